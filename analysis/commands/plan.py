@@ -203,7 +203,7 @@ def _refuse(options: dict[str, Any], names: tuple[str, ...], why: str) -> None:
 def _with_options(design: Assumptions, options: dict[str, Any]) -> Assumptions:
     from dataclasses import replace
 
-    from analysis.planning.ranked import share_components
+    from analysis.planning.ranked import share_components, tied_components
     from analysis.planning.variance import Components
     from spa.errors import AnalysisError
 
@@ -215,7 +215,7 @@ def _with_options(design: Assumptions, options: dict[str, Any]) -> Assumptions:
     if options["errors"] and design.kind != "spans":
         raise AnalysisError("--errors: expected error spans, got another elicitation; add --elicitation spans")
     if ties:
-        changes |= {"components": share_components(design.components.annotator_sd, ties), "ties": ties}
+        changes |= {"components": tied_components(design.components, ties), "ties": ties}
     names = ("sd", "item_sd", "residual_sd", "answer_sd")
     if any(options[name] is not None for name in names):
         sds = {name.replace("sd", "annotator_sd") if name == "sd" else name: options[name] or 0.0 for name in names}

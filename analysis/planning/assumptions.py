@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal
 
-from analysis.planning.ranked import share_components
+from analysis.planning.ranked import share_components, share_variance
 from analysis.planning.unpaired import OwnItems
 from analysis.planning.variance import Components
 
@@ -80,8 +80,8 @@ class Assumptions:
         """SD of one annotator's contribution to a test; of shares, of those who judge the pair."""
         if self.kind not in ("ranking", "choices"):
             return self.components.contribution_sd(self.n_items, self.directions)
-        variances = [(share, self.components.contribution_sd(times) ** 2) for times, share in self.judged if times]
-        return math.sqrt(sum(share * variance for share, variance in variances) / self.meets)
+        variances = (share * share_variance(self.components, times, self.pool) for times, share in self.judged if times)
+        return math.sqrt(sum(variances) / self.meets)
 
     @property
     def meets(self) -> float:

@@ -75,7 +75,7 @@ class PlannedAnswers:
 def reachable_conclusions(study: Study, outputs: Outputs) -> tuple[Conclusion, ...]:
     """Return which questions the study can answer with the annotators planned, each with its reason."""
     planned = planned_answers(study, outputs)
-    designs = [study_design(study, kind, pool=len(outputs.items)) for kind in planned_kinds(study)]
+    designs = [study_design(study, kind, outputs) for kind in planned_kinds(study)]
     if not designs:
         return (*_unplanned(study), _agreement(study, planned), _crossed(planned), _stand_in(study, planned))
     return (

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 
+import numpy as np
+
 from analysis.planning.assumptions import CHANCE, Assumptions
-from analysis.planning.power import expected_power
-from analysis.planning.ranked import share_answers
-from analysis.planning.scale_power import ScaleTest
+from analysis.planning.power import chances_to_stay
+from analysis.planning.ranked import mixed_shares
+from analysis.planning.scale_power import MANY, ScaleTest
 from analysis.planning.simulate import count_answers, scale_answers
 from analysis.planning.solve import MOST
-from analysis.statistics.coding import Floats
+from analysis.statistics.coding import Floats, Ints
 
 FINEST = 80  # steps of the scale of drawn Likert answers
 
@@ -22,45 +25,76 @@ class Contributions:
 
     assumptions: Assumptions
     most: int = MOST
-    jagged: bool = True
 
     def possible(self, difference: float) -> bool:
         """Whether answers of this SD can differ so much."""
-        return _scale_test(self.assumptions, difference, self.assumptions.alpha) is not None
+        return impossible(self.assumptions, difference) is None
 
     def too_few(self, difference: float, power: float, alpha: float) -> str | None:
-        """Return nothing: more annotators always find more."""
-        return None
+        """Return why no number of annotators is enough: no answers such as assumed differ so much."""
+        return impossible(self.assumptions, difference)
 
     def power(self, annotators: int, difference: float, alpha: float) -> float:
-        """Return the power with so many recruited; where no answers lie so, that of normal ones."""
+        """Return the power with so many recruited; none where no answers lie so."""
         test = _scale_test(self.assumptions, difference, alpha)
-        if test is not None:
-            return test.power(annotators)
-        made = self.assumptions
-        return expected_power(difference / made.sd, annotators, alpha=alpha, exclusion_rate=made.absent)
+        return 0.0 if test is None else test.averaged(*staying(self.assumptions, annotators))
+
+    def teeth(self, annotators: int, difference: float, alpha: float) -> int:
+        """Return among how many more annotators power can step down: with few different answers, as sums do."""
+        test = _scale_test(self.assumptions, difference, alpha)
+        kept = annotators * (1 - self.assumptions.absent)
+        if test is None or not test.coarse or kept > MANY:
+            return 2
+        return math.ceil(test.teeth(kept) / (1 - self.assumptions.absent))
+
+
+def staying(assumptions: Assumptions, annotators: int) -> tuple[Ints, Floats]:
+    """Return how many of the recruited may be tested, and how likely each number is.
+
+    Who is excluded is random. Dealt choices are balanced, so that about the same number of annotators meets each pair;
+    who meets which systems in rankings is random.
+    """
+    rate, meets = assumptions.exclusion_rate, assumptions.meets
+    if assumptions.kind != "choices" or meets >= 1:
+        return chances_to_stay(annotators, assumptions.absent)
+    met = math.floor(annotators * meets)
+    more = annotators * meets - met
+    low, high = chances_to_stay(met, rate), chances_to_stay(met + 1, rate)
+    return np.concatenate([low[0], high[0]]), np.concatenate([(1 - more) * low[1], more * high[1]])
+
+
+def impossible(assumptions: Assumptions, difference: float) -> str | None:
+    """Return why no answers such as assumed differ so much; ``None`` where some do."""
+    return _answers(assumptions, difference)[1]
+
+
+@lru_cache(maxsize=256)
+def _answers(assumptions: Assumptions, difference: float) -> tuple[tuple[Floats, Floats] | None, str | None]:
+    try:
+        return answers(assumptions, difference), None
+    except ValueError as error:
+        return None, str(error)
 
 
 @lru_cache(maxsize=64)
 def _scale_test(assumptions: Assumptions, difference: float, alpha: float) -> ScaleTest | None:
-    try:
-        return scale_test(assumptions, answers(assumptions, difference), alpha)
-    except ValueError:
-        return None
+    drawn = _answers(assumptions, difference)[0]
+    return None if drawn is None else scale_test(assumptions, drawn, alpha)
 
 
 def scale_test(assumptions: Assumptions, drawn: tuple[Floats, Floats], alpha: float) -> ScaleTest:
     """Return the test of these answers against no difference; ``drawn`` as from :func:`answers`."""
     points, chances = drawn
     null, rate = CHANCE[assumptions.kind], assumptions.absent
-    return ScaleTest(points=points, chances=chances, null=null, alpha=alpha, exclusion_rate=rate, seed=0)
+    return ScaleTest(points=points, chances=chances, null=null, alpha=alpha, exclusion_rate=rate)
 
 
 def answers(assumptions: Assumptions, difference: float) -> tuple[Floats, Floats]:
     """Return the contributions that the check draws: on the scale, in the steps in which people answer.
 
-    SPA: 5% steps, 2.5% where two directions are averaged; Likert: whole points over the items rated; ranking: orders;
-    choices: wins and ties; spans: weighted errors over the outputs marked.
+    SPA: 5% steps, 1% where those do not allow the SD, half as wide where two directions are averaged; Likert: whole
+    points over the items rated; ranking: orders; choices: wins and ties; spans: weighted errors over the outputs
+    marked.
 
     Raises
     ------
@@ -68,13 +102,16 @@ def answers(assumptions: Assumptions, difference: float) -> tuple[Floats, Floats
         When no answers have that mean and SD.
     """
     if assumptions.kind in ("ranking", "choices"):
-        times = max(times for times, _ in assumptions.judged)
-        return share_answers(assumptions.components, times, difference, assumptions.ties)
+        made = assumptions
+        return mixed_shares(made.components, made.judged, difference, made.ties, made.pool)
     if assumptions.kind == "spans":
         return count_answers(assumptions.n_items, mean=assumptions.errors, difference=difference, sd=assumptions.sd)
     mean = CHANCE[assumptions.kind] + difference
     if assumptions.kind == "spa":
-        return scale_answers(0.0, 1.0, 20 * assumptions.directions, mean=mean, sd=assumptions.sd)
+        try:
+            return scale_answers(0.0, 1.0, 20 * assumptions.directions, mean=mean, sd=assumptions.sd)
+        except ValueError:  # an SD that steps of 5% do not allow
+            return scale_answers(0.0, 1.0, 100 * assumptions.directions, mean=mean, sd=assumptions.sd)
     ends = assumptions.points - 1
     steps = 2 * ends * max(1, min(assumptions.n_items, FINEST // (2 * ends)))
     return scale_answers(-ends, ends, steps, mean=mean, sd=assumptions.sd)

@@ -17,13 +17,12 @@ class Engine(Protocol):
         """Annotators up to which it reckons."""
         ...
 
-    @property
-    def jagged(self) -> bool:
-        """Whether power can step down with one annotator more."""
-        ...
-
     def power(self, annotators: int, difference: float, alpha: float) -> float:
         """Return the chance to find a difference above 0, in its direction, with so many recruited."""
+        ...
+
+    def teeth(self, annotators: int, difference: float, alpha: float) -> int:
+        """Return among how many more annotators than so many power can step down again; 0 where it only rises."""
         ...
 
     def possible(self, difference: float) -> bool:

@@ -6,14 +6,14 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import partial
+from functools import cache, partial
 from itertools import product
 from typing import Literal
 
 import numpy as np
 
 from analysis.planning.assumptions import CHANCE, Assumptions
-from analysis.planning.contributions import answers
+from analysis.planning.contributions import answers, staying
 from analysis.planning.engines import engine_for
 from analysis.planning.power import LEAST
 from analysis.planning.simulate import FamilySimulation, simulate_family
@@ -28,6 +28,7 @@ from analysis.planning.solve import (
 
 Truth = Literal["all differ", "unequal", "one differs"]
 CURVE_POINTS = 40
+CLEAR = 5  # annotators who find a winner of whom all are about as sure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,6 +182,8 @@ def _row(
                 null=CHANCE[assumptions.kind],
                 annotators=need.annotators,
                 exclusion_rate=assumptions.absent,
+                staying=staying(assumptions, need.annotators),
+                bounded=assumptions.kind != "spans",
                 fwer=assumptions.fwer,
                 replicates=replicates,
                 rng=rng,
@@ -201,15 +204,15 @@ def power_at(assumptions: Assumptions, annotators: int, difference: float, alpha
 
 def annotators_for(assumptions: Assumptions, difference: float, power: float, alpha: float) -> Need:
     """Return the smallest number of annotators from which on a difference is found with a power at a level."""
-    engine = engine_for(assumptions)
-    rate = assumptions.absent
+    engine, rate = engine_for(assumptions), assumptions.absent
     formula = annotators_needed(difference, sd=assumptions.sd, alpha=alpha, power=power, exclusion_rate=rate)
-    if difference == 0:
-        return formula
-    if (too_few := engine.too_few(difference, power, alpha)) is not None:
-        return Need(difference=difference, power=power, annotators=None, reached=None, reason=too_few)
-    by_number = partial(power_at, assumptions, difference=difference, alpha=alpha)
-    number = lasting_number(by_number, power, start=formula.annotators, most=engine.most, jagged=engine.jagged)
+    reason = engine.too_few(difference, power, alpha) if difference else formula.reason
+    if formula.annotators is None or reason is not None:
+        reason = reason or formula.reason
+        return Need(difference=difference, power=power, annotators=None, reached=None, reason=reason)
+    by_number = cache(partial(power_at, assumptions, difference=difference, alpha=alpha))
+    teeth = partial(engine.teeth, difference=difference, alpha=alpha)
+    number = lasting_number(by_number, power, start=formula.annotators, most=engine.most, teeth=teeth)
     if number is None:
         reason = f"more than {engine.most:,} annotators"
         return Need(difference=difference, power=power, annotators=None, reached=None, reason=reason)
@@ -221,24 +224,23 @@ def detectable(assumptions: Assumptions, annotators: int, power: float) -> Detec
 
     Null with a reason where no difference that answers with this SD can have is found often enough.
     """
-    engine = engine_for(assumptions)
-    reason = f"more than {engine.most:,} annotators" if annotators > engine.most else None
+    engine, reason, found = engine_for(assumptions), None, None
     if annotators < LEAST:
         reason = f"fewer than {LEAST} annotators"
-    if reason is not None:
-        return Detectable(annotators=annotators, power=power, difference=None, reason=reason)
-    found = smallest_found(
-        lambda difference: power_at(assumptions, annotators, difference, assumptions.alpha),
-        power,
-        largest=assumptions.largest,
-        possible=engine.possible,
-    )
-    reason = (
-        None
-        if found is not None
-        else f"even the largest difference that answers of SD {assumptions.sd:.3g} allow is missed"
-    )
+    elif annotators > engine.most:
+        reason = f"more than {engine.most:,} annotators"
+    else:
+        by_difference = cache(partial(_power_of, assumptions, annotators))
+        found = smallest_found(by_difference, power, largest=assumptions.largest, possible=engine.possible)
+        if found is None:
+            scatter = f"{assumptions.sd:.3g}"
+            reason = f"too few for {100 * power:g}% power if answers scatter by SD {scatter}"
+            reason += "; clear winners can still be found" if annotators * (1 - assumptions.absent) >= CLEAR else ""
     return Detectable(annotators=annotators, power=power, difference=found, reason=reason)
+
+
+def _power_of(assumptions: Assumptions, annotators: int, difference: float) -> float:
+    return power_at(assumptions, annotators, difference, assumptions.alpha)
 
 
 def _items_floor(assumptions: Assumptions, powers: Sequence[float]) -> tuple[Detectable, ...]:

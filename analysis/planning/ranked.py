@@ -3,37 +3,87 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections import Counter
+from itertools import combinations
+from typing import Any, Literal
 
 import numpy as np
 
+from analysis.planning.simulate import scale_answers
 from analysis.planning.variance import Components
 from analysis.statistics.coding import Floats
+from spa.study.outputs import Outputs
+from spa.study.sampling import sample_assignments, study_rng
 from spa.study.study import Study
 
+FINEST = 840  # steps of the scale of shares of different numbers of answers, unless fewer hold all of them exactly
+DRAWN = 300  # annotators at least whose assignments say how often one judges a pair
+MOST = 1000  # at most
+Judged = tuple[tuple[int, float], ...]  # how many times an annotator judges a pair, and the share of annotators who do
 
-def share_components(sd: float, ties: float = 0.0) -> Components:
-    """Return why shares differ: annotators by ``sd``, and each order or choice by chance.
+
+def share_components(sd: float, ties: float = 0.0, item_sd: float = 0.0) -> Components:
+    """Return why shares differ: annotators by ``sd``, items by ``item_sd``, and each order or choice by chance.
 
     Parameters
     ----------
     sd : float
-        Between annotators' own shares, above 0 and below (1 - ``ties``) / 2.
+        Between annotators' own shares, ties counted as half wins, above 0.
     ties : float
-        Share of ties, each half a win, in [0, 1).
+        Share of ties, in [0, 1).
+    item_sd : float
+        Between items' shares, the same for all annotators.
+
+    Raises
+    ------
+    ValueError
+        Where shares with so many ties cannot vary so much.
 
     >>> share_components(0.1).contribution_sd(1), share_components(0.1, ties=0.36).contribution_sd(1)
     (0.5, 0.4)
     """
-    return Components(annotator_sd=sd, residual_sd=math.sqrt((1 - ties) / 4 - sd**2))
+    chance = (1 - ties) / 4 - sd**2 - item_sd**2
+    if not (0 < sd and chance > 0):
+        most = math.sqrt(max((1 - ties) / 4 - item_sd**2, 0.0))
+        raise ValueError(f"expected an SD between annotators above 0 and below {most:.3g}, got {sd:g}")
+    return Components(annotator_sd=sd, item_sd=item_sd, residual_sd=math.sqrt(chance))
 
 
-def share_answers(components: Components, n_items: int, difference: float, ties: float = 0.0) -> tuple[Floats, Floats]:
-    """Return the shares that one annotator can give over ``n_items`` orders or choices, and their chances.
+def tied_components(components: Components, ties: float) -> Components:
+    """Return the usual components where so many choices are ties: those of the other choices, tied ones being alike.
+
+    >>> round(tied_components(share_components(0.1), 0.5).annotator_sd, 3)
+    0.05
+    """
+    decided = 1 - ties
+    return share_components(decided * components.annotator_sd, ties, decided * components.item_sd)
+
+
+def between_variance(components: Components, pool: int | None) -> float:
+    """Return the covariance of two answers of one annotator about a pair, on two of the study's ``pool`` items.
+
+    Items are drawn without replacement, so that their common part lowers it by item^2 / (pool - 1): the item part of
+    a contribution's variance is item^2 / k * (pool - k) / (pool - 1) over k items.
+    """
+    of_items = 0.0 if pool is None or pool < 2 else components.item_sd**2 / (pool - 1)
+    return components.annotator_sd**2 - of_items
+
+
+def share_variance(components: Components, times: int, pool: int | None = None) -> float:
+    """Return the variance of the share over ``times`` answers of one annotator, of two equal systems."""
+    once = components.annotator_sd**2 + components.item_sd**2 + components.residual_sd**2
+    return (once + (times - 1) * between_variance(components, pool)) / times
+
+
+def share_answers(
+    components: Components, times: int, difference: float, ties: float = 0.0, pool: int | None = None
+) -> tuple[Floats, Floats]:
+    """Return the shares that one annotator can give over ``times`` orders or choices, and their chances.
 
     Each is tied with the chance ``ties``. Of the others an annotator's own chance to put x before y is beta
     distributed, such that the share has the mean 0.5 + ``difference`` and the SD between annotators; wins among them
-    are beta-binomial.
+    are beta-binomial. Where items differ more than annotators, shares vary less than binomial ones and are drawn from
+    the distribution of largest entropy.
 
     Raises
     ------
@@ -45,46 +95,83 @@ def share_answers(components: Components, n_items: int, difference: float, ties:
     Skellam, J. G. (1948). A probability distribution derived from the binomial distribution by regarding the
     probability of success as variable between the sets of trials. JRSS B, 10(2), 257-261.
     """
+    mean, between = 0.5 + difference / (1 - ties), between_variance(components, pool)
+    variance = between / (1 - ties) ** 2
+    shown = (0.5 + difference, components.annotator_sd)
+    if not (mean < 1 and max(variance, (components.annotator_sd / (1 - ties)) ** 2) < mean * (1 - mean)):
+        tied = f" with {100 * ties:g}% ties" if ties else ""
+        raise ValueError(f"no shares{tied} have mean {shown[0]:g} and an SD of {shown[1]:g} between annotators")
+    if times == 1:
+        return np.array([0.0, 0.5, 1.0]), np.array([(1 - ties) * (1 - mean), ties, (1 - ties) * mean])
+    if variance <= 0:
+        once = (1 - ties) / 4 - difference**2
+        sd = math.sqrt(max((once + (times - 1) * between) / times, 1e-12))
+        return scale_answers(0.0, 1.0, 2 * times if ties else times, mean=0.5 + difference, sd=sd)
     from scipy.stats import betabinom, binom  # 0.4 s to load
 
-    mean, variance = 0.5 + difference / (1 - ties), (components.annotator_sd / (1 - ties)) ** 2
-    if not 0 < variance < mean * (1 - mean):
-        shown, sd = 0.5 + difference, components.annotator_sd
-        tied = f" with {100 * ties:g}% ties" if ties else ""
-        raise ValueError(f"no shares{tied} have mean {shown:g} and an SD of {sd:g} between annotators")
     both = mean * (1 - mean) / variance - 1
-    chances = np.zeros(2 * n_items + 1)  # steps of half an order, so that 0.5 is one of them
-    for untied, chance in enumerate(binom.pmf(np.arange(n_items + 1), n_items, 1 - ties)):
+    chances = np.zeros(2 * times + 1)  # steps of half an order, so that 0.5 is one of them
+    for untied, chance in enumerate(binom.pmf(np.arange(times + 1), times, 1 - ties)):
         won = np.arange(untied + 1)
-        chances[n_items - untied + 2 * won] += chance * betabinom.pmf(won, untied, mean * both, (1 - mean) * both)
+        chances[times - untied + 2 * won] += chance * betabinom.pmf(won, untied, mean * both, (1 - mean) * both)
     points = np.linspace(0.0, 1.0, len(chances))
-    return (points[::2], chances[::2]) if n_items % 2 == 0 and not ties else (points, chances)
+    return (points[::2], chances[::2]) if times % 2 == 0 and not ties else (points, chances)
 
 
-def ranking_design(study: Study) -> dict[str, Any]:
-    """Return the family of tests of a study's [ranking], and how many orders of one annotator hold both of a pair."""
+def mixed_shares(
+    components: Components, judged: Judged, difference: float, ties: float = 0.0, pool: int | None = None
+) -> tuple[Floats, Floats]:
+    """Return the shares that annotators who judge a pair, some more often than others, can give, and their chances.
+
+    The report weighs annotators alike, however often they judge a pair.
+    """
+    of_each = [(share, share_answers(components, times, difference, ties, pool)) for times, share in judged if times]
+    if len(of_each) == 1:
+        return of_each[0][1]
+    steps = min(math.lcm(*(len(points) - 1 for _, (points, _) in of_each)), FINEST)
+    chances = np.zeros(steps + 1)
+    for share, (points, own) in of_each:
+        np.add.at(chances, np.rint(points * steps).astype(int), share * own)
+    return np.linspace(0.0, 1.0, steps + 1), chances / chances.sum()
+
+
+def ranking_design(study: Study, outputs: Outputs) -> dict[str, Any]:
+    """Return the family of tests of a study's [ranking], and how often an annotator puts both of a pair in order."""
     if study.ranking is None:
         raise ValueError("the study has no [ranking]")
     systems = len(study.compared)
-    size = study.ranking.size or systems
-    pages = {"first": 1, "all": study.items_per_annotator}.get(str(study.ranking.outputs), study.ranking.outputs)
-    pairs = systems * (systems - 1) // 2
-    return {"n_tests": pairs, **_judged(int(pages) * size * (size - 1) / (2 * pairs))}
+    return {"n_tests": systems * (systems - 1) // 2, "judged": how_often_judged(study, outputs, "ranking")}
 
 
-def choice_design(study: Study) -> dict[str, Any]:
-    """Return the family of tests of a study's [choices], and how often one annotator chooses between both of a pair."""
+def choice_design(study: Study, outputs: Outputs) -> dict[str, Any]:
+    """Return the family of tests of a study's [choices], and how often an annotator chooses between both of a pair."""
     if study.choices is None:
         raise ValueError("the study has no [choices]")
-    pairs, exposures = len(study.choice_pairs), None if study.spa is None else study.spa.exposure_study
-    dealt, shown = study.choices.per_annotator, study.choices.outputs
-    if dealt is not None:
-        return {"n_tests": pairs, **_judged(dealt / pairs)}
-    items = study.items_per_annotator if exposures is None else min(exposures.exposures)
-    return {"n_tests": pairs, **_judged(1 if shown == "first" else items if shown == "all" else min(shown, items))}
+    return {"n_tests": len(study.choice_pairs), "judged": how_often_judged(study, outputs, "choices")}
 
 
-def _judged(expected: float) -> dict[str, Any]:
-    """Return how often an annotator judges a pair, taken as never or a whole number of times."""
-    times, meets = max(1, round(expected)), min(1.0, expected)
-    return {"judged": ((times, 1.0),) if meets == 1 else ((0, 1 - meets), (times, meets))}
+def how_often_judged(study: Study, outputs: Outputs, kind: Literal["ranking", "choices"]) -> Judged:
+    """Return how many times an annotator judges a pair, in all sessions, and the share of annotators and pairs.
+
+    From assignments as the study draws them, of at least ``DRAWN`` annotators.
+    """
+    people = study.people
+    number = min(max(people.annotators, DRAWN), MOST)
+    tested = {frozenset(pair) for pair in study.choice_pairs} if kind == "choices" else None
+    by_person: list[Counter[frozenset[str]]] = [Counter() for _ in range(number)]
+    count = people.assignments_for(number)
+    for assignment, key in sample_assignments(study, outputs, count=count, rng=study_rng(study.seed)):
+        first = assignment.number * people.per_assignment
+        chosen = ((choice.output_x, choice.output_y) for choice in assignment.choices)
+        judged = Counter(
+            frozenset(key.systems[one.label] for one in pair)
+            for shown in (assignment.rankings if kind == "ranking" else chosen)
+            for pair in combinations(shown, 2)
+        )
+        for person in {place % number for place in range(first, first + people.per_assignment)}:
+            by_person[person].update(judged)
+    systems = len(study.compared)
+    pairs = systems * (systems - 1) // 2 if tested is None else len(tested)
+    times = Counter(found for own in by_person for pair, found in own.items() if tested is None or pair in tested)
+    times[0] = number * pairs - times.total()
+    return tuple((often, seen / (number * pairs)) for often, seen in sorted(times.items()) if seen)

@@ -1,39 +1,73 @@
-"""Power of the t-test of answers on a scale, which are neither normal nor continuous."""
+"""Power of the t-test of answers on a scale, which are neither normal nor continuous, and may be all alike."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.special import ndtr, stdtrit
+from scipy.special import bdtrc, gammainc, gammaln, stdtrit
 
 from analysis.planning.power import LEAST, chances_to_stay, expected_power, t_power
-from analysis.planning.simulate import simulate_family
-from analysis.statistics.coding import Floats
+from analysis.statistics.coding import Floats, Ints
 
-FEW = 12  # annotators expected to stay, up to which power is simulated
+FEW = 20  # answers up to which power is simulated, but where no more than three different ones are given
+RUNS = 50_000  # simulated studies of few answers: a standard error of 0.18 points at a power of 0.8
 MANY = 5000  # annotators, above which the normal formula is exact enough
-RUNS = 100_000  # simulated studies of few annotators: a standard error of 0.13 points at a power of 0.8
-FEWEST = 5  # answers from which the sum of squares is near enough to normal
-NODES = 3  # numbers of annotators between which what a scale changes is interpolated
-COARSE = 2  # different answers, such as won and lost, of which power goes up and down with each annotator
+APART = 1.1  # ratio of neighbouring numbers of annotators between which what a scale changes is interpolated
+COARSE = 5  # different answers up to which power can step down with an annotator more
+RARE = 1e-6  # chance of a number of annotators, beside the likeliest, that is left out
+OFTEN = 1e-3  # chance of an answer that counts for that
 LEAST_CHANCE = 1e-12  # of a sum of answers; rounding hides what is rarer
+MOST_TEETH = 200
+EXACT = 1 + 1e-9  # of a sum of squares that decides; ties of the test are rejections
 
 
-def sum_power(points: Floats, chances: Floats, *, null: float, n: int, alpha: float) -> float:
-    """Return the chance that a two-sided one-sample t-test finds the mean above ``null``.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Lattice:
+    """Answers as ``first + step * place``, less the mean under the null hypothesis, and the chance of each place."""
 
-    The sum s of n answers has its exact distribution, the n-th power of the characteristic function; so have
-    mean and variance of the sum of squares, given s. The test rejects where that sum of squares is at most
-    s^2 / n (1 + (n - 1) / c^2), c the critical value of t; its distribution given s is taken as normal.
+    first: float
+    step: float
+    chances: Floats
+
+
+def lattice(points: Floats, chances: Floats, null: float) -> Lattice:
+    """Return the coarsest lattice of the answers that are ever given.
 
     Parameters
     ----------
     points : array of float, shape (n_points,)
-        Possible answers, at equal steps; ``null`` lies a whole number of steps from each.
+        Possible answers, at equal steps.
     chances : array of float, shape (n_points,)
         How likely each is.
+    null : float
+        Mean under the null hypothesis.
+
+    >>> found = lattice(np.array([0, 0.5, 1]), np.array([0.4, 0, 0.6]), 0.5)
+    >>> found.first, found.step, found.chances.tolist()
+    (-0.5, 1.0, [0.4, 0.6])
+    """
+    given = np.flatnonzero(chances > LEAST_CHANCE * LEAST_CHANCE)
+    between = int(np.gcd.reduce(np.diff(given))) if len(given) > 1 else 1
+    own = chances[given[0] : given[-1] + 1 : between]
+    step = (points[1] - points[0]) * between
+    return Lattice(first=float(points[given[0]] - null), step=float(step), chances=own / own.sum())
+
+
+def sum_power(points: Floats, chances: Floats, *, null: float, n: int, alpha: float) -> float:
+    """Return the chance that a two-sided one-sample t-test finds the mean above that of the null hypothesis.
+
+    The sum s of n answers has its exact distribution, the n-th power of the characteristic function; so have, given
+    s and that not all answers are alike, which is no test, mean and variance of the sum of squared deviations. The
+    test rejects where that sum is at most (n - 1) s^2 / n / c^2, c the critical value of t. Given s it is taken to be
+    gamma distributed, as it is for normal answers, on the lattice on which it lies.
+
+    Parameters
+    ----------
+    points, chances : array of float, shape (n_points,)
+        Possible answers, at equal steps, and how likely each is.
     null : float
         Mean under the null hypothesis, below the true one.
     n : int
@@ -43,27 +77,67 @@ def sum_power(points: Floats, chances: Floats, *, null: float, n: int, alpha: fl
 
     Notes
     -----
-    Simulated power of 15 answers or more differs by less than 0.2 points, of fewer by up to 1 point
-    (``tests/calibration/planning.md``).
+    Simulated power of more than 20 answers differs by less than 0.5 points (``tests/calibration/planning.md``).
     """
-    step = points[1] - points[0]
-    steps = np.rint((points - null) / step)
-    squares = steps**2 - float(chances @ steps**2)  # around their mean, which saves digits
-    length = n * (len(steps) - 1) + 1
-    size = 1 << (length - 1).bit_length()
-    once, squared, fourth = (np.fft.rfft(chances * weight, size) for weight in (1.0, squares, squares**2))
-    rest = once ** (n - 2)
+    from scipy.fft import next_fast_len
+
+    made = lattice(points, chances, null)
+    chances, place = made.chances, np.arange(len(made.chances))
+    mean = float(chances @ place)
+    squares = (place - mean) ** 2
+    variance = float(chances @ squares)
+    rest = squares - variance  # around their mean, which saves digits
+    length = n * (len(place) - 1) + 1
+    size = next_fast_len(length, real=True)
+    once, squared, fourth = (np.fft.rfft(chances * weight, size) for weight in (1.0, rest, rest**2))
+    others = once ** (n - 2)
     of_sum, first, second = (
-        np.fft.irfft(transform * rest, size)[:length]
+        np.fft.irfft(transform * others, size)[:length]
         for transform in (once**2, n * once * squared, n * once * fourth + n * (n - 1) * squared**2)
     )
-    likely = of_sum > LEAST_CHANCE
-    of_sum, first, second = of_sum[likely], first[likely] / of_sum[likely], second[likely] / of_sum[likely]
-    total = (n * steps[0] + np.arange(length))[likely]
-    most = total**2 / n * (1 + (n - 1) / float(stdtrit(n - 1, alpha / 2)) ** 2)
-    most = total + 2 * np.floor((most - total) / 2) + 1  # a square is even where its root is: every second sum occurs
-    found = ndtr((most - n * float(chances @ steps**2) - first) / np.sqrt(np.maximum(second - first**2, 1e-9)))
-    return float(np.sum(of_sum * found * (total > 0)))
+    alike = chances**n
+    for weighted, each in ((of_sum, 1.0), (first, n * rest), (second, (n * rest) ** 2)):
+        weighted[n * place] -= alike * each
+    total = np.arange(length)
+    centred = n * made.first / made.step + total  # the sum of answers, in steps
+    likely = (of_sum > LEAST_CHANCE) & (centred > 0)
+    of_sum, total, centred = of_sum[likely], total[likely], centred[likely]
+    first, second = first[likely] / of_sum, second[likely] / of_sum
+    deviations = np.maximum(first + n * variance - (total - n * mean) ** 2 / n, 1e-9)
+    spread = np.maximum(second - first**2, 0.0)
+    most = EXACT * (n - 1) * centred**2 / n / float(stdtrit(n - 1, alpha / 2)) ** 2
+    squares_most = most + total**2 / n  # of places; they are even where their sum is
+    most = total + 2 * np.floor((squares_most - total) / 2) + 1 - total**2 / n
+    shape = deviations**2 / np.maximum(spread, 1e-9)
+    found = np.where(spread < 1e-6, most >= deviations, gammainc(shape, np.maximum(most, 0) * shape / deviations))
+    return float(of_sum @ found)
+
+
+def won_power(won: float, lost: float, *, n: int, alpha: float) -> float:
+    """Return the exact power of the t-test of n answers of 1, 0 or -1, the rest ties, found above 0.
+
+    Of u answers that are no ties, w are won; the test rejects where 2w - u is at least the root of u k, with
+    k = n c^2 / (c^2 + n - 1) and c the critical value of t, unless all n are won.
+
+    >>> round(won_power(0.95, 0.05, n=14, alpha=0.05), 3)
+    0.508
+    """
+    squared = float(stdtrit(n - 1, alpha / 2)) ** 2
+    least = n * squared / (squared + n - 1) / EXACT
+    decided = won + lost
+    middle, reach = n * decided, 9 * math.sqrt(n * decided * max(1 - decided, 0.0)) + 40
+    untied = np.arange(max(1, math.floor(middle - reach)), min(n, math.ceil(middle + reach)) + 1)
+    if decided < 1 - LEAST_CHANCE:
+        logs = gammaln(n + 1) - gammaln(untied + 1) - gammaln(n - untied + 1)
+        chances = np.exp(logs + untied * math.log(decided) + (n - untied) * math.log1p(-decided))
+    else:
+        untied, chances = np.array([n]), np.ones(1)
+    wins = np.ceil((untied + np.sqrt(least * untied)) / 2)
+    share = won / decided
+    found = np.where(wins <= untied, bdtrc(np.minimum(wins - 1, untied), untied, share), 0.0)
+    found = np.where(wins <= 0, 1.0, found)
+    alike = won**n if wins[-1] <= n and untied[-1] == n else 0.0
+    return max(0.0, float(chances @ found) - alike)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -81,15 +155,16 @@ class ScaleTest:
     exclusion_rate : float
         Share of the recruited that the analysis leaves out, in [0, 1).
     seed : int
-        Of the simulation for few annotators.
+        Of the simulation for few annotators; its draws are the same whatever the answers.
     """
 
     points: Floats
     chances: Floats
     null: float
     alpha: float
-    exclusion_rate: float
-    seed: int
+    exclusion_rate: float = 0.0
+    seed: int = 0
+    found: dict[int, float] = field(default_factory=dict)
 
     @property
     def effect(self) -> float:
@@ -97,40 +172,93 @@ class ScaleTest:
         mean = float(self.points @ self.chances)
         return (mean - self.null) / math.sqrt(float((self.points - mean) ** 2 @ self.chances))
 
+    @property
+    def lattice(self) -> Lattice:
+        """The answers that are ever given."""
+        return lattice(self.points, self.chances, self.null)
+
+    @property
+    def counted(self) -> tuple[float, float] | None:
+        """Chances of won and lost where an answer is one of these, the same distance from the null, or a tie."""
+        made = self.lattice
+        first, chances = made.first / made.step, made.chances
+        if len(chances) > 3 or not math.isclose(first, -(first + len(chances) - 1), abs_tol=1e-9):
+            return None
+        return float(chances[-1]), float(chances[0])
+
+    @property
+    def coarse(self) -> bool:
+        """Whether so few different answers are given that power can step down with an annotator more."""
+        return int(np.count_nonzero(self.chances > OFTEN)) <= COARSE
+
+    def teeth(self, kept: float) -> int:
+        """Return among how many more than ``kept`` annotators power may step down.
+
+        The critical sum of n answers is about c SD sqrt(n); it passes a step of their sum once in as many answers.
+        """
+        spread = self.lattice.step * self.effect / (float(self.points @ self.chances) - self.null)
+        critical = -float(stdtrit(max(kept - 1, 1.0), self.alpha / 2))
+        return min(math.ceil(3 * spread * math.sqrt(kept) / critical) + 4, MOST_TEETH)
+
     def formula(self, annotators: int) -> float:
         """Return the power of normal answers with this mean and SD."""
         return expected_power(self.effect, annotators, alpha=self.alpha, exclusion_rate=self.exclusion_rate)
 
-    def power(self, annotators: int, *, runs: int = RUNS) -> float:
-        """Return the power with so many annotators recruited.
+    def power(self, annotators: int) -> float:
+        """Return the power with so many annotators recruited, averaged over how many stay by chance."""
+        return self.averaged(*chances_to_stay(annotators, self.exclusion_rate))
 
-        Up to ``FEW`` who are expected to stay it is simulated in ``runs`` studies (0: computed as for more);
-        up to ``MANY`` it is :func:`sum_power`, averaged over how many stay.
-        """
-        expected = annotators * (1 - self.exclusion_rate)
-        if annotators < LEAST or expected > MANY:
-            return self.formula(annotators)
-        if runs and expected <= FEW:
-            found = simulate_family(
-                [(self.points, self.chances)],
-                null=self.null,
-                annotators=annotators,
-                exclusion_rate=self.exclusion_rate,
-                fwer=self.alpha,
-                replicates=runs,
-                rng=np.random.default_rng([self.seed, annotators]),
-            )
-            return found.power.value
-        kept, chances = chances_to_stay(annotators, self.exclusion_rate)
-        kept, chances = kept[kept >= FEWEST], chances[kept >= FEWEST]
+    def averaged(self, kept: Ints, chances: Floats) -> float:
+        """Return the power where so many annotators stay, each number with its chance."""
+        likely = (kept >= LEAST) & (chances > RARE * chances.max())
+        kept, chances = kept[likely], chances[likely]
         if not len(kept):
-            return self.formula(annotators)
-        likely = kept[chances > 1e-5 * chances.max()]
-        coarse = np.count_nonzero(self.chances) <= COARSE
-        nodes = likely if coarse else np.unique(np.linspace(likely[0], likely[-1], NODES).astype(int))
-        changed = [
-            sum_power(self.points, self.chances, null=self.null, n=int(n), alpha=self.alpha)
-            - float(t_power(self.effect, n, alpha=self.alpha))
-            for n in nodes
-        ]
-        return self.formula(annotators) + float(chances @ np.interp(kept, nodes, changed))
+            return 0.0
+        formula = t_power(self.effect, kept, alpha=self.alpha)
+        many, counted = kept[0] > MANY, self.counted is not None
+        if many and not counted:
+            return float(chances @ formula)
+        if self.coarse and not many:
+            return float(chances @ [self.given(n) for n in kept.tolist()])
+        nodes = _nodes(int(kept[0]), int(kept[-1]))
+        changed = [self.given(n) - float(t_power(self.effect, n, alpha=self.alpha)) for n in nodes]
+        return float(chances @ (formula + np.interp(kept, nodes, changed)))
+
+    def given(self, n: int) -> float:
+        """Return the power with n annotators, at least 2."""
+        if n not in self.found:
+            if self.counted is not None:
+                won, lost = self.counted
+                self.found[n] = won_power(won, lost, n=n, alpha=self.alpha)
+            elif n <= FEW:
+                few = few_powers(self.lattice, self.alpha, self.seed)
+                self.found.update(zip(range(LEAST, FEW + 1), few, strict=True))
+            else:
+                self.found[n] = sum_power(self.points, self.chances, null=self.null, n=n, alpha=self.alpha)
+        return self.found[n]
+
+
+def _nodes(low: int, high: int) -> list[int]:
+    """Return numbers that enclose a range, all up to ``FEW``, the same for every range."""
+    grid = list(range(LEAST, FEW + 2))
+    while grid[-1] < high:
+        grid.append(max(grid[-1] + 1, round(APART * grid[-1])))
+    return grid[bisect_right(grid, low) - 1 : bisect_left(grid, high) + 1]
+
+
+def few_powers(made: Lattice, alpha: float, seed: int) -> list[float]:
+    """Return the simulated powers of 2, 3, up to ``FEW`` answers, each study's first ones."""
+    rng, found = np.random.default_rng(seed), []
+    bounds = np.cumsum(made.chances)[:-1]
+    alike, before = np.ones(RUNS, dtype=bool), np.searchsorted(bounds, rng.random(RUNS), side="right")
+    total = made.first + made.step * before
+    squares = total**2
+    for n in range(LEAST, FEW + 1):
+        place = np.searchsorted(bounds, rng.random(RUNS), side="right")
+        alike &= place == before
+        answers = made.first + made.step * place
+        total += answers
+        squares += answers**2
+        most = EXACT * (n - 1) * total**2 / n / float(stdtrit(n - 1, alpha / 2)) ** 2
+        found.append(float(np.mean(~alike & (total > 0) & (squares - total**2 / n <= most))))
+    return found

@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import root
-from scipy.special import softmax, stdtr
+from scipy.special import stdtr
 
 from analysis.statistics.coding import Floats, Ints
 
 RAREST = 1e-9  # chance of higher counts, which are not drawn
+STEPS = 300  # in search of the distribution of largest entropy
+PRECISE, TOLERATED = 1e-13, 1e-9  # of its mean and variance, as shares of the scale
+RIDGE, SMALLEST = 1e-14, 1e-6
+NEAR = 1e-9  # of a variance to the largest, or smallest, that there can be
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,21 +77,45 @@ def scale_answers(low: float, high: float, steps: int, *, mean: float, sd: float
     Jaynes, E. T. (1957). Information theory and statistical mechanics. Physical Review, 106(4), 620-630.
     """
     points = np.linspace(low, high, steps + 1)
+    spread = (sd / (high - low)) ** 2
     unit = (points - mean) / (high - low)
-    features = np.stack([unit, unit**2 - (sd / (high - low)) ** 2])  # both are 0 on average
-
-    def gradient(weights: Floats) -> Floats:
-        return np.asarray(features @ softmax(weights @ features))
-
-    def curvature(weights: Floats) -> Floats:
-        weighted = features * softmax(weights @ features)
-        return np.asarray(weighted @ features.T - np.outer(weighted.sum(axis=1), weighted.sum(axis=1)))
-
-    found = root(gradient, np.zeros(2), jac=curvature, tol=1e-15)
-    chances: Floats = softmax(found.x @ features)
-    if not np.abs(gradient(found.x)).max() < 1e-9:
-        raise ValueError(f"no answers between {low:g} and {high:g} in {steps} steps have mean {mean:g} and SD {sd:g}")
+    refused = ValueError(f"no answers between {low:g} and {high:g} in {steps} steps have mean {mean:g} and SD {sd:g}")
+    if not low < mean < high:
+        raise refused
+    below = min(int((mean - low) / (high - low) * steps + 1e-9), steps - 1)
+    for x, y in ((0, steps), (below, below + 1)):  # two answers alone: the largest and the smallest SD
+        if abs(-unit[x] * unit[y] - spread) < NEAR * max(spread, -unit[x] * unit[y]):
+            chances = np.zeros(steps + 1)
+            chances[[x, y]] = unit[y] / (unit[y] - unit[x]), -unit[x] / (unit[y] - unit[x])
+            return points, chances
+    if not -unit[below] * unit[below + 1] < spread < -unit[0] * unit[-1]:
+        raise refused
+    features = np.stack([unit, unit**2 - spread])  # both are 0 on average
+    weights = np.zeros(2)
+    for _ in range(STEPS):  # Newton's, halved until the convex function that is least at the solution falls
+        chances, level = _softmax(weights @ features)
+        gradient = features @ chances
+        if np.abs(gradient).max() < PRECISE:
+            break
+        weighted = features * chances
+        curvature = weighted @ features.T - np.outer(gradient, gradient)
+        move = np.linalg.solve(curvature + RIDGE * np.trace(curvature) * np.eye(2), -gradient)
+        size, slope = 1.0, 0.1 * float(gradient @ move)
+        while size > SMALLEST and _softmax((weights + size * move) @ features)[1] > level + size * slope:
+            size /= 2
+        weights = weights + size * move
+    chances = _softmax(weights @ features)[0]
+    if not np.abs(features @ chances).max() < TOLERATED:
+        raise refused
     return points, chances
+
+
+def _softmax(logs: Floats) -> tuple[Floats, float]:
+    """Return chances whose logs are these plus a constant, and less that constant: the log of their sum."""
+    most = float(logs.max())
+    weights = np.exp(logs - most)
+    total = float(weights.sum())
+    return weights / total, most + math.log(total)
 
 
 def count_answers(n_items: int, *, mean: float, difference: float, sd: float) -> tuple[Floats, Floats]:
@@ -137,6 +164,8 @@ def simulate_family(
     fwer: float,
     replicates: int,
     rng: np.random.Generator,
+    staying: tuple[Ints, Floats] | None = None,
+    bounded: bool = True,
 ) -> FamilySimulation:
     """Draw every annotator's contributions, test each pair against ``null``, correct by Holm.
 
@@ -156,19 +185,33 @@ def simulate_family(
         Studies drawn.
     rng : numpy.random.Generator
         Source of randomness.
+    staying : tuple of arrays, optional
+        How many stay, and how likely each number is, where that is not binomial.
+    bounded : bool
+        Whether answers lie between bounds, so that the report bounds the chance of unanimous ones.
 
     Notes
     -----
+    As in the report answers that are all alike are no test. They join no family, unless some are unanimous for one of
+    the two: the report bounds their chance then (``p_unanimous``), for which every comparison counts.
+
     A t-test needs only how often each answer was given, so a replicate costs the points of the
     scale, not the annotators.
     """
-    kept = rng.binomial(annotators, 1 - exclusion_rate, size=replicates)
+    if staying is None:
+        kept = rng.binomial(annotators, 1 - exclusion_rate, size=replicates)
+    else:
+        kept = rng.choice(staying[0], p=staying[1] / staying[1].sum(), size=replicates)
+    unanimous = np.zeros(replicates, dtype=bool)
     p_values = np.empty((replicates, len(answers)))
     upward = np.empty((replicates, len(answers)), dtype=bool)
     for place, (points, chances) in enumerate(answers):
         counts = rng.multinomial(kept, chances)
         p_values[:, place], upward[:, place] = _t_tests(counts, points - null, kept)
-    found = holm_rejects(p_values, fwer=fwer)
+        if bounded:
+            one_sided = np.abs(points - null) > 1e-9
+            unanimous |= (kept >= 2) & (counts.max(axis=1, where=one_sided, initial=0) == kept)
+    found = holm_rejects(p_values, fwer=fwer, counting_all=unanimous)
     shift = np.array([float(points @ chances) - null for points, chances in answers])
     true = np.abs(shift) > 1e-9
     if not true.any():
@@ -185,8 +228,12 @@ def simulate_family(
     )
 
 
-def holm_rejects(p_values: Floats, *, fwer: float) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-    """Reject by Holm's rule in each row; NaN is a test that could not be run and joins no family.
+def holm_rejects(
+    p_values: Floats, *, fwer: float, counting_all: np.ndarray[Any, np.dtype[np.bool_]] | None = None
+) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+    """Reject by Holm's rule in each row.
+
+    NaN is a test that could not be run; it joins no family, but in the rows ``counting_all``.
 
     >>> holm_rejects(np.array([[0.01, 0.04, 0.03, 0.005]]), fwer=0.05).tolist()
     [[True, False, False, True]]
@@ -194,6 +241,8 @@ def holm_rejects(p_values: Floats, *, fwer: float) -> np.ndarray[tuple[int, ...]
     order = np.argsort(p_values, axis=1, kind="stable")  # NaN come last
     ordered = np.take_along_axis(p_values, order, axis=1)
     size = np.sum(~np.isnan(p_values), axis=1)[:, None]
+    if counting_all is not None:
+        size = np.where(counting_all[:, None], p_values.shape[1], size)
     passed = ordered * (size - np.arange(p_values.shape[1])) <= fwer
     passed = np.logical_and.accumulate(passed & ~np.isnan(ordered), axis=1)
     rejected = np.empty_like(passed)

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from functools import cache
 
 from scipy.optimize import brentq
+from scipy.special import ndtri
 
 from analysis.planning.power import LEAST, chances_to_stay, expected_power
 
 MOST = 1_000_000  # annotators; beyond that no plan is meant
-HALVINGS = 20  # of the scale, in search of the smallest difference that is found
+HALVINGS = 20  # of the scale, in search of the largest difference that is possible
+TRIED = 12  # differences, in search of the first that is found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,69 +101,78 @@ def smallest_number(enough: Callable[[int], bool], most: int) -> int | None:
 
 
 def lasting_number(
-    power: Callable[[int], float], wanted: float, *, start: int | None, most: int, jagged: bool
+    power: Callable[[int], float], wanted: float, *, start: int, most: int, teeth: Callable[[int], int]
 ) -> int | None:
     """Return the smallest number of annotators from which on power stays at or above the one wanted.
 
     Parameters
     ----------
     power : callable
-        Power of a number of annotators.
+        Power of a number of annotators: rising but for steps down.
     wanted : float
         Power asked for.
-    start : int or None
-        A number near which it is expected; ``None`` where no number up to ``most`` is.
+    start : int
+        A number near which it is expected.
     most : int
         Largest number tried.
-    jagged : bool
-        Whether power can step down with one annotator more.
+    teeth : callable
+        Among how many more annotators than a number that is enough power may step down again.
     """
-    if start is None:
-        return None
-    enough = cache(lambda count: power(count) >= wanted)
+    reached = cache(power)
     low, high, step = LEAST - 1, min(max(start, LEAST), most), max(1, start // 32)
-    if enough(high):
-        while high - step > LEAST - 1 and enough(high - step):
+    if reached(high) >= wanted:
+        while high - step >= LEAST and reached(high - step) >= wanted:
             high, step = high - step, 2 * step
         low = max(high - step, LEAST - 1)
     else:
-        while not enough(high):
+        while reached(high) < wanted:
             if high >= most:
                 return None
             low, high, step = high, min(high + step, most), 2 * step
+    high = _first(reached, wanted, low, high)
+    count, end = high, high + teeth(high)
+    while count < min(end, most):
+        count += 1
+        if reached(count) < wanted:
+            high, end = count + 1, count + 1 + teeth(count)
+    return high if high <= most else None
+
+
+def _first(power: Callable[[int], float], wanted: float, low: int, high: int) -> int:
+    """Return the first number that is enough between one that is not and one that is."""
+    aim, left = float(ndtri(wanted)), low
     while high - low > 1:
+        ends = [float(ndtri(min(max(power(end), 1e-9), 1 - 1e-9))) for end in (low, high)] if low > left else None
         middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    if jagged:
-        count, end = high, high + _teeth(high)
-        while count < min(end, most):
-            count += 1
-            if not enough(count):
-                high, end = count + 1, count + 1 + _teeth(count)
-        while high > LEAST and enough(high - 1):
-            high -= 1
+        if ends is not None and ends[1] > ends[0]:  # nearly a line over few numbers
+            middle = low + math.ceil((high - low) * (aim - ends[0]) / (ends[1] - ends[0]) - 0.5)
+        middle = min(max(middle, low + 1), high - 1)
+        low, high = (low, middle) if power(middle) >= wanted else (middle, high)
     return high
-
-
-def _teeth(annotators: int) -> int:
-    """Return how far power can step down after a number of annotators that is enough."""
-    return 2
 
 
 def smallest_found(
     power: Callable[[float], float], wanted: float, *, largest: float, possible: Callable[[float], bool]
 ) -> float | None:
-    """Return the smallest difference that is found with a power, none where the largest possible is not."""
-    low, high, found = 0.0, largest, None
-    for _ in range(HALVINGS):
+    """Return the smallest difference that is found with a power, none where no possible one is.
+
+    Power rises with the difference but may fall again near the end of the scale, where answers are too alike to test.
+    """
+    low, high = 0.0, largest
+    for _ in range(0 if possible(largest) else HALVINGS):
         middle = (low + high) / 2
-        if not possible(middle):
-            high = middle
-        elif power(middle) >= wanted:
-            high = found = middle
-        else:
-            low = middle
-    return found
+        low, high = (middle, high) if possible(middle) else (low, middle)
+    end = largest if possible(largest) else low
+    before = 0.0
+    for place in range(1, TRIED + 1):
+        difference = end * place / TRIED
+        if not possible(difference):
+            continue
+        if power(difference) >= wanted:
+            shortfall = cache(lambda value: power(value) - wanted)
+            return float(brentq(shortfall, before, difference, xtol=1e-6 * largest, rtol=1e-9))
+        before = difference
+    return None
 
 
 def detectable_difference(

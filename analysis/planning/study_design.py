@@ -55,7 +55,7 @@ def study_assumptions(path: Path, kind: Kind | None = None) -> tuple[Study, Outp
         raise AnalysisError(
             f"{path}: expected a study that asks {expected}, got {found}; spa check says what it can answer"
         )
-    return study, outputs, tuple(study_design(study, one, pool=len(outputs.items)) for one in asked)
+    return study, outputs, tuple(study_design(study, one, outputs) for one in asked)
 
 
 def planned_kinds(study: Study) -> tuple[Kind, ...]:
@@ -63,24 +63,24 @@ def planned_kinds(study: Study) -> tuple[Kind, ...]:
     return tuple(one for one in KINDS if study.criteria_of(one) and not (one == "choices" and ranks_systems(study)))
 
 
-def study_design(study: Study, kind: Kind, *, pool: int) -> Assumptions:
-    """Return what a plan of one elicitation takes for granted; ``pool`` is the number of items."""
+def study_design(study: Study, kind: Kind, outputs: Outputs) -> Assumptions:
+    """Return what a plan of one elicitation takes for granted."""
     return assumed(
         kind,
         fwer=study.analysis.fwer,
-        pool=pool,
+        pool=len(outputs.items),
         pay=study.people.pay,
         currency=study.people.currency,
-        **_family(study, kind, pool),
+        **_family(study, outputs, kind),
     )
 
 
-def _family(study: Study, kind: Kind, pool: int) -> dict[str, Any]:
+def _family(study: Study, outputs: Outputs, kind: Kind) -> dict[str, Any]:
     if kind == "spa":
         return _spa(study)
     if kind == "likert" or kind == "spans":
-        return _rated(study, kind, pool)
-    found = ranking_design(study) if kind == "ranking" else choice_design(study)
+        return _rated(study, kind, len(outputs.items))
+    found = ranking_design(study, outputs) if kind == "ranking" else choice_design(study, outputs)
     return {**found, "n_tests": found["n_tests"] * _criteria(study, kind)}
 
 

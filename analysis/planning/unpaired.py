@@ -65,7 +65,6 @@ class UnpairedTest:
     drawn: dict[int, DrawnErrors] = field(default_factory=dict)
     bounds: dict[tuple[int, float], Floats] = field(default_factory=dict)  # errors times critical t, at a level
     most: int = MOST
-    jagged: bool = False
 
     def standard_error(self, n: int) -> float:
         """Return the SD of the difference of means with n annotators who stay, averaged over dealings."""
@@ -107,6 +106,10 @@ class UnpairedTest:
         shifts = np.interp(np.log(kept), np.log(nodes), away)
         effects = np.array([difference / self.standard_error(int(n)) for n in kept])
         return float(chances @ ndtr(effects + shifts))
+
+    def teeth(self, annotators: int, difference: float, alpha: float) -> int:
+        """Return 0: power rises with annotators."""
+        return 0
 
     def possible(self, difference: float) -> bool:
         """Whether ratings can differ so much: normal ones can."""

@@ -18,6 +18,7 @@ from analysis.planning.plan import annotators_for, detectable
 from analysis.planning.ranked import choice_design, share_answers, share_components
 from spa.cli import main
 from spa.study.load import load_study
+from spa.study.outputs import load_outputs
 from tests.spa.small_study import BEGINNING, write_study
 
 STUDY = f"""{BEGINNING}
@@ -125,7 +126,8 @@ def test_a_study_of_choices_is_planned(tmp_path: Path) -> None:
 
 def test_dealt_pairs_need_more_annotators_each_pair_as_many(tmp_path: Path) -> None:
     path = write_study(tmp_path, STUDY + "per_annotator = 1")
-    assert choice_design(load_study(path)) == {"n_tests": 3, "judged": ((0, 1 - 1 / 3), (1, 1 / 3))}
+    study = load_study(path)
+    assert choice_design(study, load_outputs(study)) == {"n_tests": 3, "judged": ((0, 2 / 3), (1, 1 / 3))}
     whole = assumed("choices", n_tests=3)
     dealt = assumed("choices", n_tests=3, judged=((0, 1 - 1 / 3), (1, 1 / 3)))
     all_, third = (annotators_for(one, 0.2, 0.8, one.alpha).annotators for one in (whole, dealt))
@@ -159,7 +161,7 @@ def test_what_ties_leave_no_room_for_is_refused(options: tuple[str, ...], said: 
 def test_pairs_of_many_systems_are_planned_unless_only_the_best_are_looked_for(tmp_path: Path) -> None:
     """Of 50 systems hardly anybody meets a pair, at a level of 0.05 / 1225."""
     few = assumed("choices", n_tests=1225, judged=((0, 1 - 12 / 1225), (1, 12 / 1225)))
-    assert "is missed" in str(detectable(few, 400, 0.8).reason)
+    assert "too few for 80% power" in str(detectable(few, 400, 0.8).reason)
     live = '\n[stopping]\nrule = "when_decided"\ntop = 1\n'
     path = write_study(tmp_path, STUDY + "per_annotator = 1" + live)
     expected = (

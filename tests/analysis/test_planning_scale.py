@@ -72,4 +72,6 @@ def test_the_difference_that_can_be_detected_is_detected_with_that_power():
     found = detectable(design, 24, 0.8)
     assert found.difference is not None
     assert scaled(design, found.difference).power(24) == pytest.approx(0.8, abs=0.002)
-    assert "answers of SD 0.25 allow" in str(detectable(spa(0.25), 6, 0.9).reason)
+    assert "too few for 90% power if answers scatter by SD 0.25; clear winners can still be found" in str(
+        detectable(spa(0.25), 6, 0.9).reason
+    )
