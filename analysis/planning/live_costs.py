@@ -34,6 +34,7 @@ def live_costs(
     rule: StoppingRule | None,
     minutes: float | None,
     rng: np.random.Generator,
+    hypotheses: int | None = None,
 ) -> tuple[LiveCost, ...]:
     """Simulate live studies in which every pair differs alike, in which they do unequally, and in which only one does.
 
@@ -51,6 +52,9 @@ def live_costs(
         That one annotator needs for all questions.
     rng : numpy.random.Generator
         Source of randomness.
+    hypotheses : int, optional
+        What the live study decides as one family: pairs x exposures x deciding criteria; default: ``n_tests``. The
+        study of fixed size corrects in families of ``n_tests``.
 
     Returns
     -------
@@ -61,10 +65,11 @@ def live_costs(
     if assumptions.kind == "spans" or assumptions.own_items is not None or assumptions.meets < 1:
         return ()
     longest = math.ceil(LONGEST * units * (1 - assumptions.exclusion_rate))
-    studies = min(STUDIES, CELLS // (longest * assumptions.n_tests))
+    n_tests = hypotheses or assumptions.n_tests
+    studies = min(STUDIES, CELLS // (longest * n_tests))
     try:
         same, other = (_on_unit_scale(assumptions, value) for value in (0.0, difference))
-        differences = _unequal(assumptions, difference)
+        differences = _unequal(assumptions, difference, n_tests)
         unequal = [_on_unit_scale(assumptions, value) for value in differences]
     except ValueError:
         return ()
@@ -72,7 +77,6 @@ def live_costs(
     own = rule or StoppingRule(error_rate=assumptions.fwer, effect=effect, least=10)
     if studies < FEWEST or longest <= own.least:
         return ()
-    n_tests = assumptions.n_tests
     families: dict[Truth, list[tuple[Floats, Floats]]] = {"all differ": [other] * n_tests}
     if n_tests > 1:
         families |= {"unequal": unequal, "one differs": [other] + [same] * (n_tests - 1)}
@@ -106,7 +110,7 @@ def _cost(
     reached = float((ended.decisions == "x")[:, hard].mean())
 
     def enough(n: int) -> bool:
-        return _holm_power(values[:, :n], hard, assumptions.fwer) >= reached
+        return _holm_power(values[:, :n], hard, assumptions.fwer, assumptions.n_tests) >= reached
 
     if not enough(longest):
         return None
@@ -136,12 +140,25 @@ def _cost(
     )
 
 
-def _holm_power(values: Floats, hard: list[int], fwer: float) -> float:
-    """Return the mean chance that Holm's t-tests find the differences at these places, in their direction."""
-    n = values.shape[1]
+def _holm_power(values: Floats, hard: list[int], fwer: float, family: int | None = None) -> float:
+    """Return the mean chance that Holm's t-tests find the differences at these places, in their direction.
+
+    Families of ``family`` tests each (default: all) follow one another; one that is larger than all has other tests
+    that find nothing. As in the report answers that are all alike are no test, and all count where some are unanimous.
+    """
+    studies, n, k = values.shape
+    family = family or k
+    mean, alike = values.mean(axis=1), values.min(axis=1) == values.max(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        t = (values.mean(axis=1) - 0.5) / (values.std(axis=1, ddof=1) / math.sqrt(n))
-    found = holm_rejects(2 * stdtr(n - 1, -np.abs(t)), fwer=fwer) & (t > 0)
+        t = (mean - 0.5) / (values.std(axis=1, ddof=1) / math.sqrt(n))
+    p_values = np.where(alike, np.nan, 2 * stdtr(n - 1, -np.abs(t)))
+    unanimous = alike & (values[:, 0] != 0.5)
+    if family > k:
+        p_values = np.concatenate([p_values, np.ones((studies, family - k))], axis=1)
+        unanimous = np.concatenate([unanimous, np.zeros((studies, family - k), dtype=bool)], axis=1)
+    counting = unanimous.reshape(-1, family).any(axis=1)
+    rejected = holm_rejects(p_values.reshape(-1, family), fwer=fwer, counting_all=counting)
+    found = rejected.reshape(studies, -1)[:, :k] & (t > 0)
     return float(found[:, hard].mean())
 
 
@@ -152,7 +169,7 @@ def _on_unit_scale(assumptions: Assumptions, difference: float) -> tuple[Floats,
     return points, chances
 
 
-def _unequal(assumptions: Assumptions, difference: float) -> list[float]:
+def _unequal(assumptions: Assumptions, difference: float, n_tests: int) -> list[float]:
     """Return 1, 1.5, 2 and 3 times a difference in turn, as far as answers of this SD can differ."""
     possible = []
     for times in TIMES:
@@ -161,4 +178,4 @@ def _unequal(assumptions: Assumptions, difference: float) -> list[float]:
         except ValueError:
             break
         possible.append(difference * times)
-    return [possible[place % len(possible)] for place in range(assumptions.n_tests)]
+    return [possible[place % len(possible)] for place in range(n_tests)]

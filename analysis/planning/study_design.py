@@ -22,7 +22,7 @@ from spa.study.load import load_study
 from spa.study.outputs import Outputs, load_outputs
 from spa.study.sampling import sample_assignments, study_rng
 from spa.study.stopping import deciding_elicitation, ranks_systems
-from spa.study.study import Elicitation, Study
+from spa.study.study import OVERALL, Elicitation, Study
 
 FORMS = 4  # whose time is estimated, as annotators read different items
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -116,7 +116,24 @@ def planned_live_costs(
     if units is None:
         return ()
     minutes = form_minutes(study, outputs)
-    return live_costs(design, difference=chosen, power=power, units=units, rule=rule, minutes=minutes, rng=rng)
+    return live_costs(
+        design,
+        difference=chosen,
+        power=power,
+        units=units,
+        rule=rule,
+        minutes=minutes,
+        rng=rng,
+        hypotheses=deciding_hypotheses(study, design),
+    )
+
+
+def deciding_hypotheses(study: Study, design: Assumptions) -> int:
+    """Return how many hypotheses a live study decides as one family, whatever the family of tests of a fixed one."""
+    asked = study.criteria_of(design.kind)
+    usual = (OVERALL,) if OVERALL in asked else asked
+    named = study.stopping.criteria if deciding_elicitation(study) == design.kind else ()
+    return design.n_tests // _criteria(study, design.kind) * len(named or usual)
 
 
 def _spa(study: Study) -> dict[str, Any]:

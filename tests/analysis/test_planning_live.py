@@ -12,7 +12,10 @@ from scipy.stats import ttest_1samp
 from analysis.planning.assumptions import assumed
 from analysis.planning.live_costs import _holm_power, live_costs
 from analysis.planning.plan import LiveCost, annotators_for
+from analysis.planning.study_design import deciding_hypotheses, study_design
 from spa.forms.effort import SECONDS_A_QUESTION
+from spa.study.load import load_study
+from spa.study.outputs import load_outputs
 from tests.analysis.live_study import STUDY, build
 from tests.analysis.peers import multipletests
 from tests.spa.rehearsed import spa
@@ -48,6 +51,43 @@ def test_power_by_holm_is_what_statsmodels_finds() -> None:
     assert 0.1 < np.mean(found) < 0.9
     assert _holm_power(values, [0, 1, 2], 0.05) == pytest.approx(np.mean(found))
     assert _holm_power(values, [1], 0.05) == pytest.approx(np.mean(found, axis=0)[1])
+
+
+def test_families_of_tests_follow_one_another_and_answers_that_are_all_alike_are_not_found() -> None:
+    values = np.random.default_rng(6).beta(2, 1.5, size=(60, 25, 4))
+    halves = [_holm_power(values[:, :, part], [0, 1], 0.05) for part in (slice(0, 2), slice(2, 4))]
+    assert _holm_power(values, [0, 1, 2, 3], 0.05, 2) == pytest.approx(np.mean(halves))
+    assert _holm_power(values, [0], 0.05, 12) < _holm_power(values, [0], 0.05, 4)  # others are tested, too
+    values[:, :, 1] = 1.0
+    assert _holm_power(values, [1], 0.05) == 0
+
+
+def test_a_live_study_of_several_criteria_is_one_family(tmp_path: Path) -> None:
+    """Four criteria, each a family of its own in a study of fixed size: more annotators than the same with one."""
+    design = assumed("spa", n_tests=3, directions=2, exclusion_rate=0.1)
+    need = annotators_for(design, 0.15, 0.8, design.alpha).annotators
+    assert need is not None
+    one, four = (
+        live_costs(
+            design,
+            difference=0.15,
+            power=0.8,
+            units=need,
+            rule=None,
+            minutes=None,
+            rng=np.random.default_rng(3),
+            hypotheses=hypotheses,
+        )
+        for hypotheses in (None, 12)
+    )
+    for alone, among in zip(one, four, strict=True):
+        assert among.most > alone.most
+        assert among.fixed == pytest.approx(alone.fixed, rel=0.15)
+    study = load_study(build(tmp_path, STUDY))
+    outputs = load_outputs(study)
+    (spa_design,) = (study_design(study, kind, outputs) for kind in ("spa",))
+    criteria = study.criteria_of("spa")
+    assert deciding_hypotheses(study, spa_design) == len(study.pairs) * (1 if "overall" in criteria else len(criteria))
 
 
 def test_costs_add_up_and_unequal_pairs_save_most() -> None:

@@ -12,13 +12,15 @@ from scipy import stats
 
 from analysis.planning.assumptions import assumed
 from analysis.planning.contributions import scale_test
-from analysis.planning.plan import annotators_for
+from analysis.planning.plan import annotators_for, power_at
 from analysis.planning.ranked import ranking_design, share_answers, share_components
+from analysis.planning.study_design import study_assumptions
 from spa.cli import main
 from spa.commands.init import write_example
 from spa.study.load import load_study
 from spa.study.outputs import load_outputs
 
+CASES = Path(__file__).parents[2].parent / "shared" / "cases" / "planning"
 TASTE, NOISE, RUNS = 0.3, 1.0, 4000
 
 
@@ -107,3 +109,41 @@ def test_scores_of_100_are_not_planned_but_check_says_what_they_answer(tmp_path:
         checked = json.loads(CliRunner().invoke(main, ["check", str(path), "--json"]).stdout)["conclusions"]
         assert checked[0]["question"] == "which system is rated higher"
         assert checked[0]["answerable"] == answerable
+
+
+@pytest.mark.parametrize(
+    ("case", "dealt", "key"),
+    [
+        ("plan-dealt-nine-of-six", 9, "per_annotator_9"),
+        ("plan-dealt-nine-of-six", 10, "per_annotator_10"),
+        ("plan-dealt-nine-of-six", 12, "per_annotator_12"),
+        ("plan-ranking-subsets", None, None),
+    ],
+)
+def test_studies_that_deal_pairs_unevenly_are_planned_as_they_are(
+    tmp_path: Path, case: str, dealt: int | None, key: str | None
+) -> None:
+    """Half of the annotators choose once, half twice; of three systems of six 37% never meet a pair."""
+    folder = CASES / case
+    if not folder.exists():
+        pytest.skip(f"{folder} is not on this machine")
+    right = json.loads((folder / "expected.json").read_text())
+    for name in ("study.toml", "outputs.jsonl"):
+        text = (folder / name).read_text()
+        (tmp_path / name).write_text(
+            text if dealt is None else text.replace("per_annotator = 9", f"per_annotator = {dealt}")
+        )
+    (design,) = study_assumptions(tmp_path / "study.toml")[2]
+    asked, wanted = right["annotators_for_80"], right.get("power_of_489")
+    number = 489
+    if key is not None:
+        asked, wanted, number = asked[key], right["planned_176_power"][key], 176
+    else:
+        orders = {int(times): share for times, share in right["orders_of_a_pair"].items()}
+        assert dict(design.judged) == pytest.approx(orders, abs=0.02)
+        assert design.meets == pytest.approx(right["meets"], abs=0.01)
+    needed = annotators_for(design, 0.1, 0.8, design.alpha).annotators
+    low, high = (asked, asked) if isinstance(asked, int) else asked
+    assert needed is not None
+    assert low - 2 <= needed <= high + 2
+    assert power_at(design, number, 0.1, design.alpha) == pytest.approx(wanted, abs=0.01 + right["monte_carlo_se"])
