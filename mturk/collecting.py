@@ -19,9 +19,11 @@ from mturk.endpoints import MTurkEndpoint
 from mturk.hit_forms import read_submission
 from mturk.records import APPROVED, RECEIPT_FIELD, REJECTED, SOURCE, STATUSES, SUBMITTED, claim_name, make_receipt
 from mturk.replies import entries, fetch, pages
+from mturk.settings import minutes_allowed
 from spa.errors import PlatformError
 from spa.platforms.collecting import Kind, PlatformSubmission, match_visit
 from spa.responses.admission import AdmissionRules, Arrival, SecondVisit, admit_submitted
+from spa.responses.begun_order import BEGUN_UNTIL
 from spa.responses.families import StudyFamily
 from spa.responses.leases import lease_of_external
 from spa.responses.outcomes import COMPLETED, NOT_SUBMITTED
@@ -32,6 +34,7 @@ from spa.responses.visit_ends import confirm_visit, finish_visit
 if TYPE_CHECKING:
     from mturk.hit_study import HitStudy
 
+CLOCKS_DIFFER = 60.0  # seconds
 NO_RECEIPT = "the form is finished, but what was submitted is not its receipt"
 DOUBTS: Mapping[Kind, str] = {  # about who handed in, or how often; stored with the submission, so never reworded
     "twice": "the same annotator submitted another HIT of this study before",
@@ -62,6 +65,7 @@ class Collector:
         self.workspace = hit_study.workspace
         self.store = hit_study.store
         self.endpoint = hit_study.endpoint
+        self.settings = hit_study.settings
         self.family_type = family_type  # id of the qualification type that excludes the family's annotators
         self.family = family
         self.rules = AdmissionRules.of(hit_study.workspace.study.people)
@@ -74,12 +78,19 @@ class Collector:
         collected still waits for review.
         """
         now = time.time()
+        in_hits = any(hit.assignment_id is not None for hit in records.all_hits(self.store, self.endpoint.origin))
+        if in_hits and self.store.meta(BEGUN_UNTIL) is None:
+            self.store.set_meta(BEGUN_UNTIL, "0")
         due, self.found.gone = self._due(everything)
         for hit in due:
             self._collect_hit(hit, self.found)
             self.found.hits += 1
             yield hit.hit_id
         self.found.unsubmitted = self._release_expired(now)
+        if in_hits:  # whoever began earlier than this has submitted by now, or cannot any more
+            first = self.workspace.form(self.store.assignments.ids()[0])
+            longest = minutes_allowed(self.workspace.study, self.settings, first)
+            self.store.set_meta(BEGUN_UNTIL, repr(now - 60 * longest - CLOCKS_DIFFER))
 
     def count_due(self) -> int:
         """Return how many HITs are still at the endpoint."""

@@ -6,6 +6,7 @@ returns follows from the answers in the store alone, so that nothing has to be k
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.metadata import entry_points
@@ -13,6 +14,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
 from spa.errors import StudyError
+from spa.study.stopping import counts_as_begun
 
 if TYPE_CHECKING:
     from spa.responses.store import Store
@@ -93,6 +95,8 @@ class LiveState:
     pairs: tuple[LivePair, ...] = ()
     systems: tuple[LiveSystem, ...] = ()  # in the place of pairs, where the best few or the order are looked for
     systems_decided: bool = False  # whether the best few, or the order, are decided
+    waiting: int = 0  # completed, and counted once those who began before have completed or had their time
+    late: int = 0  # completed too late to count
     next_pairs: tuple[DealtPair, ...] = ()  # to be asked in the place of pairs drawn
 
     @property
@@ -160,17 +164,21 @@ def is_live(study: Study) -> bool:
     return study.stopping.rule == "when_decided"
 
 
-def live_states(study: Study, store: Store, exported: Tables | None = None) -> tuple[LiveState, ...]:
+def live_states(
+    study: Study, store: Store, exported: Tables | None = None, *, now: float | None = None
+) -> tuple[LiveState, ...]:
     """Return what is decided by now, for each group that has answered; nothing in a study of fixed size.
 
-    ``exported``: all tables of the store, where somebody has them already.
+    ``exported``: all tables of the store, where somebody has them already. ``now``: in seconds since 1970; by default
+    the time of the machine.
     """
     if not is_live(study):
         return ()
     points = entry_points(group=GROUP)
     if not points:
         raise StudyError('[stopping] rule = "when_decided" needs the analysis package, which is not installed')
-    return tuple(state for point in points for state in point.load()(study, store, exported))
+    at = time.time() if now is None else now
+    return tuple(state for point in points for state in point.load()(study, store, exported, now=at))
 
 
 def live_state(study: Study, store: Store, group: str) -> LiveState | None:
@@ -191,12 +199,12 @@ def narrow(study: Study, store: Store, group: str = "human") -> LiveState | None
 
 
 class LiveProgress:
-    """The state of one group, computed anew when somebody has completed since; safe for several threads."""
+    """The state of one group, computed anew when further people count; safe for several threads."""
 
     def __init__(self, study: Study, store: Store, group: str) -> None:
         self.state: LiveState | None = None
         self._study, self._store, self._group = study, store, group
-        self._completed = 0
+        self._counted = 0
         self._lock = Lock()
 
     @property
@@ -208,8 +216,15 @@ class LiveProgress:
         """Take note of what was completed, and leave what is decided out of what nobody has begun."""
         if is_live(self._study):
             with self._lock:
-                completed = self._store.visits.count_completed()
-                if completed != self._completed:
+                counted = self._count()
+                if counted != self._counted:
                     self.state = narrow(self._study, self._store, self._group)
-                    self._completed = completed
+                    self._counted = counted
         return self.state
+
+    def _count(self) -> int:
+        visits = self._store.visits
+        if not counts_as_begun(self._study):
+            return visits.count_completed()
+        order = visits.begun_order(time.time()).get(self._group)
+        return 0 if order is None else len(order.counted)

@@ -17,7 +17,7 @@ from spa.errors import AnalysisError
 
 CONSISTENCY = "self_consistency"
 VISITS = {  # what the column ``visit`` says, the rule that it falls under, and the evidence
-    "extra": ("extra_answers", "came when the place had been given to somebody else"),
+    "extra": ("extra_answers", "came when the place had been given to somebody else, or the study had passed over it"),
     "incomplete": ("incomplete_answers", "the visit was not completed"),
     "failed_checks": ("ended_early", "the visit ended after failed attention checks"),
     "quota_full": ("ended_early", "the visit ended because the quota group was full"),

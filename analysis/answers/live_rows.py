@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from analysis.statistics.record import Count, Positive, Record, Share, Source, record_like
 from spa.live import Decision, live_states
@@ -29,6 +29,10 @@ class LiveGroup(Record):
     """Whether nobody else needs to be asked."""
     all_decided: bool
     """Whether every pair is decided or given up, or the best few or the order are found."""
+    waiting: Count = 0
+    """Completed, and counted once those who began before have completed or had their time."""
+    late: Count = 0
+    """Completed after the minutes allowed: never counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -103,6 +107,8 @@ class LiveStudy(Record):
     epsilon: float | None = None
     """By how much less a system may win than one that stands after it, or is not among the best."""
     systems: tuple[LiveSystemRow, ...] = ()
+    counted: Literal["begun", "completed"] = "completed"
+    """The order in which people counted."""
 
 
 def live_study(study: Study, store: Store, exported: Tables) -> LiveStudy | None:
@@ -119,6 +125,7 @@ def live_study(study: Study, store: Store, exported: Tables) -> LiveStudy | None
         scale_width=rating_scale_width(study) if facts["answers"] == "ratings" else None,
         groups=tuple(record_like(LiveGroup, one) for one in states),
         pairs=tuple(record_like(LivePairRow, pair, group=one.group) for one in states for pair in one.pairs),
+        counted=facts["counted"],
         top=study.stopping.top,
         order=study.stopping.order,
         epsilon=study.stopping.epsilon if ranks_systems(study) else None,

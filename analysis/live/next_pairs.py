@@ -68,6 +68,8 @@ def systems_state(study: Study, matrix: UnitMatrix, dealt: Mapping[str, Sequence
         answers=matrix.answers,
         units=units,
         excluded=matrix.excluded,
+        waiting=matrix.waiting,
+        late=matrix.late,
         most=planned_annotators(study),
         systems=tuple(
             LiveSystem(

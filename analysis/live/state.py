@@ -45,9 +45,11 @@ class LiveHistory:
     paths: tuple[tuple[LivePoint, ...], ...]
 
 
-def live_states(study: Study, store: Store, exported: Tables | None = None) -> list[LiveState]:
+def live_states(
+    study: Study, store: Store, exported: Tables | None = None, *, now: float | None = None
+) -> list[LiveState]:
     """Return the state of each group that has answered; who counts, and in which order: :func:`unit_matrices`."""
-    matrices = unit_matrices(study, store, exported=exported)
+    matrices = unit_matrices(study, store, exported=exported, now=now)
     if ranks_systems(study):
         return [systems_state(study, matrix, store.assignments.dealt(matrix.respondents)) for matrix in matrices]
     return [_state(study, matrix, dict(_last(study, matrix))) for matrix in matrices]
@@ -136,6 +138,8 @@ def _state(study: Study, matrix: UnitMatrix, states: dict[int, HypothesisState])
         answers=matrix.answers,
         units=len(matrix.units),
         excluded=matrix.excluded,
+        waiting=matrix.waiting,
+        late=matrix.late,
         most=planned_annotators(study),
         pairs=tuple(pairs),
         next_pairs=tuple(open_pairs(study, pairs, seed=(study.seed, len(matrix.units)))),

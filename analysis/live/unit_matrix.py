@@ -1,8 +1,9 @@
-"""What each unit said about each pair, by group, in the order in which answers were completed."""
+"""What each unit said about each pair, by group, in the order in which units count."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,18 +16,22 @@ from analysis.answers.order import Order, order_of
 from analysis.answers.plan import Plan
 from analysis.answers.study_facts import plan_of
 from analysis.answers.tables import AnswerTables, Reading, check_frames
+from analysis.live.counted_tables import of_counted
 from analysis.live.unit_values import choice_values, preference_values, rating_values
 from analysis.statistics.coding import Floats
 from spa.forms.build import StudyForms
 from spa.forms.form import Form
 from spa.forms.texts import load_texts
+from spa.responses.begun_order import BegunOrder
 from spa.responses.export import export_tables
+from spa.responses.leases import Lease
 from spa.responses.store import Store
 from spa.responses.tidy_tables import TABLES, Tables
 from spa.study.narrowing import Respondents
 from spa.study.outputs import load_outputs
 from spa.study.stopping import (
     Deciding,
+    counts_as_begun,
     deciding_answers,
     deciding_criteria,
     deciding_elicitation,
@@ -37,7 +42,7 @@ from spa.study.study import Study
 
 UNIT = "unit"
 Hypothesis = tuple[str, int | None, str, str]  # criterion, exposure, system_x, system_y
-Completed = dict[tuple[str, str], int]
+Places = dict[tuple[str, str], int]  # of annotator and assignment, in the order in which they count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -47,7 +52,7 @@ class UnitMatrix:
     Attributes
     ----------
     units : tuple of str
-        Annotators (of an LLM assignments), in the order in which they completed their answers.
+        Annotators (of an LLM assignments), in the order in which they count.
     assignments : tuple of str
         The assignments that they answered.
     hypotheses : tuple of (criterion, exposure, system_x, system_y)
@@ -60,6 +65,8 @@ class UnitMatrix:
         Whose forms they were.
     excluded : int
         Annotators (of an LLM assignments) that are left out.
+    waiting, late : int
+        Annotators who will count once others are done who began before, and who completed too late to count.
     """
 
     group: str
@@ -71,29 +78,45 @@ class UnitMatrix:
     values: Floats
     respondents: Respondents
     excluded: int
+    waiting: int = 0
+    late: int = 0
 
 
 def unit_matrices(
-    study: Study, store: Store, only: str | None = None, *, exported: Tables | None = None
+    study: Study, store: Store, only: str | None = None, *, exported: Tables | None = None, now: float | None = None
 ) -> list[UnitMatrix]:
     """Return the values of each group that has answered, from the completed answers of a store.
 
     Who is left out is decided by the unit's own answers, by the rules of the plan; of somebody who took part twice the
-    first submission counts. Decisions that people took later (reviews) change nothing here.
+    first submission counts. Decisions that people took later (reviews) change nothing here. People come in the order in
+    which they began, as far as that is known ``now`` (:mod:`spa.responses.begun_order`), or in that of completion, as
+    the study says; an LLM's assignments always in that of completion.
     """
     plan = replace(plan_of(study), repeat_submissions="first")
     of_reading = needs_reading(plan)
+    began: Mapping[str, BegunOrder] = {}
+    people: list[Lease] = []
+    if counts_as_begun(study):
+        began = store.visits.begun_order(time.time() if now is None else now)
+        people = [visit for each in began.values() for visit in each.counted]
+        exported = None if exported is None else of_counted(exported, people)
     if exported is None:
-        exported = export_tables(store, form_of=_forms(study, store) if of_reading else None)
+        counted = {visit.submission_id for visit in people} if counts_as_begun(study) else None
+        exported = export_tables(store, form_of=_forms(study, store) if of_reading else None, counted=counted)
     names = [name for name in TABLES if name != "exclusions"] + ["reading"] * of_reading
     frames = {name: getattr(exported, name) for name in names}
     answers = deciding_answers(study)
     if frames["orders" if deciding_elicitation(study) == "ranking" else answers].is_empty():
         return []
     tables = check_frames(frames, Reading())
-    completed = store.visits.completion_order()
+    places = store.visits.completion_order()
+    places |= {(visit.annotator_id, visit.assignment_id): place for place, visit in enumerate(people)}
     groups = [group for group, _ in group_order([tables.answers()[answers]]) if only in (None, group)]
-    return [_matrix_of(study, tables, plan, answers, group, completed) for group in groups]
+    found = [_matrix_of(study, tables, plan, answers, group, places) for group in groups]
+    return [
+        replace(each, waiting=began[each.group].waiting, late=began[each.group].late) if each.group in began else each
+        for each in found
+    ]
 
 
 def _forms(study: Study, store: Store) -> Callable[[str], Form]:
@@ -102,7 +125,7 @@ def _forms(study: Study, store: Store) -> Callable[[str], Form]:
 
 
 def _matrix_of(
-    study: Study, tables: AnswerTables, plan: Plan, answers: Deciding, group: str, completed: Completed
+    study: Study, tables: AnswerTables, plan: Plan, answers: Deciding, group: str, places: Places
 ) -> UnitMatrix:
     own = _of_group(tables, group)
     exclusions = find_exclusions(own, plan)
@@ -111,15 +134,15 @@ def _matrix_of(
     llm = "llm" in table["annotator_kind"].cast(pl.String).unique().to_list()
     name = pl.concat_str("annotator_id", "assignment_id", separator="/") if llm else pl.col("annotator_id")
     visits = pl.DataFrame(
-        [(*visit, place) for visit, place in completed.items()],
-        schema={"annotator_id": pl.String, "assignment_id": pl.String, "completed": pl.Int64},
+        [(*visit, place) for visit, place in places.items()],
+        schema={"annotator_id": pl.String, "assignment_id": pl.String, "place": pl.Int64},
         orient="row",
     )
     strings = pl.col("annotator_id", "assignment_id").cast(pl.String)
     answered = table.filter(pl.col("criterion").cast(pl.String).is_in(criteria)).with_columns(strings)
     answered = answered.join(visits, on=["annotator_id", "assignment_id"]).with_columns(name.alias(UNIT))
     kept = apply_exclusions(answered, exclusions)
-    units = kept.group_by(UNIT).agg(pl.col("completed", "assignment_id").sort_by("completed").first()).sort("completed")
+    units = kept.group_by(UNIT).agg(pl.col("place", "assignment_id").sort_by("place").first()).sort("place")
     hypotheses = tuple(_hypotheses(study, answers, criteria))
     families = [[n for n, one in enumerate(hypotheses) if one[0] == criterion] for criterion in criteria]
     names = tuple(units[UNIT].to_list())

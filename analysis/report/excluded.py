@@ -18,7 +18,7 @@ RULES = {
     "screening": "gave no eligible answer to a screening question",
     "attention_checks": "failed more attention checks than the study allows",
     "repeat_submissions": "took part more than once",
-    "extra_answers": "came too late, when the place had been given to somebody else",
+    "extra_answers": "came too late, when the place had been given to somebody else, or the study had passed over it",
     "incomplete_answers": "did not finish the form",
     "ended_early": "the form ended before its last page",
     "outputs_seen": "saw fewer of the outputs shown than the study asks for",

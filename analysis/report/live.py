@@ -87,7 +87,17 @@ def _how_it_ended(live: LiveStudy, names: Names) -> str:
         "This study was looked at after every annotator: a pair was asked about until it was decided, with at most "
         f"{live.most} annotators. Decided: {'; '.join(parts)}. The chance of any false decision is at most "
         f"{100 * live.error_rate:g}% over all pairs and looks together. Means are biased away from no difference where "
-        "a decision ended the asking; the intervals hold all the same."
+        f"a decision ended the asking; the intervals hold all the same.{_counted(live)}"
+    )
+
+
+def _counted(live: LiveStudy) -> str:
+    """Return, with a space before it, in which order people counted and how many came too late."""
+    if live.counted == "completed":
+        return ""
+    late = sum(group.late for group in live.groups)
+    return " People counted in the order in which they began" + (
+        f"; {late} completed too late to count." if late else "."
     )
 
 

@@ -75,8 +75,11 @@ def build_store(
     ``annotators`` counts assignments in all; ``seed`` defaults to that of the earlier build, or else the study's.
     """
     from spa.responses.store import Store
+    from spa.responses.stored_assignments import NEWEST_LIVE_RULES
+    from spa.study.stopping import with_live_rules
 
     if not Store.exists(target):
+        with_live_rules(study, NEWEST_LIVE_RULES)  # what a new store cannot do is refused before there is one
         with Store.being_created(target) as created:
             return _draw(created, study, fingerprint, annotators=annotators, seed=seed, progress=progress)
     with Store.open(target) as built:

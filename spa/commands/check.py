@@ -12,7 +12,7 @@ from spa.commands.workspace import default_store
 from spa.errors import LONGEST_PROBLEM, SpaError, StudyError, shortened
 from spa.live import is_live
 from spa.responses.status import CENT, hourly_pay
-from spa.study.stopping import planned_annotators, planned_places
+from spa.study.stopping import late_answers_kept, planned_annotators, planned_places
 from spa.study.study import Elicitation
 
 if TYPE_CHECKING:
@@ -115,6 +115,7 @@ def overview_of(path: Path) -> Overview:
     from spa.forms.build import build_form
     from spa.forms.effort import estimate_effort
     from spa.forms.texts import load_texts
+    from spa.responses.store import Store
     from spa.study.conclusions import conclusions_of
     from spa.study.load import check_study
     from spa.study.outputs import load_outputs
@@ -135,6 +136,8 @@ def overview_of(path: Path) -> Overview:
             texts = load_texts(study.language, study.texts)
         except StudyError as error:
             problems += [f"{path}: {problem}" for problem in error.problems]
+    if study.stopping.counted is None and not Store.exists(default_store(path)):
+        problems += [f"{path}: {problem.message}" for problem in late_answers_kept(study)]
     if problems:
         raise StudyError(*problems)
     count = min(DRAWN, study.people.annotators)
@@ -160,12 +163,14 @@ def _store_warnings(path: Path, study: Study) -> Iterator[str]:
     """Yield warnings if the store beside the study file was built from another seed or version of it."""
     from spa.responses.store import Store
     from spa.study.load import study_fingerprint
+    from spa.study.stopping import with_live_rules
 
     if not Store.exists(default_store(path)):
         return
     try:
         with Store.open(default_store(path), read_only=True) as store:
             name, seed, fingerprint = store.name, store.meta("seed"), store.fingerprint
+            with_live_rules(study, store.live_rules)
     except SpaError as error:
         yield error.problems[0]
         return

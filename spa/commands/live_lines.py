@@ -31,6 +31,8 @@ def live_lines(study: Study, state: LiveState) -> list[str]:
         found = f"{decided} of {len(state.pairs)} decided" + (f", {futile} futile" if futile else "")
     goes_on = "no further answers are needed" if state.enough else "collection continues"
     gone = f" ({state.excluded} excluded)" if state.excluded else ""
+    gone += f" ({state.late} too late)" if state.late else ""
+    gone += f" ({state.waiting} wait for others who began before)" if state.waiting else ""
     head = f"{state.units} of at most {state.most} {units_of(state.group)}{gone}: {found}, {goes_on}"
     names = {system.id: system.name or system.id for system in study.systems}
     if state.systems:

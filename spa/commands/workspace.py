@@ -116,6 +116,7 @@ def open_workspace(study_path: Path, store: str | None = None, *, read_only: boo
     from spa.responses.store import Store
     from spa.study.load import former_fingerprints, load_study, study_fingerprint
     from spa.study.outputs import load_outputs
+    from spa.study.stopping import with_live_rules
 
     study = load_study(study_path)
     with ExitStack() as closing:
@@ -128,6 +129,10 @@ def open_workspace(study_path: Path, store: str | None = None, *, read_only: boo
                 "store, undo the change, or build into a new store with `spa build STUDY --store NEW`"
             )
         texts = load_texts(study.language, study.texts)
+        try:
+            study = with_live_rules(study, opened.live_rules)
+        except StudyError as error:
+            raise StudyError(*(f"{study_path}: {problem}" for problem in error.problems)) from None
         workspace = Workspace(study=study, outputs=load_outputs(study), texts=texts, store=opened)
         closing.pop_all()
     return workspace

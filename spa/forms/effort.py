@@ -10,6 +10,7 @@ from math import ceil
 from spa.forms.form import Form
 from spa.forms.form_text import page_text
 from spa.forms.word_diff import CJK
+from spa.study.stopping import counts_as_begun
 from spa.study.study import Study
 
 # Silent reading by language, from the IReST texts (Trauzettel-Klosinski & Dietz 2012, IOVS 53(9): English 228
@@ -22,6 +23,8 @@ CJK_CHARACTERS_PER_MINUTE = 255.0
 SECONDS_A_QUESTION = 8.0
 SECONDS_AN_IMAGE = 6.0
 SECONDS_A_PAGE = 3.0
+
+SLACK = 4  # times its minutes that a form may take where nothing else is said
 
 MOST_COUNTED = 4096  # texts
 # compiled when first used: that takes longer than most commands use it
@@ -68,6 +71,13 @@ def estimate_effort(form: Form, *, words_per_minute: float | None = None) -> Eff
 def minutes_of(study: Study, form: Form) -> float:
     """Return how long a form takes: what the study says, else an estimate from its words and questions."""
     return study.people.minutes or estimate_effort(form).minutes
+
+
+def minutes_allowed(study: Study, form: Form) -> float | None:
+    """Return how long a visit may take: what the study says; where people count as they began, four times the form."""
+    if study.people.minutes_allowed is not None or not counts_as_begun(study):
+        return study.people.minutes_allowed
+    return SLACK * minutes_of(study, form)
 
 
 def whole_minutes(study: Study, form: Form) -> int:

@@ -71,7 +71,7 @@ def next_wave(
         return Wave(places=0, reason="under way")
     if places >= most:
         return Wave(places=0, reason="under way" if at_work else "most")
-    needed = most if state is None else state.most - state.units - at_work
+    needed = most if state is None else state.most - state.units - state.waiting - at_work
     more = min(wave - at_work, most - places, needed)
     return Wave(places=more, reason="open") if more > 0 else Wave(places=0, reason="under way")
 

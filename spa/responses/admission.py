@@ -82,6 +82,7 @@ class AdmissionRules:
     sessions: int = 1
     places: Mapping[str, int] = field(default_factory=dict)  # quota group -> how many people
     reserved: int = 0  # places for the personal links, whether used or not
+    late_counts: bool = True  # whether late answers take their place again if it is free
     closed: bool = False  # only those who have a visit come in
 
     @classmethod

@@ -7,7 +7,7 @@ Beside what an analysis needs, a row says what the annotator saw
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
@@ -88,7 +88,11 @@ class Annotator:
 
 
 def export_tables(
-    store: Store, *, incomplete: Iterable[Submission] = (), form_of: Callable[[str], Form] | None = None
+    store: Store,
+    *,
+    incomplete: Iterable[Submission] = (),
+    form_of: Callable[[str], Form] | None = None,
+    counted: Collection[str] | None = None,
 ) -> Tables:
     """Build the tidy tables of a store.
 
@@ -101,6 +105,8 @@ def export_tables(
         ``complete``; an annotator's says whether any visit ended.
     form_of : callable, optional
         Takes the id of an assignment and returns its form. Without it the table ``reading`` is empty.
+    counted : collection of str, optional
+        Submission ids: no other visits of people are exported, and these as they were when they ended.
 
     Returns
     -------
@@ -110,6 +116,10 @@ def export_tables(
     unblinded = _unblind(store)
     gathered = _Gathered(store, form_of)
     for submission in store.submissions():
+        if counted is not None and submission.annotator_kind != "llm":
+            if submission.submission_id not in counted:
+                continue
+            submission = replace(submission, extra=False)
         gathered.add(submission, unblinded(submission), complete=True)
     partial = list(incomplete)
     for submission in partial:

@@ -25,6 +25,7 @@ TIMED_OUT = "timed_out"  # the deadline passed; a late answer takes the place ag
 RETURNED = "returned"  # the person gave the visit back on the platform
 STANDBY = "standby"  # every place was taken: answers an assignment whose holder may not finish
 REPLACED = "replaced"  # the same person went on in another visit of the platform
+LATE = "late"  # completed when a study that counts people as they began had passed over the visit
 NOT_SUBMITTED = "not_submitted"  # finished here, and never submitted on the platform
 
 FORGOTTEN = "forgotten "

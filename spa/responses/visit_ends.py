@@ -9,9 +9,10 @@ from sqlalchemy import Connection, bindparam, delete, select, update
 from spa.errors import ResponseError
 from spa.responses.admission import AdmissionRules
 from spa.responses.answer_rows import save_answers
+from spa.responses.begun_order import in_time
 from spa.responses.capacity import free_seat, recount, seat_extra
 from spa.responses.leases import Lease, known_lease, lock_leases
-from spa.responses.outcomes import COMPLETED, NO_CONSENT, STANDBY, TIMED_OUT, Outcome
+from spa.responses.outcomes import COMPLETED, LATE, NO_CONSENT, STANDBY, TIMED_OUT, Outcome
 from spa.responses.prepared_statements import PreparedStatement
 from spa.responses.store_schema import payloads, submissions
 from spa.responses.submission import Submission
@@ -59,8 +60,10 @@ def finish_visit(
             f"{lease.assignment_id!r} by annotator {lease.annotator_id!r}, got assignment "
             f"{submission.assignment_id!r} by {submission.annotator_id!r}"
         )
-    seat, freed = lease.seat, None
-    if outcome == COMPLETED and lease.release_reason in (TIMED_OUT, STANDBY) and seat is None:
+    seat, freed, reason = lease.seat, None, lease.release_reason
+    if outcome == COMPLETED and not rules.late_counts and not in_time(lease, now):
+        seat, freed, reason = None, lease.seat, LATE
+    elif outcome == COMPLETED and lease.release_reason in (TIMED_OUT, STANDBY) and seat is None:
         seat = free_seat(connection, lease.assignment_id, rules.per_assignment)
     elif outcome != COMPLETED:
         seat, freed = None, lease.seat
@@ -75,6 +78,7 @@ def finish_visit(
             seat=seat,
             extra=outcome == COMPLETED and seat is None,
             outcome=outcome,
+            release_reason=reason,
             completed_at=now,
             completion_code=code,
             seconds=submission.seconds,
@@ -91,7 +95,7 @@ def confirm_visit(connection: Connection, lease: Lease, external_id: str, *, rul
     """Let a visit that was only claimed count, by the platform's name of it; it takes a free place if it has none."""
     lock_leases(connection)
     seat, done = lease.seat, lease.outcome == COMPLETED
-    if done and seat is None:
+    if done and seat is None and lease.release_reason != LATE:
         seat = free_seat(connection, lease.assignment_id, rules.per_assignment)
     connection.execute(
         update(submissions)

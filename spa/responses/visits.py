@@ -10,6 +10,7 @@ from sqlalchemy import Connection, Row, Select, func, select
 
 from spa.responses import admission, capacity, completion_codes, leases
 from spa.responses.admission import AdmissionRules, Arrival
+from spa.responses.begun_order import BEGUN_UNTIL, BegunOrder, begun_order
 from spa.responses.database import Database, retry_on_conflict
 from spa.responses.leases import LEASE_COLUMNS, Lease, lease_facts
 from spa.responses.outcomes import COMPLETED, Outcome, forgotten_name
@@ -191,6 +192,13 @@ class StoredVisits:
         query = select(submissions.c.annotator_id, submissions.c.assignment_id).where(done)
         rows = self._database.stream(query.order_by(submissions.c.completed_at, submissions.c.number))
         return {(row.annotator_id, row.assignment_id): place for place, row in enumerate(rows)}
+
+    def begun_order(self, now: float) -> dict[str, BegunOrder]:
+        """Return which people count ``now`` in a live study that counts them as they began, by kind of annotator."""
+        query = leases.select_leases().where(submissions.c.annotator_kind != "llm")
+        until = self._database.meta(BEGUN_UNTIL)
+        visits = (leases.lease_from_row(row) for row in self._database.stream(query))
+        return begun_order(visits, now, None if until is None else float(until))
 
     def leases(self) -> Iterator[Lease]:
         """Yield all leases in the order in which they were given."""

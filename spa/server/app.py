@@ -16,6 +16,7 @@ from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
 from spa.errors import ResponseError
+from spa.forms.effort import minutes_allowed
 from spa.forms.form import Form
 from spa.forms.texts import Texts
 from spa.live import LiveProgress
@@ -31,6 +32,7 @@ from spa.server.request_log import RequestLog
 from spa.server.security_headers import SecurityHeaders, content_policy
 from spa.server.survey_context import PlatformAdapter, SurveyContext
 from spa.server.survey_routes import SurveyRoutes
+from spa.study.stopping import counts_as_begun
 from spa.study.study import Study
 
 SWEEP = 30.0  # seconds between releases of overdue places
@@ -90,6 +92,7 @@ def create_app(
         annotator_kind=annotator_kind,
         links_only=links_only or workspace.study.people.links_only,
         reserved=reserved,
+        minutes_allowed=_minutes_allowed(workspace),
         family=family_of(workspace.study, workspace.store),
     )
     survey = SurveyRoutes(context, workspace.form, source=source)
@@ -120,6 +123,13 @@ def create_app(
         app.add_middleware(RequestLog)
     explain_failures(app, context)
     return app
+
+
+def _minutes_allowed(workspace: OpenStudy) -> float | None:
+    """Return how long a visit may take; all forms are about as long as the first."""
+    if workspace.study.people.minutes_allowed is not None or not counts_as_begun(workspace.study):
+        return workspace.study.people.minutes_allowed
+    return minutes_allowed(workspace.study, workspace.form(workspace.store.assignments.ids()[0]))
 
 
 @asynccontextmanager

@@ -39,6 +39,7 @@ from spa.responses.store import Store
 from spa.responses.submission import AnnotatorKind
 from spa.responses.visits import PersonVisit
 from spa.server.page_responses import redirect_to, send_notice
+from spa.study.stopping import counts_as_begun
 from spa.study.study import Study
 
 GROUP = "spa.routes"  # entry points: name -> mount(app, context)
@@ -62,6 +63,7 @@ class SurveyContext:
     annotator_kind: AnnotatorKind = "human"
     links_only: bool = False  # the open link is closed
     reserved: int = 0  # places for personal links
+    minutes_allowed: float | None = None  # of a visit; None: any time
     family: StudyFamily | None = None  # studies that accept each person once
     finish_handlers: dict[str, Finish] = field(default_factory=dict)  # source -> response at the end of a visit
     redirect_sites: set[str] = field(default_factory=set)  # other sites that a finished visit may be redirected to
@@ -71,7 +73,9 @@ class SurveyContext:
     @property
     def rules(self) -> AdmissionRules:
         """The study's admission rules."""
-        return replace(AdmissionRules.of(self.study.people), reserved=self.reserved, closed=self.live.enough)
+        late_counts = not counts_as_begun(self.study)
+        rules = AdmissionRules.of(self.study.people)
+        return replace(rules, reserved=self.reserved, closed=self.live.enough, late_counts=late_counts)
 
     @property
     def seconds_per_100_words(self) -> float:
@@ -92,10 +96,15 @@ class SurveyContext:
         """Admit a person whom the platform has verified: redirect to the visit, or say why they cannot take part.
 
         The parameters are those of ``StoredVisits.admit``. Whoever ``has_place``, given by the platform before they
-        came, also comes in when a live study has decided everything. ``minutes_allowed`` defaults to the study's. With
-        an ``external_id`` a visit waits in reserve if every place is taken but not all are completed.
+        came, also comes in when a live study has decided everything. ``minutes_allowed`` defaults to the study's; where
+        late answers never count, the shorter of both holds. With an ``external_id`` a visit waits in reserve if every
+        place is taken but not all are completed.
         """
-        now, new = self.clock(), False
+        now, new, own = self.clock(), False, self.study.people.minutes_allowed
+        if minutes_allowed is None:
+            minutes_allowed = self.minutes_allowed
+        elif own is not None and counts_as_begun(self.study):
+            minutes_allowed = min(minutes_allowed, own)
         self.live.refresh()
         try:
             if self.family is not None and is_claim(external_id):
@@ -108,7 +117,7 @@ class SurveyContext:
                 external_id=external_id,
                 session=session,
                 group=group,
-                minutes_allowed=self.study.people.minutes_allowed if minutes_allowed is None else minutes_allowed,
+                minutes_allowed=minutes_allowed,
                 annotator_kind=self.annotator_kind,
                 overbook=external_id is not None,
                 rules=replace(self.rules, closed=False) if has_place else self.rules,

@@ -87,7 +87,7 @@ class VisitTransactions:
             token=token,
             session=session,
             group=group,
-            minutes_allowed=self.study.people.minutes_allowed,
+            minutes_allowed=self.context.minutes_allowed,
         )
         return admission.admit(connection, arrival, self.context.rules, now=self.clock())
 

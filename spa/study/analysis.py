@@ -48,6 +48,8 @@ class Stopping(TomlTable):
     order: bool = added(False)  # decide the order of all systems instead of pairs
     epsilon: Annotated[float, Field(gt=0, lt=1)] = 0.05  # by how much less a system may win than one named after it
     freed: Literal["shorter", "open_pairs"] = "shorter"  # what becomes of the place of decided pairs in later forms
+    counted: Literal["begun", "completed"] | None = added(None)  # order in which people count; None: "begun", in
+    # stores of the first release "completed"
     least: Annotated[int, Field(ge=2)] = 10  # annotators before anything is decided
     most: Annotated[int, Field(ge=2)] | None = None  # annotators at most; None: [people] annotators
     wave: Annotated[int, Field(ge=1)] = 10  # places that a platform opens at once

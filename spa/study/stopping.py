@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Literal
 
+from spa.errors import StudyError
+from spa.study.problems import StudyProblem, mistake
 from spa.study.study import OVERALL, Elicitation, Study, expand_pairs
 
 Deciding = Literal["preferences", "choices", "ratings"]
@@ -58,8 +61,41 @@ def stopping_facts(study: Study) -> dict[str, Any]:
     if study.stopping.rule == "fixed":
         return {}
     error_rate = study.analysis.fwer if study.stopping.error_rate is None else study.stopping.error_rate
-    filled = {"answers": deciding_answers(study), "criteria": list(deciding_criteria(study))}
+    filled: dict[str, Any] = {"answers": deciding_answers(study), "criteria": list(deciding_criteria(study))}
+    filled["counted"] = "begun" if counts_as_begun(study) else "completed"
     return study.stopping.model_dump() | filled | {"error_rate": error_rate, "most": planned_annotators(study)}
+
+
+def counts_as_begun(study: Study) -> bool:
+    """Return whether a live study counts people in the order in which they began, and nobody who is late."""
+    return study.stopping.rule == "when_decided" and study.stopping.counted != "completed"
+
+
+def with_live_rules(study: Study, live_rules: int) -> Study:
+    """Return a study as its store decides it: ``live_rules`` of ``Store`` fill in what the file leaves open.
+
+    Raise StudyError where the file asks for what the store cannot do.
+    """
+    if study.stopping.rule != "when_decided":
+        return study
+    if live_rules < 2 and study.stopping.counted == "begun":
+        raise StudyError(
+            '[stopping] counted: expected "completed", as the store was built by a release that knew no other order, '
+            'got "begun"; remove the key, or build into a new store with `spa build STUDY --store NEW`'
+        )
+    counted = study.stopping.counted or ("begun" if live_rules >= 2 else "completed")
+    found = study.model_copy(update={"stopping": study.stopping.model_copy(update={"counted": counted})})
+    if problems := [each.message for each in late_answers_kept(found)]:
+        raise StudyError(*problems)
+    return found
+
+
+def late_answers_kept(study: Study) -> Iterator[StudyProblem]:
+    """Yield the mistake of keeping late answers where people are counted as they began."""
+    if counts_as_begun(study) and study.analysis.extra_answers == "keep":
+        do = 'remove the key, or set [stopping] counted = "completed" before the first answer'
+        expected = '"exclude", since [stopping] counted = "begun" never counts late answers'
+        yield mistake("[analysis] extra_answers", expected, '"keep"', do, "analysis")
 
 
 def rating_scale_width(study: Study) -> float:

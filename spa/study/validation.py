@@ -15,6 +15,7 @@ from spa.study.stopping import (
     deciding_criteria,
     deciding_elicitation,
     kinds_asked,
+    late_answers_kept,
     planned_annotators,
     ranks_systems,
 )
@@ -308,6 +309,8 @@ def _stopping(study: Study) -> Iterator[StudyProblem]:
         do = 'set [choices] per_annotator, or freed = "shorter": nobody is asked about the same pair twice'
         yield mistake("[stopping] freed", '"shorter" unless pairs are dealt', '"open_pairs"', do, "choices")
     yield from _systems_ranked(study)
+    if given.counted == "begun":
+        yield from late_answers_kept(study)
     most = planned_annotators(study)
     if given.least > most:
         yield mistake(

@@ -32,7 +32,7 @@ from tests.spa.small_study import STUDY, SYSTEMS, answer_form, write_study
 from tests.spa.store_steps import complete, lease_assignment, lease_for_rater
 
 WHEN_DECIDED = '[stopping]\nrule = "when_decided"\nleast = 2\n'
-LIVE = f"{STUDY}\n{WHEN_DECIDED}"
+LIVE = f'{STUDY}\n{WHEN_DECIDED}counted = "completed"\n'
 CHAIN = (("beta", "alpha"), ("gamma", "beta"))
 
 

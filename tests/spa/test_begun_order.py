@@ -1,0 +1,218 @@
+"""People count in the order in which they began: what was counted stays, and nobody who leaves blocks the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from spa.responses.admission import AdmissionRefused, AdmissionRules
+from spa.responses.begun_order import begun_order, standing
+from spa.responses.leases import Lease
+from spa.responses.outcomes import COMPLETED, RETURNED, SCREENED_OUT, Outcome
+from spa.responses.store import Store
+from tests.spa.test_store import draws
+
+MINUTES = 10.0
+TIME = 60 * MINUTES  # seconds that a visit may take
+RULES = AdmissionRules(late_counts=False)
+HUMAN = "human"
+
+
+class People:
+    """People who come to a study of twelve places, with a clock of their own."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.now = 1000.0
+        self.came: list[str] = []  # submission ids
+
+    def begin(self, person: str) -> None:
+        """Let a person come, or come again."""
+        try:
+            lease = self.store.visits.admit(
+                source="panel",
+                person=person,
+                external_id=f"of {person}",
+                minutes_allowed=MINUTES,
+                overbook=True,
+                rules=RULES,
+                now=self.now,
+            )
+        except AdmissionRefused:
+            return
+        if lease.submission_id not in self.came:
+            self.came.append(lease.submission_id)
+
+    def lease(self, number: int) -> Lease:
+        """Return the visit of that number."""
+        found = self.store.visits.get(self.came[number])
+        assert found is not None
+        return found
+
+    def end(self, number: int, outcome: Outcome = COMPLETED) -> None:
+        """End a visit now."""
+        lease = self.lease(number)
+        self.store.visits.finish(lease.submission((), 1.0), outcome, "code", now=self.now, rules=RULES)
+
+    def give_back(self, number: int) -> None:
+        """Let the platform report that a visit was returned."""
+        self.store.visits.release(self.came[number], RETURNED, now=self.now, finished=True)
+
+    def counted(self, later: float = 0.0) -> list[str]:
+        """Return who counts now, or so many seconds later if nothing happens."""
+        order = self.store.visits.begun_order(self.now + later).get(HUMAN)
+        return [] if order is None else [visit.submission_id for visit in order.counted]
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> Iterator[People]:
+    with Store.create(tmp_path / "store.sqlite") as store:
+        store.assignments.save("f", draws(12))
+        yield People(store)
+
+
+def test_whoever_is_fast_waits_for_those_who_began_before(people: People) -> None:
+    for person in "abc":
+        people.begin(person)
+        people.now += 1
+    people.end(2)
+    assert people.counted() == []
+    people.end(0)
+    assert people.counted() == people.came[:1]
+    order = people.store.visits.begun_order(people.now)[HUMAN]
+    assert (order.waiting, order.late) == (1, 0)
+    people.end(1)
+    assert people.counted() == people.came
+
+
+def test_nobody_who_leaves_blocks_the_study(people: People) -> None:
+    for person in "abcde":
+        people.begin(person)
+    for number in (3, 4):
+        people.end(number)
+    people.give_back(0)
+    people.end(1, SCREENED_OUT)
+    assert people.counted() == []
+    assert people.counted(later=TIME) == []  # to the last second
+    assert people.counted(later=TIME + 1) == people.came[3:]
+
+
+def test_late_answers_never_count_but_are_kept(people: People) -> None:
+    people.begin("late")
+    people.now += 1
+    people.begin("quick")
+    people.end(1)
+    people.now += TIME
+    assert people.counted() == people.came[1:]
+    people.end(0)  # a second after its time
+    late = people.lease(0)
+    assert (late.outcome, late.extra, late.seat) == (COMPLETED, True, None)
+    assert people.counted() == people.came[1:]
+    assert people.store.visits.begun_order(people.now)[HUMAN].late == 1
+    assert [one.extra for one in people.store.submissions()] == [True, False]
+
+
+def test_a_late_visit_takes_no_place_again_even_where_one_is_free(people: People) -> None:
+    people.begin("late")
+    people.now += TIME + 1
+    people.store.visits.release_overdue(people.now)
+    people.end(0)
+    assert people.lease(0).extra
+    people.begin("next")  # gets the place that the late one had
+    assert people.lease(1).assignment_id == people.lease(0).assignment_id
+    people.give_back(1)
+    assert people.lease(0).extra  # and does not give it back to them
+
+
+def test_a_place_given_up_and_taken_again_counts_no_more(people: People) -> None:
+    people.begin("undecided")
+    people.now += 1
+    people.begin("quick")
+    people.end(1)
+    people.give_back(0)
+    assert people.counted() == people.came[1:]
+    people.begin("undecided")
+    people.end(0)
+    assert people.counted() == people.came[1:]
+
+
+def test_a_visit_given_back_after_it_counted_stays_counted(people: People) -> None:
+    for person in "ab":
+        people.begin(person)
+    people.end(0)
+    people.end(1)
+    people.now += 1
+    people.give_back(0)
+    assert people.lease(0).extra
+    assert people.counted() == people.came
+
+
+def test_a_person_counts_once_and_an_unconfirmed_visit_waits(people: People) -> None:
+    kept = {"assignment_id": "a00001", "annotator_kind": "human", "source": "mturk", "minutes_allowed": MINUTES}
+    times = {"leased_at": 0.0, "deadline": TIME, "outcome": COMPLETED, "completed_at": 5.0}
+    first = Lease(submission_id="1", annotator_id="p", external_id="claimed x", **kept, **times)  # type: ignore[arg-type]
+    assert standing(first, 10 * TIME) == "open"
+    one = Lease(submission_id="1", annotator_id="p", **kept, **times)  # type: ignore[arg-type]
+    again = Lease(submission_id="2", annotator_id="p", **kept, **times)  # type: ignore[arg-type]
+    assert [visit.submission_id for visit in begun_order([one, again], 9.0)[HUMAN].counted] == ["1"]
+
+
+def test_forms_handed_out_by_a_platform_count_once_all_who_began_before_are_known(people: People) -> None:
+    kept = {"annotator_kind": "human", "source": "mturk", "outcome": COMPLETED}
+    slow = Lease(  # collected first, in the order of the platform's list
+        submission_id="2", annotator_id="b", assignment_id="a2", leased_at=20.0, completed_at=30.0, **kept
+    )  # type: ignore[arg-type]
+    first = replace(slow, submission_id="1", annotator_id="a", leased_at=10.0, completed_at=60.0)
+
+    def counted(known_until: float) -> list[str]:
+        return [visit.submission_id for visit in begun_order([slow, first], 99.0, known_until)[HUMAN].counted]
+
+    assert [counted(until) for until in (0, 10, 15, 21)] == [[], [], ["1"], ["1", "2"]]
+
+
+EVENTS = st.one_of(
+    st.tuples(st.just("begin"), st.sampled_from("abcdefghijklmnopqr")),
+    st.tuples(st.sampled_from(["end", "end", "end", "screen", "give back"]), st.integers(0, 99)),
+    st.tuples(st.just("wait"), st.floats(0.5, 1.5 * TIME)),
+    st.tuples(st.just("sweep"), st.none()),
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(EVENTS, min_size=5, max_size=40))
+def test_whatever_happens_what_was_counted_is_counted_ever_after(
+    tmp_path_factory: pytest.TempPathFactory, events: list[tuple[str, object]]
+) -> None:
+    with Store.create(tmp_path_factory.mktemp("prefix") / "store.sqlite") as store:
+        store.assignments.save("f", draws(12))
+        people = People(store)
+        before: list[str] = []
+        for name, given_ in events:
+            if name == "begin":
+                people.begin(str(given_))
+            elif name == "wait":
+                people.now += float(given_)  # type: ignore[arg-type]
+            elif name == "sweep":
+                store.visits.release_overdue(people.now)
+            elif people.came:
+                number = int(given_) % len(people.came)  # type: ignore[call-overload]
+                if name == "give back":
+                    people.give_back(number)
+                else:
+                    people.end(number, COMPLETED if name == "end" else SCREENED_OUT)
+            people.now += 0.25
+            found = people.counted()
+            assert found[: len(before)] == before
+            assert people.counted(later=TIME)[: len(found)] == found
+            before = found
+        positions = [people.came.index(each) for each in before]
+        assert positions == sorted(positions)
+        people.now += TIME + 1
+        assert store.visits.begun_order(people.now).get(HUMAN) is None or (
+            store.visits.begun_order(people.now)[HUMAN].waiting == 0
+        )
