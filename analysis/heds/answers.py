@@ -12,6 +12,7 @@ from spa.commands.workspace import Workspace
 from spa.forms.form import TextBlock
 from spa.responses.decisions import read_decisions
 from spa.responses.outcomes import COMPLETED
+from spa.study.stopping import counts_as_begun
 from spa.study.study import Criterion, Study
 
 Answers = dict[tuple[str, int | None], str | bool]  # number of the question, and of a box to tick -> value
@@ -51,7 +52,7 @@ def about_study(workspace: Workspace, results: Results) -> Answers:
         found["3.3.8", None] = "Annotators used devices, places and times of their own; none of it was recorded."
     if "prolific" in sources or "mturk" in sources:
         found["5.2", None] = option("5.2", 2)  # the platform's ids of people
-    if study.people.minutes_allowed is not None:
+    if study.people.minutes_allowed is not None or counts_as_begun(study):
         found["3.3.5", 3] = True
     found |= _quality(workspace, results)
     return found

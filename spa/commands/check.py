@@ -12,7 +12,7 @@ from spa.commands.workspace import default_store
 from spa.errors import LONGEST_PROBLEM, SpaError, StudyError, shortened
 from spa.live import is_live
 from spa.responses.status import CENT, hourly_pay
-from spa.study.stopping import late_answers_kept, planned_annotators, planned_places
+from spa.study.stopping import counts_as_begun, late_answers_kept, planned_annotators, planned_places
 from spa.study.study import Elicitation
 
 if TYPE_CHECKING:
@@ -274,7 +274,8 @@ def _annotators(overview: Overview) -> str:
     places = planned_places(overview.study)
     if places > planned_annotators(overview.study):
         planned += f" counted, {places} including replacements for excluded ones"
-    return f"at most {planned}, in waves of {overview.first_wave}, until every pair is decided"
+    order = ", counted as they began" if counts_as_begun(overview.study) else ""
+    return f"at most {planned}, in waves of {overview.first_wave}, until every pair is decided{order}"
 
 
 def _asked(study: Study) -> list[tuple[str, str]]:
