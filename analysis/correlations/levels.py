@@ -219,7 +219,7 @@ def _count_at_once(x: Floats, y: Floats) -> _Signs:
         pairs, x, y = (1, 2), np.ascontiguousarray(x.T), np.ascontiguousarray(y.T)
     else:
         one, other, pairs = (slice(None), None), (None, slice(None)), (0, 1)
-    signs_x, signs_y = (_sign_of(side[one], side[other]) for side in (x, y))
+    signs_x, signs_y = (sign_of(side[one], side[other]) for side in (x, y))
     ranks = [signs.sum(axis=pairs[1], dtype=np.int32) for signs in (signs_x, signs_y)]
     return _Signs(
         agreement=(signs_x * signs_y).sum(axis=pairs, dtype=np.int32),
@@ -236,7 +236,7 @@ def _count_in_steps(x: Floats, y: Floats) -> _Signs:
     agreement, untied_x, untied_y = (np.zeros(n_rows, dtype=np.int32) for _ in range(3))
     rank_x, rank_y = (np.zeros((width, n_rows), dtype=np.int32) for _ in range(2))
     for i in range(width - 1):
-        signs_x, signs_y = _sign_of(x[i + 1 :], x[i]), _sign_of(y[i + 1 :], y[i])
+        signs_x, signs_y = sign_of(x[i + 1 :], x[i]), sign_of(y[i + 1 :], y[i])
         agreement += (signs_x * signs_y).sum(axis=0, dtype=np.int16)
         untied_x += (signs_x != 0).sum(axis=0, dtype=np.int16)
         untied_y += (signs_y != 0).sum(axis=0, dtype=np.int16)
@@ -246,7 +246,7 @@ def _count_in_steps(x: Floats, y: Floats) -> _Signs:
     return _Signs(agreement=agreement, untied_x=untied_x, untied_y=untied_y, rank_x=rank_x, rank_y=rank_y)
 
 
-def _sign_of(one: Floats, other: Floats) -> npt.NDArray[np.int8]:
+def sign_of(one: Floats, other: Floats) -> npt.NDArray[np.int8]:
     """Return 1 where ``one`` is higher, -1 where it is lower, 0 for a tie and beside a gap (NaN)."""
     signs: npt.NDArray[np.int8] = (one > other).view(np.int8) - (one < other).view(np.int8)
     return signs
@@ -335,7 +335,7 @@ def _row_by_row(several: Sequence[PairedScores], level: Level) -> tuple[Ints, Ro
         row = fold(part, system).of
     kept = np.bincount(row)[row] >= (FEWEST if level in POOLED else 2)
     of = (row if level in POOLED else part)[kept][np.unique(row[kept], return_index=True)[1]]
-    return of, correlate_rows(*_grids(row[kept], column[kept], a[kept], b[kept]))
+    return of, correlate_rows(*grids(row[kept], column[kept], a[kept], b[kept]))
 
 
 def _pooled(level: Level, a: Floats, b: Floats, confidence: float) -> list[LevelCorrelation]:
@@ -362,7 +362,7 @@ def _pooled(level: Level, a: Floats, b: Floats, confidence: float) -> list[Level
     return rows
 
 
-def _grids(row: Ints, column: Ints, a: Floats, b: Floats) -> tuple[Floats, Floats]:
+def grids(row: Ints, column: Ints, a: Floats, b: Floats) -> tuple[Floats, Floats]:
     """Lay the outputs out as a table, those of a row from its left; every row has two or more."""
     order = np.lexsort((column, row))
     sizes = np.bincount(row)

@@ -27,13 +27,23 @@ from analysis.correlations.levels import (
     correlate_each,
     correlate_levels,
 )
+from analysis.correlations.pairwise import PairwiseAccuracy, common_accuracies
 from analysis.correlations.references import reference_systems, without_systems
 from analysis.correlations.scores import Scores, group_scores, metric_scores, outputs_of, pair_scores
 from analysis.correlations.upper_bounds import OneAgainstOthers, one_against_others
 from analysis.statistics.coding import Floats, code
 from analysis.statistics.corrections import adjust
 from analysis.statistics.reasons import Reason, why
-from analysis.statistics.record import Coefficient, Count, Positive, Probability, Record, fields_of, replace_fields
+from analysis.statistics.record import (
+    Coefficient,
+    Count,
+    Positive,
+    Probability,
+    Record,
+    Share,
+    fields_of,
+    replace_fields,
+)
 
 TOGETHER = 1 << 11  # ratings whose upper bounds are computed together: their signs stay in the cache
 LISTED = 20  # people up to whom each one has rows of his own
@@ -71,6 +81,12 @@ class CorrelationRow(Record):
     """How the interval was made; null: none."""
     without: tuple[str, ...] = ()
     """Systems left out, as references of the metric: named (settings.references), or at its end in every item."""
+    pairwise_accuracy: Share | None = None
+    """Beside tau within an item: share of pairs of an item's outputs that both order alike or tie, averaged over the
+    items that all measures scored (Deutsch et al. 2023); null elsewhere, and with under half of people's outputs."""
+    accuracy_items: Count | None = None
+    """Items that it is averaged over."""
+    accuracy_pairs: Count | None = None
     reason: Reason | None = None
 
 
@@ -200,11 +216,15 @@ def correlate_scores(
             others = [own for group, own in scores.items() if group not in targets[: place + 1]]
             measures = [*others, *measured]
             sides: dict[tuple[int, bytes], Series] = {}
+            accuracies = common_accuracies(
+                measures, scores[target], len(order.systems), lower_is_better=criterion in plan.lower_is_better
+            )
             for measure in measures:
                 paired = pair_scores(measure, scores[target], len(order.systems))
                 found = correlate_levels(paired, confidence=plan.confidence)
                 left = without.get(measure.name, ())
-                rows += _rows(measure.name, scores[target].name, criterion, found, without=left)
+                own = _rows(measure.name, scores[target].name, criterion, found, without=left)
+                rows += (_with_accuracy(row, accuracies.get(measure.name)) for row in own)
                 if measure.name.startswith("ratings:"):
                     by_system += _by_system(measure.name, scores[target].name, criterion, paired, order.systems, sides)
             rows += upper_bounds(criterion, target)
@@ -254,6 +274,15 @@ def _rows(
 ) -> Iterator[CorrelationRow]:
     for row in found:
         yield CorrelationRow(a=a, b=b, criterion=criterion, upper_bound=upper_bound, without=without, **fields_of(row))
+
+
+def _with_accuracy(row: CorrelationRow, found: PairwiseAccuracy | None) -> CorrelationRow:
+    """Put the pairwise accuracy beside Kendall's tau within an item."""
+    if found is None or found.value is None or (row.level, row.method) != ("per_item", "kendall"):
+        return row
+    return replace_fields(
+        row, pairwise_accuracy=found.value, accuracy_items=found.n_items, accuracy_pairs=found.n_pairs
+    )
 
 
 def _by_system(

@@ -132,8 +132,11 @@ def _by_system(table: pl.DataFrame, order: Order, means: Sequence[RatingMean]) -
     measured = {
         (*place, system): _agreement(data, levels[place]) for system, place, data in kept or _answers(table, order)
     }
-    by_place = answered_rows(table).lazy().group_by("group", "criterion", "system")
-    single = by_place.agg(pl.col("value").std()).collect(engine="streaming")
+    answered, by = answered_rows(table), ("group", "criterion", "system")
+    if kept is None:
+        single = answered.lazy().group_by(by).agg(pl.col("value").std()).collect(engine="streaming")
+    else:  # sorted, so that the order of the rows leaves no trace in the last digit
+        single = answered.select(*by, "value").sort("value").group_by(by).agg(pl.col("value").std())
     spread = {(str(group), str(criterion), str(system)): sd for group, criterion, system, sd in single.iter_rows()}
     return [
         system_breakdown(row, sd_answers=spread[place], **measured.get(place, {"reason": ONE_RATER}))

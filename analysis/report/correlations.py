@@ -40,6 +40,11 @@ LEVELS: dict[Level, tuple[str, str]] = {
     ),
     "within_system": ("Within a system", "one system's outputs, averaged over systems; not tested"),
 }
+ALIKE = (
+    "share of pairs of an item\u2019s outputs that both sides order alike, or both tie, averaged over items (Deutsch "
+    "et al. 2023); an item that one side does not tell apart counts, too"
+)
+ACCURACY = Column(title="Pairwise accuracy", explanation=ALIKE, numeric=True)
 INTRODUCTION = (
     "Kendall\u2019s tau (tau-b) is 1 where two sides put everything in the same order, 0 where their orders are "
     "unrelated and \u22121 where one is the reverse of the other. A tau for systems can be high while that for single "
@@ -181,9 +186,22 @@ def _tables(rows: Sequence[CorrelationRow], names: Names, stem: str, target: str
         for included, title in BOUNDS.items()
     }
     people = [row.a for row in rows if row.upper_bound and row.a != row.b and row.level == "overall"]
+    measured = [row for row in rows if row.pairwise_accuracy is not None]
+    notes = [BOUND] if any(bounds.values()) else []
+    if measured:
+        notes.append(
+            f"Pairwise accuracy: of {plural(measured[0].accuracy_items or 0, 'item')}, the same for all measures."
+        )
     columns = [
         Column(title="Measure"),
-        *(Column(title=title, explanation=explanation, numeric=True) for title, explanation in LEVELS.values()),
+        *(
+            column
+            for level, (title, explanation) in LEVELS.items()
+            for column in (
+                Column(title=title, explanation=explanation, numeric=True),
+                *([ACCURACY] if level == "per_item" else []),
+            )
+        ),
         Column(title="n", explanation="single outputs in common", numeric=True),
     ]
     ordered = _ordered(rows)
@@ -197,7 +215,7 @@ def _tables(rows: Sequence[CorrelationRow], names: Names, stem: str, target: str
     caption = f"Kendall\u2019s tau with {measure_name(names, target)}, strongest first{about}"
     blocks: list[Block] = []
     if first:
-        blocks.append(build_table(stem, caption, columns, first, [BOUND] if any(bounds.values()) else []))
+        blocks.append(build_table(stem, caption, columns, first, notes))
     rest = [
         _line(measure_name(names, name), {level: by_level[name, level] for level in LEVELS}) for name in ordered[SHOWN:]
     ]
@@ -228,7 +246,12 @@ def _line(name: str, by_level: dict[Level, CorrelationRow]) -> list[Cell]:
             detail = "" if tested is None else f"{word} {shown if shown.startswith('<') else f'= {shown}'}"
             if row.ci_low is not None:
                 detail = f"{interval(row.ci_low, row.ci_high)}; {detail}"
+            if level == "per_item" and row.a != row.b:
+                behind = f"{row.n} of {plural(row.n + row.n_undefined, 'item')}"
+                detail = f"{behind}; {detail}" if detail else behind
             cells.append(cell(number(row.value), detail=detail))
+        if level == "per_item":
+            cells.append(cell(number(None if row is None else row.pairwise_accuracy)))
     overall = by_level.get("overall")
     counted = overall is not None and not (overall.upper_bound and overall.a == overall.b)
     return [*cells, cell(f"{overall.n:,}" if overall is not None and counted else "\u2013")]

@@ -393,6 +393,7 @@ SEVERITY: tuple[tuple[CaveatKind, Callable[[Known], Lines]], ...] = (
     ("many_excluded", _many_excluded),
     ("few_annotators", _few_annotators),
     ("assumed_direction", _assumed_direction),
+    ("constant_scores", _as_warned("constant_scores")),
     ("missing_answers", _missing_answers),
     ("dropped_items", _dropped_items),
 )

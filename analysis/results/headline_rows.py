@@ -43,6 +43,7 @@ CaveatKind = Literal[
     "many_excluded",
     "few_annotators",
     "assumed_direction",
+    "constant_scores",
     "missing_answers",
     "dropped_items",
 ]

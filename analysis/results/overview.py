@@ -55,6 +55,7 @@ WarningKind = Literal[
     "decision_contradicted",
     "outdated_file",
     "metric_reference",
+    "constant_scores",
     "summed",
 ]
 LeftOut = Literal[

@@ -22,6 +22,8 @@ from analysis.statistics.reasons import Reason, ReasonCode, why
 
 FEW_EXPOSURES = 4
 LARGE_SHARE = 1 / 3
+CONSTANT_SHARE = 0.1  # of items without a tau
+SHOWN_CONSTANT = 3
 SMALL_CLUSTERS = 6
 MADE_BY_A_PROGRAM = "these answers were made by a program; they say nothing about people."
 UNPAIRED = {
@@ -57,6 +59,7 @@ def warn(results: Results, plan: Plan) -> tuple[WarningRow, ...]:
         *_about_strengths(results),
         *about_coverage(results),
         *_about_metrics(results),
+        *_about_constant_scores(results),
         *_about_study(results),
     )
 
@@ -76,6 +79,33 @@ def _about_metrics(results: Results) -> Iterator[WarningRow]:
             "systems)."
         )
         yield WarningRow(kind="metric_reference", group=None, text=text)
+
+
+def _about_constant_scores(results: Results) -> Iterator[WarningRow]:
+    """Say whose tau within an item leaves out more than a tenth of the items, as one side ties all their outputs."""
+    found = [
+        row
+        for row in results.correlations
+        if (row.level, row.method, row.upper_bound) == ("per_item", "kendall", False)
+        and row.n_undefined > CONSTANT_SHARE * (row.n + row.n_undefined)
+    ]
+    if not found:
+        return
+    found.sort(key=lambda row: -row.n_undefined / (row.n + row.n_undefined))
+    several = len({row.criterion for row in results.correlations}) > 1
+    shown = [
+        f"{row.a.partition(':')[2]}{f', {row.criterion},' if several else ''} "
+        f"{row.n_undefined} of {row.n + row.n_undefined}"
+        for row in found[:SHOWN_CONSTANT]
+    ]
+    more = len(found) - len(shown)
+    listing = "; ".join([*shown, *([f"{more} more"] if more else [])])
+    yield WarningRow(
+        kind="constant_scores",
+        group=None,
+        text=f"tau within an item leaves out items whose outputs one side scores alike: {listing}. Compare by pairwise "
+        "accuracy, which counts all items.",
+    )
 
 
 def left_out_of_metrics(results: Results) -> dict[str, tuple[str, ...]]:

@@ -259,6 +259,17 @@ def test_short_sentences_are_sentences() -> None:
     assert one["coleman_liau_index"].values[0] == pytest.approx(0.0588 * 562.5 - 0.296 * 50 - 15.8)
 
 
+def test_sentences_of_two_words_are_no_harder(shared_data: Path) -> None:
+    case = shared_data.parent / "cases" / "statistics" / "readability_short_sentences"
+    if not case.is_dir():
+        pytest.skip("shared cases are not here")
+    rows = read_rows(case / "outputs.jsonl")
+    for system, wanted in json.loads((case / "expected.json").read_text()).items():
+        texts = SystemTexts(outputs=[row[system] for row in rows], references=[()] * 4, sources=[""] * 4)
+        found = named(readability(texts, ENGLISH))
+        assert {name: found[name].corpus for name in wanted} == pytest.approx(wanted, abs=1e-3)
+
+
 @pytest.mark.parametrize(
     ("text", "words", "sentences"),
     [

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import choix
@@ -92,6 +94,15 @@ def test_a_tied_last_place_is_a_partial_ranking_at_any_length(few: int) -> None:
     assert found.strength == pytest.approx(wanted - wanted.mean(), abs=1e-6)
     assert found.n_left_out == 0
     assert np.isfinite(found.ci_low).all()
+
+
+def test_the_best_three_of_eight_give_the_strengths_of_choix(shared_data: Path) -> None:
+    case = shared_data.parent / "cases" / "statistics" / "topk-rankings"
+    if not case.is_dir():
+        pytest.skip("shared cases are not here")
+    found = analysed(pl.read_csv(case / "orders.csv", infer_schema=False))
+    wanted = json.loads((case / "expected.json").read_text())["plackett_luce_top3"]
+    assert {row.system: row.strength for row in found.order_strengths} == pytest.approx(wanted, abs=1e-4)
 
 
 def test_two_tied_in_last_place_are_nothing_of_each_other() -> None:
