@@ -34,6 +34,8 @@ class Profiles:
         Units that have this profile.
     of_unit : array of int, shape (n_units,)
         Profile of each unit. Profiles stand in the order of their content, not of the units.
+    turns : bool
+        As in the reliability data. Values then lie on both sides of 0 alike; a unit and its opposite are one profile.
     """
 
     values: Floats
@@ -43,6 +45,7 @@ class Profiles:
     size: Ints
     units: Ints
     of_unit: Ints
+    turns: bool = False
 
     def table(self, weights: Floats | None = None) -> Floats | sp.csr_array:
         """Return profiles x values, an answer counting the weight of its profile (default 1); sparse where large."""
@@ -69,13 +72,17 @@ class Profiles:
         return total.astype(np.float64)
 
 
-def code_values(value: Floats) -> tuple[Floats, Ints]:
-    """Return the distinct values, ascending, and the number of each answer's value.
+def code_values(value: Floats, *, turns: bool = False) -> tuple[Floats, Ints]:
+    """Return the distinct values, ascending, and the number of each answer's value; the opposites where units ``turn``.
 
     >>> values, codes = code_values(np.array([4.0, 1.0, 4.0]))
     >>> values.tolist(), codes.tolist()
     ([1.0, 4.0], [1, 0, 1])
     """
+    if turns:
+        given, codes = code_values(value)
+        values = np.union1d(given, -given)
+        return values, np.searchsorted(values, given)[codes]
     low, high = value.min(), value.max()
     if high - low < WIDEST:
         whole = (value - low).astype(np.int64)
@@ -97,22 +104,25 @@ def fold_profiles(data: ReliabilityData, *, at_least: int = 1) -> Profiles:
         kept = sizes[unit] >= at_least
         unit, value = (np.cumsum(sizes >= at_least) - 1)[unit[kept]], value[kept]
         sizes = sizes[sizes >= at_least]
-    values, codes = code_values(value)
+    values, codes = code_values(value, turns=data.turns)
     if sizes.max() > len(values):
-        return _fold_counts(values, unit, codes, sizes)
-    return _fold_answers(values, unit, codes, sizes)
+        return _fold_counts(values, unit, codes, sizes, data.turns)
+    return _fold_answers(values, unit, codes, sizes, data.turns)
 
 
-def _fold_counts(values: Floats, unit: Ints, codes: Ints, sizes: Ints) -> Profiles:
+def _fold_counts(values: Floats, unit: Ints, codes: Ints, sizes: Ints, turns: bool) -> Profiles:
     """Fold rows of the table of units x values; equal sizes stand as their sorted answers would."""
     shape = (len(sizes), len(values))
     key = unit * shape[1]
     key += codes
-    return profiles_of_counts(values, np.bincount(key, minlength=shape[0] * shape[1]).reshape(shape))
+    return profiles_of_counts(values, np.bincount(key, minlength=shape[0] * shape[1]).reshape(shape), turns=turns)
 
 
-def profiles_of_counts(values: Floats, counts: Ints) -> Profiles:
-    """Fold units whose ``counts`` of each value, shape (n_units, n_values), are known; every value occurs."""
+def profiles_of_counts(values: Floats, counts: Ints, *, turns: bool = False) -> Profiles:
+    """Fold units whose ``counts`` of each value, shape (n_units, n_values), are known."""
+    if turns:
+        backward = _is_backward(counts - counts[:, ::-1])
+        counts = np.where(backward[:, None], counts[:, ::-1], counts)
     sizes = counts.sum(axis=1)
     folded = fold(sizes, *(sizes - column for column in counts.T))
     counts = counts[folded.first]
@@ -125,10 +135,17 @@ def profiles_of_counts(values: Floats, counts: Ints) -> Profiles:
         size=sizes[folded.first],
         units=np.bincount(folded.of, minlength=len(folded)),
         of_unit=folded.of,
+        turns=turns,
     )
 
 
-def _fold_answers(values: Floats, unit: Ints, codes: Ints, sizes: Ints) -> Profiles:
+def _is_backward(difference: Ints) -> np.ndarray:
+    """Tell in which rows the first number that is not 0 is below it."""
+    first = np.argmax(difference != 0, axis=1)
+    return np.asarray(np.take_along_axis(difference, first[:, None], axis=1)[:, 0] < 0)
+
+
+def _fold_answers(values: Floats, unit: Ints, codes: Ints, sizes: Ints, turns: bool) -> Profiles:
     order = np.argsort(unit, kind="stable")
     start = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     codes = codes[order]
@@ -138,6 +155,9 @@ def _fold_answers(values: Floats, unit: Ints, codes: Ints, sizes: Ints) -> Profi
     for size in np.unique(sizes).tolist():
         rows = np.flatnonzero(sizes == size)
         block = np.sort(codes[start[rows][:, None] + np.arange(size)], axis=1)
+        if turns:
+            opposite = len(values) - 1 - block[:, ::-1]
+            block = np.where(_is_backward(block - opposite)[:, None], opposite, block)
         folded = fold(*block.T)
         of_unit[rows] = folded.of + found
         profile.append(np.repeat(np.arange(len(folded)) + found, size))
@@ -153,4 +173,5 @@ def _fold_answers(values: Floats, unit: Ints, codes: Ints, sizes: Ints) -> Profi
         size=np.concatenate(widths),
         units=np.concatenate(units),
         of_unit=of_unit,
+        turns=turns,
     )

@@ -36,6 +36,9 @@ class ReliabilityData:
         Units with at least one answer.
     n_infinite : int
         Answers that were infinite and are not among the values.
+    turns : bool
+        Whether answers are about pairs, from -1 to 1 for the one listed first: listed the other way round, a unit's
+        answers change their sign. Which way is chance, so that coefficients average over both ways of every unit.
     """
 
     unit: Ints
@@ -44,6 +47,7 @@ class ReliabilityData:
     annotators: tuple[str, ...]
     n_units: int
     n_infinite: int = 0
+    turns: bool = False
 
     @property
     def n_annotators(self) -> int:
@@ -62,10 +66,11 @@ class ReliabilityData:
 
     @property
     def constant(self) -> bool:
-        """Whether every answer that can be paired is the same."""
+        """Whether every answer that can be paired is the same, whichever way pairs are listed."""
         sizes = self.sizes
         paired = self.value if len(sizes) and sizes.min() >= 2 else self.value[sizes[self.unit] >= 2]
-        return bool(len(paired)) and bool(paired.min() == paired.max())
+        alike = bool(len(paired)) and bool(paired.min() == paired.max())
+        return alike and not (self.turns and paired[0])
 
     def matrix(self) -> Floats:
         """Return units x annotators with NaN where there is no answer, in O(units x annotators) memory."""
@@ -82,7 +87,7 @@ class ReliabilityData:
             self.value[kept],
             tuple(self.annotators[number] for number in np.unique(self.annotator[kept]).tolist()),
         )
-        return replace(own, n_infinite=self.n_infinite)
+        return replace(own, n_infinite=self.n_infinite, turns=self.turns)
 
 
 def reliability_data(

@@ -10,10 +10,10 @@ from scipy.special import stdtrit
 
 from analysis.agreement.counts import Profiles, fold_profiles
 from analysis.agreement.data import Answers, ReliabilityData, reliability_data
-from analysis.agreement.result import PERFECT, Agreement, no_answer, undefined
+from analysis.agreement.result import CONSTANT, PERFECT, Agreement, beyond_chance, no_answer, undefined
 from analysis.statistics.checks import check_level
 from analysis.statistics.coding import Floats
-from analysis.statistics.reasons import why
+from analysis.statistics.reasons import Reason, why
 from analysis.statistics.wilson import wilson
 
 Weights = Literal["identity", "linear", "quadratic", "ordinal"]
@@ -32,7 +32,8 @@ def gwet_ac1(
     """Return Gwet's AC1: agreement corrected for chance, steady where one category prevails.
 
     AC1 = (pa - pe) / (1 - pe), pa the mean over units of the share of agreeing pairs, pe = sum_c pi_c (1 - pi_c) /
-    (q - 1), with pi_c the mean over units of the share of category c, and q categories.
+    (q - 1), with pi_c the mean over units of the share of category c, and q categories. Of answers about pairs, pe is
+    its mean over both ways of listing every unit's pair.
 
     Parameters
     ----------
@@ -41,7 +42,7 @@ def gwet_ac1(
     criterion, mapping
         As for :func:`reliability_data`.
     categories : sequence of float, optional
-        All categories that could be given; by default those that were.
+        All categories that could be given, used or not; by default those that were.
     confidence : float
         Level of the interval: value ± t(n - 1) standard errors over n units, at most 1.
 
@@ -111,8 +112,8 @@ def fleiss_kappa(
 ) -> Agreement:
     """Return Fleiss' kappa: agreement of pairs corrected by the overall shares of the categories.
 
-    kappa = (pa - pe) / (1 - pe), pe = sum_c pi_c^2; pi_c as for :func:`gwet_ac1`, which with equally many answers a
-    unit is Fleiss' p_c.
+    kappa = (pa - pe) / (1 - pe), pe = sum_c pi_c^2; pi_c, and pe of answers about pairs, as for :func:`gwet_ac1`. With
+    equally many answers a unit pi_c is Fleiss' p_c.
 
     Parameters
     ----------
@@ -237,19 +238,30 @@ def _chance_corrected(
     """Return :func:`chance_corrected` of answers, or why it is not defined."""
     check_level("confidence", confidence)
     reason = no_answer(data)
+    if reason is CONSTANT and categories is not None and len(set(categories)) > 1 and weights:
+        reason = None  # chance, then, is no agreement on the others
     if reason is None:
         profiles = fold_profiles(data)
-        values = profiles.values if categories is None else np.unique(np.asarray(categories, dtype=np.float64))
-        unknown = np.setdiff1d(profiles.values, values)
-        if len(unknown):
-            reason = why("unknown_category", answer=float(unknown[0]))
-        elif len(values) > MOST_CATEGORIES:
-            reason = why("too_many_categories", n=len(values))
-        else:
+        values = all_categories(profiles.values, categories)
+        reason = unfit_categories(profiles.values, values)
+        if reason is None:
             return chance_corrected(
                 measure, profiles, values, n_annotators=data.n_annotators, confidence=confidence, weights=weights
             )
     return undefined(measure, data, reason, **({"weights": weights} if weights else {}))
+
+
+def all_categories(given: Floats, categories: Sequence[float] | None) -> Floats:
+    """Return the categories that count, ascending: those declared, else those given."""
+    return given if categories is None else np.unique(np.asarray(categories, dtype=np.float64))
+
+
+def unfit_categories(given: Floats, categories: Floats) -> Reason | None:
+    """Say why a coefficient cannot be computed with these categories, or ``None``."""
+    unknown = np.setdiff1d(given, categories)
+    if len(unknown):
+        return why("unknown_category", answer=float(unknown[0]))
+    return why("too_many_categories", n=len(categories)) if len(categories) > MOST_CATEGORIES else None
 
 
 def chance_corrected(
@@ -264,7 +276,7 @@ def chance_corrected(
     """Return (pa - pe) / (1 - pe) with the interval of its linearisation (Gwet 2014, equations 5.3.7 ff.).
 
     ``values`` are the categories, those of ``profiles`` among them. Chance is Gwet's where there are ``weights``, else
-    Fleiss'.
+    Fleiss'; of pairs that could be listed either way, its mean over both ways of every unit.
     """
     place = np.searchsorted(values, profiles.values)[profiles.code]
     shape = (len(profiles.size), len(values))
@@ -275,12 +287,21 @@ def chance_corrected(
     matrix = weight_matrix(values, weights or "identity")
     shares = counts / size[:, None]
     prevalence = units @ shares / units.sum()
-    by_chance = float(matrix.sum()) / (q * (q - 1)) * (1 - prevalence) if weights else prevalence
-    chance, chance_of_unit = float(prevalence @ by_chance), shares @ by_chance
+    n = float(units.sum())
+    both, within = shares, np.zeros(len(size))
+    if profiles.turns:
+        both = (shares + shares[:, ::-1]) / 2
+        prevalence = (prevalence + prevalence[::-1]) / 2
+        within = np.sum(shares**2 - both**2, axis=1) / n  # a unit meets itself as it is
+    alike, alike_of_unit = float(prevalence @ prevalence + units @ within / n), both @ prevalence
+    alike_of_unit += (within + float(units @ within / n)) / 2
+    scale = float(matrix.sum()) / (q * (q - 1)) if weights else None
+    chance = alike if scale is None else scale * (1 - alike)
+    chance_of_unit = alike_of_unit if scale is None else scale * (1 - alike_of_unit)
     paired, agreeing = size >= 2, _agreeing(counts, size, matrix)
-    n, n_paired = float(units.sum()), float(units[paired].sum())
+    n_paired = float(units[paired].sum())
     observed = float(units @ agreeing) / n_paired
-    value = (observed - chance) / (1 - chance)
+    value = float(beyond_chance(observed, chance))
     of_unit = n / n_paired * np.where(paired, agreeing - chance, 0.0) / (1 - chance)
     away = of_unit - 2 * (1 - value) * (chance_of_unit - chance) / (1 - chance) - value
     variance = float(units @ away**2) / (n * (n - 1))

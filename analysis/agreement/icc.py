@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import fdtrc, fdtri
 
 from analysis.agreement.data import Answers, ReliabilityData, reliability_data
-from analysis.agreement.result import Agreement, no_answer, undefined
+from analysis.agreement.result import Agreement, at_whole, no_answer, undefined
 from analysis.statistics.checks import check_level
 from analysis.statistics.reasons import Reason, why
 
@@ -153,7 +153,7 @@ def _value(form: Form, n: int, k: int, msr: float, msc: float, mse: float, msw: 
         "icc2k": msr + (msc - mse) / n,
         "icc3k": msr,
     }[form]
-    return between / total if total > 0 else None
+    return float(at_whole(np.float64(between / total))) if total > 0 else None
 
 
 def _bounds(

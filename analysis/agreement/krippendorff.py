@@ -10,7 +10,7 @@ import numpy as np
 from analysis.agreement.counts import Profiles, fold_profiles
 from analysis.agreement.data import Answers, reliability_data
 from analysis.agreement.resampling import Statistic, interval_over_units
-from analysis.agreement.result import PERFECT, Agreement, no_answer, undefined
+from analysis.agreement.result import PERFECT, Agreement, at_whole, no_answer, undefined
 from analysis.statistics.checks import check_level
 from analysis.statistics.coding import Floats, Ints
 from analysis.statistics.reasons import Reason, why
@@ -35,6 +35,10 @@ def krippendorff_alpha(
     of units with m_u >= 2 answers. d is 1 for different values (nominal), (x - y)^2 (interval), ((x - y) / (x + y))^2
     (ratio), or the squared difference of mid-ranks (ordinal: the number of answers between two values, the two
     counted half). So no table of values x values is needed but at the ratio level.
+
+    Which of a pair is listed first is chance. So the expected disagreement of answers about pairs is its mean over both
+    ways of every unit, n unchanged: answers to one unit are compared as they are, those to different units half as they
+    are and half with one of them turned.
 
     Parameters
     ----------
@@ -142,6 +146,8 @@ def _no_ratio(values: Floats) -> Reason | None:
 
 def alpha_statistic(profiles: Profiles, level: Level) -> Statistic:
     """Return the function from weights (replicates x profiles) to alpha, one a replicate."""
+    if profiles.turns and level not in ("nominal", "interval"):
+        raise ValueError(f"answers about pairs are nominal or interval, got {level!r}")
     makers: dict[str, Callable[[Profiles], Statistic]] = {
         "nominal": _nominal,
         "ordinal": _ordinal,
@@ -154,32 +160,37 @@ def alpha_statistic(profiles: Profiles, level: Level) -> Statistic:
 def _alpha(answers: Floats, within: Floats, total: Floats) -> Floats:
     """Return 1 - (n - 1) within / total, NaN where every answer is the same."""
     possible = total > 1e-12 * answers**2
-    value: Floats = 1 - (answers - 1) * within / np.where(possible, total, 1.0)
+    value = at_whole(1 - (answers - 1) * within / np.where(possible, total, 1.0))
     return np.where(possible, value, np.nan)
 
 
 def _nominal(profiles: Profiles) -> Statistic:
     size = profiles.size.astype(np.float64)
     within = (size**2 - profiles.squares()) / (size - 1)
-    table = profiles.table()
+    table, of_unit = profiles.table(), np.zeros(len(size))
+    if profiles.turns:
+        counts = table if isinstance(table, np.ndarray) else table.toarray()
+        table = (counts + counts[:, ::-1]) / 2
+        of_unit = profiles.squares() - np.sum(table**2, axis=1)
 
     def statistic(weights: Floats) -> Floats:
         answers = weights @ size
         shares = (weights @ table) / answers[:, None]
-        total = answers**2 * np.sum(shares * (1 - shares), axis=1)
+        total = answers**2 * np.sum(shares * (1 - shares), axis=1) - weights @ of_unit
         return _alpha(answers, weights @ within, total)
 
     return statistic
 
 
 def _interval(profiles: Profiles) -> Statistic:
-    values = _unit_scale(profiles.values)
-    return interval_statistic(
-        profiles.size.astype(np.float64), profiles.sums(values), profiles.sums(values**2), profiles_agree(profiles)
-    )
+    values, turns = _unit_scale(profiles.values), profiles.turns
+    size, sums, squares = profiles.size.astype(np.float64), profiles.sums(values), profiles.sums(values**2)
+    return interval_statistic(size, sums, squares, profiles_agree(profiles), turns=turns)
 
 
-def interval_statistic(size: Floats, sums: Floats, squares: Floats, agree: np.ndarray) -> Statistic:
+def interval_statistic(
+    size: Floats, sums: Floats, squares: Floats, agree: np.ndarray, *, turns: bool = False
+) -> Statistic:
     """Return the function of :func:`alpha_statistic` at the interval level.
 
     Parameters
@@ -188,14 +199,16 @@ def interval_statistic(size: Floats, sums: Floats, squares: Floats, agree: np.nd
         Answers of a unit, their sum, and the sum of their squares, on a scale from about -1 to 1.
     agree : array of bool, shape (n_profiles,)
         Units whose answers are all the same.
+    turns : bool
+        Whether the expected disagreement is the mean over both signs of every unit.
     """
     within = 2 * (squares - sums**2 / size) * size / (size - 1)
     within[agree] = 0.0
 
     def statistic(weights: Floats) -> Floats:
         answers = weights @ size
-        total = 2 * (answers * (weights @ squares) - (weights @ sums) ** 2)
-        return _alpha(answers, weights @ within, total)
+        away = weights @ sums**2 if turns else (weights @ sums) ** 2
+        return _alpha(answers, weights @ within, 2 * (answers * (weights @ squares) - away))
 
     return statistic
 

@@ -25,13 +25,18 @@ REPLICATES = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Answered:
-    """Answers of one group to one criterion; ``level`` is the level of measurement that fits their scale."""
+    """Answers of one group to one criterion.
+
+    ``level`` is the level of measurement that fits their scale, and ``categories`` are the answers that could be given,
+    where that is known.
+    """
 
     source: Source
     data: ReliabilityData
     level: Level
     confidence: float
     seed: Sequence[int]
+    categories: Sequence[float] | None = None
 
     def rng(self, *more: int) -> np.random.Generator:
         """Return the source of randomness of one measure, which no other one moves on."""
@@ -116,7 +121,9 @@ MEASURES = (
         explanation="Gwet\u2019s: alike, but steadier where one answer dominates",
         published="Gwet (2008, 2014)",
         sources=("ratings", "choices"),
-        compute=lambda answered: [gwet_ac1(answered.data, confidence=answered.confidence)],
+        compute=lambda answered: [
+            gwet_ac1(answered.data, categories=answered.categories, confidence=answered.confidence)
+        ],
         applies=lambda answered: answered.level != "interval",
         forms=("gwet_ac1", "gwet_ac2"),
         columns={"gwet_ac1": "AC1"},

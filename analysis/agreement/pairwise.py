@@ -68,7 +68,7 @@ def pairwise_agreement(
     (3, 0.67, 0.82)
     """
     data = reliability_data(answers, criterion=criterion, mapping=mapping)
-    values, codes = code_values(data.value) if len(data.value) else (data.value, data.unit)
+    values, codes = code_values(data.value, turns=data.turns) if len(data.value) else (data.value, data.unit)
     if len(values) > WIDE or no_answer(data):
         return tuple(_compare(data, x, y, level) for x, y in combinations(range(data.n_annotators), 2))
     return tuple(_compare_table(data, x, y, level, values, table) for x, y, table in _tables(data, codes, len(values)))
@@ -78,7 +78,7 @@ def _compare(data: ReliabilityData, x: int, y: int, level: Level) -> AnnotatorPa
     both = data.of_annotators(x, y)
     same = exact_agreement(both)
     kappa, alpha = cohen_kappa(both), krippendorff_alpha(both, level=level)
-    tau, reason = (None, same.reason) if same.value is None else _tau(both)
+    tau, reason = (None, same.reason) if same.value is None or data.turns else _tau(both)
     return AnnotatorPair(
         annotator_x=data.annotators[x],
         annotator_y=data.annotators[y],
@@ -97,8 +97,11 @@ def _compare_table(data: ReliabilityData, x: int, y: int, level: Level, values: 
     given = np.flatnonzero(table.any(axis=0) | table.any(axis=1))
     if len(given) < 2 or table.sum() < 2 or level == "ratio":
         return _compare(data, x, y, level)  # which says why there is no coefficient
+    if data.turns:
+        given = np.unique(np.concatenate([given, len(values) - 1 - given]))
     table = table[np.ix_(given, given)]
-    n, tau, kappa = table.sum(), kendall_of_table(table), kappa_of_table(table)
+    tau = None if data.turns else kendall_of_table(table)
+    n, kappa = table.sum(), kappa_of_table(table, turns=data.turns)
     return AnnotatorPair(
         annotator_x=data.annotators[x],
         annotator_y=data.annotators[y],
@@ -106,13 +109,13 @@ def _compare_table(data: ReliabilityData, x: int, y: int, level: Level, values: 
         exact_agreement=float(np.trace(table) / n),
         kendall_tau=tau,
         cohen_kappa=kappa,
-        krippendorff_alpha=_alpha_of_table(values[given], table, level),
+        krippendorff_alpha=_alpha_of_table(values[given], table, level, turns=data.turns),
         level=level,
-        reason=ONE_VALUE if tau is None else None,
+        reason=ONE_VALUE if tau is None and not data.turns else None,
     )
 
 
-def _alpha_of_table(values: Floats, table: Floats, level: Level) -> float:
+def _alpha_of_table(values: Floats, table: Floats, level: Level, *, turns: bool) -> float:
     """Return alpha of two annotators; a profile is two values, whoever gave which."""
     together = np.triu(table + np.tril(table, -1).T)
     pair = np.nonzero(together)
@@ -124,6 +127,7 @@ def _alpha_of_table(values: Floats, table: Floats, level: Level) -> float:
         size=np.full(len(pair[0]), 2),
         units=together[pair].astype(np.int64),
         of_unit=np.zeros(0, dtype=np.int64),
+        turns=turns,
     )
     return float(alpha_statistic(profiles, level)(together[pair][None, :])[0])
 

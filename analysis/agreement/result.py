@@ -6,8 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from analysis.agreement.data import ReliabilityData
 from analysis.statistics.checks import too_large
+from analysis.statistics.coding import ROUNDED, Floats
 from analysis.statistics.reasons import Reason, why
 
 CONSTANT = why("answers_alike")
@@ -47,6 +50,25 @@ class Agreement:
     interval: str | None = None
     reason: Reason | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+def beyond_chance(observed: Floats | float, chance: Floats | float) -> Floats:
+    """Return (observed - chance) / (1 - chance): 1, and 0, where they differ from them by rounding alone.
+
+    >>> float(beyond_chance(0.1 + 0.2, 0.3)), float(beyond_chance(0.7 + 0.2 + 0.1, 0.5))
+    (0.0, 1.0)
+    """
+    return at_whole(np.asarray((observed - chance) / (1 - np.asarray(chance)), dtype=np.float64))
+
+
+def at_whole(value: Floats | np.float64) -> Floats:
+    """Return coefficients with those that differ from a whole number by no more than rounding put on it.
+
+    >>> at_whole(np.array([-4.4e-16, 0.3, 1 - 1e-15])).tolist()
+    [0.0, 0.3, 1.0]
+    """
+    whole = np.rint(value) + 0.0  # not -0.0
+    return np.asarray(np.where(np.abs(value - whole) <= ROUNDED, whole, value), dtype=np.float64)
 
 
 def undefined(measure: str, data: ReliabilityData, reason: Reason | None, **settings: Any) -> Agreement:

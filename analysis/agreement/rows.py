@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -18,6 +17,8 @@ from analysis.agreement.pairwise import FEW_ANNOTATORS, pairwise_agreement
 from analysis.agreement.result import Agreement
 from analysis.answers.order import Order, toward
 from analysis.answers.plan import Plan
+from analysis.answers.scales import Steps
+from analysis.answers.study_facts import StudyFacts
 from analysis.answers.tables import answered_rows
 from analysis.statistics.coding import Codes, Floats, Ints, code, fold, scale_of, snap
 from analysis.statistics.reasons import Reason
@@ -54,6 +55,8 @@ class AgreementRow(Record):
     fits_scale: bool | None = None
     """Of an alpha: whether its level fits the scale (ordinal for up to 20 whole numbers, else interval; nominal for
     choices)."""
+    categories: Count | None = None
+    """Of AC1: answers that could be given, used or not, where scale or question says it; else those that were."""
     reason: Reason | None = None
     """Why the value, or only its interval, is missing."""
 
@@ -76,31 +79,38 @@ class AnnotatorPairRow(Record):
     krippendorff_alpha: Coefficient | None
     level: Level
     gwet_ac1: Coefficient | None = None
-    """Of choices, over the answers that the group gave."""
+    """Of choices, over the categories of the group's AC1."""
     reason: Reason | None = None
     """Why a number is missing."""
 
 
 def agreement_of_ratings(
-    table: pl.DataFrame, order: Order, plan: Plan
+    table: pl.DataFrame, order: Order, plan: Plan, steps: Mapping[str, Steps]
 ) -> tuple[list[AgreementRow], list[AnnotatorPairRow]]:
     """Measure how far the annotators of each group agree on each criterion.
 
     A unit is an item's output (item, system, sample). People and simulated annotators are raters by themselves, an
     annotator's several answers to one unit averaged; of an LLM each repeat, and each further assignment that asks the
-    same, is a rater. Where a group has one rater there are no rows.
+    same, is a rater. Where a group has one rater there are no rows. ``steps`` are the answers that a criterion offers,
+    where its scale is declared.
 
     Returns
     -------
     list of AgreementRow, list of AnnotatorPairRow
-        The intervals depend on ``plan.seed``, the group and the criterion alone.
+        Nothing that is drawn depends on names or on the order of rows.
     """
     rows: list[AgreementRow] = []
     pairs: list[AnnotatorPairRow] = []
     for group, criterion, data in rating_data(table, order):
         level = level_of(data.value)
-        seed = [plan.seed, zlib.crc32(f"{group}\n{criterion}".encode())]
-        answered = Answered(source="ratings", data=data, level=level, confidence=plan.confidence, seed=seed)
+        answered = Answered(
+            source="ratings",
+            data=data,
+            level=level,
+            confidence=plan.confidence,
+            seed=[plan.seed],
+            categories=_offered(steps.get(criterion), data),
+        )
         rows += _rows(answered, group, criterion)
         if data.n_annotators <= FEW_ANNOTATORS and data.n_pairable > 1:
             for pair in pairwise_agreement(data, level=level):
@@ -108,11 +118,21 @@ def agreement_of_ratings(
     return rows, pairs
 
 
-def _pairs_of_choices(data: ReliabilityData, group: str, criterion: str) -> Iterator[AnnotatorPairRow]:
+def _offered(steps: Steps | None, data: ReliabilityData) -> Steps | None:
+    """Return the steps of a scale where every answer is one; means of several answers are none."""
+    return steps if steps is not None and np.isin(data.value, steps).all() else None
+
+
+def choice_categories(*, ties: bool) -> Steps:
+    """Return what can be chosen of two outputs, as numbers: the second, the first, and between them neither."""
+    return (-1.0, 0.0, 1.0) if ties else (-1.0, 1.0)
+
+
+def _pairs_of_choices(answered: Answered, group: str, criterion: str) -> Iterator[AnnotatorPairRow]:
     """Compare every two raters of choices: alike or not, without an order of x, tie and y."""
+    data = answered.data
     if data.n_annotators > FEW_ANNOTATORS or data.n_pairable < 2:
         return
-    categories = np.unique(data.value).tolist()
     number = {name: place for place, name in enumerate(data.annotators)}
     for pair in pairwise_agreement(data, level="nominal"):
         both = data.of_annotators(number[pair.annotator_x], number[pair.annotator_y])
@@ -121,27 +141,29 @@ def _pairs_of_choices(data: ReliabilityData, group: str, criterion: str) -> Iter
             source="choices",
             group=group,
             criterion=criterion,
-            gwet_ac1=gwet_ac1(both, categories=categories).value,
+            gwet_ac1=gwet_ac1(both, categories=answered.categories).value,
             **fields_of(pair) | {"kendall_tau": None, "reason": None if known else pair.reason},
         )
 
 
 def agreement_of_judgements(
-    kept: Mapping[str, pl.DataFrame], orders: Mapping[str, Order], plan: Plan
+    kept: Mapping[str, pl.DataFrame], orders: Mapping[str, Order], plan: Plan, study: StudyFacts | None = None
 ) -> tuple[list[AgreementRow], list[AnnotatorPairRow]]:
     """Measure how far the annotators of each group agree on pairs of systems.
 
-    * Preferences: a unit is a pair and exposure; an annotator's answer is the mean of both directions, toward the one
-      listed first. Alpha at the interval level.
-    * Choices: a unit is two outputs of one item; answers are x, y or tie, in the direction of the pair first listed.
-      Alpha at the nominal level.
+    * Preferences: a unit is a pair and exposure; an annotator's answer is the mean of both directions. Alpha at the
+      interval level.
+    * Choices: a unit is two outputs of one item; answers are x, y or tie. Alpha at the nominal level. Ties count as an
+      answer where the study allows them or, without a study, somebody gave one on the criterion.
+
+    What chance would give is the mean over both ways of listing each unit's pair.
 
     Raters are those of :func:`agreement_of_ratings`: of an LLM each repeat and each further form that asks the same.
 
     Returns
     -------
     list of AgreementRow, list of AnnotatorPairRow
-        Intervals resample units and depend on ``plan.seed``, the group and the criterion. Pairs are of choices.
+        Intervals resample units; nothing that is drawn depends on names or on the order of rows. Pairs are of choices.
     """
     rows: list[AgreementRow] = []
     pairs: list[AnnotatorPairRow] = []
@@ -150,12 +172,28 @@ def agreement_of_judgements(
         if table.is_empty():
             continue
         order = orders[source]
-        for group, criterion, data in rating_data(_as_units(table, source, order), order):
-            seed = [plan.seed, zlib.crc32(f"{source}\n{group}\n{criterion}".encode())]
-            answered = Answered(source=source, data=data, level=level, confidence=plan.confidence, seed=seed)
+        tied = _tied(table, study)
+        for group, criterion, data in rating_data(_as_units(table, source, order), order, pairs=True):
+            offered = choice_categories(ties=criterion in tied) if source == "choices" else None
+            answered = Answered(
+                source=source,
+                data=data,
+                level=level,
+                confidence=plan.confidence,
+                seed=[plan.seed],
+                categories=_offered(offered, data),
+            )
             rows += _rows(answered, group, criterion)
-            pairs += _pairs_of_choices(data, group, criterion) if source == "choices" else ()
+            pairs += _pairs_of_choices(answered, group, criterion) if source == "choices" else ()
     return rows, pairs
+
+
+def _tied(table: pl.DataFrame, study: StudyFacts | None) -> set[str]:
+    """Return the criteria on which neither output could be chosen; orders always allow it."""
+    allowed = pl.col("value") == 0.5
+    if study is not None:
+        allowed |= pl.lit(study.choice_ties) | (pl.col("elicitation") == "ranking").fill_null(False)
+    return {*table.filter(allowed)["criterion"].cast(pl.String).to_list()}
 
 
 def _rows(answered: Answered, group: str, criterion: str) -> Iterator[AgreementRow]:
@@ -174,6 +212,7 @@ def agreement_row(found: Agreement, source: Source, group: str, criterion: str, 
         criterion=criterion,
         estimator=found.settings.get("estimator"),
         fits_scale=found.measure.endswith(level) if alpha else None,
+        categories=found.settings.get("categories") if found.measure == "gwet_ac1" else None,
     )
 
 
@@ -195,8 +234,10 @@ def level_of(answers: Floats) -> Level:
     return "ordinal" if len(values) <= FEW_VALUES and np.array_equal(values, np.round(values)) else "interval"
 
 
-def rating_data(table: pl.DataFrame, order: Order) -> Iterator[tuple[str, str, ReliabilityData]]:
-    """Yield the reliability data of each group and criterion in which two raters answered."""
+def rating_data(
+    table: pl.DataFrame, order: Order, *, pairs: bool = False
+) -> Iterator[tuple[str, str, ReliabilityData]]:
+    """Yield the reliability data of each group and criterion in which two raters answered, about ``pairs`` or not."""
     table = answered_rows(table)
     several = table.group_by("group").agg(
         (pl.col("annotator_kind") != "llm").any() & (pl.col("annotator_id").n_unique() > 1),
@@ -222,6 +263,7 @@ def rating_data(table: pl.DataFrame, order: Order) -> Iterator[tuple[str, str, R
     for number, end in enumerate(ends.tolist()):
         own = slice(ends[number - 1] if number else 0, end)
         data = _data(unit[own], ids, of[own], value[own])
+        data = about_pairs(data) if pairs else data
         if data.n_annotators > 1:
             place = first[own.start]
             yield order.groups[group[place]], order.criteria[criterion[place]], data
@@ -231,6 +273,11 @@ def _data(unit: Ints, ids: Sequence[str], of: Ints, value: Floats) -> Reliabilit
     present = np.unique(of)
     names = tuple(ids[number] for number in present.tolist())
     return from_codes(unit, np.searchsorted(present, of), snap(value, scale=scale_of(value)), names)
+
+
+def about_pairs(data: ReliabilityData) -> ReliabilityData:
+    """Put answers about pairs, from 0 to 1 for the one listed first, on both sides of 0."""
+    return replace(data, value=snap(2 * data.value - 1, scale=1.0), turns=True)
 
 
 def _raters(table: pl.DataFrame, unit: Ints, part: Ints) -> Codes:

@@ -12,7 +12,7 @@ from analysis.answers.groups import group_order
 from analysis.answers.order import Order, order_of
 from analysis.answers.pairs import with_pairs
 from analysis.answers.plan import Plan
-from analysis.answers.scales import ELICITATION
+from analysis.answers.scales import ELICITATION, Steps, scale_steps, ways_of
 from analysis.answers.span_tables import COUNTED
 from analysis.answers.study_facts import StudyFacts
 from analysis.answers.tables import AnswerTables
@@ -51,6 +51,11 @@ def prepare_input(tables: AnswerTables, plan: Plan, study: StudyFacts | None = N
         groups=groups,
         plan=with_pairs(with_lower(_fewer_errors_better(plan, answers.get("ratings")), orders), orders, study),
     )
+
+
+def steps_of(ready: AnalysisInput) -> dict[str, Steps]:
+    """Return the answers that each criterion of the ratings offers, where that is declared."""
+    return scale_steps(ways_of(ready.answers["ratings"]), ready.tables.scales, ready.study)
 
 
 def _check_references(plan: Plan, metrics: pl.DataFrame | None) -> None:

@@ -1,9 +1,11 @@
-"""How wide the scale of each criterion is, where it was declared."""
+"""How wide the scale of each criterion is, and which answers it offers, where that was declared."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+
+import polars as pl
 
 from analysis.answers.columns import Scale
 from analysis.answers.span_tables import COUNTED
@@ -11,6 +13,8 @@ from analysis.answers.study_facts import StudyFacts
 
 ELICITATION = re.compile(r" \([^()]+\)$")  # "fluency (continuous)": a criterion rated in a second way
 CONTINUOUS = 100.0  # a study's continuous ratings and those of spans run from 0 to it
+MOST_STEPS = 1_000
+Steps = tuple[float, ...]
 
 
 def scale_widths(
@@ -27,26 +31,57 @@ def scale_widths(
     study : StudyFacts, optional
         Its sections declare their scales.
     """
-    of_tables = {scale.criterion: scale.high - scale.low for scale in scales}
-    found: dict[str, float | None] = {}
+    return {name: ends[-1] - ends[0] for name, ends, _ in _declared(elicitations, scales, study)}
+
+
+def scale_steps(
+    elicitations: Mapping[str, str | None], scales: Sequence[Scale], study: StudyFacts | None
+) -> dict[str, Steps]:
+    """Return the answers that each criterion offers, ascending: the scores of its options, or whole numbers.
+
+    Arguments are those of :func:`scale_widths`. Scales with other bounds, or more than 1,000 steps, have none.
+
+    >>> scale_steps({"clear": None}, [Scale(criterion=None, low=1, high=5)], None)
+    {'clear': (1.0, 2.0, 3.0, 4.0, 5.0)}
+    """
+    found = {}
+    for name, ends, chosen in _declared(elicitations, scales, study):
+        low, high = ends[0], ends[-1]
+        if chosen:
+            found[name] = ends
+        elif low == int(low) and high == int(high) and high - low < MOST_STEPS:
+            found[name] = tuple(map(float, range(int(low), int(high) + 1)))
+    return found
+
+
+def ways_of(table: pl.DataFrame) -> dict[str, str | None]:
+    """Return how each criterion of a table was asked, as far as the table says it."""
+    asked = table.select("criterion", "elicitation").unique(maintain_order=True).cast(pl.String).sort("elicitation")
+    return dict(asked.iter_rows())
+
+
+def _declared(
+    elicitations: Mapping[str, str | None], scales: Sequence[Scale], study: StudyFacts | None
+) -> Iterator[tuple[str, Steps, bool]]:
+    """Yield each criterion with the ends of its scale, or, where it has named options, all their scores."""
+    of_tables = {scale.criterion: (scale.low, scale.high) for scale in scales}
     for name, way in elicitations.items():
         criterion = ELICITATION.sub("", name)
         if way == COUNTED:  # errors counted have no end
             continue
-        found[name] = of_tables.get(criterion, of_tables.get(None))
-        if study is not None:
-            found[name] = _of_study(study, criterion, way)
-    return {name: width for name, width in found.items() if width is not None}
+        ends = of_tables.get(criterion, of_tables.get(None)) if study is None else _of_study(study, criterion, way)
+        if ends is not None:
+            yield name, ends, study is not None and way == "category"
 
 
-def _of_study(study: StudyFacts, criterion: str, way: str | None) -> float | None:
+def _of_study(study: StudyFacts, criterion: str, way: str | None) -> Steps | None:
     match way:
         case "likert":
-            return None if study.likert_points is None else study.likert_points - 1.0
+            return None if study.likert_points is None else (1.0, float(study.likert_points))
         case "continuous":
-            return CONTINUOUS
+            return (0.0, CONTINUOUS)
         case "category":
             options = next((one.options for one in study.criteria if one.id == criterion), ())
-            scores = [option.score for option in options if option.score is not None]
-            return max(scores) - min(scores) if len(set(scores)) > 1 else None
+            scores = sorted({option.score for option in options if option.score is not None})
+            return tuple(scores) if len(scores) > 1 else None
     return None

@@ -123,6 +123,7 @@ class StudyFacts(StudyReport):
 
     pairs: tuple[tuple[str, str], ...] = ()
     likert_points: int | None = None
+    choice_ties: bool = True  # whether neither output may be chosen
     interview: tuple[InterviewAnswer, ...] = ()
     live: LiveStudy | None = None
     decisions: tuple[Decision, ...] = ()  # the log, where two reviewers decide
@@ -185,6 +186,7 @@ def facts_of(
         fingerprint=fingerprint,
         pairs=tuple(dict.fromkeys((*study.pairs, *study.choice_pairs))),
         likert_points=None if study.likert is None else study.likert.points,
+        choice_ties=study.choices is None or study.choices.ties,
         simulated_raters=tuple(rater.id for rater in study.raters if rater.model == SIMULATED_RATER),
     )
 

@@ -47,7 +47,7 @@ def settle_review(study: Path, third: Path | None, out: Path, store: str | None)
             review = explanation_review(workspace.store, str(study))
         table = review.table()
         conflicts = table.filter(status="conflict")["item_id"].unique(maintain_order=True).to_list()
-        lines = [agreement_line(row) for row in agreement_by_criterion(review)]
+        lines = [agreement_line(row) for row in agreement_by_criterion(review, workspace.study)]
         if conflicts:
             write_conflicts(workspace, study, out / THIRD, conflicts)
     write_table(table, out / "settled.csv", format="csv")

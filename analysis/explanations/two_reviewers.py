@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from analysis.agreement.result import Agreement
     from spa.responses.store import Store
+    from spa.study.study import Study
 
 Place = tuple[str, str, str]  # item, system, criterion
 
@@ -217,14 +218,16 @@ def _settlement(review: ExplanationReview, place: Place, *, score: float, review
     )
 
 
-def agreement_by_criterion(review: ExplanationReview) -> list[CriterionAgreement]:
-    """Return how far the two agree on each criterion, before a third settled anything."""
+def agreement_by_criterion(review: ExplanationReview, study: Study) -> list[CriterionAgreement]:
+    """Return how far the two agree on each criterion of the study, before a third settled anything."""
+    offered = {one.id: {option.score for option in one.options if option.score is not None} for one in study.criteria}
     found = []
     for criterion in dict.fromkeys(place[2] for place in review.places):
         places = [place for place in review.places if place[2] == criterion]
         answers = [[review.first.scores[place], review.second.scores[place]] for place in places]
         alike = sum(x == y for x, y in answers)
-        kappa, ac1 = cohen_kappa(answers), gwet_ac1(answers)
+        options = sorted(offered.get(criterion, ()))
+        kappa, ac1 = cohen_kappa(answers), gwet_ac1(answers, categories=options if len(options) > 1 else None)
         found.append(CriterionAgreement(criterion=criterion, n=len(answers), alike=alike, kappa=kappa, ac1=ac1))
     return found
 

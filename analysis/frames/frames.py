@@ -8,7 +8,7 @@ from analysis.agreement.rows import AgreementRow, agreement_of_judgements, agree
 from analysis.answers.columns import Scale
 from analysis.answers.conversion import Frame, polars_of
 from analysis.answers.exclusions import Exclusion
-from analysis.answers.input import AnalysisInput, prepare_input
+from analysis.answers.input import AnalysisInput, prepare_input, steps_of
 from analysis.answers.plan import Plan
 from analysis.answers.tables import Reading, check_frames
 from analysis.comparisons.choices import ChoiceTest
@@ -205,7 +205,9 @@ def agreement_measures(
     """
     checked = prepare({kind_of(frame, mapping): frame}, mapping, llms, annotators, plan, scale)
     if "ratings" in checked.kept:
-        rows = agreement_of_ratings(checked.kept["ratings"], checked.orders["ratings"], checked.plan)[0]
+        rows = agreement_of_ratings(
+            checked.kept["ratings"], checked.orders["ratings"], checked.plan, steps_of(checked)
+        )[0]
     else:
         rows = agreement_of_judgements(checked.kept, checked.orders, checked.plan)[0]
     return rows

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from analysis.agreement.counts import Profiles, profiles_of_counts
-from analysis.agreement.gwet import chance_corrected, share_alike
+from analysis.agreement.gwet import all_categories, chance_corrected, share_alike
 from analysis.agreement.krippendorff import (
     Level,
     alpha_of_statistic,
@@ -23,8 +22,9 @@ from analysis.agreement.measures import LEVELS
 from analysis.agreement.pairwise import FEW_ANNOTATORS
 from analysis.agreement.resampling import Statistic
 from analysis.agreement.result import CONSTANT, too_few
-from analysis.agreement.rows import JUDGED, AgreementRow, agreement_row, level_of
+from analysis.agreement.rows import JUDGED, AgreementRow, agreement_row, choice_categories, level_of
 from analysis.answers.plan import Plan
+from analysis.answers.scales import Steps, scale_steps
 from analysis.comparisons.ratings import RatingMean
 from analysis.descriptives.rating_breakdowns import (
     LISTED,
@@ -34,7 +34,14 @@ from analysis.descriptives.rating_breakdowns import (
     SystemBreakdown,
     system_breakdown,
 )
-from analysis.large.criterion_sums import PAIR, Columns, CriterionSums, by_criterion, option_counts, squares_about_mean
+from analysis.large.criterion_sums import (
+    Columns,
+    CriterionSums,
+    by_criterion,
+    option_counts,
+    squares_about_mean,
+    ways_of_totals,
+)
 from analysis.large.rating_sums import SINGLE
 from analysis.large.totals import AnswerTotals
 from analysis.rating_checks.many_tests import Flags
@@ -54,9 +61,15 @@ def agreement_of_sums(totals: AnswerTotals, plan: Plan) -> list[AgreementRow]:
     their repeats.
     """
     rows: list[AgreementRow] = []
-    for part in by_criterion(totals):
+    parts = [*by_criterion(totals)]
+    steps = scale_steps(ways_of_totals(totals), totals.scales, None)
+    tied = {part.criterion for part in parts if part.kind == "choices" and part.pairs["item"]["tied"].any()}
+    for part in parts:
         if part.n_annotators > 1 and _answered_once(part):
-            rows += _of_choices(part, plan) if part.kind == "choices" else _of_ratings(part, plan)
+            if part.kind == "choices":
+                rows += _of_choices(part, plan, choice_categories(ties=part.criterion in tied))
+            else:
+                rows += _of_ratings(part, plan, steps.get(part.criterion))
     return rows
 
 
@@ -154,24 +167,18 @@ def _of_system(part: CriterionSums, rows: Flags, counts: Ints | None, level: Lev
     }
 
 
-def _of_choices(part: CriterionSums, plan: Plan) -> Iterator[AgreementRow]:
-    """Yield alpha of wins, ties and losses in the direction in which a pair was first asked."""
-    own, k = part.pairs["item"], len(part.systems)
-    place = {system: number for number, system in enumerate(part.systems)}
-    turned = np.array([place[x] * k + place[y] for y, x in part.listed])
+def _of_choices(part: CriterionSums, plan: Plan, categories: Steps) -> Iterator[AgreementRow]:
+    """Yield the coefficients of wins, ties and losses."""
+    own, level = part.pairs["item"], JUDGED["choices"]
     counts = np.stack([own["n"] - own["tied"] - own["above"], own["tied"], own["above"]], axis=1)
-    backward = np.isin(own[PAIR], turned)
-    counts[backward] = counts[backward, ::-1]
-    seed = [plan.seed, zlib.crc32(f"choices\n{part.group}\n{part.criterion}".encode())]
-    level = JUDGED["choices"]
-    yield from _of_counts(part, np.array([0.0, 0.5, 1.0]), counts, {level: seed}, level, plan)
+    yield from _of_counts(part, np.array([-1.0, 0.0, 1.0]), counts, categories, {level: [plan.seed]}, level, plan)
 
 
-def _of_ratings(part: CriterionSums, plan: Plan) -> Iterator[AgreementRow]:
+def _of_ratings(part: CriterionSums, plan: Plan, categories: Steps | None) -> Iterator[AgreementRow]:
     own, overall = part.scores["item"], part.scores["overall"]
     if not overall["squares"].any() and len(np.unique(overall["total"] / overall["n"])) == 1:
         return  # one score everywhere
-    seed = [plan.seed, zlib.crc32(f"{part.group}\n{part.criterion}".encode())]
+    seed = [plan.seed]
     fitting = _fitting(part)
     counts = option_counts(part, "item")
     if counts is None:
@@ -180,7 +187,8 @@ def _of_ratings(part: CriterionSums, plan: Plan) -> Iterator[AgreementRow]:
             yield _row(part, "interval", fitting, statistic, units, plan, [*seed, LEVELS.index("interval")])
         return
     seeds = {level: [*seed, place] for place, level in enumerate(LEVELS)}
-    yield from _of_counts(part, part.options, counts, seeds, fitting, plan)
+    categories = categories if categories is not None and np.isin(part.options, categories).all() else None
+    yield from _of_counts(part, part.options, counts, categories, seeds, fitting, plan)
 
 
 def _fitting(part: CriterionSums) -> Level:
@@ -192,32 +200,38 @@ def _of_counts(
     part: CriterionSums,
     values: Floats,
     counts: Ints,
+    categories: Steps | None,
     seeds: Mapping[Level, Sequence[int]],
     fitting: Level,
     plan: Plan,
 ) -> Iterator[AgreementRow]:
     """Yield all that follows from how often each value was given to each unit, as for a table read whole."""
+    turns = part.kind == "choices"
     pairable = counts[counts.sum(axis=1) > 1]
-    if len(pairable) < 2 or pairable.any(axis=0).sum() < 2:
+    given = pairable.any(axis=0)
+    if len(pairable) < 2 or (given.sum() < 2 and not (turns and values[given].any())):
         return
-    paired = _profiles(values, pairable)
+    paired = _profiles(values, pairable, turns=turns)
     for level, seed in seeds.items():
         yield _row(part, level, fitting, alpha_statistic(paired, level), paired.units, plan, seed)
-    given: dict[str, Any] = {"n_annotators": part.n_annotators, "confidence": plan.confidence}
-    found = [share_alike(int(paired.units[profiles_agree(paired)].sum()), len(pairable), **given)]
-    profiles = paired if len(pairable) == len(counts) else _profiles(values, counts)
+    about: dict[str, Any] = {"n_annotators": part.n_annotators, "confidence": plan.confidence}
+    found = [share_alike(int(paired.units[profiles_agree(paired)].sum()), len(pairable), **about)]
+    profiles = paired if len(pairable) == len(counts) else _profiles(values, counts, turns=turns)
     if fitting != "interval":
-        found.append(chance_corrected("gwet_ac1", profiles, profiles.values, weights="identity", **given))
-    if part.kind == "choices":
-        found.append(chance_corrected("fleiss_kappa", profiles, profiles.values, **given))
+        offered = all_categories(profiles.values, categories)
+        found.append(chance_corrected("gwet_ac1", profiles, offered, weights="identity", **about))
+    if turns:
+        found.append(chance_corrected("fleiss_kappa", profiles, profiles.values, **about))
     for one in found:
         yield agreement_row(one, part.kind, part.group, part.criterion, fitting)
 
 
-def _profiles(values: Floats, counts: Ints) -> Profiles:
-    """Fold units; values that nobody gave are left out."""
-    given = counts.any(axis=0)
-    return profiles_of_counts(values[given], counts[:, given])
+def _profiles(values: Floats, counts: Ints, *, turns: bool = False) -> Profiles:
+    """Fold units; values that nobody gave, nor would if pairs were listed the other way round, are left out."""
+    given = np.flatnonzero(counts.any(axis=0))
+    if turns:
+        given = np.union1d(given, len(values) - 1 - given)
+    return profiles_of_counts(values[given], counts[:, given], turns=turns)
 
 
 def _interval(own: Columns, scale: float) -> tuple[Statistic, Ints]:

@@ -7,7 +7,6 @@ from functools import partial
 from typing import overload
 
 import numpy as np
-import polars as pl
 
 from analysis.answers.plan import Plan
 from analysis.answers.scales import scale_widths
@@ -28,6 +27,7 @@ from analysis.large.criterion_sums import (
     people_of_pair,
     rows_of_units,
     votes_of,
+    ways_of_totals,
 )
 from analysis.large.rating_sums import mean_sums, part_sums, rating_totals, score_totals
 from analysis.large.totals import AnswerTotals
@@ -63,7 +63,7 @@ def compare_sums(totals: AnswerTotals, plan: Plan) -> ComparisonResults:
 def _ratings(
     totals: AnswerTotals, plan: Plan, sources: RankingSources, otherwise: OtherTests
 ) -> tuple[list[RatingMean], list[RatingTest]]:
-    names, widths = _unit_names(totals), scale_widths(_ways_of(totals), totals.scales, None)
+    names, widths = _unit_names(totals), scale_widths(ways_of_totals(totals), totals.scales, None)
     means: list[RatingMean] = []
     tests: list[RatingTest] = []
     for part in by_criterion(totals):
@@ -79,12 +79,6 @@ def _ratings(
     margin = plan.equivalence_margin_ratings
     tests = within_family(tests, plan, "ratings")
     return means, conclude(tests, plan, margin=margin, lower_is_better=plan.lower_is_better)
-
-
-def _ways_of(totals: AnswerTotals) -> dict[str, str | None]:
-    """Return how each criterion was asked, as far as the table says it."""
-    asked = totals.columns.filter(pl.col("column") == "elicitation").select("criterion", "value").unique().sort("value")
-    return dict.fromkeys(totals.order.criteria) | dict(asked.iter_rows())
 
 
 def _choices(totals: AnswerTotals, plan: Plan, sources: RankingSources) -> list[ChoiceTest]:

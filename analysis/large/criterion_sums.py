@@ -34,7 +34,7 @@ class CriterionSums:
     ``clusters`` counts combinations of an annotator and an item, ``blocks`` these with assignment and variant, and
     ``answers`` all with repeats;
     ``scale`` is the largest size of an answer, ``options`` are the different scores, ascending, where these are few,
-    and ``sampled`` says that there are several samples of outputs. ``listed`` are pairs as first asked.
+    and ``sampled`` says that there are several samples of outputs.
     """
 
     kind: SummedKind
@@ -48,7 +48,6 @@ class CriterionSums:
     counts: Columns
     options: Floats
     sampled: bool
-    listed: tuple[tuple[str, str], ...]
     clusters: int
     blocks: int
     answers: int
@@ -80,11 +79,16 @@ def by_criterion(totals: AnswerTotals) -> Iterator[CriterionSums]:
             counts=_columns(totals.counts, counts, place, k),
             options=totals.options.filter(group=group, criterion=criterion)["value"].to_numpy(),
             sampled=names in totals.sampled,
-            listed=order.pairs,
             clusters=clusters,
             blocks=blocks,
             answers=answers,
         )
+
+
+def ways_of_totals(totals: AnswerTotals) -> dict[str, str | None]:
+    """Return how each criterion was asked, as far as the table says it."""
+    asked = totals.columns.filter(pl.col("column") == "elicitation").select("criterion", "value").unique().sort("value")
+    return dict.fromkeys(totals.order.criteria) | dict(asked.iter_rows())
 
 
 def _placed(values: ValueTotals | None) -> dict[str, tuple[pl.DataFrame, Places]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +12,7 @@ import polars as pl
 
 from analysis.agreement.data import from_codes
 from analysis.agreement.measures import Answered, measure_agreement
-from analysis.agreement.rows import JUDGED, AgreementRow, agreement_row
+from analysis.agreement.rows import JUDGED, AgreementRow, about_pairs, agreement_row
 from analysis.answers.exclusions import CONSISTENCY, Exclusion, excluded_counts, find_exclusions
 from analysis.answers.groups import kinds_by_annotator
 from analysis.answers.input import with_lower
@@ -242,7 +241,12 @@ def _agreement(
         if len(raters) < 2:
             continue
         data = from_codes(units.test[mine], raters.of, units.value[mine], tuple(map(str, range(len(raters)))))
-        seed = [plan.seed, zlib.crc32(f"preferences\n{group}\n{criterion}".encode())]
-        answered = Answered(source="preferences", data=data, level=level, confidence=plan.confidence, seed=seed)
+        answered = Answered(
+            source="preferences",
+            data=about_pairs(data),
+            level=level,
+            confidence=plan.confidence,
+            seed=[plan.seed],
+        )
         for found in measure_agreement(answered):
             yield agreement_row(found, "preferences", group, criterion, level)

@@ -123,6 +123,10 @@ def _notes(rows: Sequence[AgreementRow]) -> list[str]:
         notes.append(f"With fewer than {FEW_UNITS} units intervals tend to be too narrow.")
     if any(row.n_annotators < FEW_RATERS for row in rows):
         notes.append("With few raters, others like them may agree more or less than these did.")
+    counted = sorted({row.categories for row in rows if row.categories is not None})
+    if counted:
+        named = " or ".join(map(count, counted))
+        notes.append(f"AC1 counts {named} answers: those that could be given, where this is declared.")
     reasons = dict.fromkeys(row.reason for row in rows if row.measure == "kendall_w" and row.value is not None)
     return notes + [f"Kendall\u2019s W: {reason}." for reason in reasons if reason]
 

@@ -10,7 +10,7 @@ from analysis.agreement.rows import agreement_of_judgements, agreement_of_rating
 from analysis.answers.beside import read_record
 from analysis.answers.exclusions import apply_exclusions, careless_checks
 from analysis.answers.groups import people_of
-from analysis.answers.input import AnalysisInput, prepare_input
+from analysis.answers.input import AnalysisInput, prepare_input, steps_of
 from analysis.answers.live_rows import LiveStudy
 from analysis.answers.order import order_of
 from analysis.answers.plan import Plan
@@ -104,9 +104,9 @@ def _results(ready: AnalysisInput, tests: ComparisonResults) -> Results:
     checks = preference_checks(ready.answers, orders, ready.exclusions, plan)
     rankings = rank_systems(tests.sources, tests.means, tests.ratings)
     agreement, annotator_pairs = (
-        agreement_of_ratings(ratings, orders["ratings"], plan) if ratings is not None else ([], [])
+        agreement_of_ratings(ratings, orders["ratings"], plan, steps_of(ready)) if ratings is not None else ([], [])
     )
-    judged = agreement_of_judgements(kept, orders, plan)
+    judged = agreement_of_judgements(kept, orders, plan, ready.study)
     correlations, compared, by_system = correlate_groups(ratings, metrics, ready.groups, order, plan)
     ordered, explanations = _ordered(ready), tuple(explanations_of(kept, orders))
     known = _contamination(ready.study)

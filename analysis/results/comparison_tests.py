@@ -9,7 +9,7 @@ import polars as pl
 
 from analysis.answers.input import AnalysisInput
 from analysis.answers.plan import Plan
-from analysis.answers.scales import scale_widths
+from analysis.answers.scales import scale_widths, ways_of
 from analysis.comparisons.choices import ChoiceTest, choice_cells, choice_judgements, compare_choices
 from analysis.comparisons.directions import DirectionSummary, summarise_directions
 from analysis.comparisons.equivalence import Row, with_equivalence
@@ -121,7 +121,7 @@ def analyse_ratings(
     if "ratings" not in ready.kept:
         return [], []
     order, plan, names = ready.orders["ratings"], ready.plan, unit_names(ready.kept["ratings"])
-    widths = scale_widths(_ways_of(ready.answers["ratings"]), ready.tables.scales, ready.study)
+    widths = scale_widths(ways_of(ready.answers["ratings"]), ready.tables.scales, ready.study)
     means: list[RatingMean] = []
     tests: list[RatingTest] = []
     for cells in rating_cells(ready.kept["ratings"], order):
@@ -137,12 +137,6 @@ def analyse_ratings(
     tests = within_family(tests, plan, "ratings")
     margin = plan.equivalence_margin_ratings
     return means, conclude(tests, plan, margin=margin, lower_is_better=plan.lower_is_better)
-
-
-def _ways_of(table: pl.DataFrame) -> dict[str, str | None]:
-    """Return how each criterion was asked, as far as the table says it."""
-    asked = table.select("criterion", "elicitation").unique(maintain_order=True).cast(pl.String).sort("elicitation")
-    return dict(asked.iter_rows())
 
 
 def analyse_choices(ready: AnalysisInput, sources: RankingSources) -> list[ChoiceTest]:

@@ -192,7 +192,7 @@ def _two_reviewers() -> None:
     )
     show_statuses("Answered by two", [review.status(place) for place in review.places])
     criteria = {one.id: one for one in study.criteria}
-    rows = agreement_by_criterion(review)
+    rows = agreement_by_criterion(review, study)
     st.subheader("Agreement")
     show_counts([{"Criterion": criteria[row.criterion].name, **_agreement(row)} for row in rows])
     reasons = [

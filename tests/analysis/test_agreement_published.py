@@ -112,3 +112,55 @@ def test_gwet_and_fleiss_with_missing_answers_match_the_peer(weights: Any) -> No
     if weights == "identity":
         kappa = fleiss_kappa(answers)
         assert [kappa.value, kappa.ci_low, kappa.ci_high] == pytest.approx(block["fleiss"], abs=1e-11)
+
+
+ENDS = [[1, 1], [2, 2], [5, 5], [1, 2], [2, 1], [5, 5], [1, 1], [2, 5], [2, 2], [5, 2], [1, 1], [5, 5]]
+
+
+@pytest.mark.parametrize(
+    ("weights", "categories", "gwet", "cohen"),
+    [
+        ("identity", None, 0.5, 0.5),
+        ("ordinal", None, 0.7, 0.7),
+        ("quadratic", None, 0.71154, 0.71154),
+        ("identity", range(1, 6), 0.6, 0.5),
+        ("ordinal", range(1, 6), 0.70833, 0.69118),
+        ("linear", range(1, 6), 0.66667, 0.625),
+        ("quadratic", range(1, 6), 0.72222, 0.71154),
+    ],
+)
+def test_steps_that_nobody_used_count_as_in_the_peer(weights: Any, categories: Any, gwet: float, cohen: float) -> None:
+    """Scores 1, 2 and 5 of a scale from 1 to 5: irrCAC 0.4.4 (of two annotators its conger is Cohen's kappa)."""
+    assert gwet_ac2(ENDS, weights=weights, categories=categories).value == pytest.approx(gwet, abs=5e-6)
+    found = cohen_kappa(ENDS, weights=weights, categories=categories)
+    assert found.value == pytest.approx(cohen, abs=5e-6)
+    assert found.settings["categories"] == (5 if categories else 3)
+    assert cohen_kappa(ENDS, weights=weights, categories=[1, 2]).value is None
+
+
+def test_where_all_alike_chance_is_none_of_the_other_categories() -> None:
+    """Pi (1 - pi) is 0 for every category, so AC1 = (1 - 0) / (1 - 0)."""
+    found = gwet_ac1([[1, 1]] * 5, categories=[1, 2, 3])
+    assert (found.value, found.ci_low, found.settings["categories"]) == (1.0, None, 3)
+    assert found.reason is not None
+    assert gwet_ac1([[1, 1]] * 5).value is None
+    assert gwet_ac1([[1, 1]] * 5, categories=[1]).value is None
+    assert cohen_kappa([[1, 1]] * 5, categories=[1, 2]).value is None
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.1, 1 / 3])
+def test_what_is_0_or_1_is_so_to_the_last_bit(scale: float) -> None:
+    even = np.repeat([[1, 1], [1, 2], [2, 1], [2, 2]], 3, axis=0) * scale
+    assert [cohen_kappa(even).value, fleiss_kappa(even).value, gwet_ac1(even).value] == [0.0, 0.0, 0.0]
+    same = np.repeat([[1, 1, 1], [2, 2, 2], [4, 4, 4]], 3, axis=0) * scale
+    assert [fleiss_kappa(same).value, gwet_ac1(same).value, cohen_kappa(same[:, :2]).value] == [1.0, 1.0, 1.0]
+    for level in ("nominal", "ordinal", "interval", "ratio"):
+        assert krippendorff_alpha(same, level=level).value == 1.0  # type: ignore[arg-type]
+    for firsts, seconds, mixed in (
+        (1, 3, 4),
+        (1, 5, 5),
+        (3, 6, 9),
+    ):  # (n - 1) mixed = c (n - c), c seconds of n answers
+        chance = np.array([[1, 1]] * firsts + [[2, 2]] * seconds + [[1, 2]] * mixed) * scale
+        for level in ("nominal", "ordinal", "interval", "ratio"):
+            assert krippendorff_alpha(chance, level=level).value == 0.0  # type: ignore[arg-type]

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import numpy as np
 import polars as pl
+import pytest
 
-from analysis import krippendorff_alpha, results_schema
+from analysis import Plan, Reading, check_frames, gwet_ac1, krippendorff_alpha, results_schema
 from analysis.agreement.measures import MEASURES as MEASURES_OF_AGREEMENT
 from analysis.agreement.measures import markdown_table
-from tests.analysis.answers import Results, ratings, render_report, run
+from analysis.answers.columns import Scale
+from tests.analysis.answers import Results, analyse, ratings, render_report, run
 
 MEASURES = [
     *(f"krippendorff_alpha_{level}" for level in ("nominal", "ordinal", "interval")),
@@ -109,3 +112,35 @@ def test_a_measure_is_one_entry_that_the_schema_the_report_and_the_docs_read() -
     assert all(title in page for title in ("| Alpha |", "| All alike |", "| ICC2k |", "| Mean tau |"))
     assert all(measure.name in markdown_table() for measure in MEASURES_OF_AGREEMENT)
     assert "<!-- measures of agreement -->" in (Path(__file__).parents[2] / "docs" / "statistics.md").read_text()
+
+
+def test_steps_of_a_declared_scale_count_used_or_not() -> None:
+    """Of scores 4 and 5 alone on a scale from 1 to 5, q is 5; without a scale it is 2."""
+    rng = np.random.default_rng(2)
+    rows = [
+        (who, f"i{item}", "a", str(4 + (rng.random() < 0.2) ^ (item % 3 == 0))) for who in "pqr" for item in range(20)
+    ]
+    table = ratings(rows)
+
+    def ac1(scales: tuple[Scale, ...]) -> dict[str, Any]:
+        results = analyse(check_frames({"ratings": table}, Reading(scales=scales)), Plan())
+        assert "AC1 counts" in render_report(results)["report.md"]
+        return next(row for row in results["agreement"] if row["measure"] == "gwet_ac1")
+
+    answers = table.pivot("annotator_id", index="item_id", values="score").drop("item_id").cast(pl.Float64).to_numpy()
+    free, declared = ac1(()), ac1((Scale(criterion=None, low=1, high=5),))
+    assert (free["categories"], declared["categories"]) == (2, 5)
+    assert free["value"] == pytest.approx(gwet_ac1(answers).value)
+    assert declared["value"] == pytest.approx(gwet_ac1(answers, categories=range(1, 6)).value)
+    assert declared["value"] > free["value"] + 0.05
+
+
+def test_the_published_case_of_unused_steps(shared_data: Path) -> None:
+    folder = shared_data.parent / "cases" / "statistics" / "ac1-unused-steps"
+    if not folder.exists():
+        pytest.skip("the case is not here")
+    for name, wanted in json.loads((folder / "expected.json").read_text())["gwet_ac1"].items():
+        frame = pl.read_csv(folder / name, infer_schema=False)
+        reading = Reading(scales=(Scale(criterion=None, low=1, high=5),))
+        rows = analyse(check_frames({"ratings": frame}, reading), Plan())["agreement"]
+        assert [row["value"] for row in rows if row["measure"] == "gwet_ac1"] == [pytest.approx(wanted, abs=1e-5)]

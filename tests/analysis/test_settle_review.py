@@ -93,11 +93,15 @@ def found(reviewed: Path) -> ExplanationReview:
         return explanation_review(workspace.store, "review")
 
 
-def test_kappa_is_that_of_statsmodels(found: ExplanationReview) -> None:
+def test_kappa_is_that_of_statsmodels(found: ExplanationReview, reviewed: Path) -> None:
     places = [place for place in found.places if place[2] == "agreement"]
     pairs = np.array([[found.first.scores[place], found.second.scores[place]] for place in places], dtype=int)
     known = cohens_kappa(to_table(pairs)[0], return_results=False)
-    (row,) = [row for row in agreement_by_criterion(found) if row.criterion == "agreement"]
+    with open_workspace(reviewed) as workspace:
+        rows = agreement_by_criterion(found, workspace.study)
+        options = next(one.options for one in workspace.study.criteria if one.id == "agreement")
+    (row,) = [row for row in rows if row.criterion == "agreement"]
+    assert row.ac1.settings["categories"] == len(options)  # used or not
     assert row.kappa.value == pytest.approx(known)
     assert f"kappa {known:.2f}".replace("-", "\N{MINUS SIGN}") in agreement_line(row)
 
