@@ -19,7 +19,7 @@ from analysis.correlations.coefficients import (
 )
 from analysis.correlations.intervals import CorrelationInterval, correlation_interval
 from analysis.statistics.checks import check_one_of
-from analysis.statistics.coding import Floats, Ints, fold
+from analysis.statistics.coding import Floats, Ints, at_target, fold, scale_of
 from analysis.statistics.reasons import Reason, why
 from analysis.statistics.t_tests import exact_mean, one_sample
 
@@ -387,7 +387,8 @@ def _averaged(level: Level, by_method: Mapping[Method, Floats], confidence: floa
             rows.append(replace(row, reason=why("nowhere_defined", row=names[0], entries=names[1])))
             continue
         if level == "within_system":
-            rows.append(replace(row, value=exact_mean(defined.tolist()), reason=SHARED_ITEMS))
+            mean = at_target(exact_mean(defined.tolist()), 0.0, scale=scale_of(defined))
+            rows.append(replace(row, value=mean, reason=SHARED_ITEMS))
             continue
         test = one_sample(defined, against=0.0, confidence=confidence)
         row = replace(row, value=test.mean, p_value=test.p_value, reason=test.reason)

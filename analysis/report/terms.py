@@ -128,6 +128,13 @@ def _terms(results: Results) -> list[tuple[str, str]]:
                 "a system\u2019s place on one scale fitted to all comparisons (Bradley & Terry, 1952); natural log.",
             )
         )
+    if any(row.pairwise_accuracy is not None for row in results.correlations):
+        terms.append(
+            (
+                "Pairwise accuracy",
+                "share of the pairs of an item\u2019s outputs that two sides order alike, or both tie.",
+            )
+        )
     if results.ranking_agreement:
         terms.append(
             ("Kendall\u2019s tau", "how alike two rankings are: 1 the same order, 0 unrelated, \u22121 reversed.")
