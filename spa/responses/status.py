@@ -204,13 +204,14 @@ def pace_of(visits: Iterable[PersonVisit], pay: Decimal | None) -> list[PacePoin
 
 
 def state_of(connection: Connection) -> str:
-    """Return a version string of the store: another one once a visit, page, handed-in form or decision was added.
+    """Return a version string of the store: another one once a visit, page, form or decision came or a place was left.
 
     No answer is read for it, so that its cost does not grow with them.
     """
     counted = (
         select(func.max(submissions.c.number)),
         select(func.count(submissions.c.completed_at)),
+        select(func.count(submissions.c.released_at)),
         select(func.max(payloads.c.number)),
         select(func.max(decisions.c.number)),
     )
