@@ -22,7 +22,6 @@ import numpy as np
 from analysis import Plan
 from analysis.planning.assumptions import Assumptions
 from analysis.planning.plan import annotators_for, power_at
-from analysis.planning.ranked import share_components
 from analysis.planning.study_design import study_design
 from analysis.planning.variance import Components
 from analysis.statistics.coding import Floats
@@ -69,12 +68,14 @@ class PlannedLine:
 def assumptions_of(design: PlannedDesign, study: Study, outputs: Outputs) -> Assumptions:
     """Return what ``spa plan`` takes for granted with the design's truth as options."""
     truth = design.truth
-    made = study_design(study, truth.kind, pool=len(outputs.items))
+    made = study_design(study, truth.kind, outputs)
     changes: dict[str, Any] = {"exclusion_rate": design.exclusion_rate, "source": "made"}
     if truth.kind in ("choices", "ranking"):
-        changes |= {"components": share_components(truth.sd, truth.ties), "ties": truth.ties}
+        chance = math.sqrt((1 - truth.ties) / 4 - truth.sd**2 - truth.item_sd**2)
+        changes["ties"] = truth.ties
     else:
-        changes["components"] = Components(annotator_sd=truth.sd, item_sd=truth.item_sd, residual_sd=truth.residual_sd)
+        chance = truth.residual_sd
+    changes["components"] = Components(annotator_sd=truth.sd, item_sd=truth.item_sd, residual_sd=chance)
     if truth.kind == "spans":
         changes["errors"] = truth.errors
     return replace(made, **changes)
