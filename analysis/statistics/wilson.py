@@ -17,9 +17,11 @@ def wilson(count: float, n: int, confidence: float) -> tuple[float, float]:
 
     >>> [round(end, 4) for end in wilson(8, 10, 0.95)]
     [0.4902, 0.9433]
+    >>> wilson(0, 24, 0.95)[0], wilson(24, 24, 0.95)[1]
+    (0.0, 1.0)
     """
     z = float(ndtri((1 + confidence) / 2))
     share = count / n
     centre = (share + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z / (1 + z**2 / n) * math.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
-    return max(0.0, centre - half), min(1.0, centre + half)
+    return max(0.0, centre - half) if count else 0.0, min(1.0, centre + half) if count < n else 1.0
