@@ -30,6 +30,7 @@ from spa.responses.outcomes import COMPLETED, NOT_SUBMITTED
 from spa.responses.payloads import save_page
 from spa.responses.submission import Submission
 from spa.responses.visit_ends import confirm_visit, finish_visit
+from spa.study.stopping import counts_as_begun
 
 if TYPE_CHECKING:
     from mturk.hit_study import HitStudy
@@ -78,7 +79,9 @@ class Collector:
         collected still waits for review.
         """
         now = time.time()
-        in_hits = any(hit.assignment_id is not None for hit in records.all_hits(self.store, self.endpoint.origin))
+        in_hits = counts_as_begun(self.workspace.study) and any(
+            hit.assignment_id is not None for hit in records.all_hits(self.store, self.endpoint.origin)
+        )
         if in_hits and self.store.meta(BEGUN_UNTIL) is None:
             self.store.set_meta(BEGUN_UNTIL, "0")
         due, self.found.gone = self._due(everything)

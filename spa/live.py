@@ -7,7 +7,7 @@ returns follows from the answers in the store alone, so that nothing has to be k
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from threading import Lock
@@ -181,14 +181,15 @@ def live_states(
     return tuple(state for point in points for state in point.load()(study, store, exported, now=at))
 
 
-def live_state(study: Study, store: Store, group: str) -> LiveState | None:
-    """Return the state of one group; ``None`` in a study of fixed size, or while nobody of it has answered."""
-    return next((state for state in live_states(study, store) if state.group == group), None)
+def live_state(study: Study, store: Store, group: str, *, now: float | None = None) -> LiveState | None:
+    """Return the state of one group; ``None`` in a study of fixed size, or while nobody of it counts."""
+    states = live_states(study, store) if now is None else live_states(study, store, now=now)
+    return next((state for state in states if state.group == group), None)
 
 
-def narrow(study: Study, store: Store, group: str = "human") -> LiveState | None:
+def narrow(study: Study, store: Store, group: str = "human", *, now: float | None = None) -> LiveState | None:
     """Ask in the assignments that nobody has begun only what is open; returns the state that says what that is."""
-    state = live_state(study, store, group)
+    state = live_state(study, store, group, now=now)
     if state is None or state.enough:
         return state
     if state.next_pairs:
@@ -201,9 +202,9 @@ def narrow(study: Study, store: Store, group: str = "human") -> LiveState | None
 class LiveProgress:
     """The state of one group, computed anew when further people count; safe for several threads."""
 
-    def __init__(self, study: Study, store: Store, group: str) -> None:
+    def __init__(self, study: Study, store: Store, group: str, *, clock: Callable[[], float] | None = None) -> None:
         self.state: LiveState | None = None
-        self._study, self._store, self._group = study, store, group
+        self._study, self._store, self._group, self._clock = study, store, group, clock
         self._counted = 0
         self._lock = Lock()
 
@@ -216,15 +217,16 @@ class LiveProgress:
         """Take note of what was completed, and leave what is decided out of what nobody has begun."""
         if is_live(self._study):
             with self._lock:
-                counted = self._count()
+                now = None if self._clock is None else self._clock()
+                counted = self._count(time.time() if now is None else now)
                 if counted != self._counted:
-                    self.state = narrow(self._study, self._store, self._group)
+                    self.state = narrow(self._study, self._store, self._group, now=now)
                     self._counted = counted
         return self.state
 
-    def _count(self) -> int:
+    def _count(self, now: float) -> int:
         visits = self._store.visits
         if not counts_as_begun(self._study):
             return visits.count_completed()
-        order = visits.begun_order(time.time()).get(self._group)
+        order = visits.begun_order(now).get(self._group)
         return 0 if order is None else len(order.counted)

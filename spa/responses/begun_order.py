@@ -27,7 +27,7 @@ class BegunOrder:
     counted : tuple of Lease
         Visits that count, in the order in which they began; of each person the first.
     waiting : int
-        Completed in time, after somebody who may still complete.
+        Completed in time, while somebody who began before may still complete, or may not be known yet.
     late : int
         Completed after their time, or after they had given up their place: never counted.
     """
@@ -83,9 +83,10 @@ def begun_order(visits: Iterable[Lease], now: float, known_until: float | None =
             stands = standing(visit, now, known_until)
             blocked = blocked or stands == "open"
             late += stands == "passed over" and visit.completed
-            if stands == "counts" and visit.annotator_id not in counted:
-                waiting += blocked
-                if not blocked:
-                    counted[visit.annotator_id] = visit
+            if stands == "passed over" or visit.outcome is None or visit.annotator_id in counted:
+                continue
+            waiting += blocked
+            if not blocked:
+                counted[visit.annotator_id] = visit
         found[kind] = BegunOrder(counted=tuple(counted.values()), waiting=waiting, late=late)
     return found

@@ -88,7 +88,9 @@ def create_app(
         public_url=public_url.rstrip("/"),
         clock=clock,
         form=workspace.form,
-        live=LiveProgress(workspace.study, workspace.store, annotator_kind),
+        live=LiveProgress(
+            workspace.study, workspace.store, annotator_kind, clock=None if clock is time.time else clock
+        ),
         annotator_kind=annotator_kind,
         links_only=links_only or workspace.study.people.links_only,
         reserved=reserved,

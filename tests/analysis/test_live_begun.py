@@ -286,3 +286,26 @@ def test_late_answers_take_a_free_place_where_people_count_as_they_complete(tmp_
         kept = workspace.store.visits.get(lease.submission_id)
         assert kept is not None
         assert not kept.extra
+
+
+def test_a_served_study_goes_by_the_clock_of_its_server(tmp_path: Path) -> None:
+    times = [5000.0]
+    with (
+        open_workspace(built(tmp_path)) as workspace,
+        TestClient(create_app(workspace, clock=lambda: times[0])) as client,
+    ):
+        tokens = workspace.store.tokens()
+        for token in tokens[:2]:
+            client.get(f"/a/{token}")
+            times[0] += 1
+        slow, quick = (workspace.store.visits.of_token(token) for token in tokens[:2])
+        assert slow is not None
+        assert quick is not None
+        assert slow.minutes_allowed is not None
+        end(workspace, quick, at=times[0])
+        client.get(f"/a/{tokens[2]}")
+        assert live_states(workspace.study, workspace.store, now=times[0]) == []
+        times[0] += 60 * slow.minutes_allowed
+        client.get(f"/a/{tokens[3]}")
+        (state,) = live_states(workspace.study, workspace.store, now=times[0])
+        assert state.units == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import cycle
@@ -16,6 +17,7 @@ from mturk.idempotent_calls import IdempotentMTurkCalls
 from mturk.publishing import Publisher, make_plan
 from spa import live
 from spa.forms.form import Form, PreferenceTarget
+from spa.responses.begun_order import BEGUN_UNTIL
 from spa.responses.store import Store
 from spa.study.study import Study
 from tests.mturk.emulated import Emulator
@@ -151,6 +153,25 @@ def test_a_kill_while_a_wave_is_published_makes_each_hit_once(
     assert len(bench.told("advance", "--yes")["made"]) == 2
     assert len({hit["RequesterAnnotation"] for hit in bench.hits()}) == len(bench.hits()) == 5
     assert bench.told("status")["unfinished_calls"] == 0
+
+
+def test_people_count_once_all_who_began_before_are_known(bench: Bench) -> None:
+    """A HIT that holds its form says who began when it is submitted: decisions lag by the time allowed, 60 minutes."""
+    workers = iter(bench.emulator.workers(6, country="US"))
+    bench.run("publish", "--yes")
+    answer_all(bench, workers)
+    assert bench.told("collect")["problems"] == 0
+    now = time.time()
+    with bench.open() as workspace:
+        known = float(workspace.store.meta(BEGUN_UNTIL) or "nan")
+        assert now - 3700 < known < now - 3600
+        order = workspace.store.visits.begun_order(now)["human"]
+        assert (order.counted, order.waiting) == ((), 2)
+        last = max(visit.leased_at for visit in workspace.store.visits.of_people())
+        workspace.store.set_meta(BEGUN_UNTIL, repr(last + 1))  # as though collected after an hour
+        counted = workspace.store.visits.begun_order(now)["human"].counted
+        assert len(counted) == 2
+        assert counted[0].leased_at <= counted[1].leased_at
 
 
 def test_no_more_hits_than_planned_at_most(bench: Bench, decide: Callable[..., None]) -> None:

@@ -157,6 +157,7 @@ def test_a_person_counts_once_and_an_unconfirmed_visit_waits(people: People) -> 
     times = {"leased_at": 0.0, "deadline": TIME, "outcome": COMPLETED, "completed_at": 5.0}
     first = Lease(submission_id="1", annotator_id="p", external_id="claimed x", **kept, **times)  # type: ignore[arg-type]
     assert standing(first, 10 * TIME) == "open"
+    assert begun_order([first], 10 * TIME)[HUMAN].waiting == 1
     one = Lease(submission_id="1", annotator_id="p", **kept, **times)  # type: ignore[arg-type]
     again = Lease(submission_id="2", annotator_id="p", **kept, **times)  # type: ignore[arg-type]
     assert [visit.submission_id for visit in begun_order([one, again], 9.0)[HUMAN].counted] == ["1"]
