@@ -25,7 +25,7 @@ class BegunOrder:
     Attributes
     ----------
     counted : tuple of Lease
-        Visits that count, in the order in which they began; of each person the first.
+        Visits that count, in the order in which they began; of each person, and of each assignment, the first.
     waiting : int
         Completed in time, while somebody who began before may still complete, or may not be known yet.
     late : int
@@ -76,6 +76,7 @@ def begun_order(visits: Iterable[Lease], now: float, known_until: float | None =
     found: dict[str, BegunOrder] = {}
     for kind in dict.fromkeys(visit.annotator_kind for visit in began):
         counted: dict[str, Lease] = {}
+        answered: set[str] = set()
         blocked, waiting, late = False, 0, 0
         for visit in began:
             if visit.annotator_kind != kind:
@@ -83,10 +84,12 @@ def begun_order(visits: Iterable[Lease], now: float, known_until: float | None =
             stands = standing(visit, now, known_until)
             blocked = blocked or stands == "open"
             late += stands == "passed over" and visit.completed
-            if stands == "passed over" or visit.outcome is None or visit.annotator_id in counted:
+            known = visit.annotator_id in counted or visit.assignment_id in answered
+            if stands == "passed over" or visit.outcome is None or known:
                 continue
             waiting += blocked
             if not blocked:
                 counted[visit.annotator_id] = visit
+                answered.add(visit.assignment_id)
         found[kind] = BegunOrder(counted=tuple(counted.values()), waiting=waiting, late=late)
     return found

@@ -152,6 +152,25 @@ def test_a_visit_given_back_after_it_counted_stays_counted(people: People) -> No
     assert people.counted() == people.came
 
 
+def test_of_two_at_one_place_the_first_counts_unless_it_is_passed_over(tmp_path: Path) -> None:
+    for leaves in (False, True):
+        with Store.create(tmp_path / f"{leaves}.sqlite") as store:
+            store.assignments.save("f", draws(1))
+            people = People(store)
+            people.begin("holder")
+            people.now += 1
+            people.begin("in reserve")
+            people.end(1)
+            assert people.counted() == []
+            if leaves:
+                people.give_back(0)
+            else:
+                people.end(0)
+            assert people.counted() == people.came[leaves:][:1]
+            assert [people.lease(number).extra for number in (0, 1)] == [False, not leaves]
+            assert people.store.visits.begun_order(people.now)[HUMAN].waiting == 0
+
+
 def test_a_person_counts_once_and_an_unconfirmed_visit_waits(people: People) -> None:
     kept = {"assignment_id": "a00001", "annotator_kind": "human", "source": "mturk", "minutes_allowed": MINUTES}
     times = {"leased_at": 0.0, "deadline": TIME, "outcome": COMPLETED, "completed_at": 5.0}
@@ -168,7 +187,7 @@ def test_forms_handed_out_by_a_platform_count_once_all_who_began_before_are_know
     slow = Lease(  # collected first, in the order of the platform's list
         submission_id="2", annotator_id="b", assignment_id="a2", leased_at=20.0, completed_at=30.0, **kept
     )  # type: ignore[arg-type]
-    first = replace(slow, submission_id="1", annotator_id="a", leased_at=10.0, completed_at=60.0)
+    first = replace(slow, submission_id="1", annotator_id="a", assignment_id="a1", leased_at=10.0, completed_at=60.0)
 
     def counted(known_until: float) -> list[str]:
         return [visit.submission_id for visit in begun_order([slow, first], 99.0, known_until)[HUMAN].counted]
