@@ -15,7 +15,8 @@ from analysis.comparisons.preferences import Comparisons, combine, direct, prefe
 from analysis.comparisons.rating_judgements import rating_judgements
 from analysis.comparisons.ratings import rating_cells, rating_differences
 from analysis.frames.frames import Bounds, kind_of, prepare
-from analysis.strengths.estimate import LEAST_DF, BradleyTerry
+from analysis.strengths.bounds import LEAST_DF
+from analysis.strengths.estimate import BradleyTerry
 from analysis.strengths.estimate import bradley_terry as from_arrays
 from analysis.strengths.rows import Judgements
 from spa.errors import AnalysisError

@@ -260,7 +260,7 @@ def _refuse_problems(parts: Sequence[PartFound], where: str, reading: Reading) -
     """Raise the problems of all parts, and those that only all parts together show."""
     problems = [problem for part in parts for problem in part.problems]
     if all(part.empty for part in parts):
-        problems = [f"{where}: expected at least one answer, got {len(parts)} parts without a row"]
+        problems = [f"{where}: expected at least one answer, got parts without a row alone ({len(parts)})"]
     if len(problems) > SHOWN:
         others = len({part.number for part in parts if part.problems})
         more = f"{where}: {len(problems) - SHOWN} more mistakes; {others} of {len(parts)} parts have some"

@@ -18,9 +18,8 @@ from analysis.orders.thurstone import thurstone
 from analysis.statistics.coding import Floats, Ints, fold
 from analysis.statistics.reasons import Reason, why
 from analysis.strengths.bias_reduced import BiasReduced, adjusted_scores, bias_reduced, bread_root
-from analysis.strengths.estimate import LEAST_DF, ROUNDING, t_quantile
+from analysis.strengths.bounds import LEAST_DF, ROUNDING, strength_bounds
 from analysis.strengths.existence import NEVER_COMPARED, determined_systems, why_no_spread
-from analysis.strengths.ranks import rank_intervals
 from analysis.strengths.sweeps import Levels, levels_of
 
 AT_ONCE = 256  # clusters whose information is held at once
@@ -132,9 +131,9 @@ def plackett_luce(
         wins = np.tensordot(total, halves, 1)
     determined = determined_systems(wins, systems)
     kept = determined.kept
-    strength, probit, low, high, df = (np.full(len(systems), np.nan) for _ in range(5))
-    rank_low, rank_high = np.zeros((2, len(systems)), dtype=np.int64)
-    no_interval, alike = None, False
+    strength, probit = np.full((2, len(systems)), np.nan)
+    nothing, none = np.full(len(systems), np.nan), np.zeros(len(systems), dtype=np.int64)
+    no_interval, alike, bounds = None, False, None
     if len(kept) and nobody_chose:
         strength[kept] = probit[kept] = 0.0
         no_interval = why_no_spread(np.zeros(len(kept)) if len(used) > 1 else None, unit)
@@ -154,18 +153,19 @@ def plackett_luce(
         probit[kept] = thurstone(np.tensordot(total, halves, 1)[kept][:, kept])
         se = None if found is None else np.sqrt(np.diagonal(found.matrix))
         no_interval = why_no_spread(se, unit)
-        if found is not None and se is not None and no_interval is None:
-            least = max(least_df - ROUNDING, ROUNDING)
-            enough = found.df >= least
-            no_interval = None if enough.all() else why("few_degrees_of_freedom", unit=unit)
-            own = kept[enough]
-            df[own] = found.df[enough]
-            half = t_quantile(df[own], confidence) * se[enough]
-            low[own], high[own] = strength[own] - half, strength[own] + half
-            places = rank_intervals(
-                centre, found.matrix, df=found.df_differences, confidence=confidence, rng=rng, least_df=least
+        if found is not None and no_interval is None:
+            bounds = strength_bounds(
+                strength,
+                kept,
+                found.matrix,
+                found.df,
+                found.df_differences,
+                confidence=confidence,
+                rng=rng,
+                least_df=least_df,
+                unit=unit,
             )
-            rank_low[own], rank_high[own] = places.low[enough], places.high[enough]
+            no_interval = bounds.no_interval
 
     def fit_set(own: Ints) -> Floats:
         stages = _Stages.of(orders, own)
@@ -175,13 +175,13 @@ def plackett_luce(
     return PlackettLuce(
         strength=strength,
         thurstone=probit,
-        ci_low=low,
-        ci_high=high,
-        df=df,
-        rank_low=rank_low,
-        rank_high=rank_high,
+        ci_low=nothing if bounds is None else bounds.low,
+        ci_high=nothing if bounds is None else bounds.high,
+        df=nothing if bounds is None else bounds.df,
+        rank_low=none if bounds is None else bounds.rank_low,
+        rank_high=none if bounds is None else bounds.rank_high,
         reasons=_reasons(determined.reasons, (patterns[of][left_out] > 0).any(axis=0)),
-        interval="sandwich" if np.isfinite(low).any() else None,
+        interval=None if bounds is None or not np.isfinite(bounds.low).any() else "sandwich",
         n_clusters=len(used),
         alike=alike,
         no_interval=no_interval,

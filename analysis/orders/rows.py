@@ -18,6 +18,7 @@ from analysis.statistics.rank_orders import STRENGTH_TIE, ranks
 from analysis.statistics.reasons import Reason, why
 from analysis.statistics.record import Count, Probability, Record, Share
 from analysis.statistics.t_tests import TTest, no_test, one_sample
+from analysis.strengths.bounds import stable
 
 Clustered: TypeAlias = Literal["annotator", "assignment"]
 NO_PLACES = why("no_places")
@@ -208,7 +209,9 @@ def _summary(group: str, criterion: str, found: _Orderings, fit: PlackettLuce, p
 def _strengths(
     group: str, criterion: str, found: _Orderings, fit: PlackettLuce, systems: tuple[str, ...], unit: Clustered
 ) -> Iterator[OrderStrength]:
-    known = {systems[place]: float(fit.strength[place]) for place in np.flatnonzero(np.isfinite(fit.strength)).tolist()}
+    strength, low, high = stable(fit.strength, fit.ci_low, fit.ci_high)
+    (probit,) = stable(fit.thurstone)
+    known = {systems[place]: float(strength[place]) for place in np.flatnonzero(np.isfinite(strength)).tolist()}
     rank_of = ranks(fit.levels.order(systems, tie=STRENGTH_TIE))
     before = min((rank_of[system] for system in known), default=1) - 1  # systems above all that have a strength
     for place, system in enumerate(systems):
@@ -216,7 +219,7 @@ def _strengths(
         own = own[np.isfinite(own)]
         if not len(own):
             continue
-        bounded = bool(np.isfinite(fit.ci_low[place]))
+        bounded = bool(np.isfinite(low[place]))
         yield OrderStrength(
             group=group,
             criterion=criterion,
@@ -224,9 +227,9 @@ def _strengths(
             n=len(own),
             mean_rank=float(own.mean()),
             strength=known.get(system),
-            thurstone=float(fit.thurstone[place]) if system in known else None,
-            ci_low=float(fit.ci_low[place]) if bounded else None,
-            ci_high=float(fit.ci_high[place]) if bounded else None,
+            thurstone=float(probit[place]) if system in known else None,
+            ci_low=float(low[place]) if bounded else None,
+            ci_high=float(high[place]) if bounded else None,
             interval=f"{fit.interval} (CR2) by {unit}" if bounded else None,
             n_clusters=fit.n_clusters,
             df=float(fit.df[place]) if bounded else None,

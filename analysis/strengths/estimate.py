@@ -8,20 +8,17 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy.special import ndtri, stdtrit
 
 from analysis.statistics.coding import Floats, Ints, code, fold
 from analysis.statistics.rank_orders import STRENGTH_TIE
-from analysis.statistics.reasons import Reason, why
+from analysis.statistics.reasons import Reason
+from analysis.strengths.bounds import ROUNDING, strength_bounds
 from analysis.strengths.counting import Codes, WinCounts, count_cells, count_wins
 from analysis.strengths.existence import why_no_spread
 from analysis.strengths.fit import fit_strengths
-from analysis.strengths.ranks import rank_intervals
 from analysis.strengths.sandwich import Covariance, over_clusters, over_rows, over_two_clusterings
 from analysis.strengths.sweeps import Levels, levels_of
 
-LEAST_DF = 4.0  # fewer hold neither their level nor their coverage (Pustejovsky and Tipton 2018)
-ROUNDING = 1e-6  # of degrees of freedom: five equal annotators have 4
 NOT_POSITIVE = "the two-way covariance was not positive; its negative part was set to zero"
 
 
@@ -179,59 +176,45 @@ def bradley_terry(
         if made.found.df.min() < least_df - ROUNDING:
             alike = next(iter(rows.clusters))
             made = _estimate(names, replace(rows, alike=alike), regularisation)
-    kept = np.flatnonzero(np.isfinite(made.strength))
-    bounds = np.full((2, len(names)), np.nan)
-    se, df = bounds.copy()
-    low, high = np.zeros((2, len(names)), dtype=np.int64)
-    found, no_interval, places = made.found, made.no_interval, None
+    nothing, none = np.full(len(names), np.nan), np.zeros(len(names), dtype=np.int64)
+    found, bounds = made.found, None
     if found is not None:
-        clustering = " and ".join(rows.clusters)
-        places = rank_intervals(
-            made.strength[kept],
+        bounds = strength_bounds(
+            made.strength,
+            np.flatnonzero(np.isfinite(made.strength)),
             found.matrix,
-            df=found.df_differences,
+            found.df,
+            found.df_differences,
             confidence=confidence,
             rng=rng,
-            least_df=max((least_df or 0.0) - ROUNDING, ROUNDING),
+            least_df=least_df or 0.0,
+            unit=" and ".join(rows.clusters),
         )
-        enough = found.df >= max((least_df or 0.0) - ROUNDING, ROUNDING)
-        no_interval = None if enough.all() else why("few_degrees_of_freedom", unit=clustering)
-        own = kept[enough]
-        se[own], df[own] = found.se[enough], found.df[enough]
-        half = t_quantile(df[own], confidence) * se[own]
-        bounds[:, own] = made.strength[own] - half, made.strength[own] + half
-        low[own], high[own] = places.low[enough], places.high[enough]
     return BradleyTerry(
         systems=names,
         strength=made.strength,
-        se=se,
-        ci_low=bounds[0],
-        ci_high=bounds[1],
-        rank_low=low,
-        rank_high=high,
+        se=nothing if bounds is None else bounds.se,
+        ci_low=nothing if bounds is None else bounds.low,
+        ci_high=nothing if bounds is None else bounds.high,
+        rank_low=none if bounds is None else bounds.rank_low,
+        rank_high=none if bounds is None else bounds.rank_high,
         reasons=made.reasons,
         confidence=confidence,
-        interval=interval_words(tuple(rows.clusters), regularisation) if np.isfinite(bounds).any() else None,
+        interval=None
+        if bounds is None or not np.isfinite(bounds.low).any()
+        else interval_words(tuple(rows.clusters), regularisation),
         n_clusters=None if found is None else found.n_clusters,
-        df=df,
-        rank_method=None if places is None else places.method,
+        df=nothing if bounds is None else bounds.df,
+        rank_method=None if bounds is None else bounds.places.method,
         covariance=None if found is None else found.matrix,
         regularisation=regularisation,
         df_differences=None if found is None else found.df_differences,
-        p_differences=None if places is None else places.p_values,
+        p_differences=None if bounds is None else bounds.places.p_values,
         alike=alike,
-        no_interval=no_interval,
+        no_interval=made.no_interval if bounds is None else bounds.no_interval,
         warnings=(NOT_POSITIVE,) if found is not None and found.mended else (),
         levels=levels_of(made.wins, made.strength),
     )
-
-
-def t_quantile(df: Floats, confidence: float) -> Floats:
-    """Return the bound of |t| that holds with ``confidence``; of z where degrees of freedom are infinite."""
-    finite = np.isfinite(df)
-    level = (1 + confidence) / 2
-    found: Floats = np.where(finite, stdtrit(np.where(finite, df, 1.0), level), ndtri(level))
-    return found
 
 
 def alike_factor(of: Codes, weights: Floats | None) -> tuple[Floats, bool]:

@@ -10,11 +10,12 @@ import numpy as np
 
 from analysis.answers.plan import Plan
 from analysis.answers.units import ENOUGH_ANNOTATORS
-from analysis.statistics.coding import Floats, Ints, fold, scale_of, snap
+from analysis.statistics.coding import Floats, Ints, fold
 from analysis.statistics.rank_orders import STRENGTH_TIE, ranks
 from analysis.statistics.reasons import Reason, ReasonCode
 from analysis.statistics.record import Record
-from analysis.strengths.estimate import LEAST_DF, BradleyTerry, alike_factor, bradley_terry
+from analysis.strengths.bounds import LEAST_DF, stable
+from analysis.strengths.estimate import BradleyTerry, alike_factor, bradley_terry
 
 Compared = Literal["preferences", "choices", "ratings_bt"]  # answers that strengths are fitted to
 RATED: Mapping[ReasonCode, ReasonCode] = {
@@ -23,7 +24,6 @@ RATED: Mapping[ReasonCode, ReasonCode] = {
     "between": "rated_between",
 }
 MOST = 0.5  # share of the comparisons with which one of few annotators speaks for all
-STABLE_DIGITS = 11  # digits of the largest strength or bound that do not depend on the order of the rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -275,10 +275,7 @@ def _fit(
 
 
 def _rounded(found: BradleyTerry) -> BradleyTerry:
-    """Round strengths and bounds to the digits of the largest: one near 0 has no more of them than the others."""
-    columns = (found.strength, found.ci_low, found.ci_high)
-    scale = max(scale_of(column[np.isfinite(column)]) for column in columns)
-    strength, low, high = (snap(column, scale=scale, digits=STABLE_DIGITS) for column in columns)
+    strength, low, high = stable(found.strength, found.ci_low, found.ci_high)
     return replace(found, strength=strength, ci_low=low, ci_high=high)
 
 

@@ -339,7 +339,9 @@ def test_empty_parts_are_left_out_and_counted(kind: LargeKind, suffix: TableForm
     split(table[:0], tmp_path / "none", [0, 0], suffix)
     with pytest.raises(AnalysisError) as raised:
         read_totals(str(tmp_path / "none"), kind, Reading())
-    assert raised.value.problems == (f"{tmp_path}/none: expected at least one answer, got 3 parts without a row",)
+    assert raised.value.problems == (
+        f"{tmp_path}/none: expected at least one answer, got parts without a row alone (3)",
+    )
 
 
 def test_an_empty_part_of_preferences_is_left_out(tmp_path: Path) -> None:

@@ -17,8 +17,9 @@ from analysis import bradley_terry
 from analysis.statistics.coding import Floats, Ints, fold
 from analysis.strengths import bias_reduced, leverage
 from analysis.strengths.bias_reduced import bread_root
+from analysis.strengths.bounds import LEAST_DF
 from analysis.strengths.counting import count_cells
-from analysis.strengths.estimate import LEAST_DF, BradleyTerry
+from analysis.strengths.estimate import BradleyTerry
 from analysis.strengths.sandwich import bread
 from tests.analysis.answers import Results, choices, run
 from tests.analysis.cr2_by_rows import cr2_by_rows, lopsided

@@ -8,7 +8,7 @@ import pytest
 from analysis.orders.plackett_luce import plackett_luce
 from analysis.statistics.coding import Floats, Ints
 from analysis.strengths import bradley_terry
-from analysis.strengths.estimate import LEAST_DF
+from analysis.strengths.bounds import LEAST_DF
 from tests.calibration.uneven import Design, Intervals, Studies, designs, draw, intervals, simulate
 
 SYSTEMS = ("a", "b", "c", "d")

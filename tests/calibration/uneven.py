@@ -21,7 +21,7 @@ from analysis.orders.plackett_luce import _Stages
 from analysis.statistics.coding import Floats
 from analysis.strengths.bias_reduced import SOLE
 from analysis.strengths.bootstrap import Marks
-from analysis.strengths.estimate import LEAST_DF, ROUNDING
+from analysis.strengths.bounds import LEAST_DF, ROUNDING
 from analysis.strengths.ranks import KNOWN_DF
 
 LEVEL, COVERED, REJECTED = 0.95, 0.93, 0.06
