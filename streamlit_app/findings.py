@@ -107,7 +107,6 @@ def explore_texts(found: Analysed, options: DashboardOptions) -> Exploration:
 
 def write_section(found: Analysed, name: str) -> Section | None:
     """Return one section of the report; ``None`` where there is nothing to say."""
-    from analysis.report.orientation import oriented
-    from analysis.report.sections import make_section
+    from analysis.report.sections import make_section, shown_results
 
-    return make_section(oriented(found.results), name)
+    return make_section(shown_results(found.results), name)

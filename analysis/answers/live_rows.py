@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from analysis.statistics.record import Count, Positive, Record, Share, Source, record_like
 from spa.live import Decision, live_states
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from spa.responses.store import Store
     from spa.responses.tidy_tables import Tables
     from spa.study.study import Study
+
+# of a pair of a live study; its other answers decide nothing
+LiveVerdict: TypeAlias = Literal["x", "y", "equal", "futile", "open", "not_deciding"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

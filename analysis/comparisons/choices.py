@@ -16,6 +16,7 @@ from analysis.answers.equal_weights import (
     items_of_counts,
     weight_fields,
 )
+from analysis.answers.live_rows import LiveVerdict
 from analysis.answers.order import Order
 from analysis.answers.plan import Plan
 from analysis.answers.units import Unit, UnitRule, UnitValues, average_by_unit, count_by, who_answers
@@ -69,6 +70,8 @@ class ChoiceTest(Record):
     """Adjusted p below .10, .05, .01."""
     verdict: Verdict | None = None
     """X: system_x is preferred; null where there is no test."""
+    decision: LiveVerdict | None = None
+    """Verdict of a live study, where p_value and verdict do not hold; null in a study of fixed size."""
     p_equivalence: Probability | None = None
     """Larger p of the two one-sided tests against the declared margin; null: no margin, or no test."""
     p_equivalence_adjusted: Probability | None = None

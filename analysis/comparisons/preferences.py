@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 import polars as pl
 
+from analysis.answers.live_rows import LiveVerdict
 from analysis.answers.order import Order
 from analysis.answers.units import unit_name
 from analysis.comparisons.unanimity import alike
@@ -63,6 +64,8 @@ class PreferenceTest(Record):
     """Adjusted p below .10, .05, .01."""
     verdict: Verdict | None = None
     """X: system_x is preferred; null where there is no test."""
+    decision: LiveVerdict | None = None
+    """Verdict of a live study, where p_value and verdict do not hold; null in a study of fixed size."""
     p_equivalence: Probability | None = None
     """Larger p of the two one-sided tests against the declared margin; null: no margin, or no test."""
     p_equivalence_adjusted: Probability | None = None

@@ -20,6 +20,7 @@ from analysis.answers.equal_weights import (
     unpaired_weight_fields,
     weight_fields,
 )
+from analysis.answers.live_rows import LiveVerdict
 from analysis.answers.order import Order
 from analysis.answers.plan import Plan
 from analysis.answers.tables import answered_rows
@@ -102,6 +103,8 @@ class RatingTest(Record):
     """Adjusted p below .10, .05, .01."""
     verdict: Verdict | None = None
     """X: system_x is preferred; null where there is no test, or the study does not compare the pair."""
+    decision: LiveVerdict | None = None
+    """Verdict of a live study, where p_value and verdict do not hold; null in a study of fixed size."""
     p_equivalence: Probability | None = None
     """Larger p of the two one-sided tests against the declared margin; null: no margin, or no test."""
     p_equivalence_adjusted: Probability | None = None

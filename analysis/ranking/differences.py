@@ -15,7 +15,7 @@ from analysis.statistics.record import Probability, Record
 from analysis.strengths.rows import StrengthTable
 
 Side = Literal["x", "y", "tie"]
-Evidence = Literal["test of the pair", "difference of strengths"]
+Evidence = Literal["test of the pair", "difference of strengths", "live decision"]
 APART = "ratings_bt"  # a second reading of the same answers
 
 
@@ -36,7 +36,7 @@ class RankingDifference(Record):
     """The system that a ranks first."""
     order_b: Side
     evidence_a: Evidence | None
-    """What a's adjusted p is of."""
+    """What a's order is supported by; in a live study its decision, which has no p."""
     evidence_b: Evidence | None
     p_adjusted_a: Probability | None
     p_adjusted_b: Probability | None

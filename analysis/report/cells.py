@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias, TypeVar
 
+from analysis.answers.live_rows import LiveVerdict
 from analysis.comparisons.choices import ChoiceTest
 from analysis.comparisons.ratings import RatingTest
 from analysis.preference_checks.filtering import SweepRow
@@ -104,9 +105,26 @@ VERBS = {"preferences": "preferred", "ratings": "rated better", "choices": "chos
 SYMBOLS = {"x": ">", "y": "<", "indifferent": "~"}
 
 
+DECIDED: dict[LiveVerdict, Cell] = {
+    "equal": Cell(text="equal within the margin", tone="even"),
+    "futile": Cell(text="futile: a decision was unlikely", tone="even"),
+    "open": Cell(text="open", tone="even"),
+    "not_deciding": Cell(text=NONE, tone="untested", known=False),
+}
+
+
+def decided(decision: LiveVerdict, x: str, y: str) -> Cell:
+    """Return the verdict of a live study in words."""
+    if decision in ("x", "y"):
+        return Cell(text=f"{x if decision == 'x' else y} is better", tone="clear")
+    return DECIDED[decision]
+
+
 def verdict(row: PairTest | SweepRow, names: Names, source: str) -> Cell:
     """Return the conclusion of one test in words, or why there is none."""
-    found = row.verdict
+    found, decision = row.verdict, getattr(row, "decision", None)  # not of every test
+    if decision is not None:
+        return decided(decision, names.system(row.system_x), names.system(row.system_y))
     graded = evidence(row.p_adjusted) if row.p_adjusted is not None else ""
     if found is not None and getattr(row, "highly_skewed", False):  # not of every test
         graded = SKEWED

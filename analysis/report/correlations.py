@@ -50,11 +50,12 @@ INTRODUCTION = (
     "unrelated and \u22121 where one is the reverse of the other. A tau for systems can be high while that for single "
     "outputs is low: averaging over many outputs removes chance, and a few systems leave few orders to tell apart."
 )
+SIZES = "Words for size follow Botsch (2011): below .1 very weak, below .2 weak, below .3 moderate, else strong."
 CAUTION = (
-    "Words for size follow Botsch (2011): below .1 very weak, below .2 weak, below .3 moderate, else strong. Words for "
-    "evidence follow Muff et al. (2022), on p-values corrected for all measures of the table (Benjamini-Hochberg). The "
-    "p-value and the interval for single outputs take outputs as independent, as published studies do; those of one "
-    "system or item are not quite, so p errs towards too small and the interval towards too narrow."
+    f"{SIZES} Words for evidence follow Muff et al. (2022), on p-values corrected for all measures of the table "
+    "(Benjamini-Hochberg). The p-value and the interval for single outputs take outputs as independent, as published "
+    "studies do; those of one system or item are not quite, so p errs towards too small and the interval towards too "
+    "narrow."
 )
 BOUNDS = {  # whether the person is part of the mean: what the line is called
     False: "One person and the others (mean)",
@@ -100,7 +101,8 @@ def correlations(results: Results) -> Section | None:
     blocks += _comparisons(results, names, several=len(criteria) > 1)
     if words := _without_references(results, names):
         blocks.append(Paragraph(text=words))
-    blocks.append(Paragraph(text=CAUTION))
+    tested = any(row.p_value is not None for row in rows)
+    blocks.append(Paragraph(text=CAUTION if tested or results.live is None else SIZES))
     return Section(id="correlations", title=_title(rows, names, targets), blocks=tuple(blocks))
 
 

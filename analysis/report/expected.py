@@ -46,33 +46,43 @@ def expected(results: Results) -> Section | None:
     return Section(
         id="expected",
         title="Expected preferences",
-        blocks=(Paragraph(text=_tally(rows, sources, names)),),
+        blocks=(Paragraph(text=_tally(rows, sources, names, results.live is not None)),),
         appendix=(
             build_table(
                 "expected",
                 "Expected preferences and what was found",
                 columns,
                 cells,
-                [
-                    "Laid out as Table 1 of Ethayarajh & Jurafsky (2022), with the adjusted p in place of stars. "
-                    "The paper takes a preference as found where p is below .10, this report where it is at most "
-                    f"{level(results)}.",
-                    "An expected indifference (~) counts as recovered where no clear difference was found, which a "
-                    "study with few annotators finds easily.",
-                ],
+                _notes(results),
                 constant=("Criterion", "Outputs read"),
             ),
         ),
     )
 
 
-def _tally(rows: Sequence[ExpectedRow], sources: Sequence[tuple[str, str]], names: Names) -> str:
+def _notes(results: Results) -> list[str]:
+    laid_out = "Laid out as Table 1 of Ethayarajh & Jurafsky (2022), with"
+    if results.live is not None:
+        return [
+            f"{laid_out} the decisions of the live study in place of stars. An expected indifference (~) counts as "
+            "recovered where the two were decided to be equal."
+        ]
+    return [
+        f"{laid_out} the adjusted p in place of stars. The paper takes a preference as found where p is below .10, "
+        f"this report where it is at most {level(results)}.",
+        "An expected indifference (~) counts as recovered where no clear difference was found, which a study with few "
+        "annotators finds easily.",
+    ]
+
+
+def _tally(rows: Sequence[ExpectedRow], sources: Sequence[tuple[str, str]], names: Names, live: bool) -> str:
     parts = []
+    without = "without a decision" if live else "could not be tested"
     for source in sources:
         own = [row for row in rows if (row.source, row.group) == source]
         recovered = sum(row.recovered for row in own)
         untested = sum(row.found is None for row in own)
-        left = f" ({untested} could not be tested)" if untested else ""
+        left = f" ({untested} {without})" if untested else ""
         parts.append(f"{names.source_by_group(*source)}: {recovered} of {len(own)}{left}")
     return f"Expected preferences that were recovered: {'; '.join(parts)}."
 
@@ -88,11 +98,12 @@ def _found(results: Results, row: ExpectedRow | None, names: Names) -> Cell:
     entry = _test_behind(results, row)
     if row.found is None:
         reason = row.reason or (entry.test.reason if entry else "this pair was not asked about")
-        return Cell(text="not tested", detail=str(reason or "no reason was recorded"), tone="untested")
+        text = "not tested" if results.live is None else "no decision"
+        return Cell(text=text, detail=str(reason or "no reason was recorded"), tone="untested")
     value = _estimate(entry, row)
     recovered = "recovered" if row.recovered else "not recovered"
     return Cell(
-        text=f"{recovered}: {_outcome(row, row.found, names)}",
+        text=f"{recovered}: {_outcome(row, row.found, names, 'undecided' if results.live is None else 'equal')}",
         detail=value,
         brief=f"{SYMBOLS[row.found]} {value}, {recovered}",
         tone="plain" if row.recovered else "clear",
@@ -102,6 +113,8 @@ def _found(results: Results, row: ExpectedRow | None, names: Names) -> Cell:
 def _estimate(entry: PairResult | None, row: ExpectedRow) -> str:
     if entry is None:
         return ""
+    if entry.test.decision is not None:
+        return estimate(entry, turn=entry.x != row.system_x)
     p = p_value(entry.test.p_adjusted)
     shown = p if p.startswith("<") else f"={SPACE}{p}"
     return f"{estimate(entry, turn=entry.x != row.system_x)}, p{SPACE}{shown}"

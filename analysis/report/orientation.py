@@ -42,7 +42,7 @@ def turned(row: Row) -> Row:
     for name, other, is_share in turning.numbers:
         changes[name] = _of_the_other(getattr(row, other), share=share if is_share is None else is_share)
     for name in turning.verdicts:
-        changes[name] = TURNED[getattr(row, name)]
+        changes[name] = TURNED.get(getattr(row, name), getattr(row, name))  # a decision may be that none is better
     return replace_fields(row, **changes)
 
 
@@ -70,7 +70,7 @@ def _turning(names: tuple[str, ...]) -> _Turning:
         share="mean" in names or "win_rate" in names,
         exchanged=tuple(pair for one, other in EXCHANGED if one in names for pair in ((one, other), (other, one))),
         numbers=tuple(numbers),
-        verdicts=tuple(name for name in ("verdict", "crossed_verdict") if name in names),
+        verdicts=tuple(name for name in ("verdict", "crossed_verdict", "decision") if name in names),
     )
 
 

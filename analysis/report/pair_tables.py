@@ -19,7 +19,7 @@ from analysis.report.cells import (
     titled,
     verdict,
 )
-from analysis.report.document import Block, Cell, Heading, Paragraph, Table
+from analysis.report.document import Block, Cell, Column, Heading, Paragraph, Table
 from analysis.report.families import correction_name, discovery_words
 from analysis.report.plots import WHAT, share_figure
 from analysis.results.findings import (
@@ -32,6 +32,7 @@ from analysis.results.findings import (
     main_source,
     opened,
 )
+from analysis.results.live_words import level_of, live_marks
 from analysis.results.records import PairTest, Results
 from analysis.results.small_designs import partly_paired
 from analysis.results.words import (
@@ -71,7 +72,7 @@ def level(results: Results) -> str:
 def level_words(results: Results) -> str:
     """Return the sentence on when a difference counts as clear."""
     if results.live is not None:
-        return f"The tests below, at {level(results)}, take the number of annotators as fixed, which it was not."
+        return "Verdicts are the decisions of this live study; tests of a fixed number are in the appendix."
     words = f"A result counts as clear where its adjusted p is at most {level(results)}."
     return " ".join(filter(None, (words, discovery_words(results))))
 
@@ -110,7 +111,7 @@ def pair_table(
         "ratings": ("ratings_pairs", "Differences in mean rating", "ratings_pairs"),
     }[source]
     study = results.study
-    same, notes = how_tested(rows)
+    same, notes = how_tested(rows) if results.live is None else (("Unit",), [])
     fields = [field for field in fields if field[0].title != "Unit" or "Unit" not in same]
     if study is not None and study.exposures:
         same = (*same, "Outputs read")
@@ -122,8 +123,10 @@ def pair_table(
         notes.append(OTHER_VERDICT)
     if any(row.highly_skewed for row in rows):
         notes.append(HIGHLY_SKEWED)
-    if any(row.verdict == "indifferent" for row in rows):
+    if any(row.verdict == "indifferent" and row.decision is None for row in rows):
         notes.append(NOT_EQUAL)
+    if any(row.decision == "not_deciding" for row in rows):
+        notes.append("Without a decision: an estimate alone, as other answers decided the study.")
     return tabulate(
         *titled(name, caption, names, criterion, several=several, rated=source == "ratings"),
         fields,
@@ -164,8 +167,9 @@ def how_tested(rows: Sequence[PairTest]) -> tuple[tuple[str, ...], list[str]]:
 
 def _fields(results: Results, names: Names, source: Source) -> list[Field[Any]]:
     rated, preferred = source == "ratings", source == "preferences"
-    confidence, correction = confidence_words(results), correction_name(results)
-    marks = compared_with(results, source)
+    live, correction = results.live, correction_name(results)
+    confidence = confidence_words(results) if live is None else level_of(live)
+    marks = compared_with(results, source) if live is None else live_marks(live)
     joined, counted = f" {MINUS} " if rated else " over ", names.counted(names.groups)
     unit: Field[Any] = text_column(
         "Unit", lambda row: names.unit(row.unit), "what the test counts, and so what its result holds for"
@@ -195,7 +199,7 @@ def _fields(results: Results, names: Names, source: Source) -> list[Field[Any]]:
         ]
     p_adjusted: Field[Any] = number_column(
         "Adjusted p",
-        _adjusted,
+        adjusted,
         "chance of so large a difference if there were none, corrected for testing several pairs "
         f"({correction}); below it t, the difference in standard errors, with its degrees of freedom; where all are "
         "alike and no test can be run, the most that this chance can be",
@@ -205,6 +209,12 @@ def _fields(results: Results, names: Names, source: Source) -> list[Field[Any]]:
         crossed,
         "the same over annotators and items at once, both taken as drawn; \u2260 where it comes to another verdict",
     )
+    tests = [p_adjusted, *([_BINOMIAL] if source == "choices" else []), *([] if preferred else [p_crossed])]
+    found = VERDICT
+    if live is not None:
+        bounded = live.answers == source and bool(live.pairs)
+        tests, found = [], Column(title="Decision", explanation="of the live study")
+        estimate = estimate[: 2 if bounded else 1]
     return [
         text_column(
             "Pair",
@@ -218,10 +228,8 @@ def _fields(results: Results, names: Names, source: Source) -> list[Field[Any]]:
         number_column("n", lambda row: count(row.n), counted if preferred else "units counted"),
         *(_WINS if source == "choices" else []),
         *estimate,
-        p_adjusted,
-        *([_BINOMIAL] if source == "choices" else []),
-        *([] if preferred else [p_crossed]),
-        (VERDICT, lambda row: verdict(row, names, source)),
+        *tests,
+        (found, lambda row: verdict(row, names, source)),
     ]
 
 
@@ -237,7 +245,7 @@ _BINOMIAL: Field[Any] = number_column(
 )
 
 
-def _adjusted(row: PairTest) -> Cell:
+def adjusted(row: PairTest) -> Cell:
     """Return the adjusted p over its t; of unanimous answers their bound."""
     if row.p_unanimous is None:
         return cell(p_value(row.p_adjusted), detail=_t_of(row))

@@ -67,8 +67,7 @@ def leading_figure(
     return Figure(
         name="answer",
         svg=_shares(drawn, names, source, "the table of the answer\u2019s section holds the ranking"),
-        caption=f"{what}, with confidence intervals{_about(names, criterion, several)}. "
-        f"{_line_words(drawn)}{left_out}{more}",
+        caption=f"{what}{_intervals(drawn)}{_about(names, criterion, several)}. {_line_words(drawn)}{left_out}{more}",
         alternative=f"{what} ({names.group(first)}): {listed(said)}",
     )
 
@@ -82,8 +81,24 @@ def _shares(drawn: Rows, names: Names, source: str, beside: str) -> str:
     )
 
 
+def _intervals(drawn: Rows) -> str:
+    """Return what the lines of a figure are; nothing where no row has one."""
+    if all(row.decision is None for row in drawn):
+        return ", with confidence intervals"
+    known = any(row.ci_low is not None for row in drawn)
+    return ", with the intervals that the decisions rest on, which hold at every look" if known else ""
+
+
+def _bounded(drawn: Rows) -> str:
+    return " with confidence intervals" if any(row.ci_low is not None for row in drawn) else ""
+
+
 def _line_words(drawn: Rows) -> str:
-    hollow = "; a hollow mark was not tested" if any(row.verdict is None for row in drawn) else ""
+    hollow = ""
+    if any(row.verdict is None for row in drawn):
+        hollow = "; a hollow mark was not tested"
+        if any(row.decision is not None for row in drawn):
+            hollow = "; a hollow mark has no decision"
     return f"The line is 50%, no preference{hollow}."
 
 
@@ -92,7 +107,7 @@ def share_figure(rows: Rows, names: Names, source: str, criterion: str, several:
     what = WHAT[source]
     drawn, left_out = _drawn(aligned(rows), names)
     svg = _shares(drawn, names, source, BESIDE)
-    caption = f"{what}, with confidence intervals{_about(names, criterion, several)}. {_line_words(drawn)}{left_out}"
+    caption = f"{what}{_intervals(drawn)}{_about(names, criterion, several)}. {_line_words(drawn)}{left_out}"
     return _figure(f"{source}-{slug(criterion)}" if several else source, svg, caption, len(drawn))
 
 
@@ -108,7 +123,7 @@ def means_figure(
         alternative=f"Mean rating of each system with its interval; {BESIDE}.",
     )
     caption = (
-        f"Mean ratings with confidence intervals{_about(names, criterion, several)}. "
+        f"Mean ratings{_bounded(drawn)}{_about(names, criterion, several)}. "
         f"The axis shows only the part of the scale that is used.{left_out}"
     )
     return _figure(f"ratings-{slug(criterion)}" if several else "ratings", svg, caption, len(drawn))
@@ -204,7 +219,7 @@ def strengths_figure(
         alternative=f"Strength of each system with its interval; {BESIDE}.",
     )
     caption = (
-        f"Bradley-Terry strengths with confidence intervals: {names.source(source)}, {names.criterion(criterion)}. "
+        f"Bradley-Terry strengths{_bounded(drawn)}: {names.source(source)}, {names.criterion(criterion)}. "
         f"Compare strengths only within a group.{left_out}"
     )
     return _figure(f"strengths-{source}-{slug(criterion)}", svg, caption, len(drawn))

@@ -45,7 +45,7 @@ def preferences(results: Results) -> Section | None:
         results, names, rows, "preferences", more=lambda own: _by_exposure(own, names)
     )
     if any(names.kind(row.group) == "llm" for row in rows):
-        blocks.append(Paragraph(text=LLM_NOTE))
+        blocks.append(Paragraph(text=LLM_NOTE if results.live is None else LIVE_LLM_NOTE))
     if results.preference_directions:
         appendix.append(_directions(results, names))
     blocks = [opening, *live_blocks(results, names, "preferences"), *blocks]
@@ -89,6 +89,12 @@ def _by_exposure(rows: Sequence[PreferenceTest], names: Names) -> list[Block]:
 
 LLM_NOTE = (
     "For an LLM the tests count forms, not people: a small p-value says that this LLM would answer much the same on "
+    "other forms of this study, and nothing about other LLMs or about people."
+)
+
+
+LIVE_LLM_NOTE = (
+    "An LLM is decided by its own answers, form by form: a decision says that this LLM would answer much the same on "
     "other forms of this study, and nothing about other LLMs or about people."
 )
 

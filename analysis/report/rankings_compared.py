@@ -52,10 +52,13 @@ def _places(names: Names, rankings: Rows, criterion: str, several: bool) -> Tabl
         [cell(names.system(system)), *(cell(own.get(place, "\u2013")) for place in range(len(shown)))]
         for system, own in by_system.items()
     ]
-    notes = ["1 is best. In brackets the places that the answers allow, for all systems of a ranking together."]
+    bounded = any(row.rank_low is not None for ranking in shown for row in ranking.places)
+    notes = ["1 is best."]
+    if bounded:
+        notes = ["1 is best. In brackets the places that the answers allow, for all systems of a ranking together."]
     if left_out:
         notes.append(f"{plural(left_out, 'more ranking')}: see the file rankings.csv.")
-    caption = "Place of each system, with the places that the answers allow"
+    caption = f"Place of each system{', with the places that the answers allow' if bounded else ''}"
     return build_table(
         *titled("places", caption, names, criterion, several=several),
         columns,
@@ -86,6 +89,7 @@ def _differences(results: Results, names: Names) -> list[Block]:
     if not rows:
         return [heading, Paragraph(text="No two rankings that were compared order a pair of systems differently.")]
     counted = {support: sum(row.support == support for row in rows) for support in ("both", "one", "none")}
+    lacks, lack = ("is undecided", "are") if results.live is None else ("has no decision", "have none")
     text = (
         f"Rankings order {plural(len(rows), 'pair')} of systems differently, counted for each two rankings. "
         + (
@@ -93,7 +97,7 @@ def _differences(results: Results, names: Names) -> list[Block]:
             if counted["both"]
             else "On none of them are both orders clear: no difference between rankings is supported. "
         )
-        + f"On {counted['one']} one of the two is undecided, on {counted['none']} both are: there the rankings may "
+        + f"On {counted['one']} one of the two {lacks}, on {counted['none']} both {lack}: there the rankings may "
         "well agree in truth."
     )
     several = len({row.criterion for row in rows}) > 1
@@ -112,7 +116,7 @@ def _line(row: RankingDifference, names: Names, several: bool) -> str:
     sides = ((row.a, row.order_a, row.p_adjusted_a), (row.b, row.order_b, row.p_adjusted_b))
     parts = [
         f"{first if order == 'x' else second} before {second if order == 'x' else first} in {names.joined(side)} "
-        f"({p_words(p_adjusted)})"
+        f"({'decided' if p_adjusted is None else p_words(p_adjusted)})"
         for side, order, p_adjusted in sides
     ]
     about = f" ({names.criterion(row.criterion)})" if several else ""

@@ -124,10 +124,12 @@ def _with_people(rows: Sequence[SystemCorrelation], names: Names) -> list[Table]
         text_column("Criterion", lambda row: criterion_cell(names, row.criterion)),
         *columns_of(rows, place, _system, _systems(rows, names), _correlation),
     ]
-    notes = [
-        "Mean rating of each output on both sides. p is corrected for all raters and systems of a criterion "
-        "(Benjamini-Hochberg); words for evidence follow Muff et al. (2022)."
-    ]
+    notes = ["Mean rating of each output on both sides."]
+    if any(row.p_adjusted is not None for row in rows):
+        notes[0] += (
+            " p is corrected for all raters and systems of a criterion (Benjamini-Hochberg); words for evidence follow "
+            "Muff et al. (2022)."
+        )
     caption = "Kendall\u2019s tau with people over the outputs of one system"
     return [tabulate("details_tau", caption, fields, places_of(rows, place), notes, constant=("Rater", "With"))]
 

@@ -18,7 +18,7 @@ from analysis.report.explanations import explanations, interview
 from analysis.report.exploration import exploration
 from analysis.report.headline import headline
 from analysis.report.identical_pairs import identical_pairs
-from analysis.report.live import with_caveats
+from analysis.report.live import fixed_tests, without_tests
 from analysis.report.llm_vs_people import llm_vs_people
 from analysis.report.metrics import metrics
 from analysis.report.observed_power import observed_power
@@ -38,6 +38,7 @@ from analysis.report.strengths import strengths
 from analysis.report.terms import glossary
 from analysis.report.warnings import warnings
 from analysis.results.records import Results
+from analysis.results.verdicts import as_decided
 from analysis.results.words import listed, plural
 
 SECTIONS: dict[str, SectionMaker] = {  # by id, in the order of the report
@@ -77,17 +78,28 @@ SECTIONS: dict[str, SectionMaker] = {  # by id, in the order of the report
 }
 
 
+OF_FIXED_SIZE = ("robustness", "equivalence", "observed-power")  # nothing but further tests
+
+
+def shown_results(results: Results) -> Results:
+    """Return results as sections show them: with the verdicts that hold, each pair told from its winner's side."""
+    return oriented(as_decided(results))
+
+
 def make_section(results: Results, name: str) -> Section | None:
-    """Make one section of oriented results; ``None`` where there is nothing to say."""
-    section = SECTIONS[name](results)
-    return section if section is None or results.live is None else with_caveats(section)
+    """Make one section of results as :func:`shown_results` returns them; ``None`` where there is nothing to say."""
+    if results.live is None:
+        return SECTIONS[name](results)
+    section = None if name in OF_FIXED_SIZE else SECTIONS[name](results)
+    return None if section is None else without_tests(section)
 
 
 def build_document(results: Results) -> Document:
     """Make the whole report from a results.json."""
-    results = oriented(results)
+    fixed = None if results.live is None else fixed_tests(oriented(results))
+    results = shown_results(results)
     title = results.study.title if results.study else ""
-    made = (make_section(results, name) for name in SECTIONS)
+    made = (*(make_section(results, name) for name in SECTIONS), fixed)
     files = [shown_name(name) for name, _ in input_files(results)]
     return Document(
         title=" ".join((title or listed(files) or "Report without a study").split()),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from analysis.answers.live_rows import LiveVerdict
 from analysis.comparisons.findings import Disagreement
 from analysis.ranking.agreement import RankingAgreement
 from analysis.report.cells import Field, cell, number_column, tabulate, text_column, titled
@@ -18,14 +19,15 @@ from analysis.report.document import (
     Paragraph,
     Section,
     Table,
+    Tone,
     build_table,
 )
 from analysis.report.orientation import turned
-from analysis.report.preferences import LLM_NOTE
+from analysis.report.preferences import LIVE_LLM_NOTE, LLM_NOTE
 from analysis.report.rankings_compared import rankings_compared
 from analysis.results.findings import PairResult, by_criterion, opened, pair_results
 from analysis.results.records import Results
-from analysis.results.words import Names, interval, listed, number, p_words, percent, plural, sentence, signed
+from analysis.results.words import NONE, Names, interval, listed, number, p_words, percent, plural, sentence, signed
 from analysis.statistics.corrections import Verdict
 from analysis.statistics.record import Source
 
@@ -47,10 +49,9 @@ def side_by_side(results: Results) -> Section | None:
     columns = list(dict.fromkeys((entry.source, entry.test.group) for entry in found))
     if len(columns) < 2:
         return None
+    counts = "Only corrected tests count." if results.live is None else "Only decisions of the live study count."
     blocks: list[Block] = [
-        Paragraph(
-            text="Each row is a pair of systems, each column a way of asking one group. Only corrected tests count."
-        )
+        Paragraph(text=f"Each row is a pair of systems, each column a way of asking one group. {counts}")
     ]
     criteria = by_criterion(found, lambda entry: entry.test.criterion)
     for criterion, own in criteria.items():
@@ -62,7 +63,7 @@ def side_by_side(results: Results) -> Section | None:
     if len(blocks) == 1:
         return None
     blocks += _disagreements(results, names)
-    blocks += _explanations(columns, names)
+    blocks += _explanations(columns, names, results.live is not None)
     blocks += _variants(results, names)
     blocks += rankings_compared(results, names)
     taus = results.ranking_agreement
@@ -96,11 +97,14 @@ def matrix(found: Sequence[PairResult], names: Names, criterion: str, several: b
             ]
         )
     columns = [Column(title="Pair"), *(Column(title=sentence(names.source_by_group(*source))) for source in sources)]
+    undecided = "undecided" if all(entry.test.decision is None for entry in found) else "equal"
     notes = [
-        "> the first of the pair is better, < the second is better, ~ undecided. Below it the mean (SPA: "
+        f"> the first of the pair is better, < the second is better, ~ {undecided}. Below it the mean (SPA: "
         f"chance that the first is better; ratings, {names.direction(criterion)}: difference of the means; choices: "
         "share of wins).",
     ]
+    if any(entry.test.decision == "not_deciding" for entry in found):
+        notes.append("An estimate alone: the study was decided by other answers.")
     return build_table(
         *titled("comparison", "What each way of asking says of each pair", names, criterion, several=several),
         [*columns, Column(title="Do they agree?")],
@@ -117,9 +121,19 @@ def estimate(entry: PairResult, *, turn: bool = False) -> str:
     return signed(value) if entry.source == "ratings" else percent(value)
 
 
+UNDECIDED: dict[LiveVerdict | None, Tone] = {"open": "even", "futile": "even", "not_deciding": "untested"}
+
+
 def _verdict_cell(entry: PairResult | None, names: Names, x: str) -> Cell:
     if entry is None:
         return Cell(text="not asked", known=False)
+    decision = entry.test.decision
+    if decision in UNDECIDED:
+        return Cell(
+            text=estimate(entry, turn=entry.x != x) or NONE,
+            detail=str(entry.test.reason or ""),
+            tone=UNDECIDED[decision],
+        )
     if entry.test.verdict is None:
         return Cell(
             text="? not tested" if entry.test.p_value is None else "? no verdict",
@@ -128,7 +142,8 @@ def _verdict_cell(entry: PairResult | None, names: Names, x: str) -> Cell:
         )
     value = estimate(entry, turn=entry.x != x)
     if entry.winner is None:
-        return Cell(text="~ undecided", detail=value, brief=f"~ {value}", tone="even")
+        text = "~ undecided" if decision is None else "~ equal"
+        return Cell(text=text, detail=value, brief=f"~ {value}", tone="even")
     symbol = ">" if entry.winner == x else "<"
     return Cell(
         text=f"{symbol} {names.system(entry.winner)} better",
@@ -141,26 +156,34 @@ def _verdict_cell(entry: PairResult | None, names: Names, x: str) -> Cell:
 def _same(judged: Mapping[tuple[str, str], PairResult]) -> Cell:
     verdicts = {entry.winner or "" for entry in judged.values() if entry.test.verdict is not None}
     asked = sum(entry.test.verdict is not None for entry in judged.values())
+    neither = "undecided" if all(entry.test.decision is None for entry in judged.values()) else "equal"
     if asked < 2:
         return Cell(text="nothing to compare", known=False)
     if len(verdicts) == 1:
-        return Cell(text="yes" if verdicts != {""} else "all undecided", tone="plain" if verdicts != {""} else "even")
+        return Cell(text="yes" if verdicts != {""} else f"all {neither}", tone="plain" if verdicts != {""} else "even")
     if len(verdicts - {""}) == 2:
         return Cell(text="no: opposite", tone="clear")
     undecided = sum(entry.test.verdict == "indifferent" for entry in judged.values())
-    return Cell(text=f"undecided: {undecided} of {asked}", tone="even")
+    return Cell(text=f"{neither}: {undecided} of {asked}", tone="even")
 
 
 def _disagreements(results: Results, names: Names) -> list[Block]:
     entries = results.disagreements
     if not entries:
-        return [Heading(text="Where they disagree"), Paragraph(text="Every pair has the same verdict by all of them.")]
+        same = "Every pair has the same verdict by all of them."
+        if results.live is not None:
+            same = "No pair has two different decisions; what is open, futile or decides nothing has none."
+        return [Heading(text="Where they disagree"), Paragraph(text=same)]
     several = len({entry.criterion for entry in entries}) > 1
     exposures = {row.exposure for row in results.preferences}
-    items = tuple(_disagreement(entry, names, several, len(exposures) > 1) for entry in entries)
+    neither = "undecided" if results.live is None else "equal"
+    items = tuple(_disagreement(entry, names, several, len(exposures) > 1, neither) for entry in entries)
     opposite = sum({"x", "y"} <= {verdict.verdict for verdict in entry.verdicts} for entry in entries)
     summary = f"On {plural(opposite, 'pair') if opposite else 'no pair'} two clear results are opposite."
-    if rest := len(entries) - opposite:
+    rest = len(entries) - opposite
+    if rest and results.live is not None:
+        summary += f" On {plural(rest, 'pair')} one finds a better system and another that the two are equal."
+    elif rest:
         summary += (
             f" On {plural(rest, 'pair')} some are clear and others undecided: an undecided result neither confirms nor "
             "contradicts a clear one."
@@ -171,34 +194,36 @@ def _disagreements(results: Results, names: Names) -> list[Block]:
     return [Heading(text="Where they disagree"), Paragraph(text=summary), each]
 
 
-def _disagreement(entry: Disagreement, names: Names, several: bool, exposures: bool) -> str:
+def _disagreement(entry: Disagreement, names: Names, several: bool, exposures: bool, neither: str) -> str:
     sources: dict[Verdict, list[str]] = {}
     for verdict in entry.verdicts:
         seen = verdict.exposure if exposures else None
         facts = [plural(seen, "output") + " read"] if seen else []
         source = names.source_by_group(verdict.source, verdict.group)
-        facts.append(p_words(verdict.p_adjusted))
-        sources.setdefault(verdict.verdict, []).append(f"{source} ({', '.join(facts)})")
+        facts += [p_words(verdict.p_adjusted)] if verdict.p_adjusted is not None else []
+        shown = f"{source} ({', '.join(facts)})" if facts else source
+        sources.setdefault(verdict.verdict, []).append(shown)
     words: dict[Verdict, str] = {
         "x": f"{names.system(entry.system_x)} is better",
         "y": f"{names.system(entry.system_y)} is better",
-        "indifferent": "undecided",
+        "indifferent": neither,
     }
     about = f" ({names.criterion(entry.criterion)})" if several else ""
     parts = [f"{words[key]} by {listed(sources[key])}" for key in words if key in sources]
     return f"{names.against(entry)}{about}: {'; '.join(parts)}."
 
 
-def _explanations(columns: Sequence[tuple[str, str]], names: Names) -> list[Block]:
+def _explanations(columns: Sequence[tuple[str, str]], names: Names, live: bool) -> list[Block]:
     blocks: list[Block] = []
     sources = {source for source, _ in columns}
     llms = any(names.kind(group) == "llm" for _, group in columns)
     if {"preferences", "ratings"} <= sources:
         blocks.append(Paragraph(text=REVERSAL))
     if llms:
+        note = LIVE_LLM_NOTE if live else LLM_NOTE
         blocks.append(
             Paragraph(
-                text=f"{LLM_NOTE} Where people and an LLM differ, the study is about people\u2019s preferences, so "
+                text=f"{note} Where people and an LLM differ, the study is about people\u2019s preferences, so "
                 "theirs stand; the LLM cannot replace people on that pair."
             )
         )

@@ -100,8 +100,8 @@ def _terms(results: Results) -> list[tuple[str, str]]:
         ),
         (
             "Adjusted p",
-            f"the p-value made larger to allow for the number of tests ({correction_paper(results)}); only this one "
-            "decides a verdict.",
+            f"the p-value made larger to allow for the number of tests ({correction_paper(results)}); "
+            + ("only this one decides a verdict." if results.live is None else "it decides nothing in a live study."),
         ),
         ("No clear preference", "the test found no difference; the systems may still differ by a little."),
     ]

@@ -44,6 +44,7 @@ from analysis.results.live import with_fixed_estimates
 from analysis.results.rater_rows import RaterRow
 from analysis.results.rater_table import count_answers, rater_table
 from analysis.results.records import SCHEMA, ChoiceResults, RatingResults, Results
+from analysis.results.verdicts import as_decided, with_decisions
 from analysis.results.warnings import about_documents, outdated_files, warn
 from analysis.spans.rows import SpanResults, span_results
 from analysis.statistics.rank_orders import Ranking
@@ -85,10 +86,14 @@ def analyse(
             tests.preferences, tests.ratings, groups=ready.groups, study=ready.study, alpha=observed_power
         )
         results = replace(results, observed_power=rounded(tuple(power)))
-    results = replace(results, raters=rounded(tuple(_raters(results, ready))))
-    rows = (*warn(results, ready.plan), *outdated_files(results, study), *about_documents(tables.documents))
-    results = replace(results, warnings=tuple(row.text for row in rows), warning_rows=rows)
-    return replace(results, headline=headline_of(results))
+    results = with_decisions(results)
+    results = replace(results, raters=rounded(tuple(_raters(as_decided(results), ready))))
+    said = as_decided(results)
+    rows = (*warn(said, ready.plan), *outdated_files(said, study), *about_documents(tables.documents))
+    results, said = (
+        replace(one, warnings=tuple(row.text for row in rows), warning_rows=rows) for one in (results, said)
+    )
+    return replace(results, headline=headline_of(said))
 
 
 def _raters(results: Results, ready: AnalysisInput) -> Sequence[RaterRow]:
@@ -165,7 +170,7 @@ def _results(ready: AnalysisInput, tests: ComparisonResults) -> Results:
         expected=tuple(compare_with_expected(tests.findings, plan.expected)),
         disagreements=tuple(find_disagreements(tests.findings)),
         warnings=(),
-        conventions=tuple(conventions(plan)),
+        conventions=conventions(plan, live=ready.study is not None and ready.study.live is not None),
         spans=_spans(ready),
         live=_live(ready, tests),
     )

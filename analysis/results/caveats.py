@@ -244,7 +244,10 @@ def _untested(known: Known) -> Lines:
     untested = [
         row
         for row in every
-        if row.test.p_value is None and row.test.reason != OUTSIDE_FAMILY and not _enough(row.p_unanimous, fwer)
+        if row.test.decision is None
+        and row.test.p_value is None
+        and row.test.reason != OUTSIDE_FAMILY
+        and not _enough(row.p_unanimous, fwer)
     ]
     if untested:
         reasons = Counter(row.test.reason or "no reason was recorded" for row in untested)

@@ -115,7 +115,8 @@ class CertaintyWording(Wording):
             shown = what.format(they=self.they, s=self.s, best=best, other=other, than=than, share=percent(share))
             if low is not None and high is not None:
                 shown += f" ({level} {share_interval(*((1 - high, 1 - low) if turned else (low, high)), marks=marks)})"
-        return f"{shown}; adjusted {p_words(test.p_adjusted)}, n = {names.units(self.group, unit_of(row), test.n)}"
+        p = f"; adjusted {p_words(test.p_adjusted)}" if test.decision is None else ""
+        return f"{shown}{p}, n = {names.units(self.group, unit_of(row), test.n)}"
 
     def _used(self, row: PairResult) -> str:
         used, given = row.test.n_used, row.test.n_answers
@@ -183,4 +184,5 @@ def p_words(value: float | None) -> str:
 def _compared(claim: HeadlineClaim, evidence: Evidence) -> PairResult | None:
     """Return the test that a claim rests on, where a test and no decision does, and it names somebody first."""
     named = claim.strength in (*FIRST, "contradicted")
-    return evidence.against if named and evidence.decided is None else None
+    row = evidence.against
+    return row if named and row is not None and evidence.decided is None and row.test.decision is None else None

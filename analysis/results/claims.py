@@ -168,7 +168,13 @@ def evidence_of(results: Results, tested: Sequence[PairResult], source: Source, 
 
 
 def _usable(row: PairResult, decided: LivePairRow | None) -> bool:
-    return row.test.verdict is not None or row.p_unanimous is not None or decided is not None
+    known = row.test.verdict is not None or row.p_unanimous is not None
+    return known or decided is not None or row.test.decision == "open"
+
+
+def _has_verdict(row: PairResult) -> bool:
+    """Tell whether a test was run, or a live study looks for a decision."""
+    return row.test.verdict is not None or row.test.decision not in (None, "not_deciding")
 
 
 def _latest(rows: Iterable[PairResult]) -> list[PairResult]:
@@ -232,9 +238,9 @@ def strength_of(found: Evidence) -> Strength:
     """Return the case that the evidence is; see ``HeadlineClaim.strength``."""
     row = found.against
     if row is None or found.leader is None:
-        any_run = any(one.test.verdict is not None for one in found.tested)
+        any_run = any(_has_verdict(one) for one in found.tested)
         return "no_leader" if found.leader is None and any_run else "untested"
-    if found.decided is None and row.test.weights_reverse:
+    if found.decided is None and row.test.decision is None and row.test.weights_reverse:
         return "weights_reverse"
     match found.side, found.crossed:
         case "other", _:
@@ -245,9 +251,9 @@ def strength_of(found: Evidence) -> Strength:
             return "tests_opposed"
         case "leader", "not_shown":
             return "these_only"
-    if found.decided is not None:
-        return "clear"
     test = row.test
+    if found.decided is not None or test.decision is not None:
+        return "clear"
     if test.p_value is None:
         return "unanimous"
     if isinstance(test, RatingTest) and test.level_problem:
@@ -261,8 +267,8 @@ def claim_of(found: Evidence, direction: Direction | None) -> HeadlineClaim:
     """Return the claim that the evidence allows."""
     row, strength = found.against, strength_of(found)
     tested = None if row is None or found.decided is not None else row.test
-    run = any(one.test.verdict is not None for one in found.tested)
-    alike = tested is not None and tested.p_value is None
+    run = any(_has_verdict(one) for one in found.tested)
+    alike = tested is not None and tested.p_value is None and tested.decision is None
     return HeadlineClaim(
         criterion=found.criterion,
         direction=direction,

@@ -19,8 +19,15 @@ class Convention(Record):
     explanation: str
 
 
-def conventions(plan: Plan) -> tuple[Convention, ...]:
-    """Explain every convention that the numbers follow, one line each."""
+LIVE_VERDICT = (
+    "The verdict of a pair is the decision of this live study (decision: x, y, equal, futile or open; not_deciding: an "
+    "estimate alone, as other answers decide), which expected, disagreements and ranking_differences follow. The keys "
+    "verdict and stars, p-values and intervals are those of a fixed number of annotators, and do not hold."
+)
+
+
+def conventions(plan: Plan, *, live: bool = False) -> tuple[Convention, ...]:
+    """Explain every convention that the numbers follow, one line each; ``live``: of a study that its answers ended."""
     level = f"{100 * plan.confidence:g}%"
     lines = {
         **_tests(plan, level),
@@ -30,6 +37,7 @@ def conventions(plan: Plan) -> tuple[Convention, ...]:
         **_rankings(level),
         **_beside_people(plan, level),
         **_careless(plan),
+        **({"verdict": LIVE_VERDICT} if live else {}),
         "missing": "Empty answers are counted (before exclusions) and never filled in.",
     }
     return tuple(Convention(term=term, explanation=text) for term, text in lines.items())

@@ -23,11 +23,17 @@ def live_value(live: LiveStudy, value: float | None) -> str:
 
 def live_interval(live: LiveStudy, row: LivePairRow) -> str:
     """Return the bounds of a confidence sequence as :func:`live_value` shows means."""
-    marks = compared_with(live.margin)
+    marks = live_marks(live)
     if live.scale_width is None:
         return share_interval(row.low, row.high, marks=marks)
-    low, high, *shown = ((2 * value - 1) * live.scale_width for value in (row.low, row.high, *marks))
-    return interval(low, high, marks=shown)
+    low, high = ((2 * value - 1) * live.scale_width for value in (row.low, row.high))
+    return interval(low, high, marks=marks)
+
+
+def live_marks(live: LiveStudy) -> tuple[float, ...]:
+    """Return what bounds are compared with: no difference, and the ends of the margin, in points of ratings."""
+    marks, width = compared_with(live.margin), live.scale_width
+    return marks if width is None else tuple((2 * value - 1) * width for value in marks)
 
 
 def ranking_words(live: LiveStudy, group: str, names: Names) -> str:

@@ -145,7 +145,8 @@ def _about_groups(results: Results) -> Iterator[WarningRow]:
             yield _of_group("simulated", group, MADE_BY_A_PROGRAM)
         if row.annotator_kind == "llm":
             if not row.simulated:
-                text = "p-values of an LLM hold for further forms (or items) that it answers, not for people."
+                what = "p-values" if results.live is None else "decisions"
+                text = f"{what} of an LLM hold for further forms (or items) that it answers, not for people."
                 yield _of_group("llm_scope", group, text)
             gone, share = row.excluded_assignments, row.excluded_assignments / max(row.assignments, 1)
             if gone:
@@ -214,7 +215,7 @@ def _about_tests(results: Results, plan: Plan) -> Iterator[WarningRow]:
         yield _of_group("few_paired", group, _few_paired(own, tests[group]))
         yield _of_group("paired_only", group, PAIRED_ONLY)
     for name, rows in (("preferences", results.preferences), ("choices", results.choices.pairs)):
-        for group in sorted({row.group for row in rows if 1 < row.n < SMALL_CLUSTERS}):
+        for group in sorted({row.group for row in rows if row.decision is None and 1 < row.n < SMALL_CLUSTERS}):
             text = f"some tests of {name} rest on fewer than {SMALL_CLUSTERS} values; read them with care."
             yield _of_group("few_values", group, text)
 
@@ -261,7 +262,7 @@ def _untested(results: Results) -> Iterator[WarningRow]:
         (source, row.group, row.reason, row.p_unanimous is not None)
         for source, rows in tests_by_source(results).items()
         for row in rows
-        if row.p_value is None and row.reason != OUTSIDE_FAMILY
+        if row.decision is None and row.p_value is None and row.reason != OUTSIDE_FAMILY
     )
     for (source, group, reason, unanimous), n in counted.items():
         instead = (

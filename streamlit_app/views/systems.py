@@ -16,6 +16,7 @@ from analysis.figures.figures import forest_plot, pair_matrix
 from analysis.monitoring.item_scores import ItemScore, item_scores
 from analysis.report.cells import verdict
 from analysis.report.orientation import oriented
+from analysis.report.sections import shown_results
 from analysis.results.words import Names, number, p_value, percent
 from analysis.statistics.record import Record
 from streamlit_app import loading
@@ -65,14 +66,14 @@ def _offered(found: Analysed) -> list[str]:
     named = [name for name in PARTS if holds[name]]
     if results.preferences or results.choices.pairs:
         named.append(MATRIX)
-    if results.preferences:
+    if results.preferences and results.live is None:  # tests under other bounds hold in no live study
         named.append(BOUND)
     return [*named, DISAGREE] if results.disagreements else named
 
 
 def _matrix(found: Analysed) -> None:
     """Show every pair at once: the share of row over column."""
-    names, results = found.names, oriented(found.results)
+    names, results = found.names, shown_results(found.results)
     rows: dict[str, Sequence[PreferenceTest | ChoiceTest]] = {
         "Preferences": results.preferences,
         "Choices": results.choices.pairs,
@@ -152,7 +153,7 @@ def _disagreements(found: Analysed) -> None:
     words = {
         "x": f"{names.system(chosen.system_x)} better",
         "y": f"{names.system(chosen.system_y)} better",
-        "indifferent": "undecided",
+        "indifferent": "undecided" if found.results.live is None else "equal",
         None: "not tested",
     }
     verdicts = without_empty(

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from spa.cli import main
 from spa.commands.workspace import Workspace, open_workspace
-from spa.forms.form import Form, PreferenceTarget
+from spa.forms.form import ChoiceTarget, Form, PreferenceTarget, RatingTarget
 from spa.live import live_state, narrow
 from tests.spa.hand_made import ASKED
 from tests.spa.small_study import BEGINNING, answer_form, write_study
@@ -80,4 +80,10 @@ def _answers(form: Form, systems: dict[str, str], rng: np.random.Generator, inco
             sign = 1 if x < y else -1
             preference = np.clip(0.5 + UTILITIES[x] - UTILITIES[y] + sign * noise, 0, 1)
             raw[question.question_id] = "90" if incoherent else str(round(100 * preference))
+        elif isinstance(question.target, RatingTarget):
+            pleases = 3 + 4 * UTILITIES[systems[question.target.label]] + rng.normal(0, 0.7)
+            raw[question.question_id] = str(int(np.clip(round(pleases), 1, 5)))
+        elif isinstance(question.target, ChoiceTarget):
+            x, y = (systems[label] for label in (question.target.label_x, question.target.label_y))
+            raw[question.question_id] = "x" if UTILITIES[x] - UTILITIES[y] + rng.normal(0, 0.2) > 0 else "y"
     return raw

@@ -138,12 +138,12 @@ def test_the_headline_speaks_of_what_decides(results: Results) -> None:
     assert main_source(results) == "preferences"
 
 
-def test_every_table_of_p_values_says_that_they_do_not_hold(results: Results) -> None:
+def test_one_table_has_p_values_and_says_that_they_do_not_hold(results: Results) -> None:
     page = render_report(results, full=True)["report.md"].replace("\\", "")
-    sections = re.split(r'<a id="[\w-]+"></a>', page)
+    sections = re.split(r'<a id="[a-z-]+"></a>', page)
     with_p = [section for section in sections if re.search(r"^\|.*\bp\b.*\|\n\| :?-", section, flags=re.M)]
-    assert len(with_p) >= 2
-    assert all(NOT_UNDER_LOOKING.lower() in section.lower() for section in with_p)
+    assert len(with_p) == 1
+    assert NOT_UNDER_LOOKING.lower() in with_p[0].lower()
     assert "What was decided, and when" in page
     assert "change no estimate" in page
 
