@@ -19,7 +19,7 @@ from analysis.results.words import Names
 from analysis.statistics.rank_orders import Ranking, Unranked
 from analysis.statistics.reasons import beside
 from analysis.statistics.record import names_of
-from analysis.strengths.fit import LOST_ALL, WON_ALL
+from analysis.strengths.existence import LOST_ALL, WON_ALL
 from spa.rounding import number
 from tests.analysis.sample_results import (
     empty_results,
