@@ -17,6 +17,7 @@ HALVINGS = 40
 NO_TIES = why("no_ties")
 NO_SYSTEM, NO_STRENGTH = why("no_system"), why("no_strength")
 ALL_TIES = why("all_ties")
+TIES_SEPARATED = why("ties_separated")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -55,8 +56,9 @@ def fit_davidson(wins: Floats, ties: Floats, names: Sequence[str], *, half: Stre
     Returns
     -------
     Davidson
-        The strengths exist where those of the table with ties as half wins do, and the reasons are
-        the same. O(k³) a Newton step.
+        The reasons are those of the table with ties as half wins. Where its strengths exist, Davidson's do unless some
+        numbers of the systems lie at least 1 apart where one won and at most 1 apart where two tied: then the
+        likelihood grows with them without end. O(k³) a Newton step.
 
     Raises
     ------
@@ -97,6 +99,11 @@ def fit_davidson(wins: Floats, ties: Floats, names: Sequence[str], *, half: Stre
             strength=strength, se=se, ties=None, se_log_ties=None, reasons=half.reasons, tie_reason=ALL_TIES
         )
     free = total_ties > 0
+    if free and _separated(own_wins, own_ties):
+        reasons = tuple(TIES_SEPARATED if place in kept else reason for place, reason in enumerate(half.reasons))
+        return Davidson(
+            strength=strength, se=se, ties=None, se_log_ties=None, reasons=reasons, tie_reason=TIES_SEPARATED
+        )
     start = np.append(half.strength[kept], np.log(2 * max(total_ties, 1e-300) / total_wins) if free else -np.inf)
     found, curve = _newton(own_wins, own_ties, start, free)
     covariance = _inverse(curve, free)
@@ -109,6 +116,25 @@ def fit_davidson(wins: Floats, ties: Floats, names: Sequence[str], *, half: Stre
         reasons=half.reasons,
         tie_reason=None if free else NO_TIES,
     )
+
+
+def _separated(wins: Floats, ties: Floats) -> bool:
+    """Say whether numbers x exist with x_i - x_j >= 1 where i won of j and |x_i - x_j| <= 1 where they tied.
+
+    They do unless a circle of steps has more wins down it than ties (Bellman and Ford): O(k³), at once where two
+    systems both won of each other.
+    """
+    if ((wins > 0) & (wins.T > 0)).any():
+        return False
+    steps = np.where(wins > 0, -1.0, np.inf)  # x_j <= x_i - 1
+    steps[(ties > 0) & (wins == 0)] = 1.0
+    at = np.zeros(len(wins))
+    for _ in range(len(wins) + 1):
+        lower = np.minimum(at, (at[:, None] + steps).min(axis=0))
+        if np.array_equal(lower, at):
+            return True
+        at = lower
+    return False
 
 
 def davidson_log_likelihood(wins: Floats, ties: Floats, strength: Floats, log_ties: float) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import approx_fprime, minimize
+from scipy.optimize import approx_fprime, linprog, minimize
 
 from analysis import fit_bradley_terry, fit_davidson
 from analysis.statistics.coding import Floats
@@ -114,3 +114,46 @@ def test_half_wins_that_are_known_are_not_fitted_again(seed: int, monkeypatch: p
     given_half = fit_davidson(wins, ties, NAMES, half=known)
     assert given_half.strength.tolist() == alone.strength.tolist()
     assert (given_half.ties, given_half.reasons) == (alone.ties, alone.reasons)
+
+
+def test_ties_of_neighbours_alone_have_no_finite_parameter() -> None:
+    """A chain: each beats those two below it and ties with the next, so nu and all gaps grow without end."""
+    places = np.arange(4)
+    wins = (places[None, :] - places[:, None] >= 2).astype(float) * 3
+    ties = (np.abs(places[None, :] - places[:, None]) == 1).astype(float) * 2
+    fit = fit_davidson(wins, ties, NAMES)
+    assert np.isnan(fit.strength).all()
+    assert (fit.ties, str(fit.tie_reason)) == (
+        None,
+        "wins and ties can be told apart exactly by strengths: the tie parameter has no finite value",
+    )
+    assert set(fit.reasons) == {fit.tie_reason}
+    heights = [davidson_log_likelihood(wins, ties, -2.0 * c * places, c) for c in (1, 5, 20)]
+    assert heights == sorted(heights)
+    wins[3, 0] = 1
+    assert fit_davidson(wins, ties, NAMES).ties is not None
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(0, 10**6), st.integers(2, 5))
+def test_estimates_are_finite_where_linear_programming_finds_no_direction(seed: int, k: int) -> None:
+    rng = np.random.default_rng(seed)
+    wins = np.where(rng.random((k, k)) < 0.35, rng.integers(1, 4, (k, k)), 0).astype(float)
+    np.fill_diagonal(wins, 0.0)
+    ties = np.triu(np.where(rng.random((k, k)) < 0.5, rng.integers(1, 4, (k, k)), 0), 1).astype(float)
+    ties += ties.T
+    fit = fit_davidson(wins, ties, list("abcde")[:k])
+    half = np.isfinite(fit_strengths(wins + ties / 2, list("abcde")[:k]).strength)
+    if not half.all() or not ties.any() or not wins.any():
+        return
+    rows = []
+    for i, j in zip(*np.nonzero(~np.eye(k, dtype=bool)), strict=True):
+        row = np.zeros(k)
+        row[i], row[j] = 1.0, -1.0
+        rows += [(-row, -1.0)] if wins[i, j] else []
+        rows += [(row, 1.0)] if ties[i, j] else []
+    apart = linprog(np.zeros(k), [row for row, _ in rows], [bound for _, bound in rows], bounds=(None, None)).success
+    assert (fit.ties is None) == apart
+    if fit.ties is not None:
+        assert fit.ties < 1e6
+        assert np.abs(fit.strength).max() < 30
