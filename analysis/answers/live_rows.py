@@ -93,7 +93,7 @@ class LiveStudy(Record):
     answers: Source
     criteria: tuple[str, ...]
     error_rate: float
-    """Chance of any false decision, at all looks together."""
+    """Chance of any false decision of a group, over all criteria, pairs and looks together."""
     effect: float
     margin: float | None
     """Closer to 0.5 than this is equal; null: equality is not decided."""
@@ -112,11 +112,13 @@ class LiveStudy(Record):
     systems: tuple[LiveSystemRow, ...] = ()
     counted: Literal["begun", "completed"] = "completed"
     """The order in which people counted."""
+    criteria_apart: bool = True
+    """Whether each criterion has the error rate for itself, as in stores of earlier releases."""
 
 
 def live_study(study: Study, store: Store, exported: Tables) -> LiveStudy | None:
     """Return what a live study has decided by all tables of its store; nothing of a study of fixed size."""
-    from spa.study.stopping import ranks_systems, rating_scale_width, stopping_facts
+    from spa.study.stopping import criteria_apart, ranks_systems, rating_scale_width, stopping_facts
 
     facts = stopping_facts(study)
     if not facts:
@@ -131,6 +133,7 @@ def live_study(study: Study, store: Store, exported: Tables) -> LiveStudy | None
         counted=facts["counted"],
         top=study.stopping.top,
         order=study.stopping.order,
+        criteria_apart=criteria_apart(study, store.live_rules),
         epsilon=study.stopping.epsilon if ranks_systems(study) else None,
         systems=tuple(record_like(LiveSystemRow, row, group=one.group) for one in states for row in one.systems),
     )

@@ -32,6 +32,7 @@ from spa.study.outputs import load_outputs
 from spa.study.stopping import (
     Deciding,
     counts_as_begun,
+    criteria_apart,
     deciding_answers,
     deciding_criteria,
     deciding_elicitation,
@@ -58,7 +59,7 @@ class UnitMatrix:
     hypotheses : tuple of (criterion, exposure, system_x, system_y)
         All that is asked, in the order of the study.
     families : tuple of list of int
-        Places of the hypotheses that share an error rate.
+        Places of the hypotheses that share an error rate: all, unless the store keeps criteria apart.
     values : array of float, shape (n_units, n_hypotheses)
         In [0, 1], above 0.5 where system_x is better; NaN = not asked.
     respondents : {"people", "llm"}
@@ -112,7 +113,8 @@ def unit_matrices(
     places = store.visits.completion_order()
     places |= {(visit.annotator_id, visit.assignment_id): place for place, visit in enumerate(people)}
     groups = [group for group, _ in group_order([tables.answers()[answers]]) if only in (None, group)]
-    found = [_matrix_of(study, tables, plan, answers, group, places) for group in groups]
+    apart = criteria_apart(study, store.live_rules)
+    found = [_matrix_of(study, tables, plan, answers, group, places, apart) for group in groups]
     return [
         replace(each, waiting=began[each.group].waiting, late=began[each.group].late) if each.group in began else each
         for each in found
@@ -125,7 +127,7 @@ def _forms(study: Study, store: Store) -> Callable[[str], Form]:
 
 
 def _matrix_of(
-    study: Study, tables: AnswerTables, plan: Plan, answers: Deciding, group: str, places: Places
+    study: Study, tables: AnswerTables, plan: Plan, answers: Deciding, group: str, places: Places, apart: bool
 ) -> UnitMatrix:
     own = _of_group(tables, group)
     exclusions = find_exclusions(own, plan)
@@ -144,7 +146,6 @@ def _matrix_of(
     kept = apply_exclusions(answered, exclusions)
     units = kept.group_by(UNIT).agg(pl.col("place", "assignment_id").sort_by("place").first()).sort("place")
     hypotheses = tuple(_hypotheses(study, answers, criteria))
-    families = [[n for n, one in enumerate(hypotheses) if one[0] == criterion] for criterion in criteria]
     names = tuple(units[UNIT].to_list())
     return UnitMatrix(
         group=group,
@@ -152,7 +153,9 @@ def _matrix_of(
         units=names,
         assignments=tuple(units["assignment_id"].to_list()),
         hypotheses=hypotheses,
-        families=(list(range(len(hypotheses))),) if plan.family == "all" else tuple(families),
+        families=tuple([n for n, one in enumerate(hypotheses) if one[0] == criterion] for criterion in criteria)
+        if apart
+        else (list(range(len(hypotheses))),),
         values=_matrix(_values(study, answers, kept, order_of(table, [group], None)), names, hypotheses),
         respondents="llm" if llm else "people",
         excluded=answered[UNIT].n_unique() - len(names)

@@ -43,6 +43,14 @@ def deciding_criteria(study: Study) -> tuple[str, ...]:
     return study.stopping.criteria or ((OVERALL,) if OVERALL in asked else asked)
 
 
+def criteria_apart(study: Study, live_rules: int) -> bool:
+    """Return whether each of several criteria has the error rate for itself.
+
+    By the first rules, which their stores keep so that no decision is undone; since then all that decides shares it.
+    """
+    return live_rules == 1 and study.analysis.family == "criterion" and len(deciding_criteria(study)) > 1
+
+
 def deciding_pairs(study: Study) -> tuple[tuple[str, str], ...]:
     """Return the pairs of systems to be decided, in the direction first listed."""
     answers = deciding_answers(study)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from tests.calibration import sequential_errors, sequential_replays, sequential_saving
+from tests.calibration import sequential_criteria, sequential_errors, sequential_replays, sequential_saving
+from tests.calibration.sequential_errors import BATCH
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 ERRORS = """# Live studies
@@ -20,6 +21,14 @@ any false decision at any moment: a pair at 50 % said to differ, a wrong directi
 said to be equal. Without a margin only the first is promised to stay within 5 % by a theorem, of any answers and
 people; with a margin all three are. Beside it, on the same answers: Holm's t-tests, read after every person from the
 fifth on.
+
+"""
+CRITERIA = """
+## Several criteria
+
+All that decides is one family. Any false decision at any moment in {runs:,} studies of {people} people, by the
+number of criteria with four pairs each; the answers of a person about one pair correlate over criteria. "apart": the
+same answers, were each criterion a family with its own error rate, as in stores of earlier releases.
 
 """
 SAVING = """
@@ -60,6 +69,8 @@ def main() -> None:
         error=100 * (0.05 * 0.95 / given.runs) ** 0.5,
     )
     text += "\n".join(sequential_errors.table(given.runs, given.seed)) + "\n"
+    text += CRITERIA.format(runs=max(savings // BATCH, 1) * BATCH, people=sequential_errors.PEOPLE)
+    text += "\n".join(sequential_criteria.table(savings, given.seed)) + "\n"
     text += SAVING.format(start=sequential_saving.START_MINUTES, runs=savings)
     text += "\n".join(sequential_saving.table(savings, given.seed)) + "\n"
     if given.data.exists():

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import ndtri, stdtr
 
 from analysis.sequential.replay import Replay, replay
@@ -153,13 +154,20 @@ def counts(design: LiveDesign, runs: int, rng: np.random.Generator) -> Floats:
     """Return how many studies had a false decision, one of wrong direction, and a false finding of repeated t-tests."""
     mean = np.array(design.means)
     values = design.draw(rng, (runs, design.people, len(mean)), mean)
-    decisions = design.replay(values, design.rule).decisions
-    wrong = ((decisions == "x") & (mean < 0.5)) | ((decisions == "y") & (mean > 0.5))
-    margin = 1.0 if design.rule.margin is None else design.rule.margin
-    false = wrong | (np.isin(decisions, ["x", "y"]) & (mean == 0.5))
-    false |= (decisions == "equal") & (abs(mean - 0.5) >= margin - 1e-12)
+    false, wrong = false_decisions(design.replay(values, design.rule).decisions, mean, design.rule)
     repeated = looked_at(values, mean, design.rule.error_rate)
     return np.array([false.any(axis=-1).sum(), wrong.any(axis=-1).sum(), repeated.sum()], dtype=np.float64)
+
+
+def false_decisions(
+    decisions: npt.NDArray[np.str_], mean: Floats, rule: StoppingRule
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Tell which decisions on hypotheses of these means are false, and which of these name the wrong direction."""
+    wrong = ((decisions == "x") & (mean < 0.5)) | ((decisions == "y") & (mean > 0.5))
+    margin = 1.0 if rule.margin is None else rule.margin
+    false = wrong | (np.isin(decisions, ["x", "y"]) & (mean == 0.5))
+    false |= (decisions == "equal") & (abs(mean - 0.5) >= margin - 1e-12)
+    return false, wrong
 
 
 def looked_at(values: Floats, mean: Floats, level: float) -> Floats:
