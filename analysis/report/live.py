@@ -12,7 +12,7 @@ from analysis.report.document import Block, Fold, Paragraph, Section, Table
 from analysis.report.pair_tables import adjusted
 from analysis.results.findings import SOURCES, PairResult, confidence_words, pair_results
 from analysis.results.live import NOT_UNDER_LOOKING, contradicted, turned_live
-from analysis.results.live_words import level_of, live_interval, live_value
+from analysis.results.live_words import chance_of_error, level_of, live_interval, live_value
 from analysis.results.records import Results
 from analysis.results.words import (
     Names,
@@ -103,8 +103,8 @@ def _how_it_ended(live: LiveStudy, names: Names) -> str:
         parts.append(f"{decided} of {len(own)}{given_up}, after {_units(group, names)}{gone}")
     return (
         "This study was looked at after every annotator: a pair was asked about until it was decided, with at most "
-        f"{live.most} annotators. Decided: {'; '.join(parts)}. The chance of any false decision is at most "
-        f"{100 * live.error_rate:g}% over all pairs and looks together. Means are biased away from no difference where "
+        f"{live.most} annotators. Decided: {'; '.join(parts)}. The chance of any false decision is "
+        f"{chance_of_error(live)}. Means are biased away from no difference where "
         f"a decision ended the asking; the intervals hold all the same.{_counted(live)}"
     )
 

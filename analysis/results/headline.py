@@ -19,7 +19,7 @@ from analysis.results.findings import (
 )
 from analysis.results.headline_rows import Direction, Headline
 from analysis.results.live import NOT_UNDER_LOOKING
-from analysis.results.live_words import ranking_words
+from analysis.results.live_words import chance_of_error, ranking_words
 from analysis.results.records import Results
 from analysis.results.words import Names, listed, plural, rule_name, sentence
 from analysis.statistics.reasons import why
@@ -74,7 +74,7 @@ def _of_live(results: Results, found: Sequence[Found], names: Names, group: str)
     """Return what holds of the claims of a study that was looked at after every annotator."""
     if results.live is None:
         return []
-    at_most = f"The chance of any false decision is at most {100 * results.live.error_rate:g}%."
+    at_most = f"The chance of any false decision is {chance_of_error(results.live)}."
     of_decisions = any(evidence.decided is not None for _, evidence in found)
     return [at_most if of_decisions else sentence(NOT_UNDER_LOOKING), ranking_words(results.live, group, names)]
 

@@ -14,6 +14,14 @@ def level_of(live: LiveStudy) -> str:
     return f"{100 * (1 - live.error_rate):g}%"
 
 
+def chance_of_error(live: LiveStudy) -> str:
+    """Return how likely any false decision is, and over what: "at most 5% over all pairs and looks together"."""
+    over = "criteria, pairs and looks" if len(live.criteria) > 1 and not live.criteria_apart else "pairs and looks"
+    each = [f"on each of {len(live.criteria)} criteria"] if len(live.criteria) > 1 and live.criteria_apart else []
+    each += ["for each group by itself"] if len(live.groups) > 1 else []
+    return f"at most {100 * live.error_rate:g}% over all {over} together{f', {listed(each)}' if each else ''}"
+
+
 def live_value(live: LiveStudy, value: float | None) -> str:
     """Return a mean in percent; of ratings as a difference in points, above 0 where the first is better."""
     if live.scale_width is None:

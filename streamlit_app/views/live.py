@@ -8,6 +8,7 @@ import streamlit as st
 
 from spa.commands.live_lines import UNITS, interval_words, progress_words, units_of
 from spa.live import rank_words, ranked
+from spa.study.stopping import criteria_apart
 from streamlit_app import loading
 from streamlit_app.rendering import plain, show_counts, show_metrics
 
@@ -59,7 +60,10 @@ def _live() -> None:
 def _how(state: LiveState) -> str:
     rate = loading.stopping()["error_rate"]
     end = "No further answers are needed." if state.enough else "Answers are collected until all is decided."
-    return f"{end} The chance of any false decision is at most {100 * rate:g}%, however often this page is opened." + (
+    study, store = loading.workspace().study, loading.workspace().store
+    about = " on one criterion" if criteria_apart(study, store.live_rules) else ""
+    chance = f"The chance of any false decision{about} is at most {100 * rate:g}%, however often this page is opened."
+    return f"{end} {chance}" + (
         " Means of decided pairs are biased, because collection stopped once they were clear." if state.pairs else ""
     )
 

@@ -20,7 +20,7 @@ from analysis.report import render_report
 from analysis.results.analyse import analyse
 from analysis.results.findings import first_criteria, main_source
 from analysis.results.live import NOT_UNDER_LOOKING, contradicted, turned_live, with_fixed_estimates
-from analysis.results.live_words import live_evidence, live_interval, live_value, ranking_words
+from analysis.results.live_words import chance_of_error, live_evidence, live_interval, live_value, ranking_words
 from analysis.results.records import Results
 from analysis.results.words import Names
 from spa.commands.live_lines import live_lines
@@ -211,6 +211,21 @@ def test_ratings_are_told_in_points(results: Results) -> None:
     said = live_evidence(RATED, ROW, Names(results))
     assert said.startswith("Decided after 20 annotators; a's difference of mean ratings in points against b: 0.00 to")
     assert "equal within 0.8 points" in live_evidence(RATED, replace(ROW, decision="equal"), Names(results))
+
+
+def test_what_the_error_rate_covers_is_said(results: Results) -> None:
+    both = replace(RATED, criteria=("overall", "style"), criteria_apart=False)
+    assert chance_of_error(RATED) == "at most 5% over all pairs and looks together"
+    assert chance_of_error(both) == "at most 5% over all criteria, pairs and looks together"
+    apart = replace(both, criteria_apart=True)  # of a store of the last release
+    assert chance_of_error(apart) == "at most 5% over all pairs and looks together, on each of 2 criteria"
+    groups = tuple(
+        LiveGroup(group=name, units=30, excluded=0, enough=True, all_decided=True) for name in ("human", "gpt")
+    )
+    said = chance_of_error(replace(both, groups=groups))
+    assert said == "at most 5% over all criteria, pairs and looks together, for each group by itself"
+    page = render_report(replace(results, live=replace(both, answers="preferences")), full=True)["report.md"]
+    assert "false decision is at most 5% over all criteria, pairs and looks together." in page
 
 
 def test_no_bound_is_rounded_onto_what_a_decision_leaves_out(finished: Path) -> None:
