@@ -36,7 +36,7 @@ class OrderSummary(Record):
     n_annotators: Count
     n_tied: Count
     """With ties; but for those in last place the likelihood is averaged over the orders that they allow."""
-    n_partial: Count
+    n_partial: Count = 0
     """Of these with ties in last place: partial rankings, whose likelihood is that of the choices before."""
     n_left_out: Count
     """Whose ties before the last place allow more than 24 orders, from the strengths alone."""
