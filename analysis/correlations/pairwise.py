@@ -10,9 +10,9 @@ import numpy as np
 from analysis.correlations.coefficients import round_significant
 from analysis.correlations.levels import PairedScores, grids, sign_of
 from analysis.correlations.scores import Scores, common_outputs, pair_scores
-from analysis.statistics.coding import fold
+from analysis.statistics.coding import Ints, fold
 
-LEAST = 0.5  # share of people's outputs that a measure must have scored; of one with less nothing is in common
+LEAST = 0.5  # share of the pairs of people's outputs that a measure must have scored; one with less has no accuracy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,10 +61,11 @@ def common_accuracies(
 ) -> Mapping[str, PairwiseAccuracy]:
     """Return the accuracy of each measure with people by name, all on the same outputs.
 
-    These are the outputs that people and all measures scored which have scored half of people's outputs; of the others
-    there is none. Metrics are turned so that better goes with better.
+    These are the outputs that people and all measures scored, but for measures of fewer than half of the pairs of
+    people's outputs, which have none. Metrics are turned so that better goes with better.
     """
-    whole = [own for own in measures if len(common_outputs(own, target)) >= LEAST * len(target.output)]
+    least = max(LEAST * _pairs(target.output, n_systems), 1)
+    whole = [own for own in measures if _pairs(common_outputs(own, target), n_systems) >= least]
     if not whole:
         return {}
     common = common_outputs(target, *whole)
@@ -76,3 +77,9 @@ def common_accuracies(
         side = Scores(name=own.name, output=common, value=-value if turned else value)
         found[own.name] = pairwise_accuracy(pair_scores(side, people, n_systems))
     return found
+
+
+def _pairs(output: Ints, n_systems: int) -> int:
+    """Count the pairs of outputs of one item."""
+    counts = np.bincount(output // n_systems, minlength=1)
+    return int((counts * (counts - 1) // 2).sum())

@@ -83,7 +83,7 @@ class CorrelationRow(Record):
     """Systems left out, as references of the metric: named (settings.references), or at its end in every item."""
     pairwise_accuracy: Share | None = None
     """Beside tau within an item: share of pairs of an item's outputs that both order alike or tie, averaged over the
-    items that all measures scored (Deutsch et al. 2023); null elsewhere, and with under half of people's outputs."""
+    items that all measures scored (Deutsch et al. 2023); null elsewhere, and with under half of people's pairs."""
     accuracy_items: Count | None = None
     """Items that it is averaged over."""
     accuracy_pairs: Count | None = None

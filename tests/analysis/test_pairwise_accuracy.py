@@ -123,6 +123,14 @@ def test_a_measure_with_gaps_sets_the_items_of_all() -> None:
     assert rows["ratings:lazy"]["pairwise_accuracy"] == pytest.approx(8 / 15)
 
 
+def test_a_metric_without_its_reference_leaves_the_items_of_two_systems_to_the_others() -> None:
+    """Of two systems of which one is the metric's reference, the metric has no pair."""
+    tables = {name: table.filter(pl.col("system").is_in(["a", "b"])) for name, table in judged().items()}
+    rows = within(results_of(tables, Plan(references=("a",))))
+    assert rows["metrics:distance"]["pairwise_accuracy"] is None
+    assert rows["ratings:busy"]["accuracy_pairs"] == 20
+
+
 def test_the_direction_of_a_criterion_turns_metrics() -> None:
     rows = within(results_of(judged(), Plan(lower_is_better=frozenset({"overall"}))))
     assert rows["metrics:distance"]["pairwise_accuracy"] == 0
