@@ -195,16 +195,16 @@ def test_forms_handed_out_by_a_platform_count_once_all_who_began_before_are_know
     assert [counted(until) for until in (0, 10, 15, 21)] == [[], [], ["1"], ["1", "2"]]
 
 
+DONE = ["end", "end", "end", "end", "screen", "give back"]
 EVENTS = st.one_of(
-    st.tuples(st.just("begin"), st.sampled_from("abcdefghijklmnopqr")),
-    st.tuples(st.sampled_from(["end", "end", "end", "screen", "give back"]), st.integers(0, 99)),
-    st.tuples(st.just("wait"), st.floats(0.5, 1.5 * TIME)),
-    st.tuples(st.just("sweep"), st.none()),
+    st.tuples(st.just("begin"), st.sampled_from("abcdefghij")),
+    st.tuples(st.sampled_from(DONE), st.integers(0, 9)),
+    st.tuples(st.sampled_from(["wait", "wait", "sweep"]), st.sampled_from([1.0, 30.0, 200.0, TIME + 1])),
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(EVENTS, min_size=5, max_size=40))
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(EVENTS, min_size=8, max_size=40))
 def test_whatever_happens_what_was_counted_is_counted_ever_after(
     tmp_path_factory: pytest.TempPathFactory, events: list[tuple[str, object]]
 ) -> None:
@@ -236,3 +236,61 @@ def test_whatever_happens_what_was_counted_is_counted_ever_after(
         assert store.visits.begun_order(people.now).get(HUMAN) is None or (
             store.visits.begun_order(people.now)[HUMAN].waiting == 0
         )
+
+
+def as_of(
+    now: float, number: int, times: tuple[float, float | None, float | None, float | None, Outcome]
+) -> Lease | None:
+    """Return what a store knows of a visit: when it began, was given up, was taken again, and ended."""
+    began, given_up, again, ended, outcome = times
+    if began > now:
+        return None
+    taken_again = again is not None and again <= now
+    over = ended is not None and ended <= now
+    return Lease(
+        submission_id=str(number),
+        annotator_id=str(number),
+        assignment_id=str(number),
+        annotator_kind="human",
+        source="link",
+        minutes_allowed=MINUTES,
+        leased_at=began,
+        deadline=(again if taken_again and again is not None else began) + TIME,
+        released_at=given_up if given_up is not None and given_up <= now and not taken_again else None,
+        outcome=outcome if over else None,
+        completed_at=ended if over else None,
+    )
+
+
+@st.composite
+def visits(draw: st.DrawFn) -> tuple[float, float | None, float | None, float | None, Outcome]:
+    """Draw the times of a visit."""
+    after = st.integers(1, int(1.5 * TIME))
+    began = float(draw(st.integers(1, 300)))
+    given_up = draw(st.none() | after.map(lambda more: began + more))
+    again = None if given_up is None else draw(st.none() | after.map(lambda more: given_up + more))
+    since = began if given_up is None else given_up if again is None else again
+    ended = draw(st.none() | after.map(lambda more: since + more))
+    return began, given_up, again, ended, draw(st.sampled_from([COMPLETED, COMPLETED, SCREENED_OUT]))
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(visits(), min_size=2, max_size=8), st.integers(1, 900), st.integers(1, 1800))
+def test_who_counts_at_an_earlier_time_is_the_beginning_of_who_counts_later(
+    timelines: list[tuple[float, float | None, float | None, float | None, Outcome]], earlier: float, more: float
+) -> None:
+    timelines = sorted(timelines, key=lambda times: times[0])
+
+    def counted(now: float) -> list[str]:
+        known = [as_of(now, number, times) for number, times in enumerate(timelines)]
+        order = begun_order([visit for visit in known if visit is not None], now).get(HUMAN)
+        return [] if order is None else [visit.submission_id for visit in order.counted]
+
+    before, later = counted(earlier), counted(earlier + more)
+    assert later[: len(before)] == before
+    finally_ = counted(20 * TIME)
+    assert finally_ == [
+        str(number)
+        for number, (began, given_up, _again, ended, outcome) in enumerate(timelines)
+        if outcome == COMPLETED and given_up is None and ended is not None and ended <= began + TIME
+    ]
