@@ -168,18 +168,32 @@ def _scale(study: Study, way: str, criterion: Criterion | None) -> tuple[int, st
     return len(values), ", ".join(values)
 
 
+SOURCES_OF = {"spa": "preferences", "choice": "choices", "ranking": "choices"}  # of the others: ratings
+
+
 def _aggregated(way: str, results: Results) -> str:
     settings = results.settings
     false_discoveries = settings.correction == "bh"
     corrected = "the correction of Benjamini and Hochberg" if false_discoveries else "Holm's correction"
     descriptions = {
-        "spans": "Errors counted, also weighted by severity; differences averaged within the unit, paired t-test",
-        "spa": "Both directions of a pair averaged within an annotator; mean over annotators, t-test against 50%",
-        "choice": "Wins, a tie half, averaged within the unit; mean over units, t-test against 50%",
-        "ranking": "Plackett-Luce strengths; each pair of an ordering as a choice, averaged within the unit, t-test",
+        "spans": ("Errors counted, also weighted by severity; differences averaged within the unit", "paired t-test"),
+        "spa": (
+            "Both directions of a pair averaged within an annotator; mean over annotators",
+            "t-test against 50%",
+        ),
+        "choice": ("Wins, a tie half, averaged within the unit; mean over units", "t-test against 50%"),
+        "ranking": (
+            "Plackett-Luce strengths; each pair of an ordering as a choice, averaged within the unit",
+            "t-test",
+        ),
     }
-    means = "Differences of two systems averaged within the unit; mean over units, paired t-test"
-    return f"{descriptions.get(way, means)}, {corrected} at {settings.fwer:g}; Bradley-Terry strengths beside them."
+    means = ("Differences of two systems averaged within the unit; mean over units", "paired t-test")
+    averaged, test = descriptions.get(way, means)
+    found = f"{test}, {corrected} at {settings.fwer:g}"
+    if (live := results.live) is not None:
+        decides = live.answers == SOURCES_OF.get(way, "ratings")
+        found = f"anytime-valid decisions at {live.error_rate:g} over all looks" if decides else "no test"
+    return f"{averaged}, {found}; Bradley-Terry strengths beside them."
 
 
 def _effect(way: str) -> str:

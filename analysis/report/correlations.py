@@ -247,7 +247,8 @@ def _line(name: str, by_level: dict[Level, CorrelationRow]) -> list[Cell]:
             shown = p_value(tested)
             detail = "" if tested is None else f"{word} {shown if shown.startswith('<') else f'= {shown}'}"
             if row.ci_low is not None:
-                detail = f"{interval(row.ci_low, row.ci_high)}; {detail}"
+                limits = interval(row.ci_low, row.ci_high)
+                detail = f"{limits}; {detail}" if detail else limits
             if level == "per_item" and row.a != row.b:
                 behind = f"{row.n} of {plural(row.n + row.n_undefined, 'item')}"
                 detail = f"{behind}; {detail}" if detail else behind

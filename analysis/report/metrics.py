@@ -128,6 +128,7 @@ def _tests(results: Results, names: Names, pairs: Sequence[MetricTest]) -> Table
     ]
     notes = _left_out(pairs, "pairs")
     notes += [NOT_EQUAL] if any(row.verdict == "indifferent" for row in pairs) else []
+    notes += ["They count items, whose number no answer decided, and hold."] if results.live is not None else []
     return tabulate(
         "metrics_pairs", "Tests of metrics between systems", fields, pairs[:MOST_ROWS], notes, csv="metrics_pairs",
         weights=tuple(2.0 if row.p_adjusted is None else row.p_adjusted for row in pairs[:MOST_ROWS]),

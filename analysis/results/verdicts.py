@@ -30,7 +30,6 @@ NO_VERDICT: Final[Mapping[LiveVerdict, Reason]] = {
     "open": why("live_open"),
     "not_deciding": why("live_not_deciding"),
 }
-LOOKED_AT = why("live_looked_at")
 SHARE_OF: Final[Mapping[Source, str]] = {"preferences": "mean", "choices": "win_rate"}
 # what tests find, where rows hold it beside numbers that are no test
 FOUND = frozenset(
@@ -219,5 +218,5 @@ def _without_tests(row: Record, *, intervals: bool) -> dict[str, Any]:
     if ends and "interval" in names:
         emptied["interval"] = None
     if row.explained and row.explained[0] in gone:
-        emptied["reason"] = getattr(row, "reason", None) or LOOKED_AT
+        emptied["reason"] = getattr(row, "reason", None) or NO_VERDICT["not_deciding"]
     return {**gone, **emptied}

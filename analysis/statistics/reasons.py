@@ -56,7 +56,6 @@ ReasonCode: TypeAlias = Literal[
     "items_alike",
     "left_alone",
     "live_futile",
-    "live_looked_at",
     "live_not_deciding",
     "live_open",
     "lost_all",
@@ -192,10 +191,7 @@ WORDS: dict[ReasonCode, str] = {
         "lost every comparison with {above:+{more_above}} and won every one with {below:+{more_below}}: at no finite "
         "distance from either"
     ),
-    "between_many": (
-        "each lost every comparison with those above it and won every one with those below: at no finite distance "
-        "from either"
-    ),
+    "between_many": "each lost to all above it and beat all below it every time: at no finite distance from either",
     "cells_missing": "cells are missing: the F test needs every annotator's answer to every unit",
     "clusters_alike": "no variation: every {unit} says the same, so there is no interval",
     "comparisons_in_parts": "some comparisons are neither won, lost nor tied (repeated answers were averaged)",
@@ -212,9 +208,7 @@ WORDS: dict[ReasonCode, str] = {
     "few_for_folds": "{n} independent answers for {folds} folds",
     "few_in_common": "only {n} in common, at least {needed} are needed",
     "few_more_units": "the LLM answered fewer than two more units",
-    "few_paired": (
-        "less than nine tenths of the ratings were given beside one of the other system by the same annotator"
-    ),
+    "few_paired": "less than nine tenths of the ratings stand beside one of the other system by the same annotator",
     "few_paired_effects": (
         "no d_z and no interval of superiority: less than nine tenths of the ratings were given beside one of the "
         "other system by the same annotator"
@@ -230,7 +224,6 @@ WORDS: dict[ReasonCode, str] = {
     "items_alike": "no variation between items",
     "left_alone": "no comparison is left among {systems}",
     "live_futile": "futile: a decision was unlikely",
-    "live_looked_at": "the study ended by its answers",
     "live_not_deciding": "an estimate alone",
     "live_open": "open",
     "lost_all": "lost every comparison: weaker than all others, at no finite distance",
@@ -285,9 +278,7 @@ WORDS: dict[ReasonCode, str] = {
     "no_share_alike": "no share of outputs that all rated alike: {reason}",
     "no_shared_unit": "no unit was answered by two annotators",
     "no_single_outputs": "single outputs were neither rated nor compared",
-    "no_spread_to_standardise": (
-        "every annotator who compared them gave one score to everything: no spread to standardise by"
-    ),
+    "no_spread_to_standardise": "each annotator who compared them gave one score only: no spread to standardise by",
     "no_strength": "no system has a strength",
     "no_system": "no system is given",
     "no_tau_many_raters": "no mean tau: more than {most} raters",

@@ -16,6 +16,7 @@ import pytest
 
 from analysis.answers.live_rows import LiveGroup, LivePairRow, LiveStudy, LiveSystemRow
 from analysis.answers.plan import Expectation, Plan
+from analysis.heds.answers import _aggregated
 from analysis.report import render_report
 from analysis.report.orientation import turned
 from analysis.report.sections import shown_results
@@ -121,11 +122,11 @@ def test_no_test_of_a_fixed_number_stands_outside_its_table(source: Source) -> N
         assert better == ["gamma better"] * name.startswith("appendix"), name  # what was expected
     assert pages["appendix.md"].count(f"## {CAVEAT}") == 1
     assert CAVEAT not in pages["report.md"].replace(f"[{CAVEAT}]", "")
-    table = pages["appendix.md"].partition(f"## {CAVEAT}")[2].partition("<a id=")[2]
+    before, _, table = pages["appendix.md"].partition(f"## {CAVEAT}")[2].partition("<a id=")
     assert len(re.findall(r"^\| (?!Pair|:)", table.partition("\n<sub>")[0], flags=re.M)) == len(
         [*fixed().preferences, *fixed().ratings.pairs, *fixed().choices.pairs]
     )
-    assert "do not hold in a study that was looked at" in table
+    assert "do not hold in a study that was looked at" in before
 
 
 def test_a_study_of_fixed_size_is_as_it_was() -> None:
@@ -250,6 +251,15 @@ def test_ranked_systems_are_apart_where_their_bounds_are() -> None:
     left = without_the_table(render_report(results, full=True)["report.md"]).replace("clearly ahead of", "")
     found_words = [left[max(0, one.start() - 60) : one.end() + 40] for one in OF_A_TEST.finditer(left)]
     assert not found_words
+
+
+def test_the_datasheet_names_what_decides() -> None:
+    """The answers that decide are decided at every look; others are averaged and not tested."""
+    results = live_results("preferences", {})
+    assert "anytime-valid decisions at 0.05" in _aggregated("spa", results)
+    assert "no test" in _aggregated("likert", results)
+    assert "t-test" not in _aggregated("spa", results) + _aggregated("likert", results)
+    assert "t-test against 50%, Holm" in _aggregated("spa", fixed())
 
 
 @pytest.fixture(scope="module")
