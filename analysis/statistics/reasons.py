@@ -320,10 +320,7 @@ WORDS: dict[ReasonCode, str] = {
         "was rated lower than {above:+{more_above}} and higher than {below:+{more_below}} whenever both were "
         "rated: at no finite distance from either"
     ),
-    "rated_between_many": (
-        "each was rated lower than those above it and higher than those below whenever both were rated: at no "
-        "finite distance from either"
-    ),
+    "rated_between_many": "each was always rated below those above it and above those below: at no finite distance",
     "rated_higher": "was rated higher than each of the others whenever both were rated: at no finite distance",
     "rated_lower": "was rated lower than each of the others whenever both were rated: at no finite distance",
     "raters_constant": "no variation: every rater gave one answer to all units",
