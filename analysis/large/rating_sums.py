@@ -369,11 +369,12 @@ def _z_tests(part: CriterionSums, pairs: PairDifferences) -> tuple[ManyTests, In
         spread = np.where(rest > 0, np.sqrt(rest / (n - 1)), np.nan)
     scaled_by_unit = (pairs.kind == UNITS.index("annotator")) | (len(who) == 1)
     kept = scaled_by_unit[pairs.pair]
-    pair, unit = pairs.pair[kept], pairs.unit[kept]
+    rows = {name: getattr(pairs, name)[kept] for name in ("pair", "unit", "share", "square")}
+    pair, unit = rows["pair"], rows["unit"]
     annotator = np.searchsorted(who, unit) if len(who) > 1 else np.zeros_like(unit)
     scaled = pairs.total[kept] / spread[annotator]
     times = None if pairs.n is None else pairs.n[kept]
-    found = standardised_tests(replace(pairs, pair=pair, unit=unit, total=scaled, n=times))
+    found = standardised_tests(replace(pairs, **rows, total=scaled, n=times))
     lost = ~np.isfinite(scaled)
     untested_pairs = np.unique(pairs.pair[~kept])
     reasons = [SINGLE if place in untested_pairs else reason for place, reason in enumerate(found.reasons)]

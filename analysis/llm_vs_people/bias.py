@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from analysis.llm_vs_people.clustered import cluster_codes
 from analysis.statistics.checks import check_level, too_large
@@ -23,7 +24,8 @@ CONFOUNDED = why("confounded_with_systems")
 class BiasContrast:
     """How much more than people the rater gives to the units of ``level`` than to the others.
 
-    For ``severity`` there are no others: the estimate is the mean of rater minus people.
+    For ``severity`` there are no others: the estimate is the mean of rater minus people. Of pairs, ``n_level`` counts
+    the rarer direction of each: that in which the first named has the level, or the second.
     """
 
     kind: Kind
@@ -47,6 +49,7 @@ def bias_profile(
     label: Any = None,
     systems: Any = None,
     clusters: Any = None,
+    pairs: bool = False,
     confidence: float = 0.95,
 ) -> tuple[BiasContrast, ...]:
     """Contrast a rater with people on the same units, in pairs.
@@ -56,7 +59,9 @@ def bias_profile(
     later ones, length above the median against the rest, each letter against the other letters. People's
     own bias cancels, so a contrast says what the rater adds to them. With ``systems`` the contrasts are
     taken within systems (least squares with an intercept each), so that a system that often stands first,
-    or writes long, is not taken for a bias; a level that no system varies in has a ``reason``.
+    or writes long, is not taken for a bias; a level that no system varies in has a ``reason``. Of ``pairs``, which
+    could be named either way round, a level counts a half for the first named and minus a half for the second, there is
+    no severity, and longer means longer than the other.
 
     Intervals are by t(G - 1) and the cluster-robust standard error with G / (G - 1). They are not adjusted
     for the number of contrasts.
@@ -70,12 +75,14 @@ def bias_profile(
         1 where the output (or the first named of the pair) was shown first.
     length : array of float, shape (n,), optional
         Length of the output, or first minus second of a pair.
-    label : array of str, shape (n,), optional
+    label : array of str, shape (n,), or of pairs (n, 2), optional
         Letter on the form.
     systems : array of ids, shape (n,), optional
         System of the output, or the pair.
     clusters : array of ids, shape (n,), optional
         Units that hang together, for instance the outputs for one item.
+    pairs : bool
+        Whether the units are pairs of outputs.
 
     Returns
     -------
@@ -101,28 +108,53 @@ def bias_profile(
     (cluster,) = cluster_codes(clusters, n)
     parts = cluster_codes(systems, n, "systems")[0] if systems is not None else np.zeros(n, dtype=np.int64)
     within = systems is not None
-    found = [_contrast("severity", "all", np.ones(n), difference, cluster, None, within, confidence)]
-    for kind, level, own in _levels(n, position, length, label):
-        found.append(_contrast(kind, level, own.astype(np.float64), difference, cluster, parts, within, confidence))
+    if pairs and not within:
+        raise ValueError("pairs: expected systems, the two outputs' in the order in which the answers name them")
+    levels = _levels_of_pairs if pairs else _levels
+    alone = _contrast("severity", "all", np.ones(n), difference, cluster, None, within, confidence)
+    found = [] if pairs else [alone]
+    for kind, level, own in levels(n, position, length, label):
+        contrast = _contrast(kind, level, own, difference, cluster, parts, within, confidence)
+        found.append(replace(contrast, n_level=_rarer(own, parts)) if pairs else contrast)
     return tuple(found)
 
 
-def _levels(
-    n: int, position: Any, length: Any, label: Any
-) -> Iterator[tuple[Kind, str, np.ndarray[Any, np.dtype[np.bool_]]]]:
-    columns = {"position": position, "length": length, "label": label}
-    for name, column in columns.items():
-        if column is not None and np.shape(column) != (n,):
-            raise ValueError(f"{name}: expected {n} values, one a unit, got shape {np.shape(column)}")
+def _checked(n: int, name: str, column: Any, *more: int) -> npt.NDArray[Any]:
+    if np.shape(column) != (n, *more):
+        raise ValueError(f"{name}: expected {n} values, one a unit, got shape {np.shape(column)}")
+    return np.asarray(column)
+
+
+def _levels(n: int, position: Any, length: Any, label: Any) -> Iterator[tuple[Kind, str, Floats]]:
+    """Yield each level with 1 for the units that have it, else 0."""
     if position is not None:
-        yield "position", "first", np.asarray(position) == 1
+        yield "position", "first", (_checked(n, "position", position) == 1).astype(np.float64)
     if length is not None:
-        sizes = np.asarray(length, dtype=np.float64)
-        yield "length", "longer than the median", sizes > np.median(sizes)
+        sizes = _checked(n, "length", length).astype(np.float64)
+        yield "length", "longer than the median", (sizes > np.median(sizes)).astype(np.float64)
     if label is not None:
-        letters = np.asarray(label)
+        letters = _checked(n, "label", label)
         for letter in np.unique(letters).tolist():
-            yield "label", str(letter), letters == letter
+            yield "label", str(letter), (letters == letter).astype(np.float64)
+
+
+def _levels_of_pairs(n: int, position: Any, length: Any, label: Any) -> Iterator[tuple[Kind, str, Floats]]:
+    """Yield each level with a half where the first named of a pair has it alone, minus a half where the second has."""
+    if position is not None:
+        yield "position", "first", np.where(_checked(n, "position", position) == 1, 0.5, -0.5)
+    if length is not None:
+        yield "length", "longer", np.sign(_checked(n, "length", length).astype(np.float64)) / 2
+    if label is not None:
+        letters = _checked(n, "label", label, 2)
+        for letter in np.unique(letters).tolist():
+            has = (letters == letter).astype(np.float64)
+            yield "label", str(letter), (has[:, 0] - has[:, 1]) / 2
+
+
+def _rarer(own: Floats, parts: Ints) -> int:
+    """Count the units of the rarer direction of each pair."""
+    sides = [np.bincount(parts[side], minlength=int(parts.max()) + 1) for side in (own > 0, own < 0)]
+    return int(np.minimum(*sides).sum())
 
 
 def _contrast(
@@ -141,7 +173,7 @@ def _contrast(
     n_clusters = int(cluster.max()) + 1
     estimate = ci_low = ci_high = reason = None
     if parts is not None and not np.abs(lever).max() > 1e-9:
-        reason = CONFOUNDED if within and 0 < own.sum() < len(own) else ONE_SIDE
+        reason = CONFOUNDED if within and own.any() and not (own == 1).all() else ONE_SIDE
     else:
         estimate = float(lever @ difference) / weight
         centred = difference if parts is None else difference - _mean_of_part(difference, parts)

@@ -43,6 +43,7 @@ class BiasRow(Record):
     """The answers contrasted with the others, such as first or a letter."""
     n: Count
     n_level: Count | None = None
+    """Answers to outputs that have the level; of pairs, those of the rarer direction of each."""
     n_clusters: Count | None = None
     estimate: float | None
     """LLM minus people: its mean (severity), or that of the level minus that of the others."""
@@ -140,7 +141,7 @@ def _of_choices(people: pl.DataFrame, llms: pl.DataFrame, order: Order, lengths:
     people, llms = (_turned(side, order) for side in (people, llms))
     asked = ("criterion", "item_id", "sample", "sample_first", "sample_second", "x", "y")
     seen = average_by(people, asked).rename({"value": "people"})
-    who = ("group", "assignment_id", "position", "label", "part")
+    who = ("group", "assignment_id", "position", "label", "other_label", "part")
     own = average_by(llms, (*who, *asked)).rename({"value": "rater"})
     units = own.join(seen, on=asked, how="inner", nulls_equal=True, maintain_order="left").with_columns(
         cluster=pl.col("item_id")
@@ -159,6 +160,7 @@ def _turned(units: pl.DataFrame, order: Order) -> pl.DataFrame:
     units, ahead = turned(units, order), pl.col("forward")
     return units.with_columns(
         label=pl.when(ahead).then("label_x").otherwise("label_y"),
+        other_label=pl.when(ahead).then("label_y").otherwise("label_x"),
         position=pl.when(ahead).then(1).otherwise(2),
         part=pl.concat_str("x", "y", separator="\n"),
     )
@@ -173,15 +175,18 @@ def _profile(units: pl.DataFrame, source: Source, plan: Plan) -> Iterator[BiasCo
             reason = UNKNOWN["label of a pair" if kind == "label" and source != "ratings" else kind]
             yield _unknown(kind, units.height, reason, plan)
             continue
-        known = units.filter(pl.col(kind).is_not_null())
+        pairs = source != "ratings"
+        columns = (kind, "other_label") if pairs and kind == "label" else (kind,)
+        known = units.filter(pl.all_horizontal(pl.col(columns).is_not_null()))
         found = bias_profile(
             *_sides(known),
-            **{kind: known[kind].to_numpy()},
+            **{kind: known.select(columns).to_numpy() if len(columns) > 1 else known[kind].to_numpy()},
             systems=known["part"].to_numpy(),
             clusters=known["cluster"].to_numpy(),
+            pairs=pairs,
             confidence=plan.confidence,
         )
-        yield from found[1:]
+        yield from found if pairs else found[1:]
     if source == "preferences":
         yield from _order(units, plan)
 

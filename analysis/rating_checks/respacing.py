@@ -128,14 +128,17 @@ def _respacing(lead: Sequence[int], size: int, height: Sequence[float], whole: b
     if not up or not down:
         return Respacing(holds="always" if up else "never", ratio=None, share=1.0 if up else 0.0, rounding=rounding)
     ratio = max(up, down) / min(up, down)
-    small = len(levels) <= SHOWN
+    shown: tuple[float, ...] = ()
+    if len(levels) <= SHOWN:  # equal means: of the two orders the same one, whichever is named first
+        signs = (1, -1) if up == down else (1,) if up < down else (-1,)
+        shown = min(_example([sign * value for value in lead], height, ratio, levels) for sign in signs)
     fine = len(worth) > WIDEST
     return Respacing(
         holds="depends",
         ratio=ratio,
         share=None if fine else share_of_spacings(worth),
-        levels=tuple(levels.tolist()) if small else (),
-        example=_example([value if up < down else -value for value in lead], height, ratio, levels) if small else (),
+        levels=tuple(levels.tolist()) if shown else (),
+        example=shown,
         rounding=rounding,
         reason=TOO_FINE if fine else None,
     )

@@ -53,6 +53,7 @@ def _reading(estimated: Sequence[BiasRow]) -> str:
 def _table(rows: Sequence[BiasRow], names: Names, confidence: str, source: str, title: str) -> Table:
     factor = 1 if source == "ratings" else 100
     decimals = 2 if source == "ratings" else 1
+    aside = "answers on that side of the contrast" if source == "ratings" else "in the rarer direction of each pair"
     fields: list[Field[BiasRow]] = [
         text_column("LLM", lambda row: shown_name(row.group)),
         text_column("Criterion", lambda row: criterion_cell(names, row.criterion, source)),
@@ -70,7 +71,7 @@ def _table(rows: Sequence[BiasRow], names: Names, confidence: str, source: str, 
         ),
         number_column(f"{confidence} confidence interval", lambda row: _interval(row, factor, decimals)),
         number_column("n", lambda row: count(row.n), "answers compared"),
-        number_column("Of these", lambda row: count(row.n_level), "answers on that side of the contrast"),
+        number_column("Of these", lambda row: count(row.n_level), aside),
         text_column("Note", lambda row: str(row.reason or "\u2013")),
     ]
     return tabulate(f"bias_{source}", f"{title}: bias of LLMs beside people", fields, rows, constant=("Criterion",))

@@ -24,6 +24,9 @@ EXCHANGED = (
 )
 SHARES = ("mean", "win_rate", "superiority", "share")  # of x: one minus it is that of y
 DIFFERENCES = ("mean_difference", "t", "d_z", "hedges_g", "effect")  # x minus y
+OPPOSITE: Mapping[Any, Any] = {**TURNED, "always": "never", "never": "always"}
+SIDES = ("verdict", "crossed_verdict", "decision", "holds", "order_a", "order_b")
+UNSIGNED = "mean_distance"  # from 0.5, to either side: neither it nor its interval is of one system
 # a share or a difference
 OF_ITS_SOURCE = ("ci", "estimate", "pooled_estimate", "others_estimate", "people_mean", "people_ci")
 Row = TypeVar("Row", bound=Record)
@@ -41,8 +44,10 @@ def turned(row: Row) -> Row:
     changes: dict[str, Any] = {name: getattr(row, other) for name, other in turning.exchanged}
     for name, other, is_share in turning.numbers:
         changes[name] = _of_the_other(getattr(row, other), share=share if is_share is None else is_share)
-    for name in turning.verdicts:
-        changes[name] = TURNED.get(getattr(row, name), getattr(row, name))  # a decision may be that none is better
+    for name in turning.sides:
+        changes[name] = _other_side(getattr(row, name))
+    for name in turning.several:
+        changes[name] = tuple(replace_fields(one, verdict=_other_side(one.verdict)) for one in getattr(row, name))
     return replace_fields(row, **changes)
 
 
@@ -52,13 +57,14 @@ class _Turning(NamedTuple):
     share: bool  # whether an effect named in OF_ITS_SOURCE is a share, whatever the row's source
     exchanged: tuple[tuple[str, str], ...]
     numbers: tuple[tuple[str, str, bool | None], ...]  # and whether it is a share; None: as its source is
-    verdicts: tuple[str, ...]
+    sides: tuple[str, ...]
+    several: tuple[str, ...]  # verdicts of several sources or groups
 
 
 @cache
 def _turning(names: tuple[str, ...]) -> _Turning:
     numbers: list[tuple[str, str, bool | None]] = []
-    for name in names:
+    for name in names if UNSIGNED not in names else ():
         base = name.removesuffix("_low").removesuffix("_high")
         end = name.removeprefix(base)
         other = base + {"_low": "_high", "_high": "_low"}.get(end, end)
@@ -70,8 +76,13 @@ def _turning(names: tuple[str, ...]) -> _Turning:
         share="mean" in names or "win_rate" in names,
         exchanged=tuple(pair for one, other in EXCHANGED if one in names for pair in ((one, other), (other, one))),
         numbers=tuple(numbers),
-        verdicts=tuple(name for name in ("verdict", "crossed_verdict", "decision") if name in names),
+        sides=tuple(name for name in SIDES if name in names),
+        several=tuple(name for name in ("verdicts",) if name in names),
     )
+
+
+def _other_side(found: str | None) -> Any:
+    return OPPOSITE.get(found, found)  # what favours neither system stays
 
 
 def _of_the_other(value: float | None, *, share: bool) -> float | None:

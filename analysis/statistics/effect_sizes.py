@@ -117,5 +117,7 @@ def d_z_bounds(d_z: Floats, n: Ints | Floats, confidence: float) -> tuple[Floats
         half = float(ndtri(levels[0])) * np.sqrt(1 / n + size**2 / (2 * df))
         exact: npt.NDArray[np.bool_] = np.all(np.isfinite(ends) & (np.array(missed) < CLOSE), axis=0)
         low, high = np.where(exact, ends[0] / root, size - half), np.where(exact, ends[1] / root, size + half)
+        even = float(ndtri(levels[0])) / root  # P(t < 0) is that of a normal value below minus the noncentrality
+        low, high = np.where(size == 0, -even, low), np.where(size == 0, even, high)
     turned = d_z < 0
     return np.where(turned, -high, low), np.where(turned, -low, high), exact

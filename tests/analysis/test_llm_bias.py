@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.stats import t
 
 from analysis.llm_vs_people import BiasContrast, bias_profile
+from analysis.llm_vs_people.bias import CONFOUNDED
 
 
 def of(found: tuple[BiasContrast, ...], kind: str, level: str | None = None) -> BiasContrast:
@@ -86,6 +89,36 @@ def test_what_cannot_be_tested_has_a_reason() -> None:
     assert of(same, "severity").estimate == 1.0
     assert str(of(same, "position").reason) == "all units are on one side of the contrast"
     assert "one value only" in str(of(bias_profile([2.0], [1.0]), "severity").reason)
+
+
+def test_naming_a_pair_the_other_way_round_changes_nothing() -> None:
+    """Turned, an answer is one minus itself; who stands first, what is longer and the letters change sides with it."""
+    rng = np.random.default_rng(4)
+    n = 60
+    pair, item = np.arange(n) % 3, np.arange(n) % 20
+    first, length = rng.integers(1, 3, n), rng.normal(0, 5, n).round()
+    label = np.array([list(rng.permutation(list("ABC")))[:2] for _ in range(n)])
+    people = rng.uniform(0, 1, n)
+    rater = np.clip(people + 0.1 * (first == 1) + 0.02 * length + 0.05 * (label[:, 0] == "B"), 0, 1)
+    about: Any = {"systems": pair, "clusters": item, "pairs": True}
+    found = bias_profile(rater, people, position=first, length=length, label=label, **about)
+    turn = pair == 1
+    other = bias_profile(
+        np.where(turn, 1 - rater, rater),
+        np.where(turn, 1 - people, people),
+        position=np.where(turn, 3 - first, first),
+        length=np.where(turn, -length, length),
+        label=np.where(turn[:, None], label[:, ::-1], label),
+        **about,
+    )
+    assert [(one.kind, one.level) for one in found] == [
+        ("position", "first"), ("length", "longer"), ("label", "A"), ("label", "B"), ("label", "C"),
+    ]  # fmt: skip
+    for one, again in zip(found, other, strict=True):
+        assert (again.n, again.n_clusters, again.reason) == (one.n, one.n_clusters, one.reason)
+        assert [again.estimate, again.ci_low, again.ci_high] == pytest.approx([one.estimate, one.ci_low, one.ci_high])
+    for position in (np.ones(n), 1 + turn):  # each pair is always shown in one order
+        assert bias_profile(rater, people, position=position, **about)[0].reason == CONFOUNDED
 
 
 def test_bad_input_is_refused() -> None:
