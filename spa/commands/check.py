@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
@@ -12,7 +13,7 @@ from spa.commands.workspace import default_store
 from spa.errors import LONGEST_PROBLEM, SpaError, StudyError, shortened
 from spa.live import is_live
 from spa.responses.status import CENT, hourly_pay
-from spa.study.stopping import counts_as_begun, late_answers_kept, planned_annotators, planned_places
+from spa.study.stopping import counts_as_begun, planned_annotators, planned_places, with_live_rules
 from spa.study.study import Elicitation
 
 if TYPE_CHECKING:
@@ -115,7 +116,6 @@ def overview_of(path: Path) -> Overview:
     from spa.forms.build import build_form
     from spa.forms.effort import estimate_effort
     from spa.forms.texts import load_texts
-    from spa.responses.store import Store
     from spa.study.conclusions import conclusions_of
     from spa.study.load import check_study
     from spa.study.outputs import load_outputs
@@ -136,8 +136,11 @@ def overview_of(path: Path) -> Overview:
             texts = load_texts(study.language, study.texts)
         except StudyError as error:
             problems += [f"{path}: {problem}" for problem in error.problems]
-    if study.stopping.counted is None and not Store.exists(default_store(path)):
-        problems += [f"{path}: {problem.message}" for problem in late_answers_kept(study)]
+    if not problems:
+        try:
+            study = with_live_rules(study, _live_rules(path))
+        except StudyError as error:
+            problems += [f"{path}: {problem}" for problem in error.problems]
     if problems:
         raise StudyError(*problems)
     count = min(DRAWN, study.people.annotators)
@@ -159,18 +162,28 @@ def overview_of(path: Path) -> Overview:
     return replace(overview, warnings=tuple(shortened(line, LONGEST_PROBLEM) for line in (*overview.warnings, *more)))
 
 
+def _live_rules(path: Path) -> int:
+    """Return the rules that decide in a live study: those of the store beside the study file, or of a new one."""
+    from spa.responses.store import Store
+    from spa.responses.stored_assignments import NEWEST_LIVE_RULES
+
+    with suppress(SpaError):
+        if Store.exists(default_store(path)):
+            with Store.open(default_store(path), read_only=True) as store:
+                return store.live_rules
+    return NEWEST_LIVE_RULES
+
+
 def _store_warnings(path: Path, study: Study) -> Iterator[str]:
     """Yield warnings if the store beside the study file was built from another seed or version of it."""
     from spa.responses.store import Store
     from spa.study.load import study_fingerprint
-    from spa.study.stopping import with_live_rules
 
     if not Store.exists(default_store(path)):
         return
     try:
         with Store.open(default_store(path), read_only=True) as store:
             name, seed, fingerprint = store.name, store.meta("seed"), store.fingerprint
-            with_live_rules(study, store.live_rules)
     except SpaError as error:
         yield error.problems[0]
         return

@@ -75,6 +75,13 @@ def matrix_of(workspace: Workspace, now: float) -> UnitMatrix | None:
 
 
 @pytest.mark.parametrize("old", [False, True])
+def test_the_check_says_who_counts(tmp_path: Path, old: bool) -> None:
+    said = " ".join(CliRunner().invoke(main, ["check", str(built(tmp_path, old=old))]).output.split())
+    assert "until every pair is decided" in said
+    assert ("counted as they began" in said) is not old
+
+
+@pytest.mark.parametrize("old", [False, True])
 def test_new_stores_count_by_beginning_and_those_of_the_last_release_by_completion(tmp_path: Path, old: bool) -> None:
     with open_workspace(built(tmp_path, old=old)) as workspace:
         assert workspace.study.stopping.counted == ("completed" if old else "begun")
