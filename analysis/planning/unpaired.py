@@ -16,12 +16,13 @@ from analysis.planning.variance import Components
 from analysis.statistics.coding import Floats, Ints
 
 MOST = 5_000  # annotators; beyond that items decide
-SCORES = 3_000_000  # drawn at each number of annotators
+SCORES = 600_000  # drawn at each number of annotators
 SUMMED = 12  # annotators an item from which sums of scores are drawn instead, for at most 0.3 points of power
 WIDEST = 400  # items of which sums are drawn
-FEWEST_DRAWS, MOST_DRAWS = 200, 20_000
+FEWEST_DRAWS, MOST_DRAWS = 200, 4_000
 LAYOUTS = 50  # dealings of the items at each number of annotators
-APART = 1.3  # ratio of neighbouring numbers of annotators that are simulated
+APART, LATER = 1.3, 1.7  # ratio of neighbouring numbers of annotators that are simulated; after some decks of items
+DECKS, CLOSE = 3, 10  # dealt out, and annotators, after which more annotators change little at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +98,8 @@ class UnpairedTest:
         kept, chances = kept[likely], chances[likely]
         if not len(kept):
             return 0.0
-        nodes = _nodes(int(kept[0]), int(kept[-1]))
+        deck = (1 - self.exclusion_rate) * self.items.pool / self.items.dealt
+        nodes = _nodes(int(kept[0]), int(kept[-1]), deck)
         away = [
             float(ndtri(np.clip(self.simulated(n, difference, alpha), 1e-12, 1 - 1e-12)))
             - difference / self.standard_error(n)
@@ -123,11 +125,18 @@ class UnpairedTest:
         return f"more than {MOST:,} annotators, or more items than the study's {pool:,}"
 
 
-def _nodes(low: int, high: int) -> list[int]:
-    """Return the numbers to simulate that enclose a range, the same for every range."""
+def _nodes(low: int, high: int, deck: float) -> list[int]:
+    """Return the numbers to simulate that enclose a range, the same for every range.
+
+    Fewer after some decks, of ``deck`` annotators who stay; some where the first ends, as no item has two annotators
+    before.
+    """
     grid = [LEAST]
     while grid[-1] < high:
-        grid.append(max(grid[-1] + 1, round(APART * grid[-1])))
+        ratio = APART if grid[-1] < max(DECKS * deck, CLOSE) else LATER
+        grid.append(max(grid[-1] + 1, round(ratio * grid[-1])))
+    ends = (math.floor(deck), math.floor(deck) + 1, math.ceil(1.1 * deck) + 1)
+    grid = sorted({*grid, *(end for end in ends if LEAST < end < grid[-1] and deck > CLOSE)})
     first = bisect_left(grid, low)
     return grid[first if grid[first] == low else first - 1 :]
 
