@@ -13,8 +13,10 @@ from analysis.planning.assumptions import Assumptions
 from analysis.planning.contributions import answers
 from analysis.planning.plan import LiveCost, Truth
 from analysis.planning.simulate import holm_rejects
+from analysis.sequential.family import FUTILE, X
 from analysis.sequential.replay import replay
 from analysis.sequential.rule import StoppingRule
+from analysis.sequential.tally import Tally
 from analysis.statistics.coding import Floats
 from spa.forms.effort import SECONDS_A_QUESTION
 
@@ -98,11 +100,8 @@ def _cost(
 ) -> LiveCost | None:
     """Return the cost with the fewest annotators at most that finds what is ``hard`` with the power, if any."""
     studies, longest, n_tests = values.shape
-    watched = replay(values, rule)
-    right = (watched.decisions == "x")[:, hard]
-    times = np.sort(np.where(right, watched.decided_at[:, hard], longest + 1), axis=None)
-    most = int(times[min(math.ceil(power * times.size), times.size) - 1])
-    if most > longest:
+    most = _most(values, hard, rule, power)
+    if most is None:
         return None
     most = max(most, rule.least)
     ended = replay(values[:, :most], replace(rule, most=most))
@@ -138,6 +137,16 @@ def _cost(
         minutes=spent,
         fixed_minutes=None if spent is None or minutes is None else fixed * recruited * minutes,
     )
+
+
+def _most(values: Floats, hard: list[int], rule: StoppingRule, power: float) -> int | None:
+    """Return after how many units the share of right decisions of what is ``hard`` reaches the power, if ever."""
+    tally = Tally.start(rule, (len(values), values.shape[2]))
+    for unit in range(values.shape[1]):
+        tally = tally.after(np.where(tally.marks == FUTILE, np.nan, values[:, unit]), rule)
+        if np.mean(tally.marks[:, hard] == X) >= power:
+            return unit + 1
+    return None
 
 
 def _holm_power(values: Floats, hard: list[int], fwer: float, family: int | None = None) -> float:

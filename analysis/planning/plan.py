@@ -18,11 +18,12 @@ from analysis.planning.engines import engine_for
 from analysis.planning.power import LEAST
 from analysis.planning.simulate import FamilySimulation, simulate_family
 from analysis.planning.solve import (
+    MOST,
     Detectable,
     Need,
-    annotators_needed,
     detectable_difference,
     lasting_number,
+    normal_need,
     smallest_found,
 )
 
@@ -204,15 +205,16 @@ def power_at(assumptions: Assumptions, annotators: int, difference: float, alpha
 
 def annotators_for(assumptions: Assumptions, difference: float, power: float, alpha: float) -> Need:
     """Return the smallest number of annotators from which on a difference is found with a power at a level."""
-    engine, rate = engine_for(assumptions), assumptions.absent
-    formula = annotators_needed(difference, sd=assumptions.sd, alpha=alpha, power=power, exclusion_rate=rate)
-    reason = engine.too_few(difference, power, alpha) if difference else formula.reason
-    if formula.annotators is None or reason is not None:
-        reason = reason or formula.reason
+    engine, start = engine_for(assumptions), MOST + 1.0
+    reason = engine.too_few(difference, power, alpha) if difference else "no difference: there is nothing to find"
+    if reason is None:
+        start = normal_need(difference / assumptions.sd, alpha=alpha, power=power) / (1 - assumptions.absent)
+        reason = f"more than {MOST:,} annotators" if start > MOST else None
+    if reason is not None:
         return Need(difference=difference, power=power, annotators=None, reached=None, reason=reason)
     by_number = cache(partial(power_at, assumptions, difference=difference, alpha=alpha))
     teeth = partial(engine.teeth, difference=difference, alpha=alpha)
-    number = lasting_number(by_number, power, start=formula.annotators, most=engine.most, teeth=teeth)
+    number = lasting_number(by_number, power, start=math.ceil(start), most=engine.most, teeth=teeth)
     if number is None:
         reason = f"more than {engine.most:,} annotators"
         return Need(difference=difference, power=power, annotators=None, reached=None, reason=reason)

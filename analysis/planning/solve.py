@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
-from scipy.optimize import brentq
 from scipy.special import ndtri
 
 from analysis.planning.power import LEAST, chances_to_stay, expected_power
+from analysis.statistics.roots import find_root
 
 MOST = 1_000_000  # annotators; beyond that no plan is meant
 HALVINGS = 20  # of the scale, in search of the largest difference that is possible
@@ -100,6 +100,17 @@ def smallest_number(enough: Callable[[int], bool], most: int) -> int | None:
     return high
 
 
+def normal_need(effect: float, *, alpha: float, power: float) -> float:
+    """Return about how many normal answers a t-test needs: ((z of the level + z of the power) / effect)^2 and a few.
+
+    References
+    ----------
+    Guenther, W. C. (1981). Sample size formulas for normal theory t tests. The American Statistician, 35(4), 243-244.
+    """
+    critical = float(ndtri(1 - alpha / 2))
+    return ((critical + float(ndtri(power))) / effect) ** 2 + critical**2 / 2
+
+
 def lasting_number(
     power: Callable[[int], float], wanted: float, *, start: int, most: int, teeth: Callable[[int], int]
 ) -> int | None:
@@ -170,7 +181,7 @@ def smallest_found(
             continue
         if power(difference) >= wanted:
             shortfall = cache(lambda value: power(value) - wanted)
-            return float(brentq(shortfall, before, difference, xtol=1e-6 * largest, rtol=1e-9))
+            return find_root(shortfall, before, difference, tolerance=1e-6 * largest)
         before = difference
     return None
 
@@ -206,7 +217,7 @@ def detectable_difference(
     high = 1.0
     while shortfall(high) < 0 and high * sd <= largest:
         high *= 2
-    difference = float(brentq(shortfall, 0.0, high, xtol=1e-10)) * sd if shortfall(high) >= 0 else math.inf
+    difference = find_root(shortfall, 0.0, high, tolerance=1e-10) * sd if shortfall(high) >= 0 else math.inf
     if difference > largest:
         reason = f"even the largest difference of the scale, {largest:g}, would be missed too often"
         return Detectable(annotators=annotators, power=power, difference=None, reason=reason)

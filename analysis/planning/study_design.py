@@ -132,7 +132,7 @@ def deciding_hypotheses(study: Study, design: Assumptions) -> int:
     """Return how many hypotheses a live study decides as one family, whatever the family of tests of a fixed one."""
     asked = study.criteria_of(design.kind)
     usual = (OVERALL,) if OVERALL in asked else asked
-    named = study.stopping.criteria if deciding_elicitation(study) == design.kind else ()
+    named = () if study.stopping.rule == "fixed" else study.stopping.criteria
     return design.n_tests // _criteria(study, design.kind) * len(named or usual)
 
 

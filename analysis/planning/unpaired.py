@@ -20,9 +20,9 @@ SCORES = 600_000  # drawn at each number of annotators
 SUMMED = 12  # annotators an item from which sums of scores are drawn instead, for at most 0.3 points of power
 WIDEST = 400  # items of which sums are drawn
 FEWEST_DRAWS, MOST_DRAWS = 200, 4_000
-LAYOUTS = 50  # dealings of the items at each number of annotators
-APART, LATER = 1.3, 1.7  # ratio of neighbouring numbers of annotators that are simulated; after some decks of items
-DECKS, CLOSE = 3, 10  # dealt out, and annotators, after which more annotators change little at once
+LAYOUTS, BALANCED = 50, 12  # dealings of the items at each number of annotators; where sums are drawn
+APART, LATER = 1.3, 2.0  # ratio of neighbouring numbers of annotators that are simulated; after some decks of items
+DECKS, CLOSE = 3, 15  # dealt out, and annotators, after which more annotators change little at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,13 +159,13 @@ def draw_errors(
     """
     summed = n * items.n_items >= SUMMED * items.pool and items.pool <= WIDEST
     runs = MOST_DRAWS if summed else int(np.clip(SCORES // (2 * n * items.n_items), FEWEST_DRAWS, MOST_DRAWS))
-    parts = []
-    for x, y in deal_items(items, n, layouts=LAYOUTS, exclusion_rate=exclusion_rate, rng=rng):
+    parts, layouts = [], min(LAYOUTS, BALANCED) if summed else LAYOUTS
+    for x, y in deal_items(items, n, layouts=layouts, exclusion_rate=exclusion_rate, rng=rng):
         if summed:
-            squares = draw_sums(components, x, y, items.pool, runs=runs // LAYOUTS, rng=rng)
+            squares = draw_sums(components, x, y, items.pool, runs=runs // layouts, rng=rng)
         else:
             squares = score_sums(
-                *draw_scores(components, x, y, items.pool, runs=runs // LAYOUTS, rng=rng), x, y, items.pool
+                *draw_scores(components, x, y, items.pool, runs=runs // layouts, rng=rng), x, y, items.pool
             )
         error, df = standard_errors(squares, x, y, items.pool)
         shares = [np.bincount(side.ravel(), minlength=items.pool) / side.size for side in (x, y)]

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, get_args
 from spa.commands.workspace import default_store
 from spa.errors import LONGEST_PROBLEM, SpaError, StudyError, shortened
 from spa.live import is_live
-from spa.responses.status import CENT, hourly_pay
 from spa.study.stopping import counts_as_begun, planned_annotators, planned_places, with_live_rules
 from spa.study.study import Elicitation
 
@@ -69,11 +68,15 @@ class Overview:
         people = self.study.people
         if people.pay is None:
             return None
+        from spa.responses.status import CENT  # loads the store's library, which a plan does not need
+
         return (people.pay * annotators * people.sessions).quantize(CENT, ROUND_HALF_UP)
 
     @property
     def hourly_pay(self) -> Decimal | None:
         """Hourly pay at the announced duration."""
+        from spa.responses.status import hourly_pay
+
         return hourly_pay(self.study.people.pay, self.minutes_announced)
 
     def as_json(self) -> dict[str, Any]:
