@@ -73,18 +73,22 @@ def _ranking(live: LiveStudy, names: Names) -> list[Block]:
         else text_column(f"Among the best {live.top}", lambda row: "yes" if row.leads else "no"),
     ]
     rows = sorted(ranked(live.systems), key=lambda row: row.group)
-    ended = listed([f"{_units(one, names)}{'' if one.enough else ' so far'}" for one in live.groups])
+    ended = listed([f"{_found_words(one)} after {_units(one, names)}" for one in live.groups])
     sought, asked, title = f"the best {live.top} systems", "the systems near the border", "The best few"
     if live.order:
         sought = f"an order of the systems, none before one that wins {100 * (live.epsilon or 0):g} points more"
         asked, title = "systems whose place was uncertain", "The order"
     text = (
-        f"This study looked for {sought}, after every annotator: found after {ended}. "
+        f"This study looked for {sought}, after every annotator: {ended}. "
         f"The chance of a false answer is at most {100 * live.error_rate:g}%. Later annotators were asked about "
         f"{asked}, so that shares of all choices are biased."
     )
     table = tabulate("live", title, fields, rows, constant=("Group",), csv="live_systems")
     return [Paragraph(text=text), table]
+
+
+def _found_words(group: LiveGroup) -> str:
+    return "found" if group.all_decided else "not found" if group.enough else "not yet found"
 
 
 def _units(group: LiveGroup, names: Names) -> str:

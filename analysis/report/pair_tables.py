@@ -126,7 +126,7 @@ def pair_table(
     if any(row.verdict == "indifferent" and row.decision is None for row in rows):
         notes.append(NOT_EQUAL)
     if any(row.decision == "not_deciding" for row in rows):
-        notes.append("Without a decision: an estimate alone, as other answers decided the study.")
+        notes.append("Without a decision: an estimate alone, which is not what the study decided.")
     return tabulate(
         *titled(name, caption, names, criterion, several=several, rated=source == "ratings"),
         fields,

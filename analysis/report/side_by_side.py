@@ -104,7 +104,7 @@ def matrix(found: Sequence[PairResult], names: Names, criterion: str, several: b
         "share of wins).",
     ]
     if any(entry.test.decision == "not_deciding" for entry in found):
-        notes.append("An estimate alone: the study was decided by other answers.")
+        notes.append("An estimate alone: not what the study decided.")
     return build_table(
         *titled("comparison", "What each way of asking says of each pair", names, criterion, several=several),
         [*columns, Column(title="Do they agree?")],

@@ -44,13 +44,17 @@ class CertaintyWording(Wording):
         else:
             parts = [self._counted([claim for claim, _ in found])]
         parts += further
-        if self.names.simulated(self.group):
-            parts.append("This shows how the method works, not what people think.")
+        if simulated := self.made_by_a_program():
+            parts += simulated
         elif self.llm:
             parts.append(self._of_an_llm(found))
         else:
             parts.append(self.scope(found))
         return " ".join(part for part in parts if part)
+
+    def made_by_a_program(self) -> list[str]:
+        """Return what must be said of simulated annotators; nothing of others."""
+        return ["This shows how the method works, not what people think."] if self.names.simulated(self.group) else []
 
     def _counted(self, claims: Sequence[HeadlineClaim]) -> str:
         n = len(claims)

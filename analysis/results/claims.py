@@ -169,7 +169,7 @@ def evidence_of(results: Results, tested: Sequence[PairResult], source: Source, 
 
 def _usable(row: PairResult, decided: LivePairRow | None) -> bool:
     known = row.test.verdict is not None or row.p_unanimous is not None
-    return known or decided is not None or row.test.decision == "open"
+    return known or decided is not None
 
 
 def _has_verdict(row: PairResult) -> bool:

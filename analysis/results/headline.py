@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from analysis.answers.live_rows import LiveStudy
 from analysis.results.caveats import MOST_PROBLEMS, Known, caveats
 from analysis.results.certainty_words import CertaintyWording
 from analysis.results.claim_words import MOST_CLAIMS, Found
@@ -17,13 +18,14 @@ from analysis.results.findings import (
     main_source,
     pair_results,
 )
-from analysis.results.headline_rows import Direction, Headline
+from analysis.results.headline_rows import Direction, Headline, HeadlineClaim
 from analysis.results.live import NOT_UNDER_LOOKING
-from analysis.results.live_words import chance_of_error, ranking_words
+from analysis.results.live_words import chance_of_error, is_ranked, ranking_evidence, ranking_found, ranking_winner
 from analysis.results.records import Results
 from analysis.results.words import Names, listed, plural, rule_name, sentence
 from analysis.statistics.reasons import why
 from analysis.statistics.record import Source
+from spa.live import ranked
 
 REHEARSAL = "Rehearsal: not asked of an LLM."
 
@@ -38,7 +40,11 @@ def headline_of(results: Results) -> Headline:
     if source is not None and group is not None:
         wording = CertaintyWording(results, names, source, group)
         winner = wording.winner(found)
-        certainty = wording.certainty(found, _of_live(results, found, names, group))
+        certainty = wording.certainty(found, _of_live(results, found))
+        if results.live is not None and is_ranked(results.live, group):
+            found = [(_of_ranking(claim, results.live, group), evidence) for claim, evidence in found]
+            winner = ranking_winner(results.live, group, names)
+            certainty = " ".join([ranking_evidence(results.live, group, names), *wording.made_by_a_program()])
     return Headline(
         source=source,
         group=group,
@@ -70,13 +76,29 @@ def _direction(results: Results, criterion: str) -> Direction:
     return "higher" if results.study is not None else "higher (assumed)"
 
 
-def _of_live(results: Results, found: Sequence[Found], names: Names, group: str) -> list[str]:
+def _of_ranking(claim: HeadlineClaim, live: LiveStudy, group: str) -> HeadlineClaim:
+    """Return a claim as the ranking of a live study has it, whose first is named where it is found alone."""
+    first, *others = [row.system for row in ranked(live.systems) if row.group == group]
+    named = ranking_found(live, group) and (live.order or live.top == 1)
+    return HeadlineClaim(
+        criterion=claim.criterion,
+        direction=None,
+        leader=first if named else None,
+        runner_up=others[0] if named and others else None,
+        strength="clear" if named else "no_leader",
+        p_adjusted=None,
+        p_crossed_adjusted=None,
+        winner=first if named else None,
+    )
+
+
+def _of_live(results: Results, found: Sequence[Found]) -> list[str]:
     """Return what holds of the claims of a study that was looked at after every annotator."""
     if results.live is None:
         return []
     at_most = f"The chance of any false decision is {chance_of_error(results.live)}."
     of_decisions = any(evidence.decided is not None for _, evidence in found)
-    return [at_most if of_decisions else sentence(NOT_UNDER_LOOKING), ranking_words(results.live, group, names)]
+    return [at_most if of_decisions else sentence(NOT_UNDER_LOOKING)]
 
 
 def _stand_in(results: Results, names: Names) -> str:

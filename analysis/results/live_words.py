@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analysis.answers.live_rows import LivePairRow, LiveStudy
-from analysis.results.words import Names, count, interval, listed, percent, plural, share_interval, signed
+from analysis.results.words import Names, count, interval, listed, percent, plural, sentence, share_interval, signed
 from spa.live import compared_with, margin_words, ranked
 
 MOST_NAMED = 10  # systems of an order, in a line
@@ -46,14 +46,49 @@ def live_marks(live: LiveStudy) -> tuple[float, ...]:
 
 def ranking_words(live: LiveStudy, group: str, names: Names) -> str:
     """Return which are the best few, or the order, where it was looked for and is decided."""
-    ended = any(one.group == group and one.all_decided for one in live.groups)
     rows = [row for row in ranked(live.systems) if row.group == group and (row.leads or live.order)]
-    if not rows or not ended:
+    if not rows or not ranking_found(live, group):
         return ""
-    found = "in this order" if live.order else f"to be the best {live.top}"
+    found = f"to be the best {live.top}"
+    if live.order:
+        found = f"in this order (none before one that wins {100 * (live.epsilon or 0):g} points more)"
     shown = [names.system(row.system) for row in rows[:MOST_NAMED]]
     more = [f"{len(rows) - MOST_NAMED} more"] if len(rows) > MOST_NAMED else []
     return f"Found {found}, with an error rate of at most {100 * live.error_rate:g}%: {listed([*shown, *more])}."
+
+
+def is_ranked(live: LiveStudy | None, group: str) -> bool:
+    """Tell whether a study looked for a group's best few, or for its order."""
+    return live is not None and any(row.group == group for row in live.systems)
+
+
+def ranking_found(live: LiveStudy, group: str) -> bool:
+    """Tell whether the best few, or the order, are found."""
+    return any(one.group == group and one.all_decided for one in live.groups)
+
+
+def ranking_winner(live: LiveStudy, group: str, names: Names) -> str:
+    """Return the first line on a study that looked for the best few or an order."""
+    rows = [row for row in ranked(live.systems) if row.group == group]
+    best = [row.system for row in rows if row.leads] or [rows[0].system]
+    who, s = names.who(group), "s" if names.kind(group) == "llm" else ""
+    sought = "order" if live.order else "best system" if live.top == 1 else f"best {live.top}"
+    if not ranking_found(live, group):
+        of = plural(len(rows), "system") if live.order else f"{len(rows)}"
+        return f"By the choices of {who}, the {sought} of {of} cannot be named."
+    shown = listed(
+        [*map(names.system, best[:MOST_NAMED]), *([f"{len(best) - MOST_NAMED} more"] * (len(best) > MOST_NAMED))]
+    )
+    place = "the first of the order that was found" if live.order else f"the {sought} of {len(rows)}"
+    return f"{who if s else sentence(who)} choose{s} {shown} most, {place}."
+
+
+def ranking_evidence(live: LiveStudy, group: str, names: Names) -> str:
+    """Return by what share the first of a ranking is ahead, and what was found."""
+    first = next(row for row in ranked(live.systems) if row.group == group)
+    limits = f"{share_interval(first.low, first.high)}% ({level_of(live)} confidence interval that holds at every look)"
+    share = f"{names.system(first.system)} won {percent(first.score)} against systems drawn at random: {limits}."
+    return " ".join(filter(None, (share, ranking_words(live, group, names))))
 
 
 def live_evidence(live: LiveStudy, row: LivePairRow, names: Names) -> str:

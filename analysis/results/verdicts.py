@@ -67,8 +67,8 @@ class Decisions:
 
 
 def _by_bounds(x: LiveSystemRow, y: LiveSystemRow) -> LiveVerdict:
-    """Return the better of two ranked systems: the bounds of all hold together, so that they are apart or open."""
-    return "x" if x.low > y.high else "y" if y.low > x.high else "open"
+    """Return the better of two ranked systems, whose bounds hold together; where they overlap nothing is decided."""
+    return "x" if x.low > y.high else "y" if y.low > x.high else "not_deciding"
 
 
 def verdict_of(test: PairTest) -> Verdict | None:

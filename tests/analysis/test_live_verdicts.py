@@ -244,9 +244,24 @@ def test_ranked_systems_are_apart_where_their_bounds_are() -> None:
         for row in with_decisions(results).choices.pairs
         if (row.group, row.criterion) == ("human", "overall")
     }
-    assert found == {("alpha", "beta"): "open", ("alpha", "gamma"): "y", ("beta", "gamma"): "y"}
+    assert found == {("alpha", "beta"): "not_deciding", ("alpha", "gamma"): "y", ("beta", "gamma"): "y"}
     headline = headline_of(as_decided(results))
-    assert headline.claims[0].winner == "gamma"
+    assert (headline.claims[0].winner, headline.claims[0].strength) == ("gamma", "clear")
+    assert headline.winner == "People choose gamma most, the best system of 3."
+    two = headline_of(as_decided(replace(results, live=replace(live, top=2))))
+    assert (two.claims[0].winner, two.claims[0].strength) == (None, "no_leader")
+    order = headline_of(as_decided(replace(results, live=replace(live, top=None, order=True))))
+    assert order.winner == "People choose gamma most, the first of the order that was found."
+    assert (
+        "none before one that wins 5 points more), with an error rate of at most 5%: gamma, beta and alpha"
+        in order.certainty
+    )
+    groups = tuple(replace(one, all_decided=False) for one in live.groups)
+    not_found = replace(results, live=replace(live, groups=groups))
+    assert (
+        headline_of(as_decided(not_found)).winner == "By the choices of people, the best system of 3 cannot be named."
+    )
+    assert "not found after 14 people" in render_report(not_found)["report.md"]
     assert "adjusted p" not in headline.certainty
     left = without_the_table(render_report(results, full=True)["report.md"]).replace("clearly ahead of", "")
     found_words = [left[max(0, one.start() - 60) : one.end() + 40] for one in OF_A_TEST.finditer(left)]
