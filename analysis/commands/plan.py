@@ -15,6 +15,7 @@ from spa.commands.options import Finite, json_option, out_folder_option, print_j
 if TYPE_CHECKING:
     from analysis.planning.assumptions import Assumptions, Kind
     from analysis.planning.plan import PowerPlan
+    from analysis.planning.variance import Components
     from spa.study.conclusions import Conclusion
 
 SHARES = (55.0, 60.0, 65.0)
@@ -203,7 +204,7 @@ def _refuse(options: dict[str, Any], names: tuple[str, ...], why: str) -> None:
 def _with_options(design: Assumptions, options: dict[str, Any]) -> Assumptions:
     from dataclasses import replace
 
-    from analysis.planning.ranked import share_components, tied_components
+    from analysis.planning.ranked import tied_components
     from analysis.planning.variance import Components
     from spa.errors import AnalysisError
 
@@ -221,18 +222,30 @@ def _with_options(design: Assumptions, options: dict[str, Any]) -> Assumptions:
         sds = {name.replace("sd", "annotator_sd") if name == "sd" else name: options[name] or 0.0 for name in names}
         if not any(sds.values()):
             raise AnalysisError("--sd: expected a standard deviation above 0, got 0; nobody answers exactly alike")
-        sd, most = sds["annotator_sd"], (1 - ties) / 2
-        if shares and not (0 < sd < most and sum(sds.values()) == sd):
-            judged = "rankings" if design.kind == "ranking" else "choices"
-            expected = f"of {judged}, only an SD between annotators above 0 and below {most:g}"
-            raise AnalysisError(f"--sd: expected, {expected}")
-        components = share_components(sd, ties) if shares else Components(**sds)
+        components = _share_components(design, options, ties) if shares else Components(**sds)
         changes |= {"components": components, "source": "given as option"}
     changed = replace(design, **changes)
     if changed.sd > changed.largest and changed.kind != "spans":
         unit = f"in {'points' if design.in_points else 'shares of 1, such as 0.3'}"
         raise AnalysisError(f"--sd: expected an SD of at most {changed.largest:g} ({unit}), got {changed.sd:g}")
     return changed
+
+
+def _share_components(design: Assumptions, options: dict[str, Any], ties: float) -> Components:
+    """Return why shares differ, from --sd and --item-sd: what these leave is chance."""
+    from analysis.planning.ranked import share_components
+    from spa.errors import AnalysisError
+
+    judged = "rankings" if design.kind == "ranking" else "choices"
+    for name in ("residual_sd", "answer_sd"):
+        if options[name]:
+            expected = f"of {judged}, --sd (between annotators) and --item-sd only, as the rest is chance"
+            raise AnalysisError(f"--{name.replace('_', '-')}: expected, {expected}")
+    sd = design.components.annotator_sd if options["sd"] is None else options["sd"]
+    try:
+        return share_components(sd, ties, options["item_sd"] or 0.0)
+    except ValueError as error:
+        raise AnalysisError(f"--sd: of {judged} {error}") from error
 
 
 def _differences(design: Assumptions, given: tuple[float, ...]) -> list[float]:
@@ -271,7 +284,7 @@ def _annotators(design: Assumptions, annotators: int | None, budget: Decimal | N
         raise AnalysisError("--budget: expected either --budget or --annotators, got both; leave one out")
     if not design.pay:
         raise AnalysisError("--budget: expected the pay of one submission, got none; add --pay or [people] pay")
-    return affordable(budget, design.pay)
+    return affordable(budget, design.pay * design.sessions)
 
 
 def _print_json(

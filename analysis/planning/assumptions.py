@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal
 
+from analysis.planning.dealt import DealtItems
 from analysis.planning.ranked import share_components, share_variance
 from analysis.planning.unpaired import OwnItems
 from analysis.planning.variance import Components
+from analysis.statistics.corrections import Correction
 
 Kind = Literal["spa", "likert", "spans", "ranking", "choices"]
-TestUnit = Literal["annotator", "item"]
+TestUnit = Literal["auto", "annotator", "item"]
+MINOR = 0.07
 CHANCE = {"spa": 0.5, "likert": 0.0, "spans": 0.0, "ranking": 0.5, "choices": 0.5}
 
 
@@ -29,14 +32,18 @@ class Assumptions:
     components : Components
         Why contributions differ; ``source`` says where the numbers come from.
     n_items : int
-        SPA: outputs of each system read (exposure); Likert, spans: outputs of each system rated. Ranking, choices: see
-        ``judged``.
+        SPA: outputs of each system read (exposure); Likert, spans: outputs of each system rated, in each session.
+        Ranking, choices: see ``judged``.
     directions : int
         Directions of SPA that are asked, 1 or 2.
     n_tests : int
-        Size of the Holm family.
+        Size of the family that is corrected.
     pool : int or None
-        Items of the study, where known.
+        Items of the study, where known; ``None``: taken as infinitely many.
+    dealt : int or None
+        Items of a hand, of which ``n_items`` are rated; ``None``: all are.
+    per_assignment : int
+        Annotators who answer the same assignment.
     points : int
         Points of the Likert scale.
     own_items : OwnItems or None
@@ -50,8 +57,12 @@ class Assumptions:
         to 1.
     sessions : int
         Sessions of each annotator; all their answers count, and each session is paid.
-    unit : {"annotator", "item"}
-        What the report tests over.
+    unit : {"auto", "annotator", "item"}
+        What the report tests over; "auto" as it chooses: ratings and choices of fewer than ten annotators by item.
+    correction : {"holm", "bh"}
+        Of the family; the first step of either has the level fwer / n_tests.
+    unknown : str or None
+        Why the test of this design cannot be planned, so that no figure is given.
     pay : Decimal or None
         For one completed submission, also of those who are excluded from the analysis.
     """
@@ -72,6 +83,10 @@ class Assumptions:
     judged: tuple[tuple[int, float], ...] = ((1, 1.0),)
     sessions: int = 1
     unit: TestUnit = "annotator"
+    dealt: int | None = None
+    per_assignment: int = 1
+    correction: Correction = "holm"
+    unknown: str | None = None
     pay: Decimal | None = None
     currency: str = "USD"
 
@@ -79,18 +94,52 @@ class Assumptions:
     def sd(self) -> float:
         """SD of one annotator's contribution to a test; of shares, of those who judge the pair."""
         if self.kind not in ("ranking", "choices"):
-            return self.components.contribution_sd(self.n_items, self.directions)
+            share = None if self.even_hands is None else self.even_hands.share
+            answers = self.directions * self.sessions
+            return self.components.contribution_sd(self.items_judged, answers, item_share=share)
         variances = (share * share_variance(self.components, times, self.pool) for times, share in self.judged if times)
         return math.sqrt(sum(variances) / self.meets)
 
     @property
+    def items_judged(self) -> int:
+        """Outputs of each system that an annotator reads or rates in all sessions."""
+        return self.n_items * self.sessions
+
+    @property
+    def hands(self) -> DealtItems | None:
+        """How items come to annotators who judge the systems on the same ones; ``None`` where the pool is unknown."""
+        rated: float = self.n_items
+        if self.kind in ("ranking", "choices"):
+            rated = sum(times * share for times, share in self.judged) / self.sessions
+        dealt = max(self.dealt or 0, math.ceil(rated))
+        if self.pool is None or self.own_items is not None or dealt > self.pool:
+            return None
+        return DealtItems(
+            rated=rated, dealt=dealt, pool=self.pool, sessions=self.sessions, per_assignment=self.per_assignment
+        )
+
+    @property
+    def even_hands(self) -> DealtItems | None:
+        """How items come to annotators, where it matters to a test over annotators.
+
+        Of several sessions, together half of the items at most, it does not where items bring ``MINOR`` of the variance
+        of a contribution: these are then counted as infinitely many, which asks for a few annotators more.
+        """
+        hands, made = self.hands, self.components
+        if hands is None or not made.item_sd or self.kind in ("ranking", "choices"):
+            return None
+        whole = made.contribution_sd(self.items_judged, self.directions * self.sessions) ** 2
+        minor = made.item_sd**2 / self.items_judged <= MINOR * whole
+        return None if self.sessions > 1 and 2 * self.items_judged <= hands.pool and minor else hands
+
+    @property
     def meets(self) -> float:
         """Share of annotators who judge a pair at all."""
-        return sum(share for times, share in self.judged if times)
+        return min(1.0, sum(share for times, share in self.judged if times))
 
     @property
     def alpha(self) -> float:
-        """Level of the first step of Holm, which is Bonferroni's for every test."""
+        """Level of the first step of Holm or Benjamini-Hochberg, which is Bonferroni's for every test."""
         return self.fwer / self.n_tests
 
     @property
@@ -119,8 +168,8 @@ class Assumptions:
         return f"{difference:.3g} point{'' if difference == 1 else 's'}"
 
     def cost(self, annotators: int | None) -> Decimal | None:
-        """Pay for so many annotators, without a platform's fee."""
-        return None if self.pay is None or annotators is None else self.pay * annotators
+        """Pay for so many annotators in all their sessions, without a platform's fee."""
+        return None if self.pay is None or annotators is None else self.pay * annotators * self.sessions
 
 
 # Their sources and reasons stand in docs/planning.md.

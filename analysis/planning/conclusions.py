@@ -12,9 +12,11 @@ from analysis.answers.units import ENOUGH_ANNOTATORS
 from analysis.llm_vs_people.alternative_annotator import ENOUGH_ANNOTATORS as STAND_IN_ANNOTATORS
 from analysis.llm_vs_people.alternative_annotator import ENOUGH_UNITS as STAND_IN_ITEMS
 from analysis.planning.assumptions import Assumptions
+from analysis.planning.crossed_power import crossed_detectable
 from analysis.planning.plan import annotators_for, detectable
 from analysis.planning.power import equivalence_power
 from analysis.planning.study_design import planned_kinds, study_design
+from analysis.planning.units import tested_over
 from analysis.rating_checks.crossed import FEW as CROSSED
 from spa.study.assignment import RATED_BY
 from spa.study.conclusions import Conclusion
@@ -38,6 +40,8 @@ TESTED = {  # what is not planned
     "categories": "is rated higher",
     "choices": BETTER["choices"],
 }
+NAMES = {"likert": "ratings", "spans": "errors", "ranking": "rankings", "choices": "choices"}
+ALIKE = "items are taken not to differ: spa plan --item-sd"
 EQUALLY = {
     "spa": "are equally preferred",
     "likert": "are equally rated",
@@ -77,13 +81,13 @@ def reachable_conclusions(study: Study, outputs: Outputs) -> tuple[Conclusion, .
     planned = planned_answers(study, outputs)
     designs = [study_design(study, kind, outputs) for kind in planned_kinds(study)]
     if not designs:
-        return (*_unplanned(study), _agreement(study, planned), _crossed(planned), _stand_in(study, planned))
+        return (*_unplanned(study), _agreement(study, planned), _crossed(study, planned, ()), _stand_in(study, planned))
     return (
-        *(_difference(study, design, paired=any(planned.paired)) for design in designs),
+        *(_difference(study, design) for design in designs),
         *(_equivalence(study, design) for design in designs),
         *_consistency(study),
         _agreement(study, planned),
-        _crossed(planned),
+        _crossed(study, planned, designs),
         _stand_in(study, planned),
     )
 
@@ -122,12 +126,10 @@ def planned_answers(study: Study, outputs: Outputs) -> PlannedAnswers:
     return PlannedAnswers(rated=rated, chosen=chosen, compared=compared, paired=paired)
 
 
-def _difference(study: Study, design: Assumptions, *, paired: bool) -> Conclusion:
-    """Tell the difference that each pair's test finds."""
-    annotators, stated = study.people.annotators, design.kind == "spa"
+def _difference(study: Study, design: Assumptions) -> Conclusion:
+    """Tell the difference that each pair's test finds, and of a test over items that it holds for these annotators."""
+    annotators = study.people.annotators
     question = f"which system {BETTER[design.kind]}"
-    if not stated and paired and _too_few(study):
-        return _only_these(study, question)
     found = detectable(design, annotators, POWER)
     tests = f"{design.n_tests} test{'' if design.n_tests == 1 else 's'}"
     usual = USUAL[design.kind]
@@ -135,10 +137,19 @@ def _difference(study: Study, design: Assumptions, *, paired: bool) -> Conclusio
     more = needed is not None and needed > annotators
     change = f"{needed:,} annotators for {design.shown(usual)} (spa plan)" if more else None
     if found.difference is None:
-        return Conclusion(question=question, answerable=False, reason=found.reason or "", change=change)
+        reason = found.reason or ""
+        if design.unknown is not None:
+            return Conclusion(question=question, answerable=True, reason=f"{annotators} annotators; {design.unknown}")
+        if found.unit == "item":
+            reason += f"; fewer than {ENOUGH_ANNOTATORS} annotators are tested over items, for these annotators only"
+        return Conclusion(question=question, answerable=False, reason=reason, change=change)
     size = design.shown(found.difference) if design.in_points else f"{100 * (0.5 + found.difference):.0f}%"
     what = f"a {'difference' if design.in_points else 'preference'} of about {size}"
     reason = f"{annotators} annotators give {100 * POWER:g}% power for {what}, {tests}"
+    if found.unit == "item":
+        reason += f", over {found.n:,} items, for these annotators only"
+        if design.unit == "auto":
+            change = change or f"{ENOUGH_ANNOTATORS} annotators, to speak of others like them"
     return Conclusion(question=question, answerable=True, reason=reason, change=change)
 
 
@@ -169,8 +180,11 @@ def _equivalence(study: Study, design: Assumptions) -> Conclusion:
     if margin is None:
         reason = "no margin: a difference that is not found is not shown to be absent"
         return Conclusion(question=question, answerable=False, reason=reason, change=f"[analysis] {key}")
-    n = round(study.people.annotators * (1 - design.absent))
-    power = equivalence_power(margin / design.sd, n, alpha=design.alpha)
+    if design.unknown is not None:
+        return Conclusion(question=question, answerable=False, reason=design.unknown)
+    tested = tested_over(design, study.people.annotators)
+    n = tested.n if tested.unit == "item" else round(tested.n * (1 - design.absent))
+    power = equivalence_power(margin / tested.sd, n, alpha=design.alpha)
     reason = f"two equal systems are shown to be equal within {margin:g} in {100 * power:.0f}% of such studies"
     enough = power >= POWER
     change = None if enough else "more annotators, or a wider margin that still does not matter"
@@ -206,8 +220,8 @@ def _agreement(study: Study, planned: PlannedAnswers) -> Conclusion:
     )
 
 
-def _crossed(planned: PlannedAnswers) -> Conclusion:
-    """Tell whether each pair has annotators and items enough for the crossed test."""
+def _crossed(study: Study, planned: PlannedAnswers, designs: Sequence[Assumptions]) -> Conclusion:
+    """Tell the difference that the crossed test finds, of each kind of answers that has one; no where it finds none."""
     annotators: dict[tuple[str, str], set[int]] = defaultdict(set)
     items: dict[tuple[str, str], set[str]] = defaultdict(set)
     for person, judged in enumerate(planned.paired):
@@ -216,17 +230,30 @@ def _crossed(planned: PlannedAnswers) -> Conclusion:
             items[x, y].add(item_id)
     people = min((len(found) for found in annotators.values()), default=0)
     n_items = min((len(found) for found in items.values()), default=0)
-    answerable = min(people, n_items) >= CROSSED
+    enough = min(people, n_items) >= CROSSED
     reason = f"both systems of a pair judged on the same item: annotators {people}, items {n_items}, of each pair"
+    change = None if enough else f"{CROSSED} annotators and {CROSSED} items a pair, rated on the same items"
     if not annotators:
         reason = "no annotator rates, or chooses between, two systems on the same item"
         if planned.rated:
             reason += ", so there is no crossed test; tests of ratings allow for both (clustered t)"
+    tests = [(design, crossed_detectable(design, study.people.annotators, POWER)) for design in designs]
+    found = [(design, one.difference) for design, one in tests if one is not None and enough]
+    if found:
+        power = f"with {100 * POWER:g}% power"
+        shown = [
+            f"{NAMES[design.kind]}: {design.shown(difference)} or more" if difference else f"{NAMES[design.kind]}: none"
+            for design, difference in found
+        ]
+        reason += f"; the crossed test finds, {power}: {', '.join(shown)}"
+        reason += "" if all(design.components.item_sd for design, _ in found) else f" ({ALIKE})"
+        enough = any(difference is not None for _, difference in found)
+        change = None if enough else "more annotators and items"
     return Conclusion(
         question="whether other annotators, on other items, would find the same",
-        answerable=answerable,
+        answerable=enough,
         reason=reason,
-        change=None if answerable else f"{CROSSED} annotators and {CROSSED} items a pair, rated on the same items",
+        change=change,
     )
 
 

@@ -9,7 +9,8 @@ from functools import lru_cache
 import numpy as np
 
 from analysis.planning.assumptions import CHANCE, Assumptions
-from analysis.planning.power import chances_to_stay
+from analysis.planning.dealt import even_power
+from analysis.planning.power import LEAST, chances_to_stay
 from analysis.planning.ranked import mixed_shares
 from analysis.planning.scale_power import MANY, ScaleTest
 from analysis.planning.simulate import count_answers, scale_answers
@@ -25,6 +26,7 @@ class Contributions:
 
     assumptions: Assumptions
     most: int = MOST
+    switch: int | None = None
 
     def possible(self, difference: float) -> bool:
         """Whether answers of this SD can differ so much."""
@@ -36,8 +38,31 @@ class Contributions:
 
     def power(self, annotators: int, difference: float, alpha: float) -> float:
         """Return the power with so many recruited; none where no answers lie so."""
+        kept, chances = staying(self.assumptions, annotators)
+        return self.averaged(kept, chances, annotators, difference, alpha)
+
+    def averaged(self, kept: Ints, chances: Floats, recruited: int, difference: float, alpha: float) -> float:
+        """Return the power where so many of the recruited stay, each number with its chance."""
         test = _scale_test(self.assumptions, difference, alpha)
-        return 0.0 if test is None else test.averaged(*staying(self.assumptions, annotators))
+        if test is None:
+            return 0.0
+        changed = self._evenness(kept, recruited, difference, alpha)
+        found = test.averaged(kept, chances)
+        return found if changed is None else min(float(chances.sum()), max(0.0, found + float(chances @ changed)))
+
+    def _evenness(self, kept: Ints, recruited: int, difference: float, alpha: float) -> Floats | None:
+        """Return by how much evenly dealt items raise the power of so many who stay; ``None`` where they do not."""
+        made, hands = self.assumptions, self.assumptions.even_hands
+        if hands is None:
+            return None
+        shared, n = made.components.item_sd**2, np.maximum(kept, LEAST)
+        of_items, of_mean = shared * hands.share, shared * hands.share_of_mean(n, recruited)
+        own = made.sd**2 - of_items
+        uneven, even = (
+            even_power(difference, own=own, of_items=of_items, of_mean=by_mean, n=kept, alpha=alpha)
+            for by_mean in (of_items / n, of_mean)
+        )
+        return even - uneven
 
     def teeth(self, annotators: int, difference: float, alpha: float) -> int:
         """Return among how many more annotators power can step down: with few different answers, as sums do."""
@@ -61,6 +86,16 @@ def staying(assumptions: Assumptions, annotators: int) -> tuple[Ints, Floats]:
     more = annotators * meets - met
     low, high = chances_to_stay(met, rate), chances_to_stay(met + 1, rate)
     return np.concatenate([low[0], high[0]]), np.concatenate([(1 - more) * low[1], more * high[1]])
+
+
+def spread_of_mean(assumptions: Assumptions, kept: Ints, recruited: int) -> Floats:
+    """Return the SD of the mean of so many who stay, as a share of that of independent contributions."""
+    hands, n = assumptions.even_hands, np.maximum(kept, 1)
+    if hands is None:
+        return np.ones(len(n))
+    shared = assumptions.components.item_sd**2
+    own = assumptions.sd**2 - shared * hands.share
+    return np.sqrt((own / n + shared * hands.share_of_mean(n, recruited)) / (assumptions.sd**2 / n))
 
 
 def impossible(assumptions: Assumptions, difference: float) -> str | None:
@@ -105,7 +140,7 @@ def answers(assumptions: Assumptions, difference: float) -> tuple[Floats, Floats
         made = assumptions
         return mixed_shares(made.components, made.judged, difference, made.ties, made.pool)
     if assumptions.kind == "spans":
-        return count_answers(assumptions.n_items, mean=assumptions.errors, difference=difference, sd=assumptions.sd)
+        return count_answers(assumptions.items_judged, mean=assumptions.errors, difference=difference, sd=assumptions.sd)
     mean = CHANCE[assumptions.kind] + difference
     if assumptions.kind == "spa":
         try:
@@ -113,5 +148,5 @@ def answers(assumptions: Assumptions, difference: float) -> tuple[Floats, Floats
         except ValueError:  # an SD that steps of 5% do not allow
             return scale_answers(0.0, 1.0, 100 * assumptions.directions, mean=mean, sd=assumptions.sd)
     ends = assumptions.points - 1
-    steps = 2 * ends * max(1, min(assumptions.n_items, FINEST // (2 * ends)))
+    steps = 2 * ends * max(1, min(assumptions.items_judged, FINEST // (2 * ends)))
     return scale_answers(-ends, ends, steps, mean=mean, sd=assumptions.sd)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from analysis.answers.units import ENOUGH_ANNOTATORS
 from analysis.planning.assumptions import Assumptions
 from analysis.planning.contributions import Contributions
+from analysis.planning.units import FewOrMany, OverItems
 from analysis.planning.unpaired import unpaired_test
 
 
@@ -15,6 +17,11 @@ class Engine(Protocol):
     @property
     def most(self) -> int:
         """Annotators up to which it reckons."""
+        ...
+
+    @property
+    def switch(self) -> int | None:
+        """Annotators from which on the test is another one, so that power can fall there."""
         ...
 
     def power(self, annotators: int, difference: float, alpha: float) -> float:
@@ -34,8 +41,12 @@ class Engine(Protocol):
         ...
 
 
-def engine_for(assumptions: Assumptions) -> Engine:
-    """Return the engine of a design."""
+def engine_for(assumptions: Assumptions, annotators: int | None = None) -> Engine:
+    """Return the engine of a design; ``annotators`` where the number is given, which may decide on the unit."""
     if assumptions.own_items is not None:
         return unpaired_test(assumptions.components, assumptions.own_items, assumptions.exclusion_rate)
-    return Contributions(assumptions=assumptions)
+    if assumptions.kind == "spa" or assumptions.unit == "annotator":
+        return Contributions(assumptions=assumptions)
+    if assumptions.unit == "item" or (annotators is not None and annotators < ENOUGH_ANNOTATORS):
+        return OverItems(assumptions=assumptions, recruited=annotators)
+    return FewOrMany(assumptions=assumptions)

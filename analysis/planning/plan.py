@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cache, partial
 from itertools import product
@@ -13,7 +13,8 @@ from typing import Literal
 import numpy as np
 
 from analysis.planning.assumptions import CHANCE, Assumptions
-from analysis.planning.contributions import answers, staying
+from analysis.planning.contributions import answers, spread_of_mean, staying
+from analysis.planning.crossed_power import crossed_detectable
 from analysis.planning.engines import engine_for
 from analysis.planning.power import LEAST
 from analysis.planning.simulate import FamilySimulation, simulate_family
@@ -26,6 +27,7 @@ from analysis.planning.solve import (
     normal_need,
     smallest_found,
 )
+from analysis.planning.units import drawn_units, tested_over
 
 Truth = Literal["all differ", "unequal", "one differs"]
 CURVE_POINTS = 40
@@ -46,6 +48,10 @@ class NeedRow:
         Power drawn for ``need.annotators`` where only this pair differs, and where all pairs do.
     reason : str or None
         Why nothing was drawn.
+    few : int or None
+        Smaller number, below ten, that finds it over items, for these annotators only.
+    by_annotator : int or None
+        Number below ten that would find it if the report tested so few over annotators.
     """
 
     need: Need
@@ -54,6 +60,8 @@ class NeedRow:
     alone: FamilySimulation | None = None
     together: FamilySimulation | None = None
     reason: str | None = None
+    few: int | None = None
+    by_annotator: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +115,8 @@ class PowerPlan:
 
     ``items_floor`` holds, for each power, the smallest difference that could be found for items
     like the study's in general, however many annotators read them; empty where items have no
-    common part or their number is unknown.
+    common part or their number is unknown. ``elsewhere`` is what the crossed test finds with the number of
+    annotators given: whether other annotators, on other items, would find the same.
     """
 
     assumptions: Assumptions
@@ -116,6 +125,7 @@ class PowerPlan:
     items_floor: tuple[Detectable, ...]
     curve: tuple[CurvePoint, ...]
     live: tuple[LiveCost, ...] = ()
+    elsewhere: tuple[Detectable, ...] = ()
 
 
 def make_plan(
@@ -152,13 +162,17 @@ def make_plan(
         rows.append(_row(assumptions, difference, power, replicates, rng))
         done()
     found: tuple[Detectable, ...] = ()
+    elsewhere: tuple[Detectable, ...] = ()
     if annotators is not None:
         found = tuple(detectable(assumptions, annotators, power) for power in powers)
+        crossed = (crossed_detectable(assumptions, annotators, power) for power in powers)
+        elsewhere = tuple(one for one in crossed if one is not None)
     return PowerPlan(
         assumptions=assumptions,
         rows=tuple(rows),
         detectable=found,
         items_floor=_items_floor(assumptions, powers),
+        elsewhere=elsewhere,
         curve=_curve(assumptions, differences, [*(row.need.annotators for row in rows), annotators]),
     )
 
@@ -169,30 +183,57 @@ def _row(
     need = annotators_for(assumptions, difference, power, assumptions.alpha)
     lone = need if assumptions.n_tests == 1 else annotators_for(assumptions, difference, power, assumptions.fwer)
     other, reason = None, None
+    drawn = None if need.annotators is None else drawn_units(assumptions, need.annotators)
     try:
-        if assumptions.own_items is None:  # else the need itself was simulated
-            same, other = answers(assumptions, 0.0), answers(assumptions, difference)
+        if drawn is not None:
+            same, other = answers(drawn.assumptions, 0.0), answers(drawn.assumptions, difference)
     except ValueError as error:
         reason = str(error)
     alone, together = None, None
-    if replicates and need.annotators is not None and other is not None:
+    if replicates and drawn is not None and other is not None:
         n_tests = assumptions.n_tests
         alone, together = (
             simulate_family(
                 family,
                 null=CHANCE[assumptions.kind],
-                annotators=need.annotators,
-                exclusion_rate=assumptions.absent,
-                staying=staying(assumptions, need.annotators),
+                annotators=drawn.n,
+                exclusion_rate=drawn.assumptions.absent,
+                staying=staying(drawn.assumptions, drawn.n),
                 bounded=assumptions.kind != "spans",
                 fwer=assumptions.fwer,
                 replicates=replicates,
                 rng=rng,
+                correction=assumptions.correction,
+                spread=partial(spread_of_mean, drawn.assumptions, recruited=drawn.n),
             )
             for family in ([other] + [same] * (n_tests - 1), [other] * n_tests)
         )
-    cost = assumptions.cost(need.annotators)
-    return NeedRow(need=need, lone=lone, cost=cost, alone=alone, together=together, reason=need.reason or reason)
+    few, by_annotator = _below_ten(assumptions, need)
+    return NeedRow(
+        need=need,
+        lone=lone,
+        cost=assumptions.cost(need.annotators),
+        alone=alone,
+        together=together,
+        reason=need.reason or reason,
+        few=few,
+        by_annotator=by_annotator,
+    )
+
+
+def _below_ten(assumptions: Assumptions, need: Need) -> tuple[int | None, int | None]:
+    """Return the fewest annotators below ten that are enough: tested over items as they are, and over annotators."""
+    switch = engine_for(assumptions).switch
+    if switch is None or assumptions.unknown is not None or (need.annotators or switch) < switch:
+        return None, None
+    alpha, difference = assumptions.alpha, need.difference
+    few = (n for n in range(LEAST, switch) if power_at(assumptions, n, difference, alpha) >= need.power)
+    by_annotator = None
+    if need.annotators == switch:
+        named = replace(assumptions, unit="annotator")
+        by_annotator = annotators_for(named, difference, need.power, alpha).annotators
+    below = by_annotator is not None and by_annotator < switch
+    return next(few, None), by_annotator if below else None
 
 
 def power_at(assumptions: Assumptions, annotators: int, difference: float, alpha: float) -> float:
@@ -205,6 +246,8 @@ def power_at(assumptions: Assumptions, annotators: int, difference: float, alpha
 
 def annotators_for(assumptions: Assumptions, difference: float, power: float, alpha: float) -> Need:
     """Return the smallest number of annotators from which on a difference is found with a power at a level."""
+    if assumptions.unknown is not None:
+        return Need(difference=difference, power=power, annotators=None, reached=None, reason=assumptions.unknown)
     engine, start = engine_for(assumptions), MOST + 1.0
     reason = engine.too_few(difference, power, alpha) if difference else "no difference: there is nothing to find"
     if reason is None:
@@ -214,7 +257,10 @@ def annotators_for(assumptions: Assumptions, difference: float, power: float, al
         return Need(difference=difference, power=power, annotators=None, reached=None, reason=reason)
     by_number = cache(partial(power_at, assumptions, difference=difference, alpha=alpha))
     teeth = partial(engine.teeth, difference=difference, alpha=alpha)
-    number = lasting_number(by_number, power, start=math.ceil(start), most=engine.most, teeth=teeth)
+    switch, start = engine.switch or LEAST, math.ceil(start)
+    number = lasting_number(by_number, power, start=start, most=engine.most, teeth=teeth, least=switch)
+    while number is not None and LEAST < number <= switch and by_number(number - 1) >= power:
+        number -= 1
     if number is None:
         reason = f"more than {engine.most:,} annotators"
         return Need(difference=difference, power=power, annotators=None, reached=None, reason=reason)
@@ -226,7 +272,10 @@ def detectable(assumptions: Assumptions, annotators: int, power: float) -> Detec
 
     Null with a reason where no difference that answers with this SD can have is found often enough.
     """
-    engine, reason, found = engine_for(assumptions), None, None
+    engine, found = engine_for(assumptions, annotators), None
+    tested, reason = tested_over(assumptions, annotators), assumptions.unknown
+    if reason is not None:
+        return Detectable(annotators=annotators, power=power, difference=None, reason=reason)
     if annotators < LEAST:
         reason = f"fewer than {LEAST} annotators"
     elif annotators > engine.most:
@@ -235,10 +284,12 @@ def detectable(assumptions: Assumptions, annotators: int, power: float) -> Detec
         by_difference = cache(partial(_power_of, assumptions, annotators))
         found = smallest_found(by_difference, power, largest=assumptions.largest, possible=engine.possible)
         if found is None:
-            scatter = f"{assumptions.sd:.3g}"
+            absent = 0.0 if tested.unit == "item" else assumptions.absent
+            scatter = f"{tested.sd:.3g}"
             reason = f"too few for {100 * power:g}% power if answers scatter by SD {scatter}"
-            reason += "; clear winners can still be found" if annotators * (1 - assumptions.absent) >= CLEAR else ""
-    return Detectable(annotators=annotators, power=power, difference=found, reason=reason)
+            reason += "; clear winners can still be found" if tested.n * (1 - absent) >= CLEAR else ""
+    over = {"unit": tested.unit, "n": tested.n, "sd": tested.sd}
+    return Detectable(annotators=annotators, power=power, difference=found, reason=reason, **over)
 
 
 def _power_of(assumptions: Assumptions, annotators: int, difference: float) -> float:
@@ -247,7 +298,7 @@ def _power_of(assumptions: Assumptions, annotators: int, difference: float) -> f
 
 def _items_floor(assumptions: Assumptions, powers: Sequence[float]) -> tuple[Detectable, ...]:
     shared, pool = assumptions.components.item_sd, assumptions.pool
-    if shared == 0 or pool is None:
+    if shared == 0 or pool is None or assumptions.unknown is not None:
         return ()
     return tuple(
         detectable_difference(pool, sd=shared, alpha=assumptions.alpha, power=power, largest=assumptions.largest)
@@ -258,6 +309,8 @@ def _items_floor(assumptions: Assumptions, powers: Sequence[float]) -> tuple[Det
 def _curve(
     assumptions: Assumptions, differences: Sequence[float], annotator_counts: Sequence[int | None]
 ) -> tuple[CurvePoint, ...]:
+    if assumptions.unknown is not None:
+        return ()
     end = max([20, *(count for count in annotator_counts if count is not None)])
     roots = np.linspace(math.sqrt(2), math.sqrt(1.1 * end), CURVE_POINTS)  # closer where the curve is steep
     counts = np.unique(np.rint(roots**2).astype(int)).tolist()

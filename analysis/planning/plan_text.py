@@ -11,6 +11,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from analysis.answers.units import ENOUGH_ANNOTATORS
+from analysis.statistics.corrections import Correction
 from spa.errors import AnalysisError
 
 if TYPE_CHECKING:
@@ -30,7 +32,8 @@ UNPAIRED = (
     "find."
 )
 JUDGED = {"ranking": "order", "choices": "choice"}  # whose shares are tested
-FEWEST = 10  # annotators below which the report tests items instead
+CORRECTIONS: dict[Correction, str] = {"holm": "Holm", "bh": "Benjamini-Hochberg"}
+RATES: dict[Correction, str] = {"holm": "an error rate", "bh": "a false discovery rate"}
 
 
 def plan_json(plan: PowerPlan) -> dict[str, Any]:
@@ -77,7 +80,7 @@ def notes(plan: PowerPlan) -> tuple[str, ...]:
         lines.append(
             "The check simulates studies with these answers and tests them as the report will; ± is its standard "
             'error. "Alone": only this pair differs; "all differ": every pair does. '
-            "Pairs are simulated independently, which Holm's correction does not need."
+            "Pairs are simulated independently, which the correction does not need."
         )
     if plan.live:
         lines.append(
@@ -86,23 +89,49 @@ def notes(plan: PowerPlan) -> tuple[str, ...]:
             "not counted."
         )
     if assumptions.components.item_sd and assumptions.own_items is None:
-        lines.append(
-            "The test is about annotators and these items. Items' common part does not average out over annotators."
-        )
+        lines.append(_of_items(assumptions))
     if assumptions.kind == "likert":
         lines.append("A difference of averaged ratings need not be a preference, however many annotators give them.")
-    needed = [row.need.annotators for row in plan.rows if row.need.annotators is not None]
-    few = bool(needed) and min(needed) * (1 - assumptions.absent) < FEWEST
-    if few and assumptions.kind in ("likert", "spans", "choices"):
-        lines.append(f"Below {FEWEST} annotators the report tests items instead of annotators: recruit more than that.")
+    if assumptions.kind != "spa" and assumptions.own_items is None:
+        lines += _about_unit(plan)
     return tuple(lines)
+
+
+def _of_items(assumptions: Assumptions) -> str:
+    """Say for which items a test of annotators holds, and how many there are taken to be."""
+    if assumptions.unit == "item":
+        return "The test is about items and these annotators."
+    about = "The test is about annotators and these items."
+    if assumptions.even_hands is not None:
+        return f"{about} Of {assumptions.pool:,} items, dealt evenly, what all annotators meet scatters none of them."
+    return f"{about} Items are taken as infinitely many, so that each annotator meets others."
+
+
+def _about_unit(plan: PowerPlan) -> list[str]:
+    """Say what is tested over items, and for whom that holds."""
+    assumptions = plan.assumptions
+    if assumptions.unit == "item":
+        return ['Tests are over items ([analysis] unit = "item") and hold for these annotators only.']
+    if assumptions.unit == "auto":
+        few = [row for row in plan.rows if (row.need.annotators or ENOUGH_ANNOTATORS) < ENOUGH_ANNOTATORS or row.few]
+        if few or any(one.unit == "item" for one in plan.detectable):
+            return [f"Fewer than {ENOUGH_ANNOTATORS} annotators are tested over items, for these annotators only."]
+        return []
+    needed = [row.need.annotators for row in plan.rows if row.need.annotators is not None]
+    if assumptions.pool is None and needed and min(needed) * (1 - assumptions.absent) < ENOUGH_ANNOTATORS:
+        return [
+            f"Fewer than {ENOUGH_ANNOTATORS} annotators are tested over items, which this plan does not know: plan a "
+            "study file, or recruit more."
+        ]
+    return []
 
 
 def _family(assumptions: Assumptions) -> str:
     if assumptions.n_tests == 1:
         return f"One test at level {assumptions.fwer:g}."
     return (
-        f"{assumptions.n_tests} tests share an error rate of {assumptions.fwer:g} (Holm). Annotators are counted at "
+        f"{assumptions.n_tests} tests share {RATES[assumptions.correction]} of {assumptions.fwer:g} "
+        f"({CORRECTIONS[assumptions.correction]}). Annotators are counted at "
         f"{assumptions.fwer:g}/{assumptions.n_tests} = {assumptions.alpha:.3g}, the worst case, enough whatever "
         'the other pairs show; where others differ too, fewer are enough (down to "single test").'
     )
@@ -151,6 +180,8 @@ def _cells(row: NeedRow, assumptions: Assumptions, drawn: bool) -> list[str]:
 def _design(assumptions: Assumptions) -> str:
     tests = f"{assumptions.n_tests} test{'' if assumptions.n_tests == 1 else 's'}"
     outputs = f"{assumptions.n_items} output{'' if assumptions.n_items == 1 else 's'} of each system"
+    if assumptions.sessions > 1:
+        outputs += f" in each of {assumptions.sessions} sessions"
     if assumptions.in_points:
         return f"{tests}, {outputs} rated by each annotator, SD {assumptions.sd:.3g} of the difference"
     if assumptions.kind in JUDGED:
@@ -170,10 +201,20 @@ def _sentences(plan: PowerPlan) -> list[str]:
     for found in plan.detectable:
         cost = assumptions.cost(found.annotators)
         price = "" if cost is None else f" ({cost:,.2f} {assumptions.currency})"
-        power = f"{100 * found.power:g}% power for {assumptions.shown(found.difference or 0.0)} or more"
-        what = f": {found.reason}" if found.reason else f" give {power}"
-        lines.append(f"{found.annotators:,} annotators{price}{what}.")
+        size = f"{assumptions.shown(found.difference or 0.0)} or more with power {100 * found.power:g}%"
+        over, only = "", ""
+        if found.unit == "item":
+            over, only = f", {found.n:,} items (SD {found.sd:.3g})", ", for these annotators only"
+        lines.append(f"{found.annotators:,} annotators{price}{over}: {found.reason or size}{only}.")
     lines += [_live_line(assumptions, cost) for cost in plan.live]
+    lines += [_few_line(assumptions, row) for row in plan.rows if row.few or row.by_annotator]
+    for crossed in plan.elsewhere:
+        what = crossed.reason or f"{assumptions.shown(crossed.difference or 0.0)} or more"
+        what += "" if assumptions.components.item_sd else ", as items are taken not to differ (--item-sd)"
+        lines.append(
+            f"Whether other annotators, on other items, would find the same, power {100 * crossed.power:g}% with "
+            f"{crossed.annotators:,} annotators: {what} (crossed test)."
+        )
     for floor in plan.items_floor:
         what = floor.reason or f"{assumptions.shown(floor.difference or 0.0)} or more"
         lines.append(
@@ -181,6 +222,17 @@ def _sentences(plan: PowerPlan) -> list[str]:
             f"power {100 * floor.power:g}%: {what}."
         )
     return lines
+
+
+def _few_line(assumptions: Assumptions, row: NeedRow) -> str:
+    """Say what fewer than ten annotators find, or would find if they were tested as more are."""
+    shown, power = assumptions.shown(row.need.difference), f"{100 * row.need.power:g}%"
+    if row.by_annotator:
+        return (
+            f'{shown}, power {power}: {row.by_annotator} annotators are enough with [analysis] unit = "annotator"; by '
+            f"default fewer than {ENOUGH_ANNOTATORS} are tested over items."
+        )
+    return f"{shown}, power {power}: {row.few} annotators find it over items, for these annotators only."
 
 
 def _live_line(assumptions: Assumptions, cost: LiveCost) -> str:

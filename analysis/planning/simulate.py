@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from scipy.special import stdtr
 
 from analysis.statistics.coding import Floats, Ints
+from analysis.statistics.corrections import Correction
 
 RAREST = 1e-9  # chance of higher counts, which are not drawn
 STEPS = 300  # in search of the distribution of largest entropy
@@ -169,8 +170,10 @@ def simulate_family(
     rng: np.random.Generator,
     staying: tuple[Ints, Floats] | None = None,
     bounded: bool = True,
+    correction: Correction = "holm",
+    spread: Callable[[Ints], Floats] | None = None,
 ) -> FamilySimulation:
-    """Draw every annotator's contributions, test each pair against ``null``, correct by Holm.
+    """Draw every annotator's contributions, test each pair against ``null``, correct the family.
 
     Parameters
     ----------
@@ -192,6 +195,10 @@ def simulate_family(
         How many stay, and how likely each number is, where that is not binomial.
     bounded : bool
         Whether answers lie between bounds, so that the report bounds the chance of unanimous ones.
+    correction : {"holm", "bh"}
+        Holm's or Benjamini-Hochberg's.
+    spread : callable, optional
+        From how many stay to the SD of their mean, as a share of that of independent contributions.
 
     Notes
     -----
@@ -210,11 +217,13 @@ def simulate_family(
     upward = np.empty((replicates, len(answers)), dtype=bool)
     for place, (points, chances) in enumerate(answers):
         counts = _counts(kept, chances, rng)
-        p_values[:, place], upward[:, place] = _t_tests(counts, points - null, kept)
+        shrunk = None if spread is None else (float(points @ chances) - null, spread(kept))
+        p_values[:, place], upward[:, place] = _t_tests(counts, points - null, kept, shrunk)
         if bounded:
             one_sided = np.abs(points - null) > 1e-9
             unanimous |= (kept >= 2) & (counts.max(axis=1, where=one_sided, initial=0) == kept)
-    found = holm_rejects(p_values, fwer=fwer, counting_all=unanimous)
+    rejects = holm_rejects if correction == "holm" else bh_rejects
+    found = rejects(p_values, fwer=fwer, counting_all=unanimous)
     shift = np.array([float(points @ chances) - null for points, chances in answers])
     true = np.abs(shift) > 1e-9
     if not true.any():
@@ -268,14 +277,39 @@ def _counts(kept: Ints, chances: Floats, rng: np.random.Generator) -> np.ndarray
     return np.concatenate(found)
 
 
+def bh_rejects(
+    p_values: Floats, *, fwer: float, counting_all: np.ndarray[Any, np.dtype[np.bool_]] | None = None
+) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+    """Reject by Benjamini and Hochberg's rule in each row, as :func:`holm_rejects`; ``fwer`` is the false discovery rate.
+
+    >>> bh_rejects(np.array([[0.01, 0.04, 0.03, 0.005]]), fwer=0.05).tolist()
+    [[True, True, True, True]]
+    """
+    order = np.argsort(p_values, axis=1, kind="stable")  # NaN come last
+    ordered = np.take_along_axis(p_values, order, axis=1)
+    size = np.sum(~np.isnan(p_values), axis=1)[:, None]
+    if counting_all is not None:
+        size = np.where(counting_all[:, None], p_values.shape[1], size)
+    passed = (ordered * size <= fwer * (1 + np.arange(p_values.shape[1]))) & ~np.isnan(ordered)
+    passed = np.logical_or.accumulate(passed[:, ::-1], axis=1)[:, ::-1]
+    rejected = np.empty_like(passed)
+    np.put_along_axis(rejected, order, passed, axis=1)
+    return rejected
+
+
 def _t_tests(
-    counts: np.ndarray[Any, np.dtype[np.int64]], centred: Floats, kept: Ints
+    counts: np.ndarray[Any, np.dtype[np.int64]],
+    centred: Floats,
+    kept: Ints,
+    shrunk: tuple[float, Floats] | None,
 ) -> tuple[Floats, np.ndarray[tuple[int, ...], np.dtype[np.bool_]]]:
     testable = (np.count_nonzero(counts, axis=1) >= 2) & (kept >= 2)
     n = np.where(testable, kept, 2).astype(np.float64)
     mean = counts @ centred / n
     squares = counts @ centred**2 - n * mean**2
     error = np.sqrt(np.where(testable, squares, 1.0) / (n - 1) / n)
+    if shrunk is not None:  # towards the true mean
+        mean = shrunk[0] + shrunk[1] * (mean - shrunk[0])
     p_values = 2 * stdtr(n - 1, -np.abs(mean / error))
     return np.where(testable, p_values, np.nan), mean > 0
 

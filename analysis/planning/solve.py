@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from typing import Literal
 
 from scipy.special import ndtri
 
@@ -38,12 +39,18 @@ class Need:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Detectable:
-    """Smallest difference that a number of annotators finds with a power; null with a reason where there is none."""
+    """Smallest difference that a number of annotators finds with a power; null with a reason where there is none.
+
+    ``n`` and ``sd`` are those of the units that the report tests; by item it holds for these annotators only.
+    """
 
     annotators: int
     power: float
     difference: float | None
     reason: str | None = None
+    unit: Literal["annotator", "item"] = "annotator"
+    n: int | None = None
+    sd: float | None = None
 
 
 def annotators_needed(
@@ -112,7 +119,7 @@ def normal_need(effect: float, *, alpha: float, power: float) -> float:
 
 
 def lasting_number(
-    power: Callable[[int], float], wanted: float, *, start: int, most: int, teeth: Callable[[int], int]
+    power: Callable[[int], float], wanted: float, *, start: int, most: int, teeth: Callable[[int], int], least: int = LEAST
 ) -> int | None:
     """Return the smallest number of annotators from which on power stays at or above the one wanted.
 
@@ -128,13 +135,15 @@ def lasting_number(
         Largest number tried.
     teeth : callable
         Among how many more annotators than a number that is enough power may step down again.
+    least : int
+        Smallest number tried.
     """
     reached = cache(power)
-    low, high, step = LEAST - 1, min(max(start, LEAST), most), max(1, start // 32)
+    low, high, step = least - 1, min(max(start, least), most), max(1, start // 32)
     if reached(high) >= wanted:
-        while high - step >= LEAST and reached(high - step) >= wanted:
+        while high - step >= least and reached(high - step) >= wanted:
             high, step = high - step, 2 * step
-        low = max(high - step, LEAST - 1)
+        low = max(high - step, least - 1)
     else:
         while reached(high) < wanted:
             if high >= most:

@@ -68,11 +68,31 @@ def study_design(study: Study, kind: Kind, outputs: Outputs) -> Assumptions:
     return assumed(
         kind,
         fwer=study.analysis.fwer,
-        pool=len(outputs.items),
         pay=study.people.pay,
         currency=study.people.currency,
-        **_family(study, outputs, kind),
+        sessions=study.people.sessions,
+        per_assignment=study.people.per_assignment,
+        unit="annotator" if kind == "spa" else study.analysis.unit,
+        correction=study.analysis.correction,
+        unknown=_unknown(study, kind, len(outputs.items)),
+        **{"pool": len(outputs.items), **_family(study, outputs, kind)},
     )
+
+
+def _unknown(study: Study, kind: Kind, pool: int) -> str | None:
+    """Say why the test of a design is not planned, so that no figure is given for another one."""
+    if kind not in ("likert", "spans"):
+        return None
+    if study.analysis.rating_test == "welch":
+        return 'not planned: Welch\'s t-test ([analysis] rating_test = "welch")'
+    if study.single_outputs and study.design.outputs < pool * len(study.compared):
+        return "not planned: single outputs are dealt, of which few lie side by side"
+    own = study.spa is not None and not study.spa.same_items
+    if own and study.analysis.unit != "auto":
+        return f'not planned: other items of each system with [analysis] unit = "{study.analysis.unit}"'
+    if own and study.items_per_annotator * study.people.sessions > pool:
+        return "not planned: other items of each system, in sessions that hold an item twice"
+    return None
 
 
 def _family(study: Study, outputs: Outputs, kind: Kind) -> dict[str, Any]:
@@ -81,6 +101,7 @@ def _family(study: Study, outputs: Outputs, kind: Kind) -> dict[str, Any]:
     if kind == "likert" or kind == "spans":
         return _rated(study, kind, len(outputs.items))
     found = ranking_design(study, outputs) if kind == "ranking" else choice_design(study, outputs)
+    found["dealt"] = study.items_per_annotator
     return {**found, "n_tests": found["n_tests"] * _criteria(study, kind)}
 
 
@@ -144,6 +165,7 @@ def _spa(study: Study) -> dict[str, Any]:
         "n_tests": len(study.pairs) * len(exposures) * _criteria(study, "spa"),
         "n_items": min(exposures),  # where contributions vary most
         "directions": 2 if study.spa.directions == "both" else 1,
+        **({} if study.spa.same_items else {"pool": None}),
     }
 
 
@@ -155,12 +177,14 @@ def _rated(study: Study, kind: Literal["likert", "spans"], pool: int) -> dict[st
     compared = len(study.compared)
     pairs = {frozenset(pair) for pair in (*study.pairs, *study.choice_pairs)}  # as the report corrects them
     n_items = shown if isinstance(shown, int) else rated[shown]
-    dealt = OwnItems(n_items=n_items, dealt=study.items_per_annotator, pool=pool) if own else None
+    n_items = min(n_items, study.items_per_annotator)
+    times, dealt = study.people.sessions, study.items_per_annotator
     return {
         "n_tests": (len(pairs) or compared * (compared - 1) // 2) * _criteria(study, kind),
         "n_items": n_items,
         **points,
-        "own_items": dealt,
+        "dealt": dealt,
+        "own_items": OwnItems(n_items=times * n_items, dealt=times * dealt, pool=pool) if own else None,
     }
 
 

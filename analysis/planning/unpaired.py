@@ -66,6 +66,7 @@ class UnpairedTest:
     drawn: dict[int, DrawnErrors] = field(default_factory=dict)
     bounds: dict[tuple[int, float], Floats] = field(default_factory=dict)  # errors times critical t, at a level
     most: int = MOST
+    switch: int | None = None
 
     def standard_error(self, n: int) -> float:
         """Return the SD of the difference of means with n annotators who stay, averaged over dealings."""

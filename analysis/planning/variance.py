@@ -45,7 +45,7 @@ class Components:
         if not (self.annotator_sd or self.item_sd or self.residual_sd or self.answer_sd):
             raise ValueError("at least one standard deviation must be above 0")
 
-    def contribution_sd(self, n_items: int, directions: int = 1) -> float:
+    def contribution_sd(self, n_items: int, directions: int = 1, *, item_share: float | None = None) -> float:
         """Return the SD of what one annotator contributes to a test.
 
         sqrt(annotator^2 + (item^2 + residual^2) / n_items + answer^2 / directions).
@@ -55,14 +55,17 @@ class Components:
         n_items : int
             Items that the annotator read (SPA: the exposure) or rated.
         directions : int
-            1, or 2 where both P(x > y) and P(y > x) are asked.
+            Answers to the same question: 1, or 2 where both P(x > y) and P(y > x) are asked; times sessions.
+        item_share : float, optional
+            What item^2 is multiplied by instead of 1 / n_items, where the study's items are few
+            (:attr:`analysis.planning.dealt.DealtItems.share`).
 
         >>> round(Components(annotator_sd=0.5, item_sd=0.9, residual_sd=1.2).contribution_sd(1), 2)
         1.58
         """
-        if n_items < 1 or directions not in (1, 2):
-            raise ValueError(f"expected n_items >= 1 and 1 or 2 directions, got {n_items} and {directions}")
-        by_item = (self.item_sd**2 + self.residual_sd**2) / n_items
+        if n_items < 1 or directions < 1:
+            raise ValueError(f"expected n_items >= 1 and directions >= 1, got {n_items} and {directions}")
+        by_item = self.item_sd**2 * (1 / n_items if item_share is None else item_share) + self.residual_sd**2 / n_items
         return math.sqrt(self.annotator_sd**2 + by_item + self.answer_sd**2 / directions)
 
     def standard_error(self, annotators: int, n_items: int, pool: int, directions: int = 1) -> float:
