@@ -220,7 +220,7 @@ def _with_options(design: Assumptions, options: dict[str, Any]) -> Assumptions:
     names = ("sd", "item_sd", "residual_sd", "answer_sd")
     if any(options[name] is not None for name in names):
         sds = {name.replace("sd", "annotator_sd") if name == "sd" else name: options[name] or 0.0 for name in names}
-        if not any(sds.values()):
+        if not (shares or any(sds.values())):
             raise AnalysisError("--sd: expected a standard deviation above 0, got 0; nobody answers exactly alike")
         components = _share_components(design, options, ties) if shares else Components(**sds)
         changes |= {"components": components, "source": "given as option"}

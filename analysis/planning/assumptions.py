@@ -48,6 +48,8 @@ class Assumptions:
         Points of the Likert scale.
     own_items : OwnItems or None
         Likert, spans: how items are dealt where annotators rate other items of each system, so that nothing pairs.
+    same_items : bool
+        SPA: whether systems are read on the same items; else their items are taken as infinitely many.
     ties : float
         Choices: share of ties, each half a win.
     errors : float
@@ -78,6 +80,7 @@ class Assumptions:
     pool: int | None = None
     points: int = 5
     own_items: OwnItems | None = None
+    same_items: bool = True
     ties: float = 0.0
     errors: float = 4.0
     judged: tuple[tuple[int, float], ...] = ((1, 1.0),)
@@ -112,7 +115,7 @@ class Assumptions:
         if self.kind in ("ranking", "choices"):
             rated = sum(times * share for times, share in self.judged) / self.sessions
         dealt = max(self.dealt or 0, math.ceil(rated))
-        if self.pool is None or self.own_items is not None or dealt > self.pool:
+        if self.pool is None or not self.same_items or self.own_items is not None or dealt > self.pool:
             return None
         return DealtItems(
             rated=rated, dealt=dealt, pool=self.pool, sessions=self.sessions, per_assignment=self.per_assignment

@@ -140,7 +140,9 @@ def answers(assumptions: Assumptions, difference: float) -> tuple[Floats, Floats
         made = assumptions
         return mixed_shares(made.components, made.judged, difference, made.ties, made.pool)
     if assumptions.kind == "spans":
-        return count_answers(assumptions.items_judged, mean=assumptions.errors, difference=difference, sd=assumptions.sd)
+        return count_answers(
+            assumptions.items_judged, mean=assumptions.errors, difference=difference, sd=assumptions.sd
+        )
     mean = CHANCE[assumptions.kind] + difference
     if assumptions.kind == "spa":
         try:

@@ -80,8 +80,9 @@ class DealtItems:
         """Return mean and variance of how often one item is judged, in ``kept`` of the hands dealt."""
         held, judged = self.dealt / self.pool, self.rated / self.dealt
         over = (hands * held) % 1
-        of_hands = kept * held * (1 - held) * np.maximum(hands - kept, 0) / max(hands - 1, 1)
-        of_hands = of_hands + (kept / hands) ** 2 * over * (1 - over)
+        uneven = over * (1 - over) / hands**2
+        chosen = kept * (held * (1 - held) - uneven) * np.maximum(hands - kept, 0) / max(hands - 1, 1)
+        of_hands = chosen + kept**2 * uneven
         return kept * held * judged, kept * held * judged * (1 - judged) + judged**2 * of_hands
 
     def raters(self, kept: int, recruited: int) -> tuple[Ints, Floats]:
@@ -113,9 +114,7 @@ class DealtItems:
         return count * self.per_assignment, share / share.sum()
 
 
-def even_power(
-    difference: float, *, own: float, of_items: Any, of_mean: Any, n: Any, alpha: float
-) -> Floats:
+def even_power(difference: float, *, own: float, of_items: Any, of_mean: Any, n: Any, alpha: float) -> Floats:
     """Return the power of a one-sample t-test whose values share evenly dealt items.
 
     The mean varies by own / n + of_mean, its squared standard error is on average that of values which vary by

@@ -96,7 +96,7 @@ class JudgedItems:
         return made.item_sd**2 + (made.residual_sd**2 + made.answer_sd**2) * each
 
     def _of_annotators(self, *, alike: bool) -> float:
-        """Return what annotators add to the variance between items, each weighing the same or as many as its answers."""
+        """Return what annotators add to the variance between items, weighed alike or as many as their answers."""
 
         def left(count: Floats) -> Floats:
             return np.maximum(self.answers - count, 0) / max(self.answers - 1, 1)
@@ -109,7 +109,8 @@ class JudgedItems:
 
 def _spread(df: float, number: int) -> Floats:
     """Return quantiles of a sum of squares over its degrees of freedom."""
-    return chdtri(df, (np.arange(number) + 0.5) / number) / df
+    squares: Floats = np.asarray(chdtri(df, (np.arange(number) + 0.5) / number), dtype=np.float64) / df
+    return squares
 
 
 def judged_items(

@@ -12,6 +12,7 @@ from typing import Literal
 
 import numpy as np
 
+from analysis.answers.units import ENOUGH_ANNOTATORS
 from analysis.planning.assumptions import CHANCE, Assumptions
 from analysis.planning.contributions import answers, spread_of_mean, staying
 from analysis.planning.crossed_power import crossed_detectable
@@ -31,6 +32,10 @@ from analysis.planning.units import drawn_units, tested_over
 
 Truth = Literal["all differ", "unequal", "one differs"]
 CURVE_POINTS = 40
+NOT_DRAWN = (
+    f"no check, as fewer than {ENOUGH_ANNOTATORS} annotators may stay, who are tested over items: the power reached is "
+    "the mean over who stays"
+)
 CLEAR = 5  # annotators who find a winner of whom all are about as sure
 
 
@@ -189,6 +194,8 @@ def _row(
             same, other = answers(drawn.assumptions, 0.0), answers(drawn.assumptions, difference)
     except ValueError as error:
         reason = str(error)
+    if replicates and drawn is None and need.annotators is not None and assumptions.own_items is None:
+        reason = NOT_DRAWN
     alone, together = None, None
     if replicates and drawn is not None and other is not None:
         n_tests = assumptions.n_tests
@@ -288,8 +295,15 @@ def detectable(assumptions: Assumptions, annotators: int, power: float) -> Detec
             scatter = f"{tested.sd:.3g}"
             reason = f"too few for {100 * power:g}% power if answers scatter by SD {scatter}"
             reason += "; clear winners can still be found" if tested.n * (1 - absent) >= CLEAR else ""
-    over = {"unit": tested.unit, "n": tested.n, "sd": tested.sd}
-    return Detectable(annotators=annotators, power=power, difference=found, reason=reason, **over)
+    return Detectable(
+        annotators=annotators,
+        power=power,
+        difference=found,
+        reason=reason,
+        unit=tested.unit,
+        n=tested.n,
+        sd=tested.sd,
+    )
 
 
 def _power_of(assumptions: Assumptions, annotators: int, difference: float) -> float:

@@ -280,7 +280,7 @@ def _counts(kept: Ints, chances: Floats, rng: np.random.Generator) -> np.ndarray
 def bh_rejects(
     p_values: Floats, *, fwer: float, counting_all: np.ndarray[Any, np.dtype[np.bool_]] | None = None
 ) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-    """Reject by Benjamini and Hochberg's rule in each row, as :func:`holm_rejects`; ``fwer`` is the false discovery rate.
+    """Reject by Benjamini and Hochberg's rule in each row at a rate, else as :func:`holm_rejects`.
 
     >>> bh_rejects(np.array([[0.01, 0.04, 0.03, 0.005]]), fwer=0.05).tolist()
     [[True, True, True, True]]

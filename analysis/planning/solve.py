@@ -119,7 +119,13 @@ def normal_need(effect: float, *, alpha: float, power: float) -> float:
 
 
 def lasting_number(
-    power: Callable[[int], float], wanted: float, *, start: int, most: int, teeth: Callable[[int], int], least: int = LEAST
+    power: Callable[[int], float],
+    wanted: float,
+    *,
+    start: int,
+    most: int,
+    teeth: Callable[[int], int],
+    least: int = LEAST,
 ) -> int | None:
     """Return the smallest number of annotators from which on power stays at or above the one wanted.
 

@@ -68,6 +68,7 @@ def study_design(study: Study, kind: Kind, outputs: Outputs) -> Assumptions:
     return assumed(
         kind,
         fwer=study.analysis.fwer,
+        pool=len(outputs.items),
         pay=study.people.pay,
         currency=study.people.currency,
         sessions=study.people.sessions,
@@ -75,7 +76,7 @@ def study_design(study: Study, kind: Kind, outputs: Outputs) -> Assumptions:
         unit="annotator" if kind == "spa" else study.analysis.unit,
         correction=study.analysis.correction,
         unknown=_unknown(study, kind, len(outputs.items)),
-        **{"pool": len(outputs.items), **_family(study, outputs, kind)},
+        **_family(study, outputs, kind),
     )
 
 
@@ -126,7 +127,7 @@ def planned_live_costs(
     if not rows:
         return ()
     chosen = rows[len(rows) // 2].need.difference
-    if ranks_systems(study):
+    if ranks_systems(study) or design.kind == "spans":  # which bets cannot decide
         return ()
     if rule is not None:
         if deciding_elicitation(study) != design.kind:
@@ -165,7 +166,7 @@ def _spa(study: Study) -> dict[str, Any]:
         "n_tests": len(study.pairs) * len(exposures) * _criteria(study, "spa"),
         "n_items": min(exposures),  # where contributions vary most
         "directions": 2 if study.spa.directions == "both" else 1,
-        **({} if study.spa.same_items else {"pool": None}),
+        "same_items": study.spa.same_items,
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -26,7 +26,7 @@ SMALLEST = 1e-3  # SD between items' shares, as a beta distribution needs one
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OverItems:
-    """The engine of tests over items, which hold for these annotators only; ``recruited`` where their number is given."""
+    """The engine of tests over items, for these annotators only; ``recruited`` where their number is given."""
 
     assumptions: Assumptions
     recruited: int | None = None
@@ -56,7 +56,9 @@ class OverItems:
         kept, chances = kept[likely], chances[likely]
         if not len(kept):
             return 0.0
-        nodes = np.unique(np.linspace(kept[0], kept[-1], NODES if kept[-1] > ENOUGH_ANNOTATORS else len(kept)).astype(int))
+        nodes = np.unique(
+            np.linspace(kept[0], kept[-1], NODES if kept[-1] > ENOUGH_ANNOTATORS else len(kept)).astype(int)
+        )
         found = [self.of_kept(int(n), annotators, difference, alpha) for n in nodes]
         return float(chances @ np.interp(kept, nodes, found))
 
@@ -97,7 +99,7 @@ def _judged(made: Assumptions, dealt: DealtItems, kept: int, recruited: int) -> 
 @lru_cache(maxsize=256)
 def _turned(made: Assumptions, judged: JudgedItems) -> Assumptions:
     """Return the plan of items as if they were annotators, each of whom judges a pair once for each annotator."""
-    left = {"exclusion_rate": 0.0, "pool": None, "sessions": 1, "unit": "annotator", "directions": 1}
+    left: dict[str, Any] = {"exclusion_rate": 0.0, "pool": None, "sessions": 1, "unit": "annotator", "directions": 1}
     if made.kind in ("ranking", "choices"):
         total = sum(judged.shares)
         times = tuple((count, share / total) for count, share in zip(judged.counts, judged.shares, strict=True))

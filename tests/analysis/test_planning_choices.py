@@ -143,8 +143,8 @@ def test_dealt_pairs_need_more_annotators_each_pair_as_many(tmp_path: Path) -> N
     [
         (("--ties", "0.2"), "--ties: expected choices, got another elicitation; add --elicitation choices"),
         (
-            ("--elicitation", "choices", "--ties", "0.6", "--sd", "0.2"),
-            "of choices, only an SD between annotators above 0 and below 0.2",
+            ("--elicitation", "choices", "--ties", "0.6", "--sd", "0.4"),
+            "--sd: of choices expected an SD between annotators above 0 and below 0.316",
         ),
         (
             ("--elicitation", "choices", "--ties", "0.6", "--difference", "75"),

@@ -55,7 +55,6 @@ def test_the_default_study_can_tell_whether_an_llm_may_stand_in(tmp_path: Path) 
         ({"annotators": "2"}, STAND_IN, "0 annotators share 30", "3 annotators who each rate 30 items"),
         ({"annotators": "1"}, AGREE, "0 outputs rated by 2", "more annotators"),
         ({"annotators": "1"}, PREFERRED, "fewer than 2 annotators", "128 annotators for 60%"),
-        ({"annotators": "6", "same_items": "true"}, RATED, "below 10 tests hold for these", "10 annotators"),
         ({"directions": '"one"'}, CONSISTENT, "one direction of each pair", '[spa] directions = "both"'),
         ({}, CROSSED, "no annotator rates", "3 annotators and 3 items a pair"),
         ({"equivalence_margin": "0.05"}, EQUAL, "in 0% of such studies", "a wider margin"),
@@ -77,6 +76,7 @@ def test_what_cannot_be_answered_has_a_reason_and_a_remedy(
         ({"same_items": "true"}, CROSSED),
         ({"equivalence_margin": "0.3"}, EQUAL),
         ({"annotators": "6"}, RATED),
+        ({"annotators": "6", "same_items": "true"}, RATED),
     ],
 )
 def test_the_remedy_helps(tmp_path: Path, changes: dict[str, str], question: str) -> None:

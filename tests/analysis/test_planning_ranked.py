@@ -87,11 +87,21 @@ def test_a_ranking_study_is_planned_and_told_what_it_finds(tmp_path: Path) -> No
     assert judged[0] > 1 - 4 / 6  # some meet a pair twice
 
 
-@pytest.mark.parametrize("sds", [("--sd", "0.5"), ("--sd", "0.1", "--item-sd", "0.1"), ("--residual-sd", "0.2")])
-def test_only_the_sd_between_annotators_is_asked_of_rankings(sds: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    ("sds", "said"),
+    [
+        (("--sd", "0.5"), "--sd: of rankings expected an SD between annotators above 0 and below 0.5, got 0.5"),
+        (("--item-sd", "0.3", "--sd", "0.45"), "above 0 and below 0.4, got 0.45"),
+        (
+            ("--residual-sd", "0.2"),
+            "--residual-sd: expected, of rankings, --sd (between annotators) and --item-sd only",
+        ),
+    ],
+)
+def test_only_sds_that_leave_room_for_chance_are_taken_of_rankings(sds: tuple[str, ...], said: str) -> None:
     result = CliRunner().invoke(main, ["plan", "--elicitation", "ranking", "--exposure", "3", *sds])
     assert result.exit_code == 1
-    assert "--sd: expected, of rankings, only an SD between annotators above 0 and below 0.5" in result.stderr
+    assert said in result.stderr
 
 
 def test_scores_of_100_are_not_planned_but_check_says_what_they_answer(tmp_path: Path) -> None:

@@ -98,14 +98,14 @@ def test_a_study_of_error_spans_is_planned(tmp_path: Path, family: str, score: s
     write_example(tmp_path, "spans")
     path = tmp_path / "study.toml"
     changed = path.read_text().replace("[spans]", f'[analysis]\nfamily = "{family}"\n\n[spans]\nscore = {score}')
-    path.write_text(changed)
-    result = plan(path, "--json", "--simulations", 400, "--difference", 2)
+    path.write_text(changed.replace('pages = "output"', 'pages = "item"').replace("outputs = 12", "items = 4"))
+    result = plan(path, "--json", "--simulations", 400, "--difference", 1.5)
     assert result.exit_code == 0, result.output
     said = json.loads(result.stdout)
     (found,) = said["plans"]
     assert [found["assumptions"][name] for name in ("kind", "n_tests", "n_items")] == ["spans", n_tests, 4]
     assert found["rows"][0]["alone"]["power"]["value"] == pytest.approx(0.8, abs=0.08)
-    assert found["rows"][0]["shown"] == "2 points"
+    assert found["rows"][0]["shown"] == "1.5 points"
     assert found["live"] == []
     assert {one["question"] for one in said["conclusions"]} >= {
         "which system has fewer or lighter errors",
