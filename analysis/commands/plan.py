@@ -22,6 +22,8 @@ SHARES = (55.0, 60.0, 65.0)
 USUAL = {"likert": (0.2, 0.3, 0.5), "spans": (1.0, 1.5, 2.0)}  # differences, as a reader says them; else SHARES
 SHARE = Finite(0, 1, min_open=True, max_open=True)
 SD = Finite(0, 1000)
+MOST = 1_000_000  # annotators
+LEAST_SD = 1e-9
 
 
 def _money(ctx: click.Context, param: click.Parameter, value: str | None) -> Decimal | None:
@@ -225,6 +227,8 @@ def _with_options(design: Assumptions, options: dict[str, Any]) -> Assumptions:
         components = _share_components(design, options, ties) if shares else Components(**sds)
         changes |= {"components": components, "source": "given as option"}
     changed = replace(design, **changes)
+    if not changed.components.contribution_sd(1) > LEAST_SD:
+        raise AnalysisError(f"--sd: expected a standard deviation of at least {LEAST_SD:g}, got less")
     if changed.sd > changed.largest and changed.kind != "spans":
         unit = f"in {'points' if design.in_points else 'shares of 1, such as 0.3'}"
         raise AnalysisError(f"--sd: expected an SD of at most {changed.largest:g} ({unit}), got {changed.sd:g}")
@@ -284,7 +288,10 @@ def _annotators(design: Assumptions, annotators: int | None, budget: Decimal | N
         raise AnalysisError("--budget: expected either --budget or --annotators, got both; leave one out")
     if not design.pay:
         raise AnalysisError("--budget: expected the pay of one submission, got none; add --pay or [people] pay")
-    return affordable(budget, design.pay * design.sessions)
+    number = affordable(budget, design.pay * design.sessions)
+    if number > MOST:
+        raise AnalysisError(f"--budget: expected pay for at most {MOST:,} annotators, got for {number:,}; lower it")
+    return number
 
 
 def _print_json(

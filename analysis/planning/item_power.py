@@ -78,9 +78,10 @@ class JudgedItems:
             mean, square = self._average(lambda count: count), self._average(lambda count: count**2)
             weight, each, df = square / mean**2 / self.n, mean / square, max(self.n * mean**2 / square - 1, 1.0)
         variance, of_annotators = weight * self._own(each), weight * self._of_annotators(alike=self.alike)
-        if not variance > 0:
-            return 0.0
         critical = float(stdtrit(df, alpha / 2))  # negative
+        if not variance > 0:  # the mean is the true one
+            spread = np.sqrt(of_annotators * _spread(max(self.annotators - 1, 1), BY_ANNOTATOR))
+            return float(np.mean((difference + critical * spread > 0) & (spread > 0)))
         if not of_annotators:
             return float(nctdtr(df, -difference / math.sqrt(variance), critical))
         own, by_annotator = _spread(df, OWN), _spread(max(self.annotators - 1, 1), BY_ANNOTATOR)

@@ -28,7 +28,7 @@ from analysis.planning.solve import (
     normal_need,
     smallest_found,
 )
-from analysis.planning.units import drawn_units, tested_over
+from analysis.planning.units import ALIKE, drawn_units, tested_over
 
 Truth = Literal["all differ", "unequal", "one differs"]
 CURVE_POINTS = 40
@@ -36,6 +36,7 @@ NOT_DRAWN = (
     f"no check, as fewer than {ENOUGH_ANNOTATORS} annotators may stay, who are tested over items: the power reached is "
     "the mean over who stays"
 )
+TESTS, FEWEST_STUDIES = 2_000_000, 200  # simulated for one row; of so many pairs fewer studies
 CLEAR = 5  # annotators who find a winner of whom all are about as sure
 
 
@@ -156,13 +157,13 @@ def make_plan(
     annotators : int, optional
         Number of annotators whose detectable differences are given, too.
     replicates : int
-        Studies drawn to check each row; 0 for none.
+        Studies drawn to check each row; 0 for none. Of very many tests fewer are.
     rng : numpy.random.Generator
         Source of randomness of the check.
     done : callable, optional
         Called after each difference and power.
     """
-    rows = []
+    rows, replicates = [], min(replicates, max(FEWEST_STUDIES, TESTS // assumptions.n_tests))
     for difference, power in product(differences, powers):
         rows.append(_row(assumptions, difference, power, replicates, rng))
         done()
@@ -283,7 +284,9 @@ def detectable(assumptions: Assumptions, annotators: int, power: float) -> Detec
     tested, reason = tested_over(assumptions, annotators), assumptions.unknown
     if reason is not None:
         return Detectable(annotators=annotators, power=power, difference=None, reason=reason)
-    if annotators < LEAST:
+    if tested.unit == "item" and tested.n and not tested.sd:
+        reason = ALIKE
+    elif annotators < LEAST:
         reason = f"fewer than {LEAST} annotators"
     elif annotators > engine.most:
         reason = f"more than {engine.most:,} annotators"

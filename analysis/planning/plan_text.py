@@ -76,10 +76,10 @@ def notes(plan: PowerPlan) -> tuple[str, ...]:
     if assumptions.meets < 1:
         met = f"{100 * assumptions.meets:.3g}%"
         lines.append(f"A pair is judged by {met} of the annotators, as no annotator is dealt all pairs.")
-    if any(row.alone for row in plan.rows):
+    if drawn := [row.alone.replicates for row in plan.rows if row.alone]:
         lines.append(
-            "The check simulates studies with these answers and tests them as the report will; ± is its standard "
-            'error. "Alone": only this pair differs; "all differ": every pair does. '
+            f"The check simulates {drawn[0]:,} studies with these answers and tests them as the report will; ± is its "
+            'standard error. "Alone": only this pair differs; "all differ": every pair does. '
             "Pairs are simulated independently, which the correction does not need."
         )
     if plan.live:

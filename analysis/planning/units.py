@@ -18,6 +18,7 @@ from analysis.planning.power import LEAST, chances_to_stay, expected_power, t_po
 from analysis.planning.ranked import share_components
 from analysis.planning.solve import MOST
 
+ALIKE = "everybody is taken to judge all items alike, so that nothing varies: give --residual-sd"
 NODES = 5  # numbers of annotators between which power over items is interpolated
 MIXED = 0.01  # chance that few annotators stay, above which a check would have to draw both units
 RARE = 1e-4  # chance that few annotators stay, which is not looked at
@@ -43,6 +44,8 @@ class OverItems:
     def too_few(self, difference: float, power: float, alpha: float) -> str | None:
         """Return why no number of annotators is enough: infinitely many would not find it on so few items."""
         made = self.assumptions
+        if made.hands is not None and tested_over(made, ENOUGH_ANNOTATORS - 1).sd == 0:
+            return ALIKE
         if not made.components.item_sd or made.pool is None:
             return None
         if float(t_power(difference / made.components.item_sd, made.pool, alpha=alpha)) > power:
@@ -67,6 +70,10 @@ class OverItems:
         judged = self.judged(kept, recruited)
         if judged is None:
             return 0.0
+        dealt = self.assumptions.hands
+        if dealt is not None and dealt.items == 1 and recruited <= dealt.pool and judged.counts == (1,):
+            once = np.array([kept]), np.ones(1)  # each annotator has an item: the test is that over annotators
+            return Contributions(assumptions=self.assumptions).averaged(*once, recruited, difference, alpha)
         found, n = judged.power(difference, alpha), round(judged.n)
         if n < LEAST:
             return found

@@ -282,3 +282,32 @@ def test_choices_say_what_the_crossed_test_finds(tmp_path: Path) -> None:
 
 def test_a_plan_without_a_study_stays_with_annotators() -> None:
     assert isinstance(engine_for(assumed("likert")), Contributions)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--sd", "1e-300"], "--sd: expected a standard deviation of at least 1e-09, got less"),
+        (["--budget", "1e12", "--pay", "0.01"], "--budget: expected pay for at most 1,000,000 annotators"),
+    ],
+)
+def test_numbers_beyond_any_plan_are_refused(options: list[str], told: str) -> None:
+    result = CliRunner().invoke(main, ["plan", *options])
+    assert result.exit_code == 1
+    assert told in result.output
+
+
+def test_of_very_many_pairs_fewer_studies_are_simulated() -> None:
+    result = CliRunner().invoke(main, ["plan", "--pairs", "10000", "--difference", "65", "--power", "0.8"])
+    assert "The check simulates 200 studies" in result.output
+
+
+def test_an_sd_given_alone_leaves_nothing_to_vary_between_items_that_all_judge() -> None:
+    alone = Components(annotator_sd=1.57)
+    design = assumed("likert", components=alone, n_items=20, pool=20, unit="item")
+    assert "give --residual-sd" in str(detectable(design, 5, 0.8).reason)
+    assert "give --residual-sd" in str(annotators_for(design, 1.0, 0.8, 0.05).reason)
+    once = assumed("likert", components=alone, n_items=1, pool=40, unit="auto")
+    assert power_at(once, 9, 1.0, 0.05) == pytest.approx(
+        power_at(replace(once, unit="annotator"), 9, 1.0, 0.05), abs=0.1
+    )
