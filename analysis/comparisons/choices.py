@@ -71,7 +71,7 @@ class ChoiceTest(Record):
     verdict: Verdict | None = None
     """X: system_x is preferred; null where there is no test."""
     decision: LiveVerdict | None = None
-    """Verdict of a live study, where p_value and verdict do not hold; null in a study of fixed size."""
+    """Of a live study, which verdict follows while p_value does not hold; null in a study of fixed size."""
     p_equivalence: Probability | None = None
     """Larger p of the two one-sided tests against the declared margin; null: no margin, or no test."""
     p_equivalence_adjusted: Probability | None = None

@@ -21,8 +21,8 @@ class Convention(Record):
 
 LIVE_VERDICT = (
     "The verdict of a pair is the decision of this live study (decision: x, y, equal, futile or open; not_deciding: an "
-    "estimate alone, as other answers decide), which expected, disagreements and ranking_differences follow. The keys "
-    "verdict and stars, p-values and intervals are those of a fixed number of annotators, and do not hold."
+    "estimate alone, as other answers decide), which the keys verdict, expected, disagreements and ranking_differences "
+    "follow. Stars, p-values and intervals of tests are those of a fixed number of annotators, and do not hold."
 )
 
 

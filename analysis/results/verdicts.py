@@ -21,7 +21,7 @@ from analysis.results.live import turned_live
 from analysis.results.records import PairTest, Results
 from analysis.results.small_designs import tests_by_source
 from analysis.statistics.corrections import Verdict
-from analysis.statistics.reasons import Reason, why
+from analysis.statistics.reasons import Reason, parts_of, several, why
 from analysis.statistics.record import Record, Source, names_of, replace_fields
 
 VERDICTS: Final[Mapping[LiveVerdict, Verdict]] = {"x": "x", "y": "y", "equal": "indifferent"}
@@ -77,13 +77,13 @@ def verdict_of(test: PairTest) -> Verdict | None:
 
 
 def with_decisions(results: Results) -> Results:
-    """Return results whose pairs say what a live study decided, and all that is made of verdicts follows from that."""
+    """Return results whose pairs hold what a live study decided, and all that is made of verdicts follows from that."""
     if results.live is None:
         return results
     known = Decisions(results.live)
 
     def decided(source: Source, rows: Iterable[Any]) -> tuple[Any, ...]:
-        return tuple(replace_fields(row, decision=known.of(source, row)) for row in rows)
+        return tuple(_with_decision(row, known.of(source, row)) for row in rows)
 
     found = replace(
         results,
@@ -100,6 +100,15 @@ def with_decisions(results: Results) -> Results:
         disagreements=tuple(find_disagreements(findings)),
         ranking_differences=tuple(_differences(results.ranking_differences, findings)),
     )
+
+
+def _with_decision(row: Any, decision: LiveVerdict) -> Any:
+    """Return a row with its decision, which its verdict follows; without a p-value it has none, as in any study."""
+    changes: dict[str, Any] = {"decision": decision}
+    if row.p_value is not None:
+        own = [] if row.reason is None else [one for one in parts_of(row.reason) if one not in NO_VERDICT.values()]
+        changes |= {"verdict": VERDICTS.get(decision), "reason": several([*own, NO_VERDICT.get(decision)])}
+    return replace_fields(row, **changes)
 
 
 def _finding(source: Source, row: PairTest) -> Finding:
