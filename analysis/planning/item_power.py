@@ -22,6 +22,8 @@ OWN, BY_ANNOTATOR = 64, 32  # quantiles over which sums of squares are averaged
 class JudgedItems:
     """Items as judged by these annotators, to whom the test holds: the difference to be found is their own mean.
 
+    Where ten or more are ``drawn``, who come from a crowd, it is that of the crowd.
+
     Attributes
     ----------
     counts : tuple of int
@@ -34,6 +36,8 @@ class JudgedItems:
         Who judge them, and answers that an item judged by everybody would have.
     alike : bool
         Whether items weigh the same, as where the plan names the unit; else answers do.
+    drawn : bool
+        Whether annotators' own differences scatter the mean.
     """
 
     components: Components
@@ -43,6 +47,7 @@ class JudgedItems:
     annotators: int
     answers: int
     alike: bool
+    drawn: bool = False
 
     @property
     def n(self) -> float:
@@ -77,15 +82,16 @@ class JudgedItems:
         if not self.alike:
             mean, square = self._average(lambda count: count), self._average(lambda count: count**2)
             weight, each, df = square / mean**2 / self.n, mean / square, max(self.n * mean**2 / square - 1, 1.0)
-        variance, of_annotators = weight * self._own(each), weight * self._of_annotators(alike=self.alike)
+        own, of_annotators = weight * self._own(each), weight * self._of_annotators(alike=self.alike)
+        variance = own + (self.components.annotator_sd**2 / self.annotators if self.drawn else 0.0)
         critical = float(stdtrit(df, alpha / 2))  # negative
         if not variance > 0:  # the mean is the true one
             spread = np.sqrt(of_annotators * _spread(max(self.annotators - 1, 1), BY_ANNOTATOR))
             return float(np.mean((difference + critical * spread > 0) & (spread > 0)))
-        if not of_annotators:
+        if not (of_annotators or self.drawn):
             return float(nctdtr(df, -difference / math.sqrt(variance), critical))
-        own, by_annotator = _spread(df, OWN), _spread(max(self.annotators - 1, 1), BY_ANNOTATOR)
-        reckoned = variance * own[:, None] + of_annotators * by_annotator
+        of_rest, by_annotator = _spread(df, OWN), _spread(max(self.annotators - 1, 1), BY_ANNOTATOR)
+        reckoned = own * of_rest[:, None] + of_annotators * by_annotator
         return float(np.mean(ndtr((difference + critical * np.sqrt(reckoned)) / math.sqrt(variance))))
 
     def _average(self, of: Callable[[Floats], Floats]) -> float:
@@ -115,7 +121,7 @@ def _spread(df: float, number: int) -> Floats:
 
 
 def judged_items(
-    components: Components, dealt: DealtItems, *, kept: int, recruited: int, alike: bool
+    components: Components, dealt: DealtItems, *, kept: int, recruited: int, alike: bool, drawn: bool = False
 ) -> JudgedItems | None:
     """Return the items as ``kept`` of the recruited annotators judge them; ``None`` where none of them is judged.
 
@@ -139,4 +145,5 @@ def judged_items(
         annotators=kept,
         answers=kept * dealt.sessions,
         alike=alike,
+        drawn=drawn,
     )

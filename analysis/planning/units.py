@@ -11,7 +11,7 @@ import numpy as np
 
 from analysis.answers.units import ENOUGH_ANNOTATORS
 from analysis.planning.assumptions import Assumptions
-from analysis.planning.contributions import Contributions, impossible, staying
+from analysis.planning.contributions import FINEST, Contributions, impossible, staying
 from analysis.planning.dealt import DealtItems
 from analysis.planning.item_power import JudgedItems, judged_items
 from analysis.planning.power import LEAST, chances_to_stay, expected_power, t_power
@@ -78,7 +78,7 @@ class OverItems:
         if n < LEAST:
             return found
         by_scale = Contributions(assumptions=_turned(self.assumptions, judged))
-        if not by_scale.possible(difference):
+        if by_scale.assumptions.sd < _coarsest(by_scale.assumptions) or not by_scale.possible(difference):
             return found
         changed = by_scale.power(n, difference, alpha)
         changed -= expected_power(difference / by_scale.assumptions.sd, n, alpha=alpha)
@@ -98,9 +98,17 @@ class OverItems:
         return _judged(made, dealt, kept, recruited)
 
 
+def _coarsest(turned: Assumptions) -> float:
+    """Return the step of the scale of ratings where it is wider than the answers' own, which are drawn on no finer."""
+    ends = turned.points - 1
+    return ends / (FINEST // 2) if turned.kind == "likert" and turned.items_judged > FINEST // (2 * ends) else 0.0
+
+
 @lru_cache(maxsize=256)
 def _judged(made: Assumptions, dealt: DealtItems, kept: int, recruited: int) -> JudgedItems | None:
-    return judged_items(made.components, dealt, kept=kept, recruited=recruited, alike=made.unit == "item")
+    named = made.unit == "item"
+    drawn = named and recruited >= ENOUGH_ANNOTATORS
+    return judged_items(made.components, dealt, kept=kept, recruited=recruited, alike=named, drawn=drawn)
 
 
 @lru_cache(maxsize=256)
