@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy.special import chdtri, nctdtr, ndtr, stdtrit
@@ -15,6 +16,7 @@ from analysis.planning.variance import Components
 from analysis.statistics.coding import Floats
 
 RAREST = 1e-9  # share of items with so many answers
+LAYOUTS = 300  # of items whose annotators judge unequally many
 OWN, BY_ANNOTATOR = 64, 32  # quantiles over which sums of squares are averaged
 
 
@@ -147,3 +149,53 @@ def judged_items(
         alike=alike,
         drawn=drawn,
     )
+
+
+@lru_cache(maxsize=64)
+def uneven_layouts(judged: tuple[tuple[int, float], ...], annotators: int, pool: int) -> tuple[Floats, Floats, Floats]:
+    """Draw how annotators who judge unequally many items share the weight, everybody weighing the same.
+
+    Parameters
+    ----------
+    judged : tuple of (int, float)
+        How many items, at least 1, and the share of annotators.
+    annotators, pool : int
+        How many judge, and the study's items.
+
+    Returns
+    -------
+    tuple of arrays, shape (LAYOUTS,)
+        Of items' weights, and of answers', the squares added up; degrees of freedom as
+        :func:`analysis.statistics.weighed_items.spread_of_items` has them.
+    """
+    rng, times = np.random.default_rng([annotators, pool]), [min(often, pool) for often, _ in judged]
+    shares = np.array([share for _, share in judged])
+    found = np.empty((3, LAYOUTS))
+    for layout in range(LAYOUTS):
+        share, square = np.zeros(pool), np.zeros(pool)
+        for often in rng.choice(times, annotators, p=shares / shares.sum()).tolist():
+            items = rng.permutation(pool)[:often]
+            share[items] += 1 / (annotators * often)
+            square[items] += 1 / (annotators * often) ** 2
+        found[:, layout] = share @ share, square.sum(), max(square.sum() ** 2 / (square @ square) - 1, 1.0)
+    return found[0], found[1], found[2]
+
+
+def uneven_power(
+    components: Components,
+    judged: tuple[tuple[int, float], ...],
+    *,
+    annotators: int,
+    pool: int,
+    difference: float,
+    alpha: float,
+) -> float:
+    """Return the power of the test over items where annotators judge unequally many of them and weigh the same."""
+    of_items, of_answers, df = uneven_layouts(judged, annotators, pool)
+    chance = max(components.residual_sd**2 - difference**2, 0.0)  # shares vary less away from 0.5
+    own = components.item_sd**2 * of_items + chance * of_answers
+    reckoned = own + components.annotator_sd**2 * of_answers
+    if not own.min() > 0:
+        return 0.0
+    critical = stdtrit(df, alpha / 2) * np.sqrt(reckoned / own)
+    return float(np.mean(nctdtr(df, -difference / np.sqrt(own), critical)))

@@ -13,7 +13,7 @@ from analysis.answers.units import ENOUGH_ANNOTATORS
 from analysis.planning.assumptions import Assumptions
 from analysis.planning.contributions import FINEST, Contributions, impossible, staying
 from analysis.planning.dealt import DealtItems
-from analysis.planning.item_power import JudgedItems, judged_items
+from analysis.planning.item_power import JudgedItems, judged_items, uneven_power
 from analysis.planning.power import LEAST, chances_to_stay, expected_power, t_power
 from analysis.planning.ranked import share_components
 from analysis.planning.solve import MOST
@@ -74,6 +74,12 @@ class OverItems:
         if dealt is not None and dealt.items == 1 and recruited <= dealt.pool and judged.counts == (1,):
             once = np.array([kept]), np.ones(1)  # each annotator has an item: the test is that over annotators
             return Contributions(assumptions=self.assumptions).averaged(*once, recruited, difference, alpha)
+        made = self.assumptions
+        times = tuple((often, share / made.meets) for often, share in made.judged if often)
+        if made.kind in ("ranking", "choices") and made.unit == "auto" and len(times) > 1:
+            number = max(1, round(kept * made.meets))
+            over = {"annotators": number, "pool": judged.pool}
+            return uneven_power(made.components, times, **over, difference=difference, alpha=alpha)
         found, n = judged.power(difference, alpha), round(judged.n)
         if n < LEAST:
             return found

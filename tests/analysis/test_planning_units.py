@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import binom
 
 from analysis.answers.equal_weights import items_of_counts
 from analysis.planning.assumptions import Assumptions, assumed
@@ -22,6 +23,7 @@ from analysis.planning.dealt import DealtItems
 from analysis.planning.engines import engine_for
 from analysis.planning.item_power import judged_items
 from analysis.planning.plan import annotators_for, detectable, power_at
+from analysis.planning.ranked import share_components
 from analysis.planning.simulate import bh_rejects
 from analysis.planning.unpaired import deal_hands
 from analysis.planning.variance import Components
@@ -311,3 +313,13 @@ def test_an_sd_given_alone_leaves_nothing_to_vary_between_items_that_all_judge()
     assert power_at(once, 9, 1.0, 0.05) == pytest.approx(
         power_at(replace(once, unit="annotator"), 9, 1.0, 0.05), abs=0.1
     )
+
+
+def test_annotators_who_judge_unequally_often_weigh_the_same_over_items() -> None:
+    """32.7% and 28.7% of 2,500 simulated studies, rankings of some systems, tested by the report's weighed items."""
+    for annotators, difference, level, seen in ((9, 0.25, 0.05 / 15, 0.327), (8, 0.15, 0.05, 0.287)):
+        often = binom.pmf(np.arange(9), 20, 0.2)[1:]
+        judged = tuple((times + 1, float(share / often.sum())) for times, share in enumerate(often))
+        made = share_components(0.1, 0.0, 0.1)
+        design = assumed("ranking", components=made, judged=judged, pool=40, dealt=20, unit="auto", exclusion_rate=0.0)
+        assert power_at(design, annotators, difference, level) == pytest.approx(seen, abs=0.037)
