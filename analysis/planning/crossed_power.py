@@ -93,7 +93,11 @@ def crossed_design(assumptions: Assumptions, annotators: int) -> CrossedPower | 
     if made.kind == "spa" or hands is None or made.unknown is not None or not made.meets:
         return None
     judges = round(annotators * (1 - made.absent))
-    items = replace(hands, rated=min(hands.rated / made.meets, hands.dealt))
+    items = hands
+    if made.kind in ("ranking", "choices"):  # everybody weighs the same: the harmonic mean of how often they judge
+        often = made.meets / sum(share / times for times, share in made.judged if times)
+        number = min(max(1, math.floor(often + 1e-9)), hands.pool)
+        items = replace(hands, rated=number, dealt=max(hands.dealt, number), sessions=1)
     return CrossedPower(components=made.components, annotators=judges, items=items)
 
 

@@ -185,8 +185,9 @@ def _design(assumptions: Assumptions) -> str:
     if assumptions.in_points:
         return f"{tests}, {outputs} rated by each annotator, SD {assumptions.sd:.3g} of the difference"
     if assumptions.kind in JUDGED:
-        times = max(times for times, _ in assumptions.judged)
-        judged = f"{times} {JUDGED[assumptions.kind]}{'' if times == 1 else 's'}"
+        least, most = (end(times for times, _ in assumptions.judged) for end in (min, max))
+        number = f"{most}" if least == most else f"{least} to {most}"
+        judged = f"{number} {JUDGED[assumptions.kind]}{'' if most == 1 else 's'}"
         first = "of both systems by each annotator, SD {:.3g} of the share in which one comes first"
         won = "between both systems by each annotator, SD {:.3g} of the share that one wins"
         return f"{tests}, {judged} {(first if assumptions.kind == 'ranking' else won).format(assumptions.sd)}"

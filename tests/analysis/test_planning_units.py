@@ -323,3 +323,16 @@ def test_annotators_who_judge_unequally_often_weigh_the_same_over_items() -> Non
         made = share_components(0.1, 0.0, 0.1)
         design = assumed("ranking", components=made, judged=judged, pool=40, dealt=20, unit="auto", exclusion_rate=0.0)
         assert power_at(design, annotators, difference, level) == pytest.approx(seen, abs=0.037)
+
+
+def test_the_crossed_test_of_choices_dealt_unequally_finds_no_more_than_the_test_over_annotators(
+    tmp_path: Path,
+) -> None:
+    """Nine choices over six pairs: half of the annotators judge a pair once, half twice."""
+    asked = "[choices]\nties = false\noverall = false\nper_annotator = 9"
+    path = write(tmp_path, asked=asked, systems=4, pool=60, items=5, annotators=60)
+    path.write_text(path.read_text().replace("[design]\nitems = 5\n", ""))
+    (found,) = run("plan", path, "--simulations", "0", "--power", "0.8", "--difference", "60")["plans"]
+    assert found["elsewhere"][0]["difference"] > found["detectable"][0]["difference"] - 0.002
+    said = CliRunner().invoke(main, ["plan", str(path), "--simulations", "0", "--power", "0.8"]).output
+    assert "1 to 2 choices between both systems" in said
