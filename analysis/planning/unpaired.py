@@ -185,7 +185,11 @@ def deal_items(
     recruited = max(n, round(n / (1 - exclusion_rate)))
     for hands in deal_hands(items.pool, items.dealt, recruited, layouts=layouts, rng=rng):
         kept = hands[np.sort(rng.choice(recruited, n, replace=False))]
-        yield kept[:, : items.n_items], kept[:, items.n_items : 2 * items.n_items]
+        systems = items.dealt // items.n_items  # whose items come in turn, in an order of each hand's own
+        turns = rng.permuted(np.tile(np.arange(systems), (n, 1)), axis=1)
+        rows = systems * np.arange(items.n_items)
+        x, y = (np.take_along_axis(kept, turn[:, None] + rows, axis=1) for turn in (turns[:, 0], turns[:, 1]))
+        yield x, y
 
 
 def deal_hands(pool: int, dealt: int, hands: int, *, layouts: int, rng: np.random.Generator) -> Ints:

@@ -103,3 +103,8 @@ def test_hands_are_dealt_as_assignments_are(pool: int, dealt: int, hands: int, s
         assert all(len(set(hand)) == dealt for hand in layout.tolist())
         for last in range(1, hands + 1):
             assert np.ptp(np.bincount(layout[:last].ravel(), minlength=pool)) <= 1
+
+
+def test_systems_take_turns_at_the_cards_of_a_hand() -> None:
+    """83.3% of 5,000 studies with the assignments of a study; x had the first cards, left of the former deck: 80.3."""
+    assert planned(FEW).power(22, 0.8, 0.05 / 6) == pytest.approx(0.833, abs=0.015)
