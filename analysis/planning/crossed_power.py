@@ -54,7 +54,7 @@ class CrossedPower:
         >>> test = CrossedPower(components=Components(annotator_sd=0.5, item_sd=0.8, residual_sd=1.25),
         ...     annotators=3, items=DealtItems(rated=3, dealt=3, pool=3))
         >>> round(test.power(2.0, 0.05), 2)
-        0.17
+        0.18
         """
         if min(self.annotators, self.items.pool) < LEAST or self.annotators * self.items.items < LEAST:
             return 0.0

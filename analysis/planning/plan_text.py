@@ -144,6 +144,9 @@ def print_plan(plan: PowerPlan, console: Console) -> None:
 
     assumptions = plan.assumptions
     drawn = any(row.alone for row in plan.rows)
+    if assumptions.unknown is not None:
+        console.print(f"[bold]{NAMES[assumptions.kind]}[/bold]: {escape(assumptions.unknown)}.", soft_wrap=True)
+        return
     console.print(f"[bold]{NAMES[assumptions.kind]}[/bold]: {escape(_design(assumptions))}", soft_wrap=True)
     table = Table(box=None, pad_edge=False)
     cost = [f"cost, {assumptions.currency}"] if assumptions.pay else []

@@ -265,6 +265,9 @@ def test_a_test_that_is_not_planned_has_no_figure(tmp_path: Path, rest: str, ask
     assert {row["need"]["annotators"] for row in found["rows"]} == {None}
     assert found["curve"] == found["items_floor"] == found["elsewhere"] == []
     assert found["detectable"][0]["reason"].startswith(told)
+    said = CliRunner().invoke(main, ["plan", str(path)]).output
+    assert said.startswith(f"Likert: {told}")
+    assert "annotators  reached" not in said
 
 
 def test_choices_say_what_the_crossed_test_finds(tmp_path: Path) -> None:
