@@ -15,7 +15,6 @@ from analysis.statistics.coding import Floats
 from tests.calibration.planning_studies import Answered, Layout
 
 Booleans = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
-FINEST = 80  # steps of the scale of averaged ratings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,8 +79,8 @@ def draw_answers(truth: Truth, layout: Layout, by_item: Booleans, stay: Booleans
     layout : Layout
     by_item : array of bool, shape (studies,)
         Whether the report tests over items, for these annotators only: then items are drawn, and the annotators who
-        stay differ by ``truth.difference`` on average. Else annotators are drawn, and the items of the study have the
-        mean ``truth.difference`` and the SD ``truth.item_sd``.
+        stay differ by ``truth.difference`` on average (unless each judges once). Else annotators are drawn, and the
+        items of the study have the mean ``truth.difference`` and the SD ``truth.item_sd``.
     stay : array of bool, shape (studies, annotators)
     """
     asked = layout.x
@@ -89,9 +88,10 @@ def draw_answers(truth: Truth, layout: Layout, by_item: Booleans, stay: Booleans
     if truth.kind in ("choices", "ranking"):
         return _choose(truth, layout, items, by_item, stay, rng)
     answers = np.empty((len(stay), len(asked)))
-    if not by_item.all():
+    once = len(np.unique(asked.who)) == len(asked)  # then items and annotators are the same units
+    if once or not by_item.all():
         answers[:] = contributions(truth, layout, len(stay), rng)[:, asked.who]
-    if by_item.any():
+    if by_item.any() and not once:
         size = (int(by_item.sum()), layout.annotators)
         own = centred(rng.normal(0, truth.sd, size), stay[by_item] & there(asked, layout))
         answers[by_item] = truth.difference + own[:, asked.who]
@@ -146,8 +146,7 @@ def _averages(truth: Truth, times: int, size: tuple[int, int], rng: np.random.Ge
         points, chances = most_even(0.0, 1.0, 20 * truth.directions, 0.5 + truth.difference, sd)
     else:
         ends = truth.points - 1
-        steps = 2 * ends * max(1, min(times, FINEST // (2 * ends)))
-        points, chances = most_even(-ends, ends, steps, truth.difference, sd)
+        points, chances = most_even(-ends, ends, 2 * ends * times, truth.difference, sd)
     return points[np.minimum(np.searchsorted(np.cumsum(chances), rng.random(size)), len(points) - 1)]
 
 
