@@ -13,12 +13,21 @@ CHOSEN = (
     ("SPA, exposures 1, 2, 4", 90),
     ("Ratings, 30 of 60 items", 70),
     ("Ratings, 1 of 40 items", 13),
-    ("Ratings, own items: 3 of 12 a system", 30),
     ("Error spans, 1 an output, 1 of 40 items", 60),
     ("Choices, 6 of 6 pairs", 176),
     ("Choices, 3 of 6 pairs", 176),
     ("Choices, 2 a pair of 60 items", 30),
     ("Rankings of 4 of 4, 5 items", 60),
+    ("Choices, 9 of 6 pairs", 176),
+    ("Choices, 1 a pair of 60 items", 14),
+    ("Choices, 60 a pair of 60 items", 6),
+    ("Rankings of 3 of 6, 4 items", 120),
+    ("Ratings, all 10 items", 16),
+    ("Ratings, 10 of 30 items, 3 sessions", 98),
+    ("Ratings, all 100 items", 3),
+    ("Ratings, 10 of 60 items", 65),
+    ("Ratings, all 10 items", 11),
+    ("Ratings, own items: 8 of 36 a system", 22),
 )
 
 

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from analysis import Plan
+from analysis.answers.units import ENOUGH_ANNOTATORS
 from analysis.planning.assumptions import Assumptions
 from analysis.planning.plan import annotators_for, power_at
 from analysis.planning.study_design import study_design
@@ -125,7 +126,7 @@ def simulated_power(
     """Return the share of simulated studies that find the difference, and of those that are tested over items."""
     truth, plan = design.truth, Plan(unit=design.unit, rating_test=study.analysis.rating_test)
     hits, over_items, compared, left = 0, 0, 0, runs
-    layouts = min(max(4000 // annotators, LAYOUTS[0]), LAYOUTS[1])
+    layouts = min(max(100 * LAYOUTS[1] // annotators, LAYOUTS[0]), LAYOUTS[1])
     if truth.kind == "spa" and not truth.item_sd:
         layouts = 1
     layout, drawn = draw_layout(study, outputs, truth.kind, annotators, rng), 0
@@ -141,7 +142,8 @@ def simulated_power(
             hits += sum(_finds(design, layout, each, plan, alpha, rng) for each in stay)
             continue
         by_item = tested_by_item(layout, stay, truth.kind, design.unit)
-        values = draw_answers(truth, layout, by_item, stay, rng)
+        crowd = design.unit == "item" and annotators >= ENOUGH_ANNOTATORS
+        values = draw_answers(truth, layout, by_item, stay, rng, crowd=crowd)
         right, p_values = found(values, layout, stay, by_item, kind=truth.kind, unit=design.unit, alpha=alpha)
         hits, over_items = hits + int(right.sum()), over_items + int(by_item.sum())
         for place in range(min(number, COMPARED - compared, math.ceil(COMPARED / layouts))):
@@ -184,9 +186,10 @@ is that of simulated studies, within 1 point and three standard errors. Each des
 - **The level** is that of the first step of Holm: one pair, whatever the others show.
 - **Answers** have the mean and the SDs planned with. SPA, and an annotator's average rating: on the steps of the scale,
   of largest entropy; what items share is added, with mean 0 and just the SD over the items of the study. By item: items
-  are drawn, scores are normal, and annotators differ from their own mean, since such tests hold for them only; where
-  everyone judges once, as over annotators. Error spans are negative binomial. Choices and orders: an annotator's own
-  chance is beta distributed, each answer drawn by it, ties first.
+  are drawn, scores are normal, and fewer than ten annotators differ from their own mean, since such tests hold for them
+  only; ten or more, where the plan names the item, are drawn. Where everyone judges once, as over annotators. Error
+  spans are negative binomial. Choices and orders: an annotator's own chance is beta distributed, each answer drawn by
+  it, ties first.
 
 SDs are those between annotators, items and an annotator's own items; "by item" says that most studies are tested over
 items. "Not known" is what `spa plan` says instead of a figure.

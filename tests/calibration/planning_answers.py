@@ -70,7 +70,9 @@ def most_even(low: float, high: float, steps: int, mean: float, sd: float) -> tu
     return points, chances
 
 
-def draw_answers(truth: Truth, layout: Layout, by_item: Booleans, stay: Booleans, rng: np.random.Generator) -> Floats:
+def draw_answers(
+    truth: Truth, layout: Layout, by_item: Booleans, stay: Booleans, rng: np.random.Generator, *, crowd: bool = False
+) -> Floats:
     """Draw x minus y (or the share of x) for each question of a layout whose ratings pair, shape (studies, questions).
 
     Parameters
@@ -81,19 +83,22 @@ def draw_answers(truth: Truth, layout: Layout, by_item: Booleans, stay: Booleans
         Whether the report tests over items, for these annotators only: then items are drawn, and the annotators who
         stay differ by ``truth.difference`` on average (unless each judges once). Else annotators are drawn, and the
         items of the study have the mean ``truth.difference`` and the SD ``truth.item_sd``.
+    crowd : bool
+        Whether annotators are drawn in tests over items, too: where these are planned for ten or more.
     stay : array of bool, shape (studies, annotators)
     """
     asked = layout.x
     items = draw_items(truth.item_sd, layout.items, by_item, rng)[:, asked.item] if truth.item_sd else 0.0
     if truth.kind in ("choices", "ranking"):
-        return _choose(truth, layout, items, by_item, stay, rng)
+        return _choose(truth, layout, items, by_item & (not crowd), stay, rng)
     answers = np.empty((len(stay), len(asked)))
     once = len(np.unique(asked.who)) == len(asked)  # then items and annotators are the same units
     if once or not by_item.all():
         answers[:] = contributions(truth, layout, len(stay), rng)[:, asked.who]
     if by_item.any() and not once:
         size = (int(by_item.sum()), layout.annotators)
-        own = centred(rng.normal(0, truth.sd, size), stay[by_item] & there(asked, layout))
+        own = rng.normal(0, truth.sd, size)
+        own = own if crowd else centred(own, stay[by_item] & there(asked, layout))
         answers[by_item] = truth.difference + own[:, asked.who]
         answers[by_item] += rng.normal(0, truth.residual_sd, (size[0], len(asked)))
     return answers + items
