@@ -18,6 +18,7 @@ FEW = 20  # answers up to which power is simulated, but where no more than three
 RUNS = 25_000  # simulated studies of few answers: a standard error of 0.25 points at a power of 0.8
 MANY = 5000  # annotators, above which the normal formula is exact enough
 APART = 1.1  # ratio of neighbouring numbers of annotators between which power is interpolated
+SMALL = 64  # annotators up to whom power is reckoned for each number who stay
 COARSE = 5  # different answers up to which power can step down with an annotator more
 NEVER = 1e-15  # power that counts as none
 RARE = 1e-6  # chance of a number of annotators, beside the likeliest, that is left out
@@ -224,7 +225,7 @@ class ScaleTest:
         many = kept[0] > MANY
         if many and self.counted is None:
             return float(chances @ t_power(self.effect, kept, alpha=self.alpha))
-        if self.coarse and not many:
+        if (self.coarse or kept[-1] <= SMALL) and not many:  # whose power is not smooth
             return float(chances @ [self.given(n) for n in kept.tolist()])
         nodes = np.array(_nodes(int(kept[0]), int(kept[-1])))
         reached = np.clip([self.given(n) for n in nodes.tolist()], NEVER, 1 - NEVER)
@@ -265,8 +266,7 @@ def few_powers(made: Lattice, alpha: float, seed: int) -> list[float]:
         alike &= own == answers[0]
         total += own
         squares += own**2
-        critical = float(stdtrit(n - 1, alpha / 2)) ** 2
-        least = n * critical / (n - 1 + critical) / EXACT
+        least = n / (1 + (n - 1) / float(stdtrit(n - 1, alpha / 2)) / float(stdtrit(n - 1, alpha / 2))) / EXACT
         found.append(float(np.mean((total > 0) & (total**2 >= least * squares) & ~alike)))
     return found
 
