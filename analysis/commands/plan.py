@@ -257,10 +257,14 @@ def _differences(design: Assumptions, given: tuple[float, ...]) -> list[float]:
 
     found = []
     highest = 50 + 50 * (1 - design.ties)
-    for given_values in given or USUAL.get(design.kind, SHARES):
+    usual: tuple[float, ...] = USUAL.get(design.kind, SHARES)
+    if not design.in_points and usual[-1] >= highest:  # shares of choices of which few are no ties
+        usual = tuple(50 + (share - 50) * (1 - design.ties) for share in usual)
+    for given_values in given or usual:
         difference = given_values if design.in_points else round(given_values / 100 - 0.5, 12)
         if not design.in_points and not 50 < given_values < highest:
-            expected = f"a preference in percent above 50 and below {highest:g}, such as 60"
+            example = 60 if highest > 60 else 50 + (highest - 50) / 5
+            expected = f"a preference in percent above 50 and below {highest:g}, such as {example:g}"
             raise AnalysisError(f"--difference: expected {expected}, got {given_values:g}")
         if not 0 < difference < design.largest:
             expected = f"a difference above 0 and below {design.largest:g} points"

@@ -189,9 +189,15 @@ def test_items_scatter_shares_as_they_scatter_ratings(times: int, pool: int | No
 @pytest.mark.parametrize("ties", ["0.9", "0.99", "0.999"])
 def test_many_ties_are_planned_or_refused_in_one_line(ties: str) -> None:
     most = 50 + 50 * (1 - float(ties))
-    found = CliRunner().invoke(main, ["plan", "--elicitation", "choices", "--ties", ties])
+    usual = CliRunner().invoke(
+        main, ["plan", "--elicitation", "choices", "--ties", ties, "--simulations", "0", "--json"]
+    )
+    rows = json.loads(usual.stdout)["plans"][0]["rows"]
+    differences = sorted({row["need"]["difference"] for row in rows})
+    assert differences == pytest.approx([share * (1 - float(ties)) for share in (0.05, 0.1, 0.15)])
+    found = CliRunner().invoke(main, ["plan", "--elicitation", "choices", "--ties", ties, "--difference", "60"])
     assert found.exit_code == 1
-    assert f"expected a preference in percent above 50 and below {most:g}" in found.stderr
+    assert f"expected a preference in percent above 50 and below {most:g}, such as 5" in found.stderr
     difference = 50 + 0.3 * 100 * (1 - float(ties))
     asked = ["--difference", f"{difference:g}", "--power", "0.8", "--simulations", "2000", "--json"]
     found = CliRunner().invoke(main, ["plan", "--elicitation", "choices", "--ties", ties, *asked])
