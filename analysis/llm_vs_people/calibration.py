@@ -69,7 +69,13 @@ class Recalibration:
 
 
 def assess_calibration(
-    stated: Any, outcome: Any, *, n_bins: int = BINS, clusters: Any = None, confidence: float = 0.95
+    stated: Any,
+    outcome: Any,
+    *,
+    n_bins: int = BINS,
+    clusters: Any = None,
+    pairs: bool = False,
+    confidence: float = 0.95,
 ) -> Calibration:
     """Compare stated probabilities with outcomes.
 
@@ -87,6 +93,9 @@ def assess_calibration(
         1 where x was chosen, 0 where y was, 0.5 for a tie.
     clusters : array of ids, shape (n,), optional
         Answers that hang together: of one annotator, or about one item.
+    pairs : bool
+        Whether x and y could be named either way round. Each statement is then told of the one that it favours, so that
+        bins and means do not depend on who was named first; at 1/2 the outcome counts a half there.
 
     Returns
     -------
@@ -117,6 +126,8 @@ def assess_calibration(
     n = len(p)
     codes = cluster_codes(clusters, n)
     loss = (p - y) ** 2
+    if pairs:
+        p, y = _of_the_favoured(p, y)
     half = _half_width(loss, codes, confidence)
     # 0.7 * 10 is 7.000000000000001 or 6.999...: rounding keeps an edge an edge
     of = np.minimum(snap(p * n_bins, scale=float(n_bins)).astype(np.int64), n_bins - 1)
@@ -132,7 +143,7 @@ def assess_calibration(
         brier_score=float(loss.mean()) if n else None,
         ci_low=None if half is None else max(0.0, float(loss.mean()) - half),
         ci_high=None if half is None else min(1.0, float(loss.mean()) + half),
-        brier_of_half=float(np.mean((0.5 - y) ** 2)) if n else None,
+        brier_of_half=float(np.mean((0.5 - np.asarray(outcome, dtype=np.float64)) ** 2)) if n else None,
         calibration_error=float(np.abs(sums_p - sums_y).sum() / n) if n else None,
         mean_stated=float(p.mean()) if n else None,
         mean_outcome=float(y.mean()) if n else None,
@@ -141,6 +152,12 @@ def assess_calibration(
         bins=bins,
         reason=NO_ANSWERS if not n else ONE_UNIT if half is None else None,
     )
+
+
+def _of_the_favoured(p: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """Tell each statement of whom it favours; where it favours neither, either outcome is a half."""
+    p = snap(p, scale=1.0)
+    return np.maximum(p, snap(1 - p, scale=1.0)), np.where(p < 0.5, 1 - y, np.where(p > 0.5, y, 0.5))
 
 
 def _half_width(loss: Floats, codes: Sequence[Ints], confidence: float) -> float | None:
@@ -158,6 +175,7 @@ def recalibrate(
     clusters: Any = None,
     seed: int = 0,
     n_bins: int = BINS,
+    pairs: bool = False,
     confidence: float = 0.95,
 ) -> Recalibration:
     """Repair stated probabilities by a monotone curve, cross-fitted.
@@ -172,6 +190,8 @@ def recalibrate(
         As for :func:`assess_calibration`.
     clusters : array of ids, shape (n,), optional
         Answers that must stay in one fold (of one annotator, or about one item).
+    pairs : bool
+        As for :func:`assess_calibration`; the curve is then fitted to every statement told both ways.
 
     Returns
     -------
@@ -184,7 +204,7 @@ def recalibrate(
     estimates. KDD, 694-699.
     """
     check_level("confidence", confidence)
-    before = assess_calibration(stated, outcome, n_bins=n_bins, clusters=clusters, confidence=confidence)
+    before = assess_calibration(stated, outcome, n_bins=n_bins, clusters=clusters, pairs=pairs, confidence=confidence)
     p, y = np.asarray(stated, dtype=np.float64), np.asarray(outcome, dtype=np.float64)
     (cluster,) = cluster_codes(clusters, len(p))
     n_clusters = int(cluster.max()) + 1 if len(cluster) else 0
@@ -193,18 +213,32 @@ def recalibrate(
     if n_clusters < n_folds:
         reason = why("few_for_folds", n=n_clusters, folds=n_folds)
         return Recalibration(recalibrated=p, before=before, after=None, n_folds=n_folds, seed=seed, reason=reason)
-    fold_of = np.random.default_rng(seed).permutation(n_clusters)[cluster] % n_folds
+    drawn = np.random.default_rng(seed).permutation(n_clusters)[_in_own_order(p, y, cluster, pairs=pairs)]
+    fold_of = drawn[cluster] % n_folds
     repaired = np.empty_like(p)
     for place in range(n_folds):
         own = fold_of == place
-        repaired[own] = _isotonic(p[~own], y[~own], p[own])
+        known_p, known_y = p[~own], y[~own]
+        if pairs:
+            known_p, known_y = (snap(np.concatenate([known, 1 - known]), scale=1.0) for known in (known_p, known_y))
+        repaired[own] = _isotonic(known_p, known_y, p[own])
     return Recalibration(
         recalibrated=repaired,
         before=before,
-        after=assess_calibration(repaired, y, n_bins=n_bins, clusters=clusters, confidence=confidence),
+        after=assess_calibration(repaired, y, n_bins=n_bins, clusters=clusters, pairs=pairs, confidence=confidence),
         n_folds=n_folds,
         seed=seed,
     )
+
+
+def _in_own_order(p: Floats, y: Floats, cluster: Ints, *, pairs: bool) -> Ints:
+    """Number clusters by what they hold, so that their names do not reach what is drawn."""
+    loss = (p - y) ** 2
+    p, y = _of_the_favoured(p, y) if pairs else (p, y)
+    sums = [np.bincount(cluster, weights=column) for column in (p * y, loss, p**2, p, np.ones(len(p)))]
+    place = np.empty(len(sums[0]), dtype=np.int64)
+    place[np.lexsort(np.round(sums, 9))] = np.arange(len(place))
+    return place
 
 
 def _isotonic(p: Floats, y: Floats, at: Floats) -> Floats:

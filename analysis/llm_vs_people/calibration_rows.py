@@ -61,7 +61,9 @@ class CalibrationRow(Record):
     calibration_error: Probability | None
     """Expected calibration error over n_bins bins of equal width."""
     mean_stated: Probability | None = None
+    """Of the system that each statement favours."""
     mean_outcome: Probability | None = None
+    """How often that one was chosen."""
     n_bins: Count
     confidence: Probability | None = None
     bins: tuple[ReliabilityBin, ...]
@@ -88,7 +90,7 @@ def calibration_rows(kept: Mapping[str, pl.DataFrame], orders: Mapping[str, Orde
     kept : mapping of str to DataFrame
         Answer tables after exclusions, by source.
     orders : mapping of str to Order
-        The direction of each pair is that of the preferences.
+        Pairs are told apart in the direction of the preferences; no figure depends on it.
 
     Returns
     -------
@@ -133,6 +135,7 @@ def _rows(
             rows["value"].to_numpy(),
             clusters=clusters,
             seed=plan.seed,
+            pairs=True,
             confidence=plan.confidence,
         )
         before = fields_of(found.before)

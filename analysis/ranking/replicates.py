@@ -259,7 +259,8 @@ def draw_scores(rankings: Sequence[ReplicateSums], *, seed: int, n_replicates: i
 
 
 def _key(ranking: ReplicateSums) -> str:
-    return "\x1f".join((ranking.source, ranking.group, ranking.criterion))
+    """Return what a draw may depend on: not the group, whose name may be a model's."""
+    return "\x1f".join((ranking.source, ranking.criterion))
 
 
 def _by_answers(rankings: Sequence[ReplicateSums]) -> list[str]:

@@ -95,7 +95,7 @@ def _scores(rows: Sequence[CalibrationRow], names: Names, confidence: str) -> Ta
         ),
         number_column("Of 50%", lambda row: number(row.brier_of_half, 3), "Brier score of saying 50% to everything"),
         number_column("Calibration error", lambda row: number(row.calibration_error, 3)),
-        number_column("Stated", lambda row: percent(row.mean_stated), "mean stated chance of the first of a pair"),
+        number_column("Stated", lambda row: percent(row.mean_stated), "mean stated chance of the one that is favoured"),
         number_column("Chosen", lambda row: percent(row.mean_outcome), "share of choices that it won"),
         number_column(
             "Recalibrated",

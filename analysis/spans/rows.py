@@ -256,10 +256,11 @@ class _Measured:
         for (item, *_), own in sums.items():
             items[item] = items.get(item, 0) + own
         rows = np.array([*items.values()])
+        rows = rows[np.lexsort(np.round(rows.T, 9))] if len(rows) else rows  # what is drawn knows no order of items
         value = float(statistic(rows.sum(axis=0)[None])[0]) if items else math.nan
         found = Interval(low=None, high=None, method="", reason=why("no_interval_one_item_marked"))
         if math.isfinite(value) and len(items) > 1:
-            seed = [plan.seed, zlib.crc32(f"{measure}\n{place.group}\n{place.other}\n{place.criterion}".encode())]
+            seed = [plan.seed, zlib.crc32(measure.encode())]
             found = interval_over_units(
                 lambda weights: statistic(weights @ rows),
                 np.ones(len(items), dtype=np.int64),

@@ -127,7 +127,7 @@ def _swept(table: Floats, place: int, names: Sequence[str]) -> Reason | None:
     if not below:
         return LOST_ALL
     listed = {"above": above, "below": below}
-    data = {name: tuple(names[one] for one in own[:MOST_NAMED]) for name, own in listed.items()}
+    data = {name: tuple(sorted(names[one] for one in own)[:MOST_NAMED]) for name, own in listed.items()}
     more = {f"more_{name}": max(0, len(own) - MOST_NAMED) for name, own in listed.items()}
     return why("between", **data, **more)
 

@@ -77,7 +77,7 @@ def test_the_numbers_are_those_of_the_function_on_the_same_answers(calibrated: R
         stated.append(forward[(x, y) if ahead else (y, x)])
         won.append(float((winner == "x") == ahead))
         who.append(person)
-    alone = assess_calibration(stated, won, clusters=who)
+    alone = assess_calibration(stated, won, clusters=who, pairs=True)
     assert (row["brier_score"], row["ci_low"], row["calibration_error"]) == pytest.approx(
         (alone.brier_score, alone.ci_low, alone.calibration_error)
     )
@@ -113,7 +113,7 @@ def test_without_a_pair_in_common_there_is_a_reason() -> None:
     jsonschema.validate(results, results_schema())
 
 
-def test_swapping_every_pair_leaves_the_brier_score_and_mirrors_the_means(calibrated: Results) -> None:
+def test_swapping_every_pair_changes_nothing(calibrated: Results) -> None:
     tables = stated_and_chosen()
     turned = {
         "preferences": tables["preferences"].with_columns(
@@ -127,7 +127,9 @@ def test_swapping_every_pair_leaves_the_brier_score_and_mirrors_the_means(calibr
     again = run(**turned, llms=("gpt",))
     for one, other in zip(of(calibrated, "calibration"), of(again, "calibration"), strict=True):
         assert one["brier_score"] == pytest.approx(other["brier_score"])
-        assert one["mean_stated"] == pytest.approx(1 - other["mean_stated"])
+        for name in ("mean_stated", "mean_outcome", "calibration_error"):
+            assert one[name] == pytest.approx(other[name])
+        assert one["recalibrated"] == pytest.approx(other["recalibrated"])
 
 
 def test_order_of_rows_does_not_matter(calibrated: Results) -> None:

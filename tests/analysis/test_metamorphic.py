@@ -35,14 +35,14 @@ ASKED = ("system_x", "system_y")
 
 
 def people(n: int) -> list[str]:
-    return [f"per{chr(65 + number)}" for number in range(n)]
+    return [f"per{chr(65 + number // 26)}{chr(65 + number % 26)}" for number in range(n)]
 
 
-def preferences(seed: int) -> pl.DataFrame:
+def preferences(seed: int, *, n_people: int = 11) -> pl.DataFrame:
     """State both directions of four pairs at two exposures; some people leave some out, LLMs answer twice."""
     rng = np.random.default_rng([3, seed])
     rows = []
-    for who in (*people(11), *LLMS):
+    for who in (*people(n_people), *LLMS):
         taste, letters = rng.normal(0, 0.5), dict(zip(SYSTEMS, rng.permutation(list("ABCD")).tolist(), strict=True))
         for visit in ("v1", "v2") if who in LLMS else ("v1",):
             for exposure in ("1", "4"):
@@ -75,18 +75,18 @@ def choices(seed: int, *, n_people: int = 5, n_items: int = 7, ties: bool = True
     rng = np.random.default_rng([5, seed])
     rows = []
     for number, who in enumerate((*people(n_people), *LLMS)):
-        for criterion in ("clear", "short"):
+        for criterion in ("overall", "short"):
             for item in range(n_items):
                 for pair in PAIRS:
                     x, y = rng.permutation(pair).tolist()
-                    if rng.random() < 0.1 + 0.08 * number:
+                    if rng.random() < min(0.5, 0.1 + 0.08 * number):
                         continue
                     felt = SKILL[x] - SKILL[y] + rng.normal(0, 0.8)
                     rows.append(
                         {
                             "annotator_id": who,
                             "annotator_kind": "llm" if who in LLMS else "human",
-                            "item_id": f"item{chr(65 + item)}",
+                            "item_id": f"item{item:02}",
                             "system_x": x,
                             "system_y": y,
                             "criterion": criterion,
@@ -113,7 +113,7 @@ def ratings(seed: int, *, n_people: int = 4, n_items: int = 9, missing: float = 
                         {
                             "annotator_id": who,
                             "annotator_kind": "llm" if who in LLMS else "human",
-                            "item_id": f"item{chr(65 + item)}",
+                            "item_id": f"item{item:02}",
                             "system": system,
                             "criterion": criterion,
                             "score": str(min(5, max(1, score))),
@@ -128,7 +128,7 @@ def metrics(seed: int) -> pl.DataFrame:
     rng = np.random.default_rng([8, seed])
     return pl.DataFrame(
         [
-            {"item_id": f"item{chr(65 + item)}", "system": system, "metric": metric, "score": f"{score:.3f}"}
+            {"item_id": f"item{item:02}", "system": system, "metric": metric, "score": f"{score:.3f}"}
             for item in range(9)
             for system in SYSTEMS
             for metric in ("bleu", "length")
@@ -153,7 +153,7 @@ def orders(seed: int, *, n_people: int = 11) -> pl.DataFrame:
                     {
                         "annotator_id": who,
                         "annotator_kind": "llm" if who in LLMS else "human",
-                        "item_id": f"item{chr(65 + item)}",
+                        "item_id": f"item{item:02}",
                         "system": system,
                         "rank": str(place),
                         "position": str(position + 1),
@@ -162,19 +162,19 @@ def orders(seed: int, *, n_people: int = 11) -> pl.DataFrame:
     return pl.DataFrame(rows)
 
 
-def spans(seed: int) -> pl.DataFrame:
+def spans(seed: int, *, n_items: int = 6) -> pl.DataFrame:
     """Mark errors, more of them in worse outputs."""
     rng = np.random.default_rng([11, seed])
     rows = []
     for who in (*people(4), "gptA"):
-        for item in range(6):
+        for item in range(n_items):
             for system in SYSTEMS:
                 true = np.random.default_rng([seed, item, SYSTEMS.index(system)]).integers(0, 80, 3)
                 found = [int(place) for place in true[: 1 + SYSTEMS.index(system) // 2] if rng.random() < 0.7]
                 base = {
                     "annotator_id": who,
                     "annotator_kind": "llm" if who in LLMS else "human",
-                    "item_id": f"item{chr(65 + item)}",
+                    "item_id": f"item{item:02}",
                     "system": system,
                     "characters": "100",
                 }
@@ -195,7 +195,12 @@ STUDIES: dict[str, Callable[[int], Tables]] = {
     "complete_ratings": lambda seed: {"ratings": ratings(seed, n_people=11, n_items=15, missing=0.0)},
     "orders": lambda seed: {"orders": orders(seed)},
     "spans": lambda seed: {"spans": spans(seed)},
+    "many_spans": lambda seed: {"spans": spans(seed, n_items=55)},
     "together": lambda seed: {"preferences": preferences(seed), "choices": choices(seed), "ratings": ratings(seed)},
+    "many_people": lambda seed: {
+        "preferences": preferences(seed, n_people=34),
+        "choices": choices(seed, n_people=34, n_items=4),
+    },
 }
 
 
@@ -341,7 +346,7 @@ def _second_named_second(row: dict[str, Any]) -> dict[str, Any]:
 
 def _tied(key: str, found: list[Any]) -> bool:
     return key == "parts" or (
-        key in ("order", "unbeaten", "passed_over") and all(isinstance(item, str) for item in found)
+        key in ("order", "unbeaten", "passed_over", "above", "below") and all(isinstance(item, str) for item in found)
     )
 
 
