@@ -232,7 +232,7 @@ def recalibrate(
 
 
 def _in_own_order(p: Floats, y: Floats, cluster: Ints, *, pairs: bool) -> Ints:
-    """Number clusters by what they hold, so that their names do not reach what is drawn."""
+    """Return a number for each cluster, by what it holds, so that no name reaches what is drawn."""
     loss = (p - y) ** 2
     p, y = _of_the_favoured(p, y) if pairs else (p, y)
     sums = [np.bincount(cluster, weights=column) for column in (p * y, loss, p**2, p, np.ones(len(p)))]

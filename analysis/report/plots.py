@@ -238,9 +238,9 @@ def reliability_figure(curves: Sequence[tuple[str, Sequence[ReliabilityBin]]], n
     ]
     svg = lines_plot(
         points,
-        x_title="stated chance",
+        x_title="stated chance of the one that is favoured",
         y_title="share chosen",
-        alternative=f"Share of choices over stated chance; {BESIDE}.",
+        alternative=f"Share of choices over stated chance of the one that is favoured; {BESIDE}.",
     )
     caption = (
         f"Reliability of stated chances{about}: share of choices over stated chance, bin by bin. On the line "
