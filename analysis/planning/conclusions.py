@@ -149,7 +149,7 @@ def _difference(study: Study, design: Assumptions) -> Conclusion:
     if found.unit == "item":
         reason += f", over {found.n:,} items, for these annotators only"
         if design.unit == "auto":
-            change = change or f"{ENOUGH_ANNOTATORS} annotators, to speak of others like them"
+            change = change or f"{ENOUGH_ANNOTATORS} annotators, for others like them"
     return Conclusion(question=question, answerable=True, reason=reason, change=change)
 
 
