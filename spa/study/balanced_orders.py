@@ -56,7 +56,7 @@ class WilliamsOrders:
 
     >>> orders = WilliamsOrders(4, np.random.Generator(np.random.PCG64(1)))
     >>> [orders.deal() for _ in range(4)]
-    [[0, 1, 2, 3], [1, 3, 0, 2], [3, 2, 1, 0], [2, 0, 3, 1]]
+    [[2, 0, 1, 3], [0, 3, 2, 1], [3, 1, 0, 2], [1, 2, 3, 0]]
     """
 
     def __init__(self, size: int, rng: np.random.Generator, *, mirrored: bool = False) -> None:

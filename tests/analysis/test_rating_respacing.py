@@ -59,7 +59,7 @@ def test_the_ratio_is_where_linear_programming_finds_the_first_reversal(x: list[
         assert lowest(turned, found.ratio * 1.1) < 0
         values = np.array(found.example)
         means = [values[np.array(side) - 1].mean() for side in (x, y)]
-        assert sign * (means[0] - means[1]) < 1e-9
+        assert sign * (means[0] - means[1]) < 1e-9 or abs(sum(lead)) < 1e-9  # of equal means either may come first
         assert np.all(np.diff(values) > 0)
     elif found.holds is None:
         assert sorted(np.repeat(x, len(y))) == sorted(np.repeat(y, len(x)))

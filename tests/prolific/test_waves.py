@@ -34,7 +34,7 @@ LIVE = '[stopping]\nrule = "when_decided"\nleast = 2\nwave = 2\nmost = 6'
 def deciding_after(people: int) -> Iterator[None]:
     """Let the only pair be decided once so many people have completed."""
 
-    def states(study: Study, store: Store) -> tuple[live.LiveState, ...]:
+    def states(study: Study, store: Store, *, now: float | None = None) -> tuple[live.LiveState, ...]:
         units = store.visits.count_completed()
         return (live_state(units=units, most=planned_annotators(study), decided=units >= people),) if units else ()
 
