@@ -224,7 +224,8 @@ class ScaleTest:
             return 0.0
         many = kept[0] > MANY
         if many and self.counted is None:
-            return float(chances @ t_power(self.effect, kept, alpha=self.alpha))
+            alike = float(self.chances.max()) ** kept  # no test; any other answer is rarer
+            return float(chances @ (t_power(self.effect, kept, alpha=self.alpha) * (1 - alike)))
         if (self.coarse or kept[-1] <= SMALL) and not many:  # whose power is not smooth
             return float(chances @ [self.given(n) for n in kept.tolist()])
         nodes = np.array(_nodes(int(kept[0]), int(kept[-1])))

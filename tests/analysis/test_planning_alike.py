@@ -208,3 +208,12 @@ def test_many_ties_are_planned_or_refused_in_one_line(ties: str) -> None:
     wide = CliRunner().invoke(main, ["plan", "--elicitation", "choices", "--ties", ties, "--sd", "0.2", *asked])
     assert wide.exit_code == 1
     assert len(wide.stderr) < 500
+
+
+def test_thousands_whose_answers_are_nearly_always_all_alike_are_too_few() -> None:
+    """Once 5,692 annotators and 100%: one answer in 250,000 differs, and without one there is no test."""
+    design = assumed("spa", components=Components(annotator_sd=0.0001))
+    rare = 1 - float(answers(design, 0.1)[1].max())
+    found = power_at(design, 6000, 0.1, design.alpha)
+    assert found == pytest.approx(1 - (1 - rare) ** 5400, abs=1e-3)
+    assert found < 0.05
