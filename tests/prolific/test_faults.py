@@ -19,7 +19,11 @@ from tests.prolific.running_study import TOKEN, Running, running_study
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Running, str]]:
     folder = tmp_path_factory.mktemp("faults")
-    with running(folder / "platform.sqlite") as emulator, running_study(folder, emulator, places=90) as study:
+    all_day = "maximum_minutes = 1439"  # nobody runs out of time while the platform's clock is put forward
+    with (
+        running(folder / "platform.sqlite") as emulator,
+        running_study(folder, emulator, places=90, prolific=all_day) as study,
+    ):
         yield study, study.publish()
 
 
