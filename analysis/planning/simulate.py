@@ -250,16 +250,9 @@ def holm_rejects(
     >>> holm_rejects(np.array([[0.01, 0.04, 0.03, 0.005]]), fwer=0.05).tolist()
     [[True, False, False, True]]
     """
-    order = np.argsort(p_values, axis=1, kind="stable")  # NaN come last
-    ordered = np.take_along_axis(p_values, order, axis=1)
-    size = np.sum(~np.isnan(p_values), axis=1)[:, None]
-    if counting_all is not None:
-        size = np.where(counting_all[:, None], p_values.shape[1], size)
+    order, ordered, size = _ascending(p_values, counting_all)
     passed = ordered * (size - np.arange(p_values.shape[1])) <= fwer
-    passed = np.logical_and.accumulate(passed & ~np.isnan(ordered), axis=1)
-    rejected = np.empty_like(passed)
-    np.put_along_axis(rejected, order, passed, axis=1)
-    return rejected
+    return _put_back(np.logical_and.accumulate(passed & ~np.isnan(ordered), axis=1), order)
 
 
 def _counts(kept: Ints, chances: Floats, rng: np.random.Generator) -> np.ndarray[Any, np.dtype[np.int64]]:
@@ -285,13 +278,25 @@ def bh_rejects(
     >>> bh_rejects(np.array([[0.01, 0.04, 0.03, 0.005]]), fwer=0.05).tolist()
     [[True, True, True, True]]
     """
-    order = np.argsort(p_values, axis=1, kind="stable")  # NaN come last
-    ordered = np.take_along_axis(p_values, order, axis=1)
+    order, ordered, size = _ascending(p_values, counting_all)
+    passed = (ordered * size <= fwer * (1 + np.arange(p_values.shape[1]))) & ~np.isnan(ordered)
+    return _put_back(np.logical_or.accumulate(passed[:, ::-1], axis=1)[:, ::-1], order)
+
+
+def _ascending(
+    p_values: Floats, counting_all: np.ndarray[Any, np.dtype[np.bool_]] | None
+) -> tuple[np.ndarray[Any, np.dtype[np.intp]], Floats, np.ndarray[Any, np.dtype[np.int_]]]:
+    """Return the order of each row's p-values, these in it, NaN last, and the size of its family, shape (rows, 1)."""
+    order = np.argsort(p_values, axis=1, kind="stable")
     size = np.sum(~np.isnan(p_values), axis=1)[:, None]
     if counting_all is not None:
         size = np.where(counting_all[:, None], p_values.shape[1], size)
-    passed = (ordered * size <= fwer * (1 + np.arange(p_values.shape[1]))) & ~np.isnan(ordered)
-    passed = np.logical_or.accumulate(passed[:, ::-1], axis=1)[:, ::-1]
+    return order, np.take_along_axis(p_values, order, axis=1), size
+
+
+def _put_back(
+    passed: np.ndarray[Any, np.dtype[np.bool_]], order: np.ndarray[Any, np.dtype[np.intp]]
+) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
     rejected = np.empty_like(passed)
     np.put_along_axis(rejected, order, passed, axis=1)
     return rejected
