@@ -5,17 +5,15 @@
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from analysis.sequential.replay import replay
 from analysis.sequential.rule import StoppingRule
 from analysis.statistics.coding import Floats
+from tests.calibration.command import write_table
 
 MOST, WAVE = 60, 10
 TASTE_SD = 0.22  # of a preference
@@ -140,25 +138,11 @@ def _many(
     )
 
 
-def write(runs: int, seed: int) -> str:
-    """Return the document."""
+def write(runs: int, seed: int) -> Iterator[str]:
+    """Yield the document."""
     head = HEAD.format(most=MOST, runs=runs, seed=seed, taste=TASTE_SD, speed=SPEED_SD, leaving=LEAVING, limit=LIMIT)
-    return head + "".join(rows(runs, seed))
-
-
-def main() -> None:
-    """Write the table."""
-    parser = argparse.ArgumentParser(prog="python -m tests.calibration.arrival", description=__doc__)
-    parser.add_argument("--runs", type=int, default=10_000, help="simulated studies a row")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--out", type=Path, help="file to write; else the table is printed")
-    given = parser.parse_args()
-    text = write(given.runs, given.seed)
-    if given.out:
-        given.out.write_text(text, encoding="utf-8")
-    else:
-        sys.stdout.write(text)
+    yield head + "".join(rows(runs, seed))
 
 
 if __name__ == "__main__":
-    main()
+    write_table("arrival", __doc__, write, runs=10_000, each="a row")

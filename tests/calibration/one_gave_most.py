@@ -5,11 +5,9 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -18,6 +16,7 @@ from analysis.answers.equal_weights import equal_weights
 from analysis.rating_checks.crossed import crossed_tests
 from analysis.rating_checks.many_tests import UnitMeans, sums_by, weighed_tests
 from analysis.statistics.coding import Floats, Ints, fold
+from tests.calibration.command import write_table
 
 Sharing = Literal["own", "random", "first"]
 LEVEL, PROMISED = 0.05, 0.06
@@ -181,16 +180,5 @@ def _row(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def main() -> None:
-    """Run all cells."""
-    parser = argparse.ArgumentParser(prog="python -m tests.calibration.one_gave_most", description=__doc__)
-    parser.add_argument("--runs", type=int, default=5000, help="simulated studies a cell")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--out", type=Path, required=True, help="file to write")
-    given = parser.parse_args()
-    for text in write(given.runs, given.seed):
-        given.out.write_text(text, encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    write_table("one_gave_most", __doc__, write, runs=5000)

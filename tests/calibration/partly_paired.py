@@ -5,11 +5,9 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -20,6 +18,7 @@ from analysis.answers.units import ENOUGH_ANNOTATORS
 from analysis.comparisons.ratings import RatingCells, RatingTest, compare_ratings, rating_differences
 from analysis.statistics.clustered_difference import SystemClusters, clustered_t
 from analysis.statistics.coding import Floats, Ints
+from tests.calibration.command import write_table
 
 LEVEL, PROMISED = 0.05, 0.06
 How = Literal["draw", "turn", "uneven", "apart"]
@@ -232,16 +231,5 @@ def _row(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def main() -> None:
-    """Run all designs."""
-    parser = argparse.ArgumentParser(prog="python -m tests.calibration.partly_paired", description=__doc__)
-    parser.add_argument("--runs", type=int, default=5000, help="simulated studies a cell")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--out", type=Path, required=True, help="file to write")
-    given = parser.parse_args()
-    for text in write(given.runs, given.seed):
-        given.out.write_text(text, encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    write_table("partly_paired", __doc__, write, runs=5000)

@@ -5,11 +5,9 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 
@@ -17,6 +15,7 @@ from analysis import Plan
 from analysis.comparisons.ratings import RatingCells, compare_ratings, rating_differences
 from analysis.comparisons.unpaired import FEW, TOO_UNEVEN
 from analysis.statistics.coding import Floats, Ints
+from tests.calibration.command import write_table
 
 PLANS = {"clustered": Plan(), "Welch by item": Plan(unit="item"), "Welch by annotator": Plan(unit="annotator")}
 LEVEL, PROMISED = 0.05, 0.07
@@ -187,16 +186,5 @@ def _row(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def main() -> None:
-    """Run all designs."""
-    parser = argparse.ArgumentParser(prog="python -m tests.calibration.unpaired", description=__doc__)
-    parser.add_argument("--runs", type=int, default=1000, help="simulated studies a design")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--out", type=Path, required=True, help="file to write")
-    given = parser.parse_args()
-    for text in write(given.runs, given.seed):
-        given.out.write_text(text, encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    write_table("unpaired", __doc__, write, runs=1000, each="a design")
