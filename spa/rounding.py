@@ -45,10 +45,8 @@ def bound(value: float, decimals: int = 2, *, shift: int = 0, marks: Iterable[fl
     >>> bound(-0.001), bound(-0.2), bound(0.4746, 0, shift=2, marks=[0.5, 0.473])
     ('below 0', '\u22120.20', 'above 47.3')
     """
-    exact, places = (
-        _exact(value, shift),
-        [_exact(float(f"{mark:.12g}"), shift) for mark in marks],
-    )  # 0.57, not 0.5 + 0.07
+    exact = _exact(value, shift)
+    places = [_exact(float(f"{mark:.12g}"), shift) for mark in marks]  # 0.57, not 0.5 + 0.07
     for further in range(FURTHER + 1):
         rounded = _rounded(exact, decimals + further)
         crossed = [mark for mark in places if rounded.compare(mark) != exact.compare(mark)]

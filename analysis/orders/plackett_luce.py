@@ -196,8 +196,7 @@ def plackett_luce(
 def _reasons(found: Sequence[Reason | None], left_out: Marks) -> tuple[Reason | None, ...]:
     """Say of systems that only orderings with too many ties have that these were left out."""
     return tuple(
-        ALL_LEFT_OUT if reason == NEVER_COMPARED and place in np.flatnonzero(left_out) else reason
-        for place, reason in enumerate(found)
+        ALL_LEFT_OUT if reason == NEVER_COMPARED and left_out[place] else reason for place, reason in enumerate(found)
     )
 
 

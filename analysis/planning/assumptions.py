@@ -15,7 +15,7 @@ from analysis.statistics.corrections import Correction
 
 Kind = Literal["spa", "likert", "spans", "ranking", "choices"]
 TestUnit = Literal["auto", "annotator", "item"]
-MINOR = 0.07
+MINOR = 0.07  # share of a variance, see Assumptions.even_hands
 CHANCE = {"spa": 0.5, "likert": 0.0, "spans": 0.0, "ranking": 0.5, "choices": 0.5}
 
 
