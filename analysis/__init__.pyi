@@ -13,13 +13,13 @@ from .agreement import pairwise_agreement as pairwise_agreement
 from .agreement.concordance import kendall_w as kendall_w
 from .answers.columns import Scale as Scale
 from .answers.conversion import as_frame as as_frame
+from .answers.options import Reading as Reading
 from .answers.plan import Plan as Plan
 from .answers.plan import parse_expectations as parse_expectations
 from .answers.study_facts import StudyFacts as StudyFacts
 from .answers.study_facts import facts_of as facts_of
 from .answers.study_facts import plan_of as plan_of
 from .answers.tables import AnswerTables as AnswerTables
-from .answers.tables import Reading as Reading
 from .answers.tables import check_frames as check_frames
 from .answers.tables import read_tables as read_tables
 from .comparisons.equivalence import two_one_sided as two_one_sided

@@ -97,6 +97,14 @@ class StudyError(SpaError):
     """The study file or the outputs that it names are not usable."""
 
 
+class TableError(SpaError):
+    """A file with a table cannot be read, or does not hold what was asked of it."""
+
+
+class NoRows(TableError):
+    """A table has no row: as a part of a larger one it may be left out."""
+
+
 class ResponseError(SpaError):
     """An answer, a submission or the store that keeps them is not usable."""
 

@@ -62,8 +62,9 @@ def read_source(options: DashboardOptions, workspace: Workspace | None) -> Study
 
     if workspace is not None:
         return answers_of(workspace, with_reading=True)
+    from analysis.answers.options import Reading
     from analysis.answers.plan import Plan
-    from analysis.answers.tables import Reading, read_tables
+    from analysis.answers.tables import read_tables
     from streamlit_app.table_files import table_files
 
     tables = read_tables(

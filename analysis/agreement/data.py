@@ -200,7 +200,8 @@ def _numbers(frame: pl.DataFrame) -> pl.Series:
 
 def _as_checked(frame: pl.DataFrame) -> AnalysisError:
     """Say in the words of the checks of files what is wrong with a frame."""
-    from analysis.answers.tables import Reading, check_frames  # nothing but a mistake needs them
+    from analysis.answers.options import Reading
+    from analysis.answers.tables import check_frames  # nothing but a mistake needs them
 
     if frame.is_empty():
         return AnalysisError("ratings table: no rows, expected at least one")

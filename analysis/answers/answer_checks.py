@@ -68,7 +68,8 @@ def check_columns(table: RawTable, kind: str) -> Check:
     absent = [column for column in REQUIRED[kind] if column not in table.frame.columns]
     if absent:
         raise AnalysisError(_absent(table.place, absent, table.columns))
-    frame = table.frame.with_row_index("row", offset=table.first_row)
+    rows = table.rows if table.rows is not None else pl.int_range(pl.len(), dtype=pl.UInt32) + table.first_row
+    frame = table.frame.select(rows.alias("row"), pl.all())
     if all(frame[column].has_nulls() for column in frame.columns[1:]):
         frame = frame.filter(pl.any_horizontal(pl.exclude("row").is_not_null()))  # blank lines hold nothing
     return Check(frame, table.place)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from analysis.answers.plan import Pair, Plan
 from analysis.answers.reading import read_raw
 from spa.errors import AnalysisError, ArgumentProblem, shortened
+from spa.tables.options import TableOptions
 
 if TYPE_CHECKING:
     from analysis.answers.order import Order
@@ -27,7 +28,7 @@ def read_pairs(path: Path, mapping: Mapping[str, str]) -> tuple[Pair, ...]:
     AnalysisError
         When the file cannot be read, lacks a column, or has an empty cell.
     """
-    table = read_raw(path, mapping, frozenset(COLUMNS))
+    table = read_raw(path, TableOptions(mapping=mapping), frozenset(COLUMNS))
     lacking = [name for name in COLUMNS if name not in table.frame.columns]
     if lacking:
         raise AnalysisError(f"{path}: expected the columns {', '.join(COLUMNS)}, got {shortened(repr(table.columns))}")

@@ -21,11 +21,12 @@ from analysis.answers.beside import (
 )
 from analysis.answers.careless import needs_reading
 from analysis.answers.live_rows import LiveStudy, is_undecided, live_study
+from analysis.answers.options import Reading
 from analysis.answers.plan import Plan
 from analysis.answers.preregistration import deviations, frozen_plan, planned_for
 from analysis.answers.study_facts import InterviewAnswer, Preregistration, StudyFacts, facts_of, plan_of
 from analysis.answers.study_texts import hash_of, study_texts
-from analysis.answers.tables import ANSWERS, AnswerTables, Reading, check_frames
+from analysis.answers.tables import ANSWERS, AnswerTables, check_frames
 from spa.commands.workspace import Workspace
 from spa.errors import AnalysisError
 from spa.responses.decisions import read_decisions

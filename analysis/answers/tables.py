@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -32,6 +32,7 @@ from analysis.answers.columns import (
 from analysis.answers.conversion import Frame, mapping_problems, polars_of
 from analysis.answers.documents import GROUPING, Documents, find_documents
 from analysis.answers.groups import fill_groups, kinds_by_annotator, with_groups
+from analysis.answers.options import Reading
 from analysis.answers.orderings import with_implied_choices
 from analysis.answers.reading import RawTable, read_raw, tidy_frame
 from analysis.answers.span_tables import check_spans, error_counts
@@ -61,6 +62,7 @@ class InputFile(Record):
     table: str
     file: str
     sha256: str | None
+    notes: tuple[str, ...] = ()  # how it was read, which rows were left out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -94,45 +96,40 @@ class AnswerTables:
         return {name: table for name, table in tables.items() if table is not None}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
-    """How files from elsewhere are read: columns renamed (old -> new), annotators that are LLMs, scales."""
-
-    mapping: Mapping[str, str] = field(default_factory=dict)
-    llms: tuple[str, ...] = ()
-    scales: tuple[Scale, ...] = ()
-
-
 def answered_rows(table: pl.DataFrame) -> pl.DataFrame:
     """Return the rows of an answer table that hold an answer: the table itself where all do."""
     return table.filter(pl.col("value").is_not_null()) if table["value"].has_nulls() else table
 
 
-def read_tables(paths: Mapping[str, Path], reading: Reading) -> AnswerTables:
+def read_tables(paths: Mapping[str, Path | Sequence[Path]], reading: Reading) -> AnswerTables:
     """Read and check files.
 
     Parameters
     ----------
-    paths : mapping of str to Path
+    paths : mapping of str to Path or sequence of Path
         Files by kind of table: preferences, ratings, choices, orders, spans, metrics, corpus_metrics, identical_pairs,
-        annotators, reading, exclusions.
+        annotators, reading, exclusions. Several files of answers of a kind are one table.
     reading : Reading
-        Renamed columns, LLMs, scales.
+        What columns are called, which rows stay, LLMs, scales.
 
     Raises
     ------
     AnalysisError
         With every mistake of every file, one line each.
     """
-    raw: dict[str, RawTable] = {}
+    raw: dict[str, list[RawTable]] = {}
     problems: list[str] = []
-    for kind, path in paths.items():
-        try:
-            raw[kind] = read_raw(path, reading.mapping, _columns_read(kind), coded=kind in CODED)
-        except AnalysisError as error:
-            problems += error.problems
+    for kind, given in paths.items():
+        for path in [given] if isinstance(given, Path) else given:
+            try:
+                table = read_raw(path, reading, _columns_read(kind), coded=kind in CODED)
+            except AnalysisError as error:
+                problems += error.problems
+            else:
+                raw.setdefault(kind, []).append(table)
     if raw:
-        problems += mapping_problems({column for table in raw.values() for column in table.columns}, reading.mapping)
+        given_columns = {column for parts in raw.values() for table in parts for column in table.columns}
+        problems += mapping_problems(given_columns, reading.mapping)
     return _check_all(raw, reading, problems)
 
 
@@ -146,7 +143,7 @@ def check_frames(
     unknown = [kind for kind in frames if kind not in KNOWN]
     if unknown:
         raise ValueError(f"expected tables {', '.join(KNOWN)}, got {', '.join(unknown)}")
-    raw: dict[str, RawTable] = {}
+    raw: dict[str, list[RawTable]] = {}
     problems: list[str] = []
     seen: set[str] = set()
     for kind, given in frames.items():
@@ -162,10 +159,10 @@ def check_frames(
             continue
         known = tidy.drop(_grouping(tidy))
         columns, sha256 = tuple(frame.columns), hashlib.sha256(known.write_csv().encode()).hexdigest()
-        raw[kind] = RawTable(place=place, columns=columns, frame=tidy, first_row=1, sha256=sha256)
+        raw[kind] = [RawTable(place=place, columns=columns, frame=tidy, first_row=1, sha256=sha256)]
     for kind, path in files.items():
         try:
-            raw[kind] = read_raw(path, reading.mapping, _columns_read(kind))
+            raw[kind] = [read_raw(path, reading, _columns_read(kind))]
         except AnalysisError as error:
             problems += error.problems
     return _check_all(raw, reading, problems + mapping_problems(seen, reading.mapping))
@@ -188,17 +185,19 @@ def read_beside(paths: Mapping[str, Path], reading: Reading) -> AnswerTables:
     AnalysisError
         With every mistake of every file.
     """
-    raw = {kind: read_raw(path, reading.mapping, KNOWN[kind]) for kind, path in paths.items()}
+    raw = {kind: [read_raw(path, reading, KNOWN[kind])] for kind, path in paths.items()}
     checked = _checked(raw, reading, [])
     filled: dict[str, Any] = fill_groups(checked, reading.llms, kinds_by_annotator(checked))
     return AnswerTables(**filled, inputs=_inputs(raw), scales=reading.scales)
 
 
-def _check_all(raw: Mapping[str, RawTable], reading: Reading, problems: list[str]) -> AnswerTables:
-    seen = {kind: table.frame for kind, table in raw.items() if kind in WITH_ITEMS}
+def _check_all(raw: Mapping[str, Sequence[RawTable]], reading: Reading, problems: list[str]) -> AnswerTables:
+    seen = [table.frame for kind, parts in raw.items() if kind in WITH_ITEMS for table in parts]
     raw = {
-        kind: replace(table, frame=table.frame.drop(_grouping(table.frame))) if kind in seen else table
-        for kind, table in raw.items()
+        kind: [replace(table, frame=table.frame.drop(_grouping(table.frame))) for table in parts]
+        if kind in WITH_ITEMS
+        else parts
+        for kind, parts in raw.items()
     }
     checked = _checked(raw, reading, problems)
     if "spans" in checked:
@@ -207,36 +206,52 @@ def _check_all(raw: Mapping[str, RawTable], reading: Reading, problems: list[str
         expected = "at least one table of preferences, ratings, choices, orders or spans"
         raise AnalysisError(f"no answers: expected {expected}")
     grouped: dict[str, Any] = with_implied_choices(with_groups(checked, reading.llms))
-    documents = (find_documents(frame, {name: frame[name] for name in _grouping(frame)}) for frame in seen.values())
+    documents = (find_documents(frame, {name: frame[name] for name in _grouping(frame)}) for frame in seen)
     found = tuple(dict.fromkeys(one for one in documents if one is not None))
     return AnswerTables(**grouped, inputs=_inputs(raw), scales=reading.scales, documents=found)
 
 
-def _inputs(raw: Mapping[str, RawTable]) -> tuple[InputFile, ...]:
+def _inputs(raw: Mapping[str, Sequence[RawTable]]) -> tuple[InputFile, ...]:
     return tuple(
-        InputFile(table=kind, file=Path(raw[kind].place).name, sha256=raw[kind].sha256) for kind in sorted(raw)
+        InputFile(table=kind, file=Path(table.place).name, sha256=table.sha256, notes=table.notes)
+        for kind in sorted(raw)
+        for table in raw[kind]
     )
 
 
-def _checked(raw: Mapping[str, RawTable], reading: Reading, problems: list[str]) -> dict[str, pl.DataFrame]:
+def _checked(raw: Mapping[str, Sequence[RawTable]], reading: Reading, problems: list[str]) -> dict[str, pl.DataFrame]:
     """Check each table by itself; refuse all mistakes, and ``problems`` found before."""
     checked: dict[str, pl.DataFrame] = {}
-    for kind, table in raw.items():
+    for kind, parts in raw.items():
         try:
-            check = check_columns(table, kind)
+            checks = [check_columns(table, kind) for table in parts]
         except AnalysisError as error:
             problems += error.problems
             continue
+        for check in checks:
+            if kind in LAYOUTS:
+                check_answers(check, kind, reading.scales)
+            else:
+                CHECKS[kind](check)
+        whole = _one_table(checks, kind)
         if kind in LAYOUTS:
-            check_answers(check, kind, reading.scales)
-            check_together(check, kind, reading.scales)
-        else:
-            CHECKS[kind](check)
-        problems += check.problems
-        checked[kind] = check.frame
+            check_together(whole, kind, reading.scales)
+        problems += whole.problems
+        checked[kind] = whole.frame
     if problems:
         raise AnalysisError(*problems)
     return checked
+
+
+def _one_table(checks: Sequence[Check], kind: str) -> Check:
+    """Return the check of all files of a table together."""
+    if len(checks) == 1:
+        return checks[0]
+    whole = Check(
+        pl.concat([check.frame for check in checks], how="diagonal_relaxed"), f"{len(checks)} files of {kind}"
+    )
+    whole.problems = [problem for check in checks for problem in check.problems]
+    return whole
 
 
 def _with_counts(ratings: pl.DataFrame | None, spans: pl.DataFrame) -> pl.DataFrame:

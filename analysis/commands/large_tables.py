@@ -11,8 +11,9 @@ import click
 
 from analysis.answers.exclusions import find_exclusions
 from analysis.answers.groups import kinds_by_annotator
+from analysis.answers.options import Reading
 from analysis.answers.plan import Plan
-from analysis.answers.tables import AnswerTables, Reading, read_beside
+from analysis.answers.tables import AnswerTables, read_beside
 from analysis.large.analyse import analyse_totals
 from analysis.large.preferences import analyse_preferences_in_parts, read_preferences
 from analysis.large.reading import read_totals

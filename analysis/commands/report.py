@@ -10,17 +10,17 @@ import sys
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
+from analysis.commands.reading_options import reading_of, reading_options
 from spa.commands.options import Aliased, Finite, json_option, out_folder_option, store_option
 from spa.commands.workspace import default_store
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from analysis.answers.columns import Scale
     from analysis.answers.plan import Plan
     from analysis.answers.study_facts import StudyFacts
     from analysis.answers.tables import AnswerTables
@@ -52,6 +52,7 @@ PLAN = (
 )
 MARGINS = {"equivalence": "equivalence_margin", "equivalence_ratings": "equivalence_margin_ratings"}
 FILE = click.Path(path_type=Path)
+Paths: TypeAlias = "dict[str, tuple[str | Path, ...]]"
 SMALL = 1 << 26  # bytes of tables
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of malloc.h
 
@@ -86,10 +87,10 @@ Examples:
 )
 @click.argument("study", type=click.Path(path_type=Path), required=False)
 @store_option
-@click.option("--preferences", metavar="FILE|PARTS", help="Preference probabilities (CSV, Parquet or JSONL).")
-@click.option("--ratings", metavar="FILE|PARTS", help="Ratings of single outputs; PARTS: see --in-parts.")
-@click.option("--choices", metavar="FILE|PARTS", help="Pairwise choices; PARTS: see --in-parts.")
-@click.option("--orders", type=FILE, help="Outputs put in order: one row per output, with its rank.")
+@click.option("--preferences", multiple=True, metavar="FILE|PARTS", help="Preference probabilities; repeatable.")
+@click.option("--ratings", multiple=True, metavar="FILE|PARTS", help="Ratings of single outputs; repeatable.")
+@click.option("--choices", multiple=True, metavar="FILE|PARTS", help="Pairwise choices; PARTS: see --in-parts.")
+@click.option("--orders", multiple=True, metavar="FILE", help="Outputs put in order: one row per output.")
 @click.option("--spans", type=FILE, help="Errors marked in outputs, one row per error.")
 @click.option("--metrics", type=FILE, help="Automatic metrics (of a STUDY: metrics.csv beside it).")
 @click.option("--identical-pairs", type=FILE, help="Ratings of outputs that equal their source.")
@@ -110,9 +111,7 @@ Examples:
     type=click.Path(path_type=Path, file_okay=False, exists=True),
     help="Folder for temporary files of parts, 15 to 40 bytes an answer.  [the system's]",
 )
-@click.option("--map", "mapping", multiple=True, metavar="OLD=NEW", help="Rename a column; repeatable.")
-@click.option("--llm", "llms", multiple=True, metavar="ID", help="Annotator that is an LLM; repeatable.")
-@click.option("--scale", multiple=True, metavar="[CRITERION=]LOW:HIGH", help="Allowed range of scores; repeatable.")
+@reading_options
 @click.option(
     "--lower-is-better", multiple=True, metavar="CRITERION", help="Criterion where a low rating is better; repeatable."
 )
@@ -227,10 +226,9 @@ def report(
     Give a STUDY whose answers were collected here, or tables collected elsewhere (one row per
     answer). The [analysis] section of a STUDY is its analysis plan; for tables, options set it.
     """
-    paths = {name: options.pop(name) for name in TABLES}
-    paths = {name: path for name, path in paths.items() if path is not None}
+    paths = _paths({name: options.pop(name) for name in TABLES})
     own = () if study is None else (store or default_store(study),)
-    _tune_process([*own, *paths.values()])
+    _tune_process([*own, *(path for several in paths.values() for path in several)])
     from analysis.results.analyse import analyse
     from analysis.results.files import to_json
 
@@ -245,7 +243,7 @@ def report(
     given = {name: value for name, value in options.items() if value is not None and value is not False and value != ()}
     large = _large(paths, in_parts=in_parts or cluster is not None)
     if study is not None:
-        metrics = paths.pop("metrics", None)
+        metrics = _metrics(paths)
         if paths or given:
             options_of = {param.name: param.opts[0] for param in click.get_current_context().command.params}
             named = ", ".join(options_of[name] for name in [*paths, *given])
@@ -291,18 +289,38 @@ def _from_study(path: Path, store: str | None, metrics: Path | None) -> tuple[An
         return found.tables, found.plan, found.facts
 
 
-def _large(paths: dict[str, str | Path], *, in_parts: bool) -> LargeKind | None:
+def _paths(given: dict[str, Any]) -> Paths:
+    """Return the files of each table that was named."""
+    named: Paths = {}
+    for name, value in given.items():
+        paths = value if isinstance(value, tuple) else () if value is None else (value,)
+        if paths:
+            named[name] = tuple(map(Path, paths)) if name not in LARGE else tuple(paths)
+    return named
+
+
+def _metrics(paths: Paths) -> Path | None:
+    """Take the table of metrics out of those that were named."""
+    named = paths.pop("metrics", ())
+    return Path(named[0]) if named else None
+
+
+def _large(paths: Paths, *, in_parts: bool) -> LargeKind | None:
     """Return the table that is read in parts."""
     from analysis.large.locations import is_in_parts
 
-    named: list[LargeKind] = [kind for kind in LARGE if kind in paths and (in_parts or is_in_parts(str(paths[kind])))]
+    named: list[LargeKind] = [
+        kind for kind in LARGE if kind in paths and (in_parts or any(map(is_in_parts, map(str, paths[kind]))))
+    ]
+    if named and len(paths[named[0]]) > 1:
+        raise click.UsageError(f"--{named[0]}: expected one pattern, folder or address, or files alone")
     if in_parts and not named:
         raise click.UsageError("--in-parts, --cluster: expected --preferences, --ratings or --choices")
     return named[0] if named else None
 
 
 def _of_tables(
-    paths: dict[str, str | Path],
+    paths: Paths,
     given: dict[str, Any],
     large: LargeKind | None,
     observed_power: float | None,
@@ -312,22 +330,22 @@ def _of_tables(
 ) -> Results:
     """Analyse tables collected elsewhere: one of them in parts, or all as they are in memory."""
     from analysis.answers.beside import metric_files
-    from analysis.answers.tables import Reading, read_tables
+    from analysis.answers.tables import read_tables
     from analysis.results.analyse import analyse
 
-    mapping = dict(_split(text, "--map", "OLD=NEW") for text in given.get("mapping", ()))
-    scales = tuple(_scale(text) for text in given.get("scale", ()))
-    reading = Reading(mapping=mapping, llms=tuple(given.get("llms", ())), scales=scales)
-    plan = replace(_plan(given), pairs=_pairs(given, mapping))
+    reading = reading_of(given)
+    plan = replace(_plan(given), pairs=_pairs(given, reading.mapping))
     if large is None:
-        files = {name: Path(path) for name, path in paths.items()}
-        tables = read_tables(files | metric_files(files.get("metrics")), reading)
+        metrics = metric_files(_metrics(paths))
+        files = {name: tuple(map(Path, several)) for name, several in paths.items()}
+        tables = read_tables({**files, **metrics}, reading)
         return analyse(tables, plan, observed_power=observed_power)
     if observed_power is not None:
         raise click.UsageError(f"--observed-power: not with --{large} in parts")
     from analysis.commands.large_tables import analyse_in_parts
 
-    where, beside = str(paths[large]), {name: Path(path) for name, path in paths.items() if name != large}
+    where = str(paths[large][0])
+    beside = {name: Path(several[0]) for name, several in paths.items() if name != large}
     return analyse_in_parts(where, large, beside, reading, plan, cluster=cluster, scratch=scratch)
 
 
@@ -350,32 +368,11 @@ def _plan(given: dict[str, Any]) -> Plan:
     )
 
 
-def _pairs(given: dict[str, Any], mapping: dict[str, str]) -> tuple[tuple[str, str], ...]:
+def _pairs(given: dict[str, Any], mapping: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     from analysis.answers.pairs import read_pairs
 
     table = given.get("pairs_file")
     return (*given.get("pairs", ()), *(read_pairs(table, mapping) if table is not None else ()))
-
-
-def _split(text: str, option: str, form: str) -> tuple[str, str]:
-    old, sign, new = text.partition("=")
-    if not (old and sign and new):
-        raise click.UsageError(f"expected {option} {form}, got {text!r}")
-    return old, new
-
-
-def _scale(text: str) -> Scale:
-    from analysis.answers.columns import Scale
-
-    criterion, sign, bounds = text.rpartition("=")
-    low, colon, high = bounds.partition(":")
-    try:
-        scale = Scale(criterion=criterion if sign else None, low=float(low), high=float(high))
-    except ValueError:
-        scale = None
-    if scale is None or not colon or not scale.low < scale.high or (sign and not criterion):
-        raise click.UsageError(f"expected --scale LOW:HIGH or CRITERION=LOW:HIGH, got {text!r}")
-    return scale
 
 
 def _print(results: Results) -> None:

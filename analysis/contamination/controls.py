@@ -20,8 +20,9 @@ def read_controls(path: Path) -> list[StudyText]:
         If the file cannot be read, or a row lacks one of them.
     """
     from analysis.answers.reading import read_raw
+    from spa.tables.options import TableOptions
 
-    table = read_raw(path, {}, frozenset({"text", "seen"}))
+    table = read_raw(path, TableOptions(), frozenset({"text", "seen"}))
     missing = [name for name in ("text", "seen") if name not in table.frame.columns]
     if missing:
         raise AnalysisError(f"{path}: expected the columns text and seen, got no {missing[0]}; add it")

@@ -9,8 +9,9 @@ from analysis.answers.columns import Scale
 from analysis.answers.conversion import Frame, polars_of
 from analysis.answers.exclusions import Exclusion
 from analysis.answers.input import AnalysisInput, prepare_input, steps_of
+from analysis.answers.options import Reading
 from analysis.answers.plan import Plan
-from analysis.answers.tables import Reading, check_frames
+from analysis.answers.tables import check_frames
 from analysis.comparisons.choices import ChoiceTest
 from analysis.comparisons.directions import DirectionSummary
 from analysis.comparisons.preferences import PreferenceTest

@@ -21,9 +21,9 @@ from analysis.answers.columns import LAYOUTS, rows_named
 from analysis.answers.conversion import mapping_problems
 from analysis.answers.exclusions import Exclusion
 from analysis.answers.groups import check_groups, group_order
+from analysis.answers.options import Reading
 from analysis.answers.order import Order
-from analysis.answers.reading import SUFFIXES
-from analysis.answers.tables import InputFile, Reading
+from analysis.answers.tables import InputFile
 from analysis.large.adding import IDS, Sums, key_of, merged
 from analysis.large.buckets import BucketRange, Doubled, class_ranges, ranges_of
 from analysis.large.building import NAMED
@@ -34,6 +34,7 @@ from analysis.large.totals import LargeKind
 from analysis.statistics.coding import Ints
 from analysis.statistics.record import AnnotatorKind
 from spa.errors import AnalysisError
+from spa.tables.reading import SUFFIXES
 
 if TYPE_CHECKING:
     import distributed

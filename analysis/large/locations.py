@@ -11,8 +11,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from analysis.answers.reading import SUFFIXES
 from spa.errors import AnalysisError, how_to_install, shortened
+from spa.tables.reading import SUFFIXES
 
 KEYS = "; set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
 

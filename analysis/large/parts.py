@@ -18,9 +18,9 @@ from analysis.answers.answer_checks import CODED, check_part
 from analysis.answers.columns import KNOWN, LAYOUTS, Check
 from analysis.answers.exclusions import Exclusion, apply_exclusions
 from analysis.answers.groups import distinct, fill_groups
+from analysis.answers.options import Reading
 from analysis.answers.order import Order, order_of
-from analysis.answers.reading import NoRows, RawTable, read_slices
-from analysis.answers.tables import Reading
+from analysis.answers.reading import EmptyTable, RawTable, read_slices
 from analysis.large.adding import Sums, described, keyed_rows, merged
 from analysis.large.building import NAMED
 from analysis.large.locations import local_file
@@ -74,8 +74,8 @@ def checked_slices(task: PartTask) -> Iterator[tuple[RawTable, Check]]:
     """Yield a part some rows at a time, with their checks; problems call the part by its address."""
     with local_file(task.address) as path:
         if path.suffix.lower() != ".parquet" and path.is_file() and not path.stat().st_size:
-            raise NoRows(f"{task.address}: expected a header and one row an answer, got an empty file")
-        for table in read_slices(path, task.reading.mapping, KNOWN[task.kind], rows=ROWS, coded=task.kind in CODED):
+            raise EmptyTable(f"{task.address}: expected a header and one row an answer, got an empty file")
+        for table in read_slices(path, task.reading, KNOWN[task.kind], rows=ROWS, coded=task.kind in CODED):
             named = replace(table, place=task.address)
             yield named, check_part(named, task.kind, task.reading.scales)
 
@@ -102,7 +102,7 @@ def read_part(task: PartTask) -> PartFound:
             problems += check.problems
             if not problems:
                 slices.append(_read_slice(task, len(slices), check.frame))
-    except NoRows:
+    except EmptyTable:
         file = {"empty": True}
     except AnalysisError as error:
         problems += error.problems

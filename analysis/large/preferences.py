@@ -16,9 +16,10 @@ from analysis.agreement.rows import JUDGED, AgreementRow, about_pairs, agreement
 from analysis.answers.exclusions import CONSISTENCY, Exclusion, excluded_counts, find_exclusions
 from analysis.answers.groups import kinds_by_annotator
 from analysis.answers.input import with_lower
+from analysis.answers.options import Reading
 from analysis.answers.pairs import with_pairs
 from analysis.answers.plan import Plan
-from analysis.answers.tables import AnswerTables, Reading
+from analysis.answers.tables import AnswerTables
 from analysis.comparisons.families import families_of
 from analysis.comparisons.findings import findings_of
 from analysis.comparisons.preferences import Comparisons, Directed, UnitPreferences, combine

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from analysis.answers.exclusions import Exclusion
-from analysis.answers.tables import Reading
+from analysis.answers.options import Reading
 from analysis.large.adding import grid_of
 from analysis.large.buckets import BucketTask, add_buckets
 from analysis.large.building import build_totals

@@ -12,10 +12,11 @@ import polars as pl
 from analysis.answers.careless import needs_reading
 from analysis.answers.exclusions import apply_exclusions, find_exclusions
 from analysis.answers.groups import group_order
+from analysis.answers.options import Reading
 from analysis.answers.order import Order, order_of
 from analysis.answers.plan import Plan
 from analysis.answers.study_facts import plan_of
-from analysis.answers.tables import AnswerTables, Reading, check_frames
+from analysis.answers.tables import AnswerTables, check_frames
 from analysis.live.counted_tables import of_counted
 from analysis.live.unit_values import choice_values, preference_values, rating_values
 from analysis.statistics.coding import Floats

@@ -8,9 +8,11 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 
-from analysis.answers.reading import SUFFIXES, read_raw
+from analysis.answers.reading import read_raw
 from analysis.metrics.scores import Metric, MetricScores, MetricSettings, SystemTexts, mean
 from spa.errors import AnalysisError
+from spa.tables.options import TableOptions
+from spa.tables.reading import SUFFIXES
 
 COLUMNS = ("item_id", "system", "score")
 FAILURES = (  # of a user's code
@@ -32,7 +34,7 @@ def read_scores(path: Path) -> dict[tuple[str, str], float]:
     AnalysisError
         Where the file lacks a column, names an output twice, or a score is no number.
     """
-    raw = read_raw(path, {}, frozenset(COLUMNS))
+    raw = read_raw(path, TableOptions(), frozenset(COLUMNS))
     absent = [column for column in COLUMNS if column not in raw.frame.columns]
     if absent:
         raise AnalysisError(f"{path}: expected columns {', '.join(COLUMNS)}, got no {', '.join(absent)}; name them so")

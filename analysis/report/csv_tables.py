@@ -12,7 +12,7 @@ from analysis.results.findings import rank_of
 from analysis.results.records import Results
 from analysis.statistics.reasons import Reason
 from analysis.statistics.record import fields_of, kind_of, names_of, plain, values_of
-from spa.responses.table_files import without_formula
+from spa.tables.formulas import without_formula
 
 APART = (
     "ties",

@@ -16,7 +16,8 @@ from typing import Any
 from spa.errors import ResponseError, shortened
 from spa.importers.mapping import LlmFile, Potato
 from spa.importers.tables import ImportedTables, Row, number_of
-from spa.responses.table_files import read_json_lines, utf8_lines
+from spa.tables.json_lines import read_json_lines
+from spa.tables.text_files import utf8_lines
 
 ANSWERS = "annotation_output/*/annotated_instances.jsonl"
 ORDER = "annotation_order.txt"

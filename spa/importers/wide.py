@@ -10,7 +10,7 @@ import polars as pl
 from spa.errors import ResponseError, shortened
 from spa.importers.mapping import QuestionColumn, Wide
 from spa.importers.tables import ImportedTables, Row, number_of
-from spa.responses.table_files import read_csv
+from spa.tables.delimited import read_csv
 
 TABLE_OF = {"rating": "ratings", "preference": "preferences", "choice": "choices", "rank": "orders"}
 WINNERS = ("x", "y", "tie")

@@ -12,8 +12,8 @@ import streamlit as st
 
 from analysis.monitoring.annotator_profiles import AnnotatorProfile
 from analysis.monitoring.short_names import short_names
-from spa.responses.table_files import without_formulas
 from spa.responses.visits import PersonVisit
+from spa.tables.formulas import without_formulas
 from streamlit_app import loading
 from streamlit_app.queue import address
 from streamlit_app.rendering import plain

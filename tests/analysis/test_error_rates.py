@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from analysis import Plan, check_frames
-from analysis.answers.tables import Reading
+from analysis.answers.options import Reading
 from tests.analysis.answers import analyse
 from tests.calibration import draw, rankings, single
 from tests.calibration.comparisons import (

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from scipy import stats
 
 from analysis import Plan, analyse, read_tables
-from analysis.answers.tables import Reading
+from analysis.answers.options import Reading
 from analysis.correlations.references import reference_systems
 from analysis.frames.frames import rating_correlations
 from spa.cli import main

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.stats import norm, rankdata, t, ttest_1samp
 
+from analysis.answers.options import Reading
 from analysis.answers.plan import Plan
-from analysis.answers.tables import AnswerTables, Reading, check_frames
+from analysis.answers.tables import AnswerTables, check_frames
 from analysis.orders.patterns import MOST_ORDERS
 from analysis.orders.plackett_luce import PlackettLuce, plackett_luce
 from analysis.report.sections import build_document

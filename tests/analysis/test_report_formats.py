@@ -16,7 +16,8 @@ from analysis import Plan, Reading, read_tables
 from analysis.report import latex, markdown
 from analysis.report.csv_tables import render_csv
 from analysis.results.files import as_plain, from_plain
-from spa.responses.table_files import read_csv, write_table
+from spa.responses.table_files import write_table
+from spa.tables.delimited import read_csv
 from tests.analysis.answers import analyse, choices, ratings, render_report
 from tests.analysis.sample_results import CHINESE, HOSTILE, LATEX, TEMPLATE, full_results, many_results
 

@@ -15,8 +15,9 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analysis.answers.options import Reading
 from analysis.answers.plan import Plan
-from analysis.answers.tables import Reading, check_frames
+from analysis.answers.tables import check_frames
 from analysis.report.markdown import render_markdown
 from analysis.report.sections import build_document
 from analysis.results.analyse import analyse

@@ -66,9 +66,7 @@ def test_all_formats_give_the_same_table(tmp_path: Path, suffix: str) -> None:
     ]
 
 
-@pytest.mark.parametrize("at_once", [1, 2, 3, 100])
-def test_lines_of_json_are_rows_of_that_number(tmp_path: Path, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("analysis.answers.reading.LINES_AT_ONCE", at_once)
+def test_lines_of_json_are_rows_of_that_number(tmp_path: Path) -> None:
     late = line(annotator_id=1, exposure=2).replace("0.5", "0.50")
     text = "\ufeff" + line(note=[1]) + '\n{"note": {}}\n\n\n' + late + line(annotator_id="1.0", variant=None) + "\n"
     table = read(tmp_path, text, name="t.jsonl").preferences

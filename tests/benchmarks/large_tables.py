@@ -16,8 +16,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from analysis.answers.options import Reading
 from analysis.answers.plan import Plan
-from analysis.answers.tables import AnswerTables, Reading
+from analysis.answers.tables import AnswerTables
 from analysis.large.preferences import analyse_preferences_in_parts, read_preferences
 from analysis.large.reading import read_totals
 

@@ -29,10 +29,11 @@ from spa.responses.database import CHUNK
 from spa.responses.export import export_tables
 from spa.responses.store import Store
 from spa.responses.submission import Missing, Response, Submission
-from spa.responses.table_files import read_csv, write_tables
+from spa.responses.table_files import write_tables
 from spa.responses.tidy_tables import ASKED as ASKED_COLUMNS
 from spa.responses.tidy_tables import READ, TABLES, Tables
 from spa.study.assignment import Assignment, BlindingKey, Block, ShownOutput
+from spa.tables.delimited import read_csv
 from tests.spa.hand_made import ASKED
 from tests.spa.small_study import answer_form, raw_answer, write_study
 from tests.spa.store_steps import complete, lease_assignment, lease_for_rater, save_payload

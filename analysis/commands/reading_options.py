@@ -1,0 +1,59 @@
+"""Options that say how tables from elsewhere are read, the same for every command that reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from analysis.answers.columns import Scale
+    from analysis.answers.options import Reading
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+OPTIONS = (
+    click.option("--map", "mapping", multiple=True, metavar="OLD=NEW", help="Rename a column; repeatable."),
+    click.option("--llm", "llms", multiple=True, metavar="ID", help="Annotator that is an LLM; repeatable."),
+    click.option("--scale", multiple=True, metavar="[CRITERION=]LOW:HIGH", help="Allowed range of scores; repeatable."),
+)
+
+
+def reading_options(command: Command) -> Command:
+    """Add the options."""
+    for option in reversed(OPTIONS):
+        command = option(command)
+    return command
+
+
+def reading_of(given: Mapping[str, Any]) -> Reading:
+    """Return how to read, from the values of the options."""
+    from analysis.answers.options import Reading
+
+    return Reading(
+        mapping=dict(two_sides(text, "--map", "OLD=NEW") for text in given.get("mapping", ())),
+        llms=tuple(given.get("llms", ())),
+        scales=tuple(_scale(text) for text in given.get("scale", ())),
+    )
+
+
+def two_sides(text: str, option: str, form: str) -> tuple[str, str]:
+    """Return what stands before and after the first ``=``."""
+    old, sign, new = text.partition("=")
+    if not (old and sign and new):
+        raise click.UsageError(f"expected {option} {form}, got {text!r}")
+    return old, new
+
+
+def _scale(text: str) -> Scale:
+    from analysis.answers.columns import Scale
+
+    criterion, sign, bounds = text.rpartition("=")
+    low, colon, high = bounds.partition(":")
+    try:
+        scale = Scale(criterion=criterion if sign else None, low=float(low), high=float(high))
+    except ValueError:
+        scale = None
+    if scale is None or not colon or not scale.low < scale.high or (sign and not criterion):
+        raise click.UsageError(f"expected --scale LOW:HIGH or CRITERION=LOW:HIGH, got {text!r}")
+    return scale

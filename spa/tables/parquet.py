@@ -1,0 +1,55 @@
+"""Parquet files: one column is read at a time, and only those that are wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+
+from spa.errors import TableError
+from spa.tables.options import TableOptions
+from spa.tables.source import Source, Wanted
+
+ALWAYS_READ, ROWS_A_BYTE = 10_000_000, 1000  # rows that a file may claim, whatever its size and by its size
+
+
+def open_parquet(path: Path, wanted: Wanted, options: TableOptions) -> Source:
+    """Read the schema; columns when they are asked for."""
+    height: int = pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()
+    if height > max(ALWAYS_READ, ROWS_A_BYTE * path.stat().st_size):  # reading it would end the process
+        raise TableError(f"{path}: expected as many rows as the file can hold, got a count of {height}")
+
+    def column(name: str) -> pl.Series:
+        read = pl.read_parquet(path, columns=[name], glob=False).to_series()
+        if len(read) != height:
+            raise TableError(f"{path}: expected {height} rows, as the file says, got {len(read)} of {name}")
+        return read
+
+    schema = pl.scan_parquet(path, glob=False).collect_schema()
+    return Source(
+        place=str(path), schema=schema, height=height, column=column, values=lambda name: column(name).to_list()
+    )
+
+
+def parquet_slices(path: Path, wanted: Wanted, options: TableOptions, rows: int) -> Iterator[Source]:
+    """Yield the same about ``rows`` rows at a time."""
+    whole = open_parquet(path, wanted, options)
+    for first in range(0, whole.height or 1, rows):
+        height = min(rows, whole.height - first)
+
+        def column(name: str, first: int = first, height: int = height) -> pl.Series:
+            found = pl.scan_parquet(path, glob=False).select(name).slice(first, height)
+            return found.collect().to_series()
+
+        def values(name: str, first: int = first, height: int = height) -> list[object]:
+            return column(name, first, height).to_list()
+
+        yield Source(
+            place=str(path),
+            schema=whole.schema,
+            height=height,
+            first_row=first + 1,
+            column=column,
+            values=values,
+        )

@@ -1,0 +1,63 @@
+"""Rows of one file, before anybody says what they mean: columns that are read on demand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Rows of a file.
+
+    Parameters
+    ----------
+    place : str
+        The file, as messages name it.
+    schema : mapping of str to DataType
+        Columns as the file names them, with the type in which they are stored; of text formats all are strings.
+    height : int
+        How many rows.
+    first_row : int
+        What a reader calls the first of them: 2 below the header of a CSV file, else 1.
+    column : callable
+        One column as it is stored, by its name.
+    values : callable
+        The same as what JSON holds: texts (also numbers, as they are written), lists, objects, ``None``.
+    rows : Series, optional
+        What a reader calls each row, where rows were left out or taken apart.
+    notes : tuple of str
+        What is to be said of how the file was read.
+    """
+
+    place: str
+    schema: Mapping[str, pl.DataType]
+    height: int
+    first_row: int = 1
+    column: Callable[[str], pl.Series]
+    values: Callable[[str], list[object]]
+    rows: pl.Series | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What is asked of a file: ``columns`` by their names in it; ``coded`` those whose strings may be categories."""
+
+    columns: frozenset[str]
+    coded: frozenset[str] = frozenset()
+
+
+def in_memory(frame: pl.DataFrame, place: str, *, first_row: int = 1, notes: tuple[str, ...] = ()) -> Source:
+    """Return a frame as a source."""
+    return Source(
+        place=place,
+        schema=frame.schema,
+        height=frame.height,
+        first_row=first_row,
+        column=frame.get_column,
+        values=lambda name: frame[name].to_list(),
+        notes=notes,
+    )

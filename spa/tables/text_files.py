@@ -1,0 +1,58 @@
+"""What kind of file it is, and the lines of a text file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from spa.errors import TableError
+
+PARQUET = "a Parquet file"
+KINDS = {  # how files begin that are not texts
+    b"PAR1": PARQUET,
+    b"PK\x03\x04": "a workbook or zip file",
+    b"\x1f\x8b": "a gzip file",
+    b"\x28\xb5\x2f\xfd": "a zstd file",
+}
+BOM = b"\xef\xbb\xbf"
+
+
+def check_table_file(path: Path) -> None:
+    """Refuse what is no file, and a file that is of another kind than its name says.
+
+    Raise TableError with what was expected and found.
+    """
+    try:
+        if not path.is_file():
+            found = "a folder" if path.is_dir() else "a pipe or device" if path.exists() else "no such file"
+            raise TableError(f"{path}: expected a file, got {found}; name a file with a table")
+        with path.open("rb") as stream:
+            start = stream.read(4)
+    except OSError as error:
+        raise TableError(f"{path}: cannot be read: {error.strerror or error}") from error
+    found = next((kind for signature, kind in KINDS.items() if start.startswith(signature)), "another kind of file")
+    if path.suffix.lower() == ".parquet":
+        if found != PARQUET:
+            raise TableError(f"{path}: expected {PARQUET}, got {found if start else 'an empty file'}")
+    elif found != "another kind of file":
+        raise TableError(f"{path}: expected text, got {found}; save the table as CSV, JSONL or Parquet")
+
+
+def utf8_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a text file with their numbers, from 1.
+
+    Raise TableError where the file cannot be read, or a line is not UTF-8.
+    """
+    try:
+        with path.open("rb") as stream:
+            for number, line in enumerate(stream, start=1):
+                content = line.removeprefix(BOM) if number == 1 else line
+                try:
+                    yield number, content.decode()
+                except UnicodeDecodeError as error:
+                    raise TableError(
+                        f"{path}, line {number}: expected UTF-8, got the byte 0x{content[error.start]:02x} that is "
+                        "not UTF-8; save the file as UTF-8"
+                    ) from error
+    except OSError as error:
+        raise TableError(f"{path}: cannot be read: {error.strerror or error}") from error
