@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import csv
-import hmac
 import json
 import math
-import os
-import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from mturk.answers import AnswerRefused, XMLRefused, answer_pairs, read_answers
 from mturk.archive_import.mapping import ANSWERS, Cells, ColumnSource, ResultMapping, Table
 from spa.errors import PlatformError
+from spa.importers.pseudonyms import PseudonymKey
 
 LARGEST_CELL = 10_000_000  # characters; a whole page may stand in an Input column
 DEEPEST = 6  # levels of JSON in one answer
 ANSWER = "Answer."
 UNREADABLE = "Answer.(unreadable)"  # why an answer's XML could not be read
 SHOWN = 60  # characters of an answer that could not be read
-KEY_BYTES = 32
-KEY = f"a key of {KEY_BYTES} bytes in hexadecimal digits"
 TRUE = ("true", "on", "1", "yes")
 WINNERS = ("x", "y", "tie")
 WHOLE = ("sample", "exposure", "position")
@@ -183,22 +178,7 @@ class TidyArchive:
     missing: int = 0
 
 
-def load_key(path: Path) -> bytes:
-    """Load the secret key that pseudonymizes worker ids; a missing one is created, readable by its owner only."""
-    try:
-        if not path.exists():
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(descriptor, "w", encoding="ascii") as file:
-                file.write(secrets.token_hex(KEY_BYTES) + "\n")
-        key = bytes.fromhex(path.read_text(encoding="ascii").strip())
-    except (OSError, ValueError) as error:
-        raise PlatformError(f"{path}: expected {KEY}, got: {error}") from error
-    if len(key) != KEY_BYTES:
-        raise PlatformError(f"{path}: expected {KEY}, got {len(key)}")
-    return key
-
-
-def tidy(results: Iterable[Result], mapping: ResultMapping, key: bytes) -> TidyArchive:
+def tidy(results: Iterable[Result], mapping: ResultMapping, key: PseudonymKey) -> TidyArchive:
     """Convert results to tidy rows; with the same key, a worker always gets the same pseudonym.
 
     An unreadable answer is a row with its reason; a rejected submission is kept, with a row of exclusions. The same
@@ -220,7 +200,7 @@ def tidy(results: Iterable[Result], mapping: ResultMapping, key: bytes) -> TidyA
             made.repeated += 1
             continue
         made.submissions += 1
-        annotator_id = pseudonym(key, _worker(result, mapping, assignment_id))
+        annotator_id = key.pseudonym(_worker(result, mapping, assignment_id))
         who = {"annotator_id": annotator_id, "annotator_kind": "human", "assignment_id": assignment_id}
         _note_person(people, annotator_id, result.columns.get(mapping.seconds, ""))
         if result.columns.get(mapping.status, "").strip() == REJECTED:
@@ -233,11 +213,6 @@ def tidy(results: Iterable[Result], mapping: ResultMapping, key: bytes) -> TidyA
     _check_columns(mapping, known)
     made.annotators = list(people.values())
     return made
-
-
-def pseudonym(key: bytes, worker_id: str) -> str:
-    """Return the pseudonym of a worker, a keyed hash: without the key, guessed ids cannot be tested."""
-    return hmac.new(key, f"worker {worker_id}".encode("utf-8", "surrogatepass"), sha256).hexdigest()[:20]
 
 
 def _worker(result: Result, mapping: ResultMapping, assignment_id: str) -> str:

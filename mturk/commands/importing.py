@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @click.option(
     "--key",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Secret key that pseudonymizes worker ids; created if missing. [default: MAPPING with the suffix .key]",
+    help="Secret key that pseudonymizes worker ids; created if missing. [default: pseudonyms.key beside MAPPING]",
 )
 @json_option
 def import_(
@@ -41,11 +41,13 @@ def import_(
     a worker always gets the same code. docs/hits.md shows a mapping.
     """
     from mturk.archive_import.mapping import load_mapping
-    from mturk.archive_import.tidying import load_key, read_results, tidy
+    from mturk.archive_import.tidying import read_results, tidy
+    from spa.importers.pseudonyms import default_key_path, load_key
     from spa.responses.table_files import write_tables
 
     found = load_mapping(mapping)
-    made = tidy(read_results(results), found, load_key(key or mapping.with_suffix(".key")))
+    secret = load_key(key or default_key_path(mapping))
+    made = tidy(read_results(results), found, secret)
     paths = write_tables(as_tables(made), out, format=format_)
     facts: dict[str, Any] = {
         "submissions": made.submissions,
@@ -62,6 +64,8 @@ def import_(
         f"{made.submissions} submissions by {len(made.annotators)} annotators ({made.repeated} duplicates skipped); "
         f"{made.missing} answers missing, {len(made.exclusions)} submissions rejected"
     )
+    if secret.created:
+        click.echo(f"pseudonyms: key written to {secret.path}; keep it for further imports, and to yourself")
     for path in paths:
         click.echo(str(path))
 

@@ -20,6 +20,11 @@ IN = click.Path(path_type=Path)
 
 def table_options(command: Command) -> Command:
     """Add the options that say how the tables are written."""
+    command = click.option(
+        "--key",
+        type=IN,
+        help="Secret key of the pseudonyms; created if missing. [default: pseudonyms.key beside --map]",
+    )(command)
     command = click.option("--keep-ids", is_flag=True, help="Keep the annotators' ids.")(command)
     command = click.option("--format", "format_", type=FORMATS, default="csv", show_default=True)(command)
     return click.option("--out", required=True, type=IN, help="Folder for the tables.")(command)
@@ -43,7 +48,7 @@ def _scores(context: click.Context, option: click.Parameter, given: tuple[str, .
 def import_() -> None:
     """Convert answers collected elsewhere to tidy tables for `spa report`.
 
-    Annotators are renamed annotator-1, annotator-2, ... unless --keep-ids is given.
+    Annotators get pseudonyms unless --keep-ids is given; with the same key, a person always gets the same one.
     """
 
 
@@ -60,7 +65,13 @@ def import_() -> None:
     help="Score of a label that is not a number; repeatable.",
 )
 def potato(
-    folder: Path, mapping: Path, out: Path, format_: TableFormat, keep_ids: bool, scores: dict[str, float]
+    folder: Path,
+    mapping: Path,
+    out: Path,
+    format_: TableFormat,
+    keep_ids: bool,
+    key: Path | None,
+    scores: dict[str, float],
 ) -> None:
     """Read an output FOLDER of POTATO with all its parts and annotators.
 
@@ -70,25 +81,37 @@ def potato(
     from spa.importers.mapping import Potato, read_mapping
     from spa.importers.potato import read_potato
 
-    _write(read_potato(folder, read_mapping(mapping, Potato), scores), out, format_, keep_ids)
+    made = read_potato(folder, read_mapping(mapping, Potato), scores)
+    _write(made, out, format_, keep_ids=keep_ids, mapping=mapping, key=key)
 
 
 @import_.command("csv", epilog="Example: spa import csv results.csv --map import.toml --out tables")
 @click.argument("file", type=IN)
 @click.option("--map", "mapping", required=True, type=IN, help="TOML: annotator, item, keep, [[questions]].")
 @table_options
-def csv(file: Path, mapping: Path, out: Path, format_: TableFormat, keep_ids: bool) -> None:
+def csv(file: Path, mapping: Path, out: Path, format_: TableFormat, keep_ids: bool, key: Path | None) -> None:
     """Read a CSV FILE with one row per annotator (and item) and one column per question."""
     from spa.importers.mapping import Wide, read_mapping
     from spa.importers.wide import read_wide
 
-    _write(read_wide(file, read_mapping(mapping, Wide)), out, format_, keep_ids)
+    made = read_wide(file, read_mapping(mapping, Wide))
+    _write(made, out, format_, keep_ids=keep_ids, mapping=mapping, key=key)
 
 
-def _write(imported: ImportedTables, out: Path, format_: TableFormat, keep_ids: bool) -> None:
+def _write(
+    imported: ImportedTables, out: Path, format_: TableFormat, *, keep_ids: bool, mapping: Path, key: Path | None
+) -> None:
+    from spa.importers.pseudonyms import default_key_path, load_key
     from spa.importers.tables import with_pseudonyms, write_imported
 
-    for path, rows in write_imported(imported if keep_ids else with_pseudonyms(imported), out, format=format_).items():
+    if keep_ids and key is not None:
+        raise click.UsageError("--key makes pseudonyms, which --keep-ids leaves out; give one of them")
+    secret = None if keep_ids else load_key(key or default_key_path(mapping))
+    named = imported if secret is None else with_pseudonyms(imported, secret)
+    written = write_imported(named, out, format=format_)
+    if secret is not None and secret.created:
+        click.echo(f"pseudonyms: key written to {secret.path}; keep it for further imports, and to yourself")
+    for path, rows in written.items():
         click.echo(f"{path}: {rows} rows")
     for what, count in imported.skipped.items():
         click.echo(f"skipped: {count} of {what}")

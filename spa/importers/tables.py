@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from spa.errors import ResponseError, shortened
+from spa.importers.pseudonyms import PseudonymKey
 from spa.responses.table_files import TableFormat, write_table
 
 
@@ -72,28 +72,15 @@ def number_of(text: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def pseudonyms(names: Sequence[str]) -> dict[str, str]:
-    """Give people numbers in the order in which they first occur: nothing leads back to their names.
-
-    >>> pseudonyms(["W2", "W1", "W2"])
-    {'W2': 'annotator-1', 'W1': 'annotator-2'}
-    """
-    return {name: f"annotator-{number}" for number, name in enumerate(dict.fromkeys(names), start=1)}
-
-
-def with_pseudonyms(imported: ImportedTables) -> ImportedTables:
+def with_pseudonyms(imported: ImportedTables, key: PseudonymKey) -> ImportedTables:
     """Return the same with the people's names replaced; LLMs keep theirs."""
-    people = [
-        row["annotator_id"] for rows in imported.rows.values() for row in rows if row["annotator_kind"] == "human"
-    ]
-    names = pseudonyms(people)
-    return ImportedTables(
-        rows={
-            table: [{**row, "annotator_id": names.get(row["annotator_id"], row["annotator_id"])} for row in rows]
-            for table, rows in imported.rows.items()
-        },
-        skipped=imported.skipped,
-    )
+    names = {row["annotator_id"]: row.get("annotator_kind") for rows in imported.rows.values() for row in rows}
+    given = {name: name if kind == "llm" else key.pseudonym(name) for name, kind in names.items()}
+    rows = {
+        table: [{**row, "annotator_id": given[row["annotator_id"]]} for row in rows]
+        for table, rows in imported.rows.items()
+    }
+    return replace(imported, rows=rows)
 
 
 def write_imported(imported: ImportedTables, folder: Path, *, format: TableFormat) -> dict[Path, int]:

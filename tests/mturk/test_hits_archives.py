@@ -85,7 +85,7 @@ def test_a_result_file_becomes_tidy_tables(folder: Path) -> None:
     assert sorted((row["submissions"], row["seconds"]) for row in people.values()) == [(1, 30.0), (2, 65.0)]
     written = "".join(path.read_text() for path in (folder / "tables").glob("*.csv"))
     assert "AWORKER" not in written
-    assert (folder / "old.key").stat().st_mode & 0o777 == 0o600
+    assert (folder / "pseudonyms.key").stat().st_mode & 0o777 == 0o600
 
 
 def test_the_same_person_has_the_same_code_in_every_import(folder: Path) -> None:
@@ -93,7 +93,7 @@ def test_the_same_person_has_the_same_code_in_every_import(folder: Path) -> None
     first = {row["annotator_id"] for row in table(folder, "annotators")}
     imported(folder, "batch.csv")
     assert {row["annotator_id"] for row in table(folder, "annotators")} == first
-    (folder / "old.key").unlink()
+    (folder / "pseudonyms.key").unlink()
     imported(folder, "batch.csv")
     assert not {row["annotator_id"] for row in table(folder, "annotators")} & first
 

@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from spa.cli import main
+from spa.importers.pseudonyms import load_key
 
 POTATO = """
 systems = ["gold_reference", "google/flan-t5-xxl", "davinci-instruct-beta", "gpt-3.5-turbo"]
@@ -59,11 +60,12 @@ def potato(folder: Path, **changes: Any) -> Path:
     return folder
 
 
-def test_people_get_numbers_and_places_are_those_seen(tmp_path: Path) -> None:
+def test_people_get_pseudonyms_and_places_are_those_seen(tmp_path: Path) -> None:
     folder = potato(tmp_path)
     run("potato", folder, "--map", folder / "import.toml", "--out", tmp_path / "out")
     rows = pl.read_csv(tmp_path / "out" / "ratings.csv").to_dicts()
-    assert {row["annotator_id"] for row in rows} == {"annotator-1"}
+    key = load_key(folder / "pseudonyms.key")
+    assert {row["annotator_id"] for row in rows} == {key.pseudonym("W1")}
     assert [(row["item_id"], row["system"], row["score"], row["position"], row["seconds"]) for row in rows] == [
         ("i1", "a", 4, 2, 3602),
         ("i1", "b", 5, 2, 3602),
@@ -199,7 +201,56 @@ def test_a_wide_table_becomes_three_tidy_ones(tmp_path: Path) -> None:
     assert rated["missing_reason"].to_list() == [None, "empty"]
     assert (told["preference"].to_list(), told["exposure"].to_list()) == ([0.7, 0.3], [3, 3])
     assert chosen["winner"].to_list() == ["x", "tie"]
-    assert rated["annotator_id"].to_list() == ["annotator-1", "annotator-2"]
+    key = load_key(tmp_path / "pseudonyms.key")
+    assert rated["annotator_id"].to_list() == [key.pseudonym("A1"), key.pseudonym("A3")]
+
+
+def test_two_imports_name_a_person_alike(tmp_path: Path) -> None:
+    """In another order, from another file, by another mapping, and by the importer of MTurk's files."""
+    (tmp_path / "import.toml").write_text(WIDE)
+    (tmp_path / "results.csv").write_text(CSV)
+    done = run("csv", tmp_path / "results.csv", "--map", tmp_path / "import.toml", "--out", tmp_path / "out")
+    path = tmp_path / "pseudonyms.key"
+    assert f"key written to {path}" in done.output
+    assert path.stat().st_mode & 0o777 == 0o600
+    secret = path.read_text()
+    (tmp_path / "again.csv").write_text("pid,fwd\nA9,90\nA3 ,30\nA1,20\n")
+    (tmp_path / "again.toml").write_text(
+        'annotator = "pid"\n[[questions]]\ncolumn = "fwd"\nkind = "preference"\n'
+        'system_x = "a"\nsystem_y = "b"\npercent = true\n'
+    )
+    done = run("csv", tmp_path / "again.csv", "--map", tmp_path / "again.toml", "--out", tmp_path / "again")
+    assert "key written" not in done.output
+    assert path.read_text() == secret
+    first = pl.read_csv(tmp_path / "out" / "ratings.csv")["annotator_id"].to_list()
+    second = pl.read_csv(tmp_path / "again" / "preferences.csv")["annotator_id"].to_list()
+    assert first == [second[2], second[1]]
+    (tmp_path / "old.toml").write_text(
+        '[[ratings]]\nitem_id = { value = "i" }\nsystem = { value = "a" }\nscore = { column = "Answer.q" }\n'
+    )
+    (tmp_path / "batch.csv").write_text("AssignmentId,WorkerId,Answer.q\n1,A1,4\n")
+    arguments = ["mturk", "import", tmp_path / "batch.csv", "--mapping", tmp_path / "old.toml", "--out", tmp_path / "m"]
+    told = CliRunner().invoke(main, list(map(str, arguments)))
+    assert told.exit_code == 0, told.output
+    assert pl.read_csv(tmp_path / "m" / "ratings.csv")["annotator_id"].to_list() == first[:1]
+
+
+@pytest.mark.parametrize("content", [b"", b"secret\n", b"ab" * 31, b"\xff" * 64, None])
+def test_a_broken_key_is_told_in_one_line_and_left_alone(content: bytes | None, tmp_path: Path) -> None:
+    (tmp_path / "import.toml").write_text(WIDE)
+    (tmp_path / "results.csv").write_text(CSV)
+    path = tmp_path / "other.key"
+    if content is None:
+        path.mkdir()
+    else:
+        path.write_bytes(content)
+    arguments = ("csv", tmp_path / "results.csv", "--map", tmp_path / "import.toml", "--out", tmp_path / "out")
+    told = run(*arguments, "--key", path, code=1).output
+    assert "expected a key of 32 bytes in hexadecimal digits" in told
+    assert len(told.splitlines()) == 1
+    assert content is None or path.read_bytes() == content
+    assert not (tmp_path / "out").exists()
+    assert "give one of them" in run(*arguments, "--key", path, "--keep-ids", code=2).output
 
 
 @pytest.mark.parametrize(
