@@ -16,6 +16,7 @@ from spa.errors import AnalysisError, NoRows, TableError
 from spa.tables.options import TableOptions
 from spa.tables.reading import open_slices, open_table, reading
 from spa.tables.source import Source, Wanted, in_memory
+from spa.tables.typed_columns import as_texts
 
 WIDE_COLUMN, WIDE = "score", 65_536  # a column of answers, and how many different ones are kept as categories
 
@@ -149,7 +150,7 @@ def nested(kind: pl.DataType) -> bool:
 
 
 def _plain(column: pl.Series) -> pl.Series:
-    strings = column.cast(pl.String).str.strip_chars()
+    strings = as_texts(column).str.strip_chars()
     empty = strings.str.len_bytes() == 0
     return strings.set(empty, None) if empty.any() else strings
 
@@ -164,7 +165,7 @@ def _coded(column: pl.Series, *, several: bool) -> pl.Series:
             column = column.cast(pl.Categorical)
         else:
             seen = column.unique()
-            column = column.replace_strict(seen, seen.cast(pl.String).cast(pl.Categorical), return_dtype=pl.Categorical)
+            column = column.replace_strict(seen, as_texts(seen).cast(pl.Categorical), return_dtype=pl.Categorical)
     seen = column.unique(maintain_order=True).cast(pl.String)  # in order is faster
     if seen.equals(_plain(seen)):
         return column

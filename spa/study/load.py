@@ -16,12 +16,13 @@ from typing import Any
 from pydantic import ValidationError
 
 from spa.errors import StudyError, shortened
-from spa.study.output_files import SUFFIXES, decoded, is_control
+from spa.study.output_files import decoded, is_control
 from spa.study.outputs import Outputs, load_outputs
 from spa.study.problems import LONGEST_VALUE, StudyProblem, mistake, quote
 from spa.study.schema_errors import schema_errors
 from spa.study.study import Study, Words
 from spa.study.validation import validate_study
+from spa.tables.reading import SUFFIXES
 
 DEEPEST = 20  # tables within tables
 # tomllib takes memory by the square of a dotted key's parts, so a monstrous one is not given to it.

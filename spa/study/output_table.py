@@ -6,11 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from spa.study.output_files import Number, OutputFileRow, cleaned, display_files
+from spa.study.output_files import OutputFileRow, cleaned, display_files
 from spa.study.problems import nearest, quote
 from spa.study.raters import rater_variants
 from spa.study.study import Study
 from spa.study.toml_table import NOTHING
+from spa.tables.source import Number
 
 LISTED = 5  # how many of many like mistakes are listed
 Key = tuple[str, str]  # (item_id, system)

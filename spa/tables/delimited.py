@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -21,29 +22,37 @@ HEADER_ROWS = 2  # what a reader calls the row below the header
 
 def open_delimited(path: Path, wanted: Wanted, options: TableOptions) -> Source:
     """Read a file of delimited text."""
-    return in_memory(read_csv(path, coded=wanted.coded), str(path), first_row=HEADER_ROWS)
+    return _source(read_csv(path, coded=wanted.coded, guarded=wanted.guarded), path, HEADER_ROWS)
 
 
 def delimited_slices(path: Path, wanted: Wanted, options: TableOptions, rows: int) -> Iterator[Source]:
     """Yield the same about ``rows`` rows at a time."""
     first = HEADER_ROWS
-    for frame in read_csv_batches(path, rows=rows, coded=wanted.coded):
-        yield in_memory(frame, str(path), first_row=first)
+    for frame in read_csv_batches(path, rows=rows, coded=wanted.coded, guarded=wanted.guarded):
+        yield _source(frame, path, first)
         first += frame.height
 
 
-def read_csv(path: Path, *, coded: Container[str] = ()) -> pl.DataFrame:
+def _source(frame: pl.DataFrame, path: Path, first_row: int) -> Source:
+    """Return a frame of texts as a source; an empty cell holds nothing, in quotes, too."""
+    source = in_memory(frame, str(path), first_row=first_row)
+    return replace(source, values=lambda name: [value or None for value in source.values(name)])
+
+
+def read_csv(path: Path, *, coded: Container[str] = (), guarded: bool = True) -> pl.DataFrame:
     """Read a CSV file as texts, as they are written; empty cells are null.
 
-    The apostrophe that guards a formula is taken off (:mod:`spa.tables.formulas`). A blank line is a row of nulls.
-    Columns named in ``coded`` are of polars' categorical type: four bytes a row. Raise TableError where the file is
-    no CSV with commas, a header of different names, and as many values in each line.
+    Where cells are ``guarded``, the apostrophe before a formula is taken off (:mod:`spa.tables.formulas`). A blank line
+    is a row of nulls. Columns named in ``coded`` are of polars' categorical type: four bytes a row. Raise TableError
+    where the file is no CSV with commas, a header of different names, and as many values in each line.
     """
-    (frame,) = read_csv_batches(path, coded=coded)
+    (frame,) = read_csv_batches(path, coded=coded, guarded=guarded)
     return frame
 
 
-def read_csv_batches(path: Path, *, rows: int | None = None, coded: Container[str] = ()) -> Iterator[pl.DataFrame]:
+def read_csv_batches(
+    path: Path, *, rows: int | None = None, coded: Container[str] = (), guarded: bool = True
+) -> Iterator[pl.DataFrame]:
     """Yield a CSV file as :func:`read_csv` reads it, about ``rows`` rows at a time; without a row, one empty frame."""
     check_table_file(path)
     uneven_checked = False
@@ -57,9 +66,9 @@ def read_csv_batches(path: Path, *, rows: int | None = None, coded: Container[st
             if not uneven_checked and _may_be_uneven(frame):
                 _refuse_uneven(path)
                 uneven_checked = True
-            yield unguarded(frame)
+            yield unguarded(frame) if guarded else frame
     except pl.exceptions.NoDataError as error:
-        raise TableError(f"{path}: expected a header and one row an answer, got an empty file") from error
+        raise TableError(f"{path}: expected a header and rows, got an empty file") from error
     except pl.exceptions.PolarsError as error:
         _refuse_uneven(path)
         found = shortened(str(error).partition("\n")[0], 160)

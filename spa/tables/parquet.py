@@ -10,6 +10,7 @@ import polars as pl
 from spa.errors import TableError
 from spa.tables.options import TableOptions
 from spa.tables.source import Source, Wanted
+from spa.tables.typed_columns import json_values
 
 ALWAYS_READ, ROWS_A_BYTE = 10_000_000, 1000  # rows that a file may claim, whatever its size and by its size
 
@@ -28,7 +29,11 @@ def open_parquet(path: Path, wanted: Wanted, options: TableOptions) -> Source:
 
     schema = pl.scan_parquet(path, glob=False).collect_schema()
     return Source(
-        place=str(path), schema=schema, height=height, column=column, values=lambda name: column(name).to_list()
+        place=str(path),
+        schema=schema,
+        height=height,
+        column=column,
+        values=lambda name: json_values(column(name), str(path)),
     )
 
 
@@ -43,7 +48,7 @@ def parquet_slices(path: Path, wanted: Wanted, options: TableOptions, rows: int)
             return found.collect().to_series()
 
         def values(name: str, first: int = first, height: int = height) -> list[object]:
-            return column(name, first, height).to_list()
+            return json_values(column(name, first, height), str(path))
 
         yield Source(
             place=str(path),

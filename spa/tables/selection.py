@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from spa.tables.options import TableOptions
 from spa.tables.source import Source, Wanted
 
@@ -9,7 +11,7 @@ from spa.tables.source import Source, Wanted
 def needed(wanted: Wanted, options: TableOptions) -> Wanted:
     """Return what is to be asked of the file itself: the sources of the wanted columns, too."""
     old = {old for old, new in options.mapping.items() if new in wanted.columns}
-    return Wanted(columns=wanted.columns | old, coded=wanted.coded)
+    return replace(wanted, columns=wanted.columns | old)
 
 
 def arranged(source: Source, wanted: Wanted, options: TableOptions) -> Source:

@@ -2,10 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
+
+from spa.files import unique_keys
+
+
+class Number(str):
+    """A number of a file, as it is written there ("1.0" stays "1.0")."""
+
+    __slots__ = ()
+
+
+def json_decoder() -> json.JSONDecoder:
+    """Return what reads JSON of tables: numbers as they are written, no key twice.
+
+    NaN, as some tools write nothing, is ``None``; an infinity is a number that no check lets pass.
+
+    >>> json_decoder().decode('{"a": 1.0, "b": [NaN, -Infinity]}')
+    {'a': '1.0', 'b': [None, '-Infinity']}
+    """
+    return json.JSONDecoder(
+        object_pairs_hook=unique_keys,
+        parse_int=Number,
+        parse_float=Number,
+        parse_constant=lambda name: None if name == "NaN" else Number(name),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +50,7 @@ class Source:
     column : callable
         One column as it is stored, by its name.
     values : callable
-        The same as what JSON holds: texts (also numbers, as they are written), lists, objects, ``None``.
+        The same as what JSON holds: texts, numbers (a :class:`Number`), true and false, lists, objects, ``None``.
     rows : Series, optional
         What a reader calls each row, where rows were left out or taken apart.
     notes : tuple of str
@@ -41,13 +66,22 @@ class Source:
     rows: pl.Series | None = None
     notes: tuple[str, ...] = ()
 
+    def numbers(self) -> Sequence[int]:
+        """Return what a reader calls each row."""
+        return range(self.first_row, self.first_row + self.height) if self.rows is None else self.rows.to_list()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What is asked of a file: ``columns`` by their names in it; ``coded`` those whose strings may be categories."""
+    """What is asked of a file.
+
+    ``columns`` by their names in it; ``coded`` those whose strings may be categories; whether cells may be ``guarded``
+    as those of our own tables are (:mod:`spa.tables.formulas`): texts of others are read as they are written.
+    """
 
     columns: frozenset[str]
     coded: frozenset[str] = frozenset()
+    guarded: bool = True
 
 
 def in_memory(frame: pl.DataFrame, place: str, *, first_row: int = 1, notes: tuple[str, ...] = ()) -> Source:

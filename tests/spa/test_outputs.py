@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import re
 from pathlib import Path
@@ -15,7 +16,7 @@ from spa.commands.check import overview_of
 from spa.errors import StudyError
 from spa.study.filters import failures
 from spa.study.load import load_study
-from spa.study.output_files import cleaned
+from spa.study.output_files import cleaned, read_rows
 from spa.study.outputs import load_outputs
 from spa.study.study import OutputFilter
 from spa.study.warnings import study_warnings
@@ -61,6 +62,45 @@ def test_ids_keep_their_spelling(tmp_path: Path) -> None:
     assert [item.item_id for item in from_csv.items] == ["001", "1"]
     numbers = outputs_of(tmp_path, [{"item_id": 7, "system": name, "output": "a"} for name in "xy"])
     assert [item.item_id for item in numbers.items] == ["7"]
+
+
+def test_numbers_and_days_of_parquet_are_ids_as_a_reader_writes_them(tmp_path: Path) -> None:
+    days = [datetime.datetime(2026, 1, day, tzinfo=datetime.UTC) for day in (2, 3)]
+    frame = pl.DataFrame(
+        [{"item_id": day, "number": 7, "system": name, "output": "a"} for day in days for name in "xy"]
+    )
+    frame.write_parquet(tmp_path / "o.parquet")
+    outputs = OUTPUTS.replace("outputs.jsonl", "o.parquet") + 'item = ["item_id", "number"]\n'
+    made = load_outputs(load_study(write_study(tmp_path, outputs=outputs)))
+    assert [item.item_id for item in made.items] == ["2026-01-02/7", "2026-01-03/7"]
+
+
+def test_texts_of_a_csv_file_are_read_as_they_are(tmp_path: Path) -> None:
+    """Also one that begins as a formula that our own tables guard; a quoted empty cell is empty."""
+    (tmp_path / "o.csv").write_text('item_id,output\ni,\'- so she said\nj,""\n', encoding="utf-8")
+    rows = read_rows(tmp_path / "o.csv", ["output"])
+    assert [row.values["output"] for row in rows] == ["'- so she said", None]
+    assert [row.place for row in rows] == [f"{tmp_path / 'o.csv'} row {number}" for number in (2, 3)]
+
+
+def test_a_list_of_turns_is_told_once_beside_a_column_that_is_absent(tmp_path: Path) -> None:
+    turns = [{"role": "user", "content": "Hello"}]
+    rows: list[dict[str, object]] = [
+        {"item_id": f"i{n}", "system": name, "output": turns} for n in range(30) for name in "xy"
+    ]
+    assert output_problems(tmp_path, rows, outputs=OUTPUTS + 'item_text = "prompt"\n') == [
+        'outputs.jsonl: expected column "prompt", got columns "item_id", "system", "output" in 60 rows; '
+        "name the columns in [outputs] (item, system, output, sample, item_text, layout)",
+        'outputs.jsonl line 1: "output": expected text, got a list (as in 59 more); write it as text in quotes',
+    ]
+
+
+def test_blank_lines_count_and_nan_is_nothing(tmp_path: Path) -> None:
+    lines = [json.dumps(row) for row in ROWS]
+    lines[1:2] = ["", " ", json.dumps({**ROWS[1], "output": float("nan")})]
+    (tmp_path / "outputs.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    with pytest.raises(StudyError, match=r'outputs.jsonl line 4: expected an output of "y", got an empty text'):
+        load_outputs(load_study(write_study(tmp_path)))
 
 
 def test_several_columns_make_an_item(tmp_path: Path) -> None:
@@ -219,12 +259,16 @@ def test_a_bad_row_is_told_by_its_line(tmp_path: Path, row: dict[str, object], s
         (
             "o.jsonl",
             '{"item_id": "1"}\n'.encode("utf-16"),
-            "o.jsonl: expected UTF-8, got UTF-16; save the file as UTF-8",
+            "o.jsonl line 1: expected UTF-8, got the byte 0xff that is not UTF-8; save the file as UTF-8",
         ),
-        ("o.csv", "item_id,system\n1,x\n".encode("utf-16-le"), "o.csv: expected UTF-8, got UTF-16"),
-        ("o.csv", b"", "expected a header and rows of outputs, got an empty file"),
-        ("o.csv", b"item_id;system;output\n1;x;a\n", "another separator"),
-        ("o.csv", b"item_id,system,output,output\n1,x,a,b\n", "expected each column once, got output twice"),
+        ("o.csv", "item_id,system\n1,x\n".encode("utf-16-le"), "o.csv line 1: expected UTF-8, got a NUL byte"),
+        ("o.csv", b"", "expected a header and rows, got an empty file"),
+        ("o.csv", b"item_id;system;output\n1;x;a\n", "columns must be separated by commas, this file has semicolons"),
+        (
+            "o.csv",
+            b"item_id,system,output,output\n1,x,a,b\n",
+            "column output stands in the header twice; remove or rename one",
+        ),
         (
             "o.csv",
             b'item_id,system,output\n1,x,"two\nlines"\n2,x,a,b\n',
@@ -237,8 +281,8 @@ def test_a_bad_row_is_told_by_its_line(tmp_path: Path, row: dict[str, object], s
         ),
         ("o.csv", b"item_id,system,output\n1,x,\xe9\n", "line 2: expected UTF-8"),
         ("o.csv", b"item_id,system,output\n", "expected rows of outputs, got none"),
-        ("o.parquet", b"PAR1", "expected Parquet, got a malformed file"),
-        ("o.txt", b"a", "expected a file ending in .jsonl, .csv, .parquet, got .txt"),
+        ("o.parquet", b"PAR1", "cannot be read as parquet"),
+        ("o.txt", b"a", "expected a file ending in .csv, .jsonl, .ndjson, .parquet, got '.txt'"),
     ],
 )
 def test_unreadable_files_are_one_line(tmp_path: Path, name: str, content: bytes, said: str) -> None:
