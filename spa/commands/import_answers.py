@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -86,15 +87,22 @@ def potato(
 
 
 @import_.command("csv", epilog="Example: spa import csv results.csv --map import.toml --out tables")
-@click.argument("file", type=IN)
+@click.argument("files", type=IN, nargs=-1, required=True, metavar="FILE...")
 @click.option("--map", "mapping", required=True, type=IN, help="TOML: annotator, item, keep, [[questions]].")
 @table_options
-def csv(file: Path, mapping: Path, out: Path, format_: TableFormat, keep_ids: bool, key: Path | None) -> None:
-    """Read a CSV FILE with one row per annotator (and item) and one column per question."""
+def csv(
+    files: tuple[Path, ...], mapping: Path, out: Path, format_: TableFormat, keep_ids: bool, key: Path | None
+) -> None:
+    """Read tables with one column per question.
+
+    FILE is a table (CSV, JSONL, Parquet, ...) or a folder of tables; several are read as one. A row is what one
+    annotator answered, of all items or of one; with `annotators` in the mapping each annotator has a column, with
+    annotator = "{file}" a file.
+    """
     from spa.importers.mapping import Wide, read_mapping
     from spa.importers.wide import read_wide
 
-    made = read_wide(file, read_mapping(mapping, Wide))
+    made = read_wide(files, read_mapping(mapping, Wide), mapping.parent)
     _write(made, out, format_, keep_ids=keep_ids, mapping=mapping, key=key)
 
 
@@ -109,9 +117,17 @@ def _write(
     secret = None if keep_ids else load_key(key or default_key_path(mapping))
     named = imported if secret is None else with_pseudonyms(imported, secret)
     written = write_imported(named, out, format=format_)
-    if secret is not None and secret.created:
-        click.echo(f"pseudonyms: key written to {secret.path}; keep it for further imports, and to yourself")
-    for path, rows in written.items():
-        click.echo(f"{path}: {rows} rows")
+    for note in imported.notes:
+        click.echo(note)
     for what, count in imported.skipped.items():
         click.echo(f"skipped: {count} of {what}")
+    for table, (missing, answers) in imported.missing.items():
+        if missing:
+            click.echo(f"missing: {missing} of {answers} {table}")
+    if secret is not None:
+        made = "written to" if secret.created else "read from"
+        click.echo(f"pseudonyms: key {made} {secret.path}; keep it for further imports, and to yourself")
+    for path, rows in written.items():
+        click.echo(f"{path}: {rows} rows")
+    tables = " ".join(f"--{path.stem} {shlex.quote(str(path))}" for path in written)
+    click.echo(f"next: spa report {tables} --out report")

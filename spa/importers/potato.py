@@ -8,43 +8,21 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from spa.errors import ResponseError, shortened
 from spa.importers.mapping import LlmFile, Potato
-from spa.importers.tables import ImportedTables, Row, number_of
+from spa.importers.potato_labels import EMPTY, Instance, LabelScores, Questions, questions_of, score_of
+from spa.importers.tables import ImportedTables, Row
 from spa.tables.json_lines import read_json_lines
 from spa.tables.text_files import utf8_lines
 
 ANSWERS = "annotation_output/*/annotated_instances.jsonl"
 ORDER = "annotation_order.txt"
 TIME = re.compile(r"(\d+)d (\d+)h (\d+)m (\d+)s")
-SCALE = re.compile(r"scale_([0-9]+)")  # the label of a point of a Likert scale
-FIELDS = ("text_box", "number", "slider", "select-one")  # labels of fields whose value is the answer
-FREE_RESPONSE = "free_response"  # a text beside what was chosen
-NO_SCORE = ("bad_text", FREE_RESPONSE)  # chosen instead of a score
-EMPTY = "empty"
-SHOWN = 5  # labels that a message names
-
-
-class _Scores:
-    """What labels count: what was given, else the number that a label is; gathers those that have no score."""
-
-    def __init__(self, given: Mapping[str, float]) -> None:
-        self.given = given
-        self.absent: dict[str, None] = {}
-
-    def of(self, label: str) -> float | None:
-        """Return the score of a label."""
-        if label in self.given:
-            return self.given[label]
-        score = number_of(label)
-        if score is None:
-            self.absent[label] = None
-        return score
 
 
 def read_potato(folder: Path, mapping: Potato, scores: Mapping[str, float] | None = None) -> ImportedTables:
@@ -57,88 +35,73 @@ def read_potato(folder: Path, mapping: Potato, scores: Mapping[str, float] | Non
     paths = sorted(folder.rglob(ANSWERS))
     if not paths:
         raise ResponseError(f"{folder}: expected files {ANSWERS} at any depth, got none; name POTATO's output folder")
-    rows: list[Row] = []
+    given = LabelScores(scores or {})
     skipped: Counter[str] = Counter()
-    labels = _Scores(scores or {})
-    for path in paths:
-        rows += _person_rows(path, folder, mapping, labels, skipped)
+    seen = [found for path in paths for found in _instances(path, folder, mapping, skipped)]
+    questions = questions_of(mapping, [instance for instance, _ in seen], given)
+    rows: list[Row] = []
+    for instance, shared in seen:
+        rows += _rows(instance, shared, questions, given)
     for llm in mapping.llms:
-        rows += _llm_rows(folder / llm.file, llm, mapping, labels)
-    if labels.absent:
-        absent = [shortened(repr(label), 40) for label in labels.absent]
-        more = f" and {len(absent) - SHOWN} more" if len(absent) > SHOWN else ""
-        raise ResponseError(
-            f"{folder}: expected labels that are finite numbers, got {', '.join(absent[:SHOWN])}{more}; "
-            f"say what each counts, such as --score {shortened(repr(f'{next(iter(labels.absent))}=NUMBER'), 40)}"
-        )
-    return ImportedTables(rows={"ratings": rows}, skipped=dict(skipped))
+        rows += _llm_rows(folder / llm.file, llm, questions, given)
+    given.check(folder)
+    skipped.update({f"label {label}": count for label, count in questions.ignored.items()})
+    return ImportedTables(
+        rows={"ratings": rows}, skipped=dict(skipped), notes=tuple(_notes(folder, seen, questions, rows))
+    )
 
 
-def _person_rows(path: Path, folder: Path, mapping: Potato, scores: _Scores, skipped: Counter[str]) -> Iterator[Row]:
+def _instances(path: Path, folder: Path, mapping: Potato, skipped: Counter[str]) -> Iterator[tuple[Instance, Row]]:
     places = _places(path.with_name(ORDER), mapping)
     part = str(path.parent.parent.parent.relative_to(folder))
     for number, instance in read_json_lines(path):
-        name = _id(instance, f"{path}, line {number}")
+        place = f"{path}, line {number}"
+        name = _id(instance, place)
         pattern = next((pattern for pattern in mapping.skip if fnmatchcase(name, pattern)), None)
         if pattern is not None:
             skipped[pattern] += 1
             continue
+        labels = instance.get("label_annotations")
+        if not isinstance(labels, dict):
+            raise ResponseError(f"{place}: expected label_annotations, an object, got {shortened(repr(labels))}")
         shared = {
             "annotator_id": path.parent.name,
             "annotator_kind": "human",
             "assignment_id": part,
             "item_id": name,
             "position": places.get(name),
-            "seconds": _seconds(instance, f"{path}, line {number}"),
+            "seconds": _seconds(instance, place),
         }
-        labels = instance.get("label_annotations")
-        if not isinstance(labels, dict):
-            raise ResponseError(
-                f"{path}, line {number}: expected label_annotations, an object, got {shortened(repr(labels))}"
-            )
-        for system, criterion, label in _score_labels(mapping):
-            score, reason = _score(labels.get(label), f"{path}, line {number}, {label}", scores)
-            yield {**shared, "system": system, "criterion": criterion, "score": score, "missing_reason": reason}
-        unknown = set(labels) - {label for *_, label in _score_labels(mapping)}
-        if unknown:
-            raise ResponseError(
-                f"{path}, line {number}: label {shortened(repr(min(unknown)))} is none of the criteria's "
-                f"({shortened(', '.join(mapping.criteria), 200)} of {len(mapping.systems)} systems); "
-                "add it to the mapping"
-            )
+        yield Instance(place=place, labels=labels, spans=bool(instance.get("span_annotations"))), shared
 
 
-def _score_labels(mapping: Potato) -> list[tuple[str, str, str]]:
-    return [
-        (system, criterion, criterion if number == 1 else f"{criterion}_{number}")
-        for number, system in enumerate(mapping.systems, start=1)
-        for criterion in mapping.criteria
-    ]
+def _rows(instance: Instance, shared: Row, questions: Questions, scores: LabelScores) -> Iterator[Row]:
+    """Yield the ratings of an instance; a text stands once, beside the first rating of what it is about."""
+    texts = questions.explanations(instance)
+    for system, criterion, label in questions.score_labels():
+        score, reason, beside = score_of(instance.labels.get(label), f"{instance.place}, {label}", scores)
+        told = [text for text in (beside, texts.pop(system, None), texts.pop(None, None)) if text]
+        yield {
+            **shared,
+            "system": system,
+            "criterion": criterion,
+            "score": score,
+            "explanation": "\n".join(told) or None,
+            "missing_reason": reason,
+        }
 
 
-def _score(answer: object, place: str, scores: _Scores) -> tuple[float | None, str | None]:
-    """Read what one question was answered with, ``{LABEL: VALUE}``.
-
-    Of options to choose from the label says which was chosen; the value is a key to press or its number among them.
-    """
-    if answer is None or answer == {}:
-        return None, EMPTY
-    if not isinstance(answer, dict):
-        raise ResponseError(
-            f"{place}: expected a chosen value such as {{'scale_4': '4'}}, got {shortened(repr(answer))}"
-        )
-    chosen = {label: value for label, value in answer.items() if label != FREE_RESPONSE} or answer
-    if len(chosen) != 1:
-        return None, f"{len(chosen)} values were chosen"
-    label, value = next(iter(chosen.items()))
-    if not isinstance(value, str | bool):
-        raise ResponseError(f"{place}: expected one text or number, got {shortened(repr(value))}")
-    if label in NO_SCORE:
-        return None, label
-    if label in FIELDS:
-        label = str(value).strip()
-    point = SCALE.fullmatch(label)
-    return (scores.of(point[1] if point else label), None) if label else (None, EMPTY)
+def _notes(folder: Path, seen: Sequence[tuple[Instance, Row]], questions: Questions, rows: Sequence[Row]) -> list[str]:
+    people = {row["annotator_id"] for row in rows if row["annotator_kind"] == "human"}
+    notes = [f"read: {len(seen)} instances of {len(people)} people in {folder}"]
+    if questions.texts:
+        count = sum(len(questions.explanations(instance)) for instance, _ in seen)
+        labels = shortened(", ".join(sorted(questions.texts)), 160)
+        notes.append(f"texts: {count} of {labels} are explanations beside the ratings")
+    spans = sum(instance.spans for instance, _ in seen)
+    if spans:
+        notes.append(f"not read: marked spans of {spans} instances")
+    return notes
 
 
 def _seconds(instance: dict[str, Any], place: str) -> float | None:
@@ -164,15 +127,15 @@ def _places(path: Path, mapping: Potato) -> dict[str, int]:
     return {name: place for place, name in enumerate(items, start=1)}
 
 
-def _llm_rows(path: Path, llm: LlmFile, mapping: Potato, scores: _Scores) -> Iterator[Row]:
+def _llm_rows(path: Path, llm: LlmFile, questions: Questions, scores: LabelScores) -> Iterator[Row]:
     for number, instance in read_json_lines(path):
         place = f"{path}, line {number}"
         name = _id(instance, place)
-        for system in mapping.systems:
+        for system in questions.systems:
             given = instance.get(system)
             if not isinstance(given, dict):
                 raise ResponseError(f"{place}: expected the scores of {system!r}, got {shortened(repr(given))}")
-            for criterion in mapping.criteria:
+            for criterion in questions.criteria:
                 label = given.get(criterion)
                 if not isinstance(label, str | None):
                     raise ResponseError(

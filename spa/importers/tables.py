@@ -26,11 +26,12 @@ COLUMNS: dict[str, dict[str, Any]] = {
         **_WHO,
         **_texts("item_id", "system", "criterion"),
         **{"score": pl.Float64, "position": pl.Int64, "seconds": pl.Float64},
+        **_texts("explanation"),
         **_REASON,
     },
     "preferences": {
         **_WHO,
-        **_texts("system_x", "system_y"),
+        **_texts("item_id", "system_x", "system_y"),
         **{"preference": pl.Float64, "criterion": pl.String, "exposure": pl.Int64},
         **_REASON,
     },
@@ -43,10 +44,20 @@ NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASC
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedTables:
-    """Rows by table, and what was skipped, by the reason."""
+    """Rows by table, what was skipped, by the reason, and what is to be said of how they were read."""
 
     rows: dict[str, list[Row]]
     skipped: dict[str, int]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def missing(self) -> dict[str, tuple[int, int]]:
+        """How many answers of each table are missing, and of how many."""
+        return {
+            table: (sum(row.get("missing_reason") is not None for row in rows), len(rows))
+            for table, rows in self.rows.items()
+            if rows
+        }
 
     def frame(self, name: str) -> pl.DataFrame:
         """Return one table with all its columns, those without a value left out."""

@@ -1,129 +1,207 @@
-"""CSV files with one row a person (and item) and one column a question."""
+"""Tables with a column a question, and a row a person, an item, a comparison or a round: answers by a mapping."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import polars as pl
-
 from spa.errors import ResponseError, shortened
+from spa.importers import otree, qualtrics
+from spa.importers.annotators import AnnotatorNames, JoinedNames
 from spa.importers.mapping import QuestionColumn, Wide
+from spa.importers.questions import TABLE_OF, Asked
+from spa.importers.roles import answer_columns, check_constants, check_mapping
+from spa.importers.selection import asked_rows
+from spa.importers.sheets import SheetRow, Sheets
 from spa.importers.tables import ImportedTables, Row, number_of
-from spa.tables.delimited import read_csv
+from spa.importers.words import NotUnderstood, Unexplained, WordMeanings
+from spa.tables.options import TableOptions
 
-TABLE_OF = {"rating": "ratings", "preference": "preferences", "choice": "choices", "rank": "orders"}
-WINNERS = ("x", "y", "tie")
+UNITS = {"s": 1.0, "ms": 1000.0}  # how many are a second
 
 
-def read_wide(path: Path, mapping: Wide) -> ImportedTables:
-    """Read a CSV by a mapping of its columns, one row an answer.
+def read_wide(paths: Sequence[Path], mapping: Wide, folder: Path) -> ImportedTables:
+    """Read files, or folders of files, by a mapping of their columns, one row an answer.
 
-    An empty cell is missing, a row that ``keep`` leaves out is counted, and further rankings of an item by one
-    annotator, perhaps of other systems, are numbered. Raise ResponseError, with row, column and what was found, if a
-    column is not there, or a cell holds something else than its question allows.
+    An empty cell is missing, a row that ``keep`` or ``drop`` leaves out is counted, and further rankings of an item by
+    one annotator, perhaps of other systems, are numbered. A person without any answer was not asked: counted, and in
+    no table.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+        Files of any format of :mod:`spa.tables.reading`; of a folder its tables.
+    mapping : Wide
+        What the columns mean.
+    folder : Path
+        Where the mapping lies: the files that it names are relative to it.
+
+    Raises
+    ------
+    ResponseError, TableError
+        With row, column and what was found, where a column is not there, or a cell holds something else than its
+        question allows.
     """
-    frame = read_csv(path)
-    _columns_there(path, frame, mapping)
-    rows: dict[str, list[Row]] = {table: [] for table in TABLE_OF.values()}
-    skipped: Counter[str] = Counter()
-    ranked: Counter[tuple[str | None, ...]] = Counter()  # rankings by annotator, item and assignment
-    for number, row in enumerate(frame.iter_rows(named=True), start=2):
-        if not any(row.values()):  # a blank line
-            continue
-        aside = next((column for column, values in mapping.keep.items() if (row[column] or "") not in values), None)
-        if aside is not None:
-            skipped[f"{aside} {row[aside] or 'empty'}"] += 1
-            continue
-        who = tuple(row[column] if column else None for column in (mapping.annotator, mapping.item, mapping.assignment))
-        ranked[who] += 1
-        again = ranked[who] if ranked[who] > 1 else None
-        for question in mapping.questions:
-            rows[TABLE_OF[question.kind]].append(
-                _answer(question, mapping, row, again, f"{path}, row {number}, {question.column}")
-            )
-    return ImportedTables(rows=rows, skipped=dict(skipped))
+    check_mapping(mapping)
+    sheets, skipped, is_qualtrics = asked_rows(paths, mapping, folder)
+    check_constants(mapping, sheets.columns)
+    missing = (*mapping.missing, *((qualtrics.SEEN,) if is_qualtrics else ()))
+    options = TableOptions(encoding=mapping.encoding)
+    timed_out = otree.read_page_times(folder / mapping.page_times, options) if mapping.page_times else None
+    return _Answers(sheets, mapping, missing, timed_out).tables(skipped)
 
 
-def _columns_there(path: Path, frame: pl.DataFrame, mapping: Wide) -> None:
-    named = [mapping.annotator, mapping.item, mapping.assignment, mapping.seconds, *mapping.keep]
-    named += [question.system_column for question in mapping.questions]
-    named_columns = [*named, *(question.column for question in mapping.questions)]
-    absent = [column for column in named_columns if column is not None and column not in frame.columns]
-    if absent:
-        raise ResponseError(
-            f"{path}: expected a column {absent[0]!r}, got {shortened(', '.join(frame.columns), 200)}; "
-            "name it as it stands in the file"
-        )
+class _Answers:
+    """Goes through the rows, and counts what became no answer."""
 
+    def __init__(
+        self, sheets: Sheets, mapping: Wide, missing: tuple[str, ...], timed_out: otree.TimedOut | None
+    ) -> None:
+        self._sheets = sheets
+        self._mapping = mapping
+        self._timed_out = timed_out
+        self._people = AnnotatorNames(mapping)
+        self._items = JoinedNames()
+        self._words = [WordMeanings(values=question.values, missing=missing) for question in mapping.questions]
+        self._unexplained: dict[int, Unexplained] = {}
+        self._ranked: Counter[tuple[object, ...]] = Counter()  # rankings of an item by an annotator
+        self._not_asked: Counter[str] = Counter()  # empty cells, by why
+        self._times: dict[str, tuple[str, int]] = {}  # unreadable times by their column: the first, how many
+        self._filled_in = 0  # zeros that oTree may have written
 
-def _answer(question: QuestionColumn, mapping: Wide, row: dict[str, str | None], again: int | None, place: str) -> Row:
-    annotator = row[mapping.annotator]
-    if not annotator:
-        raise ResponseError(f"{place}: expected who answered in column {mapping.annotator!r}, got nothing")
-    shared: Row = {
-        "annotator_id": annotator,
-        "annotator_kind": "human",
-        "assignment_id": row[mapping.assignment] if mapping.assignment else None,
-        "criterion": question.criterion,
-    }
-    raw = row[question.column]
-    given = None if raw is None or not raw.strip() else question.values.get(raw.strip(), raw.strip()) or None
-    reason = None if given is not None else "empty"
-    if question.kind == "preference":
-        value = None if given is None else _number(given, place) / (100 if question.percent else 1)
-        if value is not None and not 0 <= value <= 1:
+    def tables(self, skipped: Counter[str]) -> ImportedTables:
+        """Return the answers of all rows."""
+        rows: dict[str, list[Row]] = {table: [] for table in TABLE_OF.values()}
+        asked = set(self._annotators(answered=True))
+        for row in self._sheets.rows:
+            for number, question in enumerate(self._mapping.questions):
+                for column in answer_columns(question):
+                    rows[TABLE_OF[question.kind]] += self._answers(number, question, column, row, asked)
+        if self._unexplained:
             raise ResponseError(
-                f"{place}: expected a preference from 0 to 1 (percent = true reads 0 to 100), got {_quoted(raw)}"
+                *(found.line(self._mapping.questions[number].kind) for number, found in self._unexplained.items())
             )
-        return {
-            **shared,
-            **_pair(question, place),
-            "exposure": question.exposure,
-            "preference": value,
-            "missing_reason": reason,
-        }
-    shared["item_id"] = question.item or (row[mapping.item] if mapping.item else None)
-    if not shared["item_id"]:
-        raise ResponseError(f"{place}: expected the item, from `item` of the question or of the mapping, got neither")
-    if question.kind == "choice":
-        if given is not None and given not in WINNERS:
-            raise ResponseError(f"{place}: expected x, y or tie (`values` turns words into them), got {_quoted(raw)}")
-        return {**shared, **_pair(question, place), "winner": given, "missing_reason": reason}
-    system = question.system
-    if question.kind == "rank":
-        system = system or (row[question.system_column] if question.system_column else None)
-    if not system:
-        raise ResponseError(f"{place}: expected `system` of a {question.kind} in the mapping, got none")
-    if question.kind == "rank":
-        rank = None if given is None else _number(given, place)
-        if rank is not None and (rank < 1 or rank != int(rank)):
-            raise ResponseError(f"{place}: expected a rank from 1, the best, got {_quoted(raw)}")
-        rank = None if rank is None else int(rank)
-        return {**shared, "system": system, "rank": rank, "repeat": again, "missing_reason": reason}
-    return {
-        **shared,
-        "system": system,
-        "score": None if given is None else _number(given, place),
-        "seconds": _number(row[mapping.seconds] or "0", place) if mapping.seconds and row[mapping.seconds] else None,
-        "missing_reason": reason,
-    }
-
-
-def _pair(question: QuestionColumn, place: str) -> dict[str, str]:
-    if question.system_x is None or question.system_y is None or question.system_x == question.system_y:
-        raise ResponseError(f"{place}: expected `system_x` and `system_y`, two systems, of a comparison in the mapping")
-    return {"system_x": question.system_x, "system_y": question.system_y}
-
-
-def _number(text: str, place: str) -> float:
-    value = number_of(text.strip())
-    if value is None:
-        raise ResponseError(
-            f"{place}: expected a finite number (`values` turns words into numbers), got {_quoted(text)}"
+        self._people.check_llms(asked)
+        silent = set(self._annotators(answered=False)) - asked
+        return ImportedTables(
+            rows=rows, skipped=dict(skipped), notes=(*self._read(sum(skipped.values())), *self._counted(len(silent)))
         )
-    return value
 
+    def _annotators(self, *, answered: bool) -> Iterator[str]:
+        """Yield who answered something, or who is named at all."""
+        for row in self._sheets.rows:
+            for question in self._mapping.questions:
+                for column in answer_columns(question):
+                    if row.cells[column] is not None or not answered:
+                        annotator = self._people.of(question, column, row)
+                        if annotator is not None:
+                            yield annotator
 
-def _quoted(text: str | None) -> str:
-    return shortened(repr(text))
+    def _answers(self, number: int, question: QuestionColumn, column: str, row: SheetRow, asked: set[str]) -> list[Row]:
+        cell = row.cells[column]
+        place = f"{row.place}, {column}"
+        annotator = self._people.of(question, column, row)
+        item = question.item or self._items.of(row, question.item_column or self._mapping.item)
+        if cell is None and self._left_alone(question, annotator, item, row, asked):
+            return []
+        if annotator is None:
+            raise ResponseError(
+                f"{place}: expected who answered in column {self._mapping.annotator!r}, got nothing; fill it in, or "
+                "leave the row out with `keep` or `drop`"
+            )
+        if self._timed_out is not None and self._timed_out.filled_in(row, column, cell):
+            cell, reason = None, otree.TIMED_OUT
+        else:
+            reason = None
+            self._filled_in += otree.is_filled_in(cell) and otree.is_field(column)
+        found = Asked(
+            question=question,
+            words=self._words[number],
+            row=row,
+            place=place,
+            cell=cell,
+            shared=self._shared(question, column, row, annotator, place),
+            item=item,
+            seconds=self._seconds(question, row),
+        )
+        try:
+            answers = list(found.answers())
+        except NotUnderstood as error:
+            words = self._unexplained.setdefault(number, Unexplained(place=place, expected=error.expected)).words
+            words[error.word] = None
+            return []
+        if not answers:
+            self._not_asked["name no system"] += 1
+        if TABLE_OF[question.kind] == "orders":
+            answers = self._numbered(answers, number if question.kind == "rank" else None)
+        return answers if reason is None else [{**answer, "missing_reason": reason} for answer in answers]
+
+    def _left_alone(
+        self, question: QuestionColumn, annotator: str | None, item: str | None, row: SheetRow, asked: set[str]
+    ) -> bool:
+        """Whether nobody was asked what an empty cell stands for; counted unless the person answered nothing at all."""
+        if annotator is None or annotator not in asked:
+            return True
+        if question.annotators:
+            self._not_asked["in columns of annotators"] += 1
+            return True
+        named = (question.system_column, question.system_x_column, question.system_y_column, question.systems_in)
+        if (item is None and question.kind != "preference") or any(row.text(name) is None for name in named if name):
+            self._not_asked["of rows without an item or system"] += 1
+            return True
+        return False
+
+    def _shared(self, question: QuestionColumn, column: str, row: SheetRow, annotator: str, place: str) -> Row:
+        criterion: str | None = question.criterion
+        if question.criterion_column is not None:
+            criterion = row.text(question.criterion_column)
+        if criterion is None:
+            raise ResponseError(f"{place}: expected a criterion in column {question.criterion_column!r}, got nothing")
+        return {
+            "annotator_id": annotator,
+            "annotator_kind": self._people.kind(annotator, column, row),
+            "assignment_id": row.text(self._mapping.assignment) if self._mapping.assignment else None,
+            "criterion": question.criteria.get(criterion, criterion),
+        }
+
+    def _seconds(self, question: QuestionColumn, row: SheetRow) -> float | None:
+        """Return a time in seconds; one that cannot be read is counted and missing."""
+        column = question.seconds or self._mapping.seconds
+        text = row.text(column) if column is not None else None
+        if column is None or text is None or question.kind != "rating":
+            return None
+        value = number_of(text)
+        if value is None or value < 0:
+            first, count = self._times.get(column, (f"{shortened(repr(text), 40)} in {row.place}", 0))
+            self._times[column] = (first, count + 1)
+            return None
+        return value / UNITS[self._mapping.seconds_unit]
+
+    def _numbered(self, answers: list[Row], number: int | None) -> list[Row]:
+        """Return rankings with their number, from the second of an item by one annotator on."""
+        for place in {(row["annotator_id"], row["item_id"], row["assignment_id"], row["criterion"]) for row in answers}:
+            self._ranked[number, *place] += 1
+            again = self._ranked[number, *place]
+        return [{**row, "repeat": again if again > 1 else None} for row in answers]
+
+    def _read(self, skipped: int) -> Iterator[str]:
+        sheets = self._sheets
+        files = str(sheets.files[0]) if len(sheets.files) == 1 else f"{len(sheets.files)} files"
+        yield f"read: {len(sheets.rows) + skipped} rows of {files}"
+        yield from sheets.notes
+
+    def _counted(self, silent: int) -> Iterator[str]:
+        if silent:
+            yield f"not asked: {silent} annotators without any answer, who are in no table"
+        for why, count in self._not_asked.items():
+            yield f"not asked: {count} empty cells {why}"
+        for column, (first, count) in self._times.items():
+            yield f"{column}: {count} times are no numbers and left empty, the first {first}"
+        if self._filled_in and self._timed_out is None and otree.is_wide_export(self._sheets.columns):
+            yield (
+                f"oTree: {self._filled_in} cells of 0 may stand for pages whose time ran out; "
+                'give page_times = "PageTimes.csv" in the mapping'
+            )
+        if not self._people.told:
+            yield "LLMs: none named, all annotators count as people; name those that are LLMs in llms = [...]"

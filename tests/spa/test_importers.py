@@ -172,6 +172,46 @@ def test_an_unanswered_question_is_missing_with_its_reason(tmp_path: Path) -> No
     assert (rows[1]["score"], rows[1]["missing_reason"]) == (None, "empty")
 
 
+LIKERT = {"fluency": {"scale_4": "4"}, "fluency_2": {"scale_5": "5"}}
+
+
+@pytest.mark.parametrize(
+    ("texts", "criteria", "explanations"),
+    [
+        ({"comments": {"text_box": " fine "}}, '["fluency"]', ["fine", None]),
+        ({"comments": {"text_box": "fine"}}, '["fluency", "comments"]', ["fine", None]),  # of the item, once
+        ({"why": {"text_box": "one"}, "why_2": {"text_box": "other"}}, '["fluency"]', ["one", "other"]),
+        ({"why_2": {"text_box": "other"}, "why": {"text_box": ""}}, '["fluency"]', [None, "other"]),
+        ({"a": {"text_box": "1"}, "b": {"text_box": "two"}}, '["fluency"]', ["a: 1\nb: two", None]),
+        ({"fluency_2": {"scale_5": "5", "free_response": "or 4"}}, '["fluency"]', [None, "or 4"]),
+    ],
+)
+def test_texts_beside_ratings_are_explanations(
+    texts: dict[str, Any], criteria: str, explanations: list[str | None], tmp_path: Path
+) -> None:
+    folder = potato(tmp_path, label_annotations={**LIKERT, **texts}, span_annotations={"x": 1})
+    (folder / "import.toml").write_text(f'systems = ["a", "b"]\ncriteria = {criteria}\n')
+    done = run("potato", folder, "--map", folder / "import.toml", "--out", tmp_path / "out", "--format", "parquet")
+    rows = pl.read_parquet(tmp_path / "out" / "ratings.parquet").to_dicts()
+    assert [(row["system"], row["criterion"], row["score"]) for row in rows] == [
+        ("a", "fluency", 4),
+        ("b", "fluency", 5),
+    ] * 2
+    assert [row["explanation"] for row in rows[:2]] == explanations
+    assert not any(row["explanation"] for row in rows[2:])
+    assert "not read: marked spans of 1 instances" in done.output
+    assert "fluency_2" in texts or "are explanations beside the ratings" in done.output
+
+
+def test_a_question_that_is_no_text_is_left_out_where_the_mapping_says_so(tmp_path: Path) -> None:
+    folder = potato(tmp_path, label_annotations={**LIKERT, "consent": {"yes": "1"}})
+    arguments = ("potato", folder, "--map", folder / "import.toml", "--out", tmp_path / "out")
+    assert "leave it out by ignore = [...]" in run(*arguments, code=1).output
+    with (folder / "import.toml").open("a") as file:
+        file.write('ignore = ["con*"]\n')
+    assert "skipped: 1 of label consent" in run(*arguments).output
+
+
 WIDE = """
 annotator = "WorkerId"
 item = "Input.id"
@@ -220,7 +260,7 @@ def test_two_imports_name_a_person_alike(tmp_path: Path) -> None:
         'system_x = "a"\nsystem_y = "b"\npercent = true\n'
     )
     done = run("csv", tmp_path / "again.csv", "--map", tmp_path / "again.toml", "--out", tmp_path / "again")
-    assert "key written" not in done.output
+    assert f"key read from {path}" in done.output
     assert path.read_text() == secret
     first = pl.read_csv(tmp_path / "out" / "ratings.csv")["annotator_id"].to_list()
     second = pl.read_csv(tmp_path / "again" / "preferences.csv")["annotator_id"].to_list()
@@ -282,7 +322,7 @@ def test_a_folder_in_the_place_of_a_file_is_told(tmp_path: Path) -> None:
         'annotator = "w"\nquestions = [{ column = "q", system = "a", criterion = "c" }]\n'
     )
     done = run("csv", tmp_path, "--map", tmp_path / "import.toml", "--out", tmp_path / "out", code=1)
-    assert "expected a file, got a folder" in done.output
+    assert "expected a file, got a folder without any ending in .csv" in done.output
 
 
 def test_a_mapping_that_cannot_be_used_is_told(tmp_path: Path) -> None:

@@ -1,0 +1,116 @@
+"""Who answered: by a column, a file or a column of one's own; which annotators are LLMs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+
+from spa.errors import ResponseError, shortened
+from spa.importers.mapping import FILE, Columns, QuestionColumn, Wide, names_of
+from spa.importers.sheets import Cell, SheetRow, Sheets
+
+FRACTIONAL = re.compile(r"[0-9]+\.0")  # how other programs write the whole numbers of a column with gaps
+KINDS = {"human": "human", "person": "human", "llm": "llm"}
+GLUE = "/"
+
+
+class JoinedNames:
+    """Names made of the values of several columns; refuses two names that would be one."""
+
+    def __init__(self) -> None:
+        self._parts: dict[str, tuple[str, ...]] = {}
+
+    def of(self, row: SheetRow, columns: Columns | None) -> str | None:
+        """Return the name that the columns of a row give, ``None`` where one of them is empty."""
+        values = [row.text(column) for column in names_of(columns)]
+        if not values or None in values:
+            return None
+        parts = tuple(value for value in values if value is not None)
+        name = GLUE.join(parts)
+        if len(parts) > 1 and self._parts.setdefault(name, parts) != parts:
+            one, other = (shortened(" and ".join(map(repr, several)), 120) for several in (parts, self._parts[name]))
+            raise ResponseError(
+                f"{row.place}: {one}, and {other}, would both be called {shortened(repr(name))}; write them "
+                f"without {GLUE!r}"
+            )
+        return name
+
+
+class AnnotatorNames:
+    """Who answers the questions of a row, and of what kind they are."""
+
+    def __init__(self, mapping: Wide) -> None:
+        self._mapping = mapping
+        self._joined = JoinedNames()
+        self._llms = dict.fromkeys(mapping.llms, False)  # whether an answer of theirs was met
+        self._kinds: dict[str, str] = {}
+
+    @property
+    def told(self) -> bool:
+        """Whether anything says who is an LLM."""
+        return bool(self._llms) or self._mapping.kind_column is not None
+
+    def of(self, question: QuestionColumn, column: str, row: SheetRow) -> str | None:
+        """Return who answered a column of a row."""
+        if question.annotators:
+            group = self._joined.of(row, question.group)
+            if question.group is not None and group is None:
+                columns = " and ".join(names_of(question.group))
+                raise ResponseError(f"{row.place}, {column}: expected the group in {columns}, got nothing")
+            return column if group is None else f"{group}{GLUE}{column}"
+        if question.annotator is not None:
+            return question.annotator
+        annotator = self._mapping.annotator or FILE
+        return annotator.replace(FILE, row.text(FILE) or "") if FILE in annotator else row.text(annotator)
+
+    def kind(self, annotator: str, column: str, row: SheetRow) -> str | None:
+        """Return human or llm, ``None`` where nothing says who is an LLM."""
+        if not self.told:
+            return None
+        kind = "human"
+        if self._mapping.kind_column is not None:
+            word = row.text(self._mapping.kind_column) or "human"
+            if word.casefold() not in KINDS:
+                raise ResponseError(
+                    f"{row.place}, {self._mapping.kind_column}: expected human or llm, got {shortened(repr(word))}"
+                )
+            kind = KINDS[word.casefold()]
+        for name in (annotator, column):
+            if name in self._llms:
+                self._llms[name] = True
+                kind = "llm"
+        if self._kinds.setdefault(annotator, kind) != kind:
+            raise ResponseError(
+                f"{row.place}: annotator {shortened(repr(annotator))} is human in one row and LLM in another; name one"
+            )
+        return kind
+
+    def check_llms(self, met: Collection[str]) -> None:
+        """Refuse names of LLMs that answered nothing."""
+        absent = [name for name, found in self._llms.items() if not found]
+        if absent:
+            close = get_close_matches(absent[0], met, n=1, cutoff=0.4)
+            meant = f"; did you mean {close[0]!r}?" if close else ""
+            raise ResponseError(f"llms: no annotator is called {shortened(repr(absent[0]))}{meant}")
+
+
+def with_whole_numbers(sheets: Sheets, columns: Iterable[str]) -> Sheets:
+    """Return the rows with ids such as 2.0 as 2, in columns where every id is written so; and a note of it."""
+    rows: Sequence[SheetRow] = sheets.rows
+    notes = sheets.notes
+    changed = [column for column in dict.fromkeys(columns) if _is_fractional(rows, column)]
+    if changed:
+        rows = [replace(row, cells=_whole(row.cells, changed)) for row in rows]
+        notes = (*notes, f"{', '.join(changed)}: numbers such as 2.0 are read as 2")
+    return replace(sheets, rows=list(rows), notes=notes)
+
+
+def _is_fractional(rows: Sequence[SheetRow], column: str) -> bool:
+    cells = [cell for row in rows if (cell := row.cells.get(column)) is not None]
+    return bool(cells) and all(isinstance(cell, str) and FRACTIONAL.fullmatch(cell) for cell in cells)
+
+
+def _whole(cells: Mapping[str, Cell], columns: Sequence[str]) -> dict[str, Cell]:
+    return {**cells, **{name: str(cells[name])[:-2] for name in columns if cells.get(name) is not None}}

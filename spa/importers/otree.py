@@ -1,0 +1,64 @@
+"""oTree's wide export: cells that the program filled in when a page's time ran out.
+
+A field that was left open is then stored as 0 or empty, and the export carries no mark of it; only the export of page
+times tells on which pages of whom the time ran out (``timeout_happened``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from spa.errors import ResponseError
+from spa.importers.sheets import Cell, SheetRow, read_sheets
+from spa.importers.words import is_zero
+from spa.tables.options import TableOptions
+
+PERSON, PAGE_INDEX = "participant.code", "participant._index_in_pages"
+FIELD = re.compile(r"(?P<app>[^.]+)\.(?P<round>[0-9]+)\.player\..+")
+APP, ROUND, PAGE_PERSON, TIMEOUT = "app_name", "round_number", "participant_code", "timeout_happened"
+TIMED_OUT = "page timed out"
+
+
+@dataclass(frozen=True, slots=True)
+class TimedOut:
+    """Rounds of an app in which a person's time ran out."""
+
+    rounds: frozenset[tuple[str, str, str]]
+
+    def filled_in(self, row: SheetRow, column: str, cell: Cell) -> bool:
+        """Whether a cell holds what oTree writes when the time runs out, on such a page."""
+        found = FIELD.fullmatch(column)
+        person = row.text(PERSON)
+        return found is not None and is_filled_in(cell) and (person, found["app"], found["round"]) in self.rounds
+
+
+def is_filled_in(cell: Cell) -> bool:
+    """Whether a cell holds what oTree writes into a field that was left open."""
+    return isinstance(cell, str) and (is_zero(cell) or cell == "False")
+
+
+def is_field(column: str) -> bool:
+    """Whether a column is one that people fill in."""
+    return FIELD.fullmatch(column) is not None
+
+
+def read_page_times(path: Path, options: TableOptions) -> TimedOut:
+    """Read oTree's export of page times."""
+    pages = read_sheets([path], (PAGE_PERSON, APP, ROUND, TIMEOUT), options).rows
+    rounds = set()
+    for page in pages:
+        happened = page.text(TIMEOUT)
+        if happened not in ("0", "1", None):
+            raise ResponseError(f"{page.place}, {TIMEOUT}: expected 0 or 1, got {happened!r}")
+        person, app, number = page.text(PAGE_PERSON), page.text(APP), page.text(ROUND)
+        if happened == "1" and person and app and number:
+            rounds.add((person, app, number))
+    return TimedOut(frozenset(rounds))
+
+
+def is_wide_export(columns: Collection[str]) -> bool:
+    """Whether a table is oTree's wide export."""
+    return PERSON in columns and PAGE_INDEX in columns

@@ -1,0 +1,124 @@
+"""What each column of a mapping is for: one thing alone, and a constant is no column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from spa.errors import ResponseError
+from spa.importers.mapping import FILE, QuestionColumn, Wide, names_of
+
+PAIR_KINDS = ("preference", "choice")
+CONSTANTS = {  # key of a question -> what names a column instead
+    "system": "system_column",
+    "system_x": "system_x_column",
+    "system_y": "system_y_column",
+    "criterion": "criterion_column",
+    "item": "item_column",
+    "annotator": "annotator of the mapping",
+}
+
+
+def answer_columns(question: QuestionColumn) -> tuple[str, ...]:
+    """Return the columns that hold a question's answers."""
+    return question.annotators or names_of(question.column)
+
+
+def named_columns(mapping: Wide) -> list[str]:
+    """Return every column that the mapping names, once."""
+    named = [*_roles(mapping), *(("", column) for column in _others(mapping))]
+    return list(dict.fromkeys(column for _, column in named))
+
+
+def name_columns(mapping: Wide) -> list[str]:
+    """Return the columns of names: of annotators, items and systems."""
+    names = [column for role, column in _roles(mapping) if role in ("annotator", "item", "system")]
+    return [*names, *(column for question in mapping.questions for column in names_of(question.group))]
+
+
+def _others(mapping: Wide) -> Iterator[str]:
+    for named in (mapping.kind_column, mapping.assignment, mapping.seconds):
+        yield from names_of(named)
+    yield from (*mapping.keep, *mapping.drop, *mapping.split)
+    for question in mapping.questions:
+        yield from (*names_of(question.group), *names_of(question.seconds))
+
+
+def _roles(mapping: Wide) -> Iterator[tuple[str, str]]:
+    if mapping.annotator is not None and FILE not in mapping.annotator:
+        yield "annotator", mapping.annotator
+    for column in names_of(mapping.item):
+        yield "item", column
+    for question in mapping.questions:
+        for column in names_of(question.item_column):
+            yield "item", column
+        systems = (question.system_column, question.system_x_column, question.system_y_column, question.systems_in)
+        yield from (("system", column) for column in systems if column is not None)
+        yield from (("criterion", name) for name in names_of(question.criterion_column))
+        yield from (("question", name) for name in answer_columns(question))
+
+
+def check_mapping(mapping: Wide) -> None:
+    """Refuse a mapping that names no answers, no annotator, or a column for two things.
+
+    Raise ResponseError with every mistake, one line each.
+    """
+    problems: list[str] = []
+    for number, question in enumerate(mapping.questions, start=1):
+        place = f"question {number}"
+        if (question.column is None) == (not question.annotators):
+            problems.append(f"{place}: expected `column`, or `annotators` (columns of one annotator each), one of them")
+        if not question.annotators and question.annotator is None and mapping.annotator is None:
+            problems.append(
+                f"{place}: expected who answered, got nothing; name the column in `annotator`, or give "
+                f'annotator = "{FILE}" for one file a person, or `annotators` = their columns'
+            )
+        if question.group is not None and not question.annotators:
+            problems.append(f"{place}: `group` says within what a header of `annotators` is one person; add these")
+        for key in ("item", "system", "system_x", "system_y"):
+            if getattr(question, key) is not None and getattr(question, f"{key}_column") is not None:
+                problems.append(f"{place}: expected {key} or {key}_column, got both; remove one")
+        if question.percent and question.scale:
+            problems.append(f"{place}: expected percent or scale, got both; percent is scale = [0, 100]")
+        if question.scale and question.scale[0] == question.scale[1]:
+            problems.append(f"{place}: expected a scale of two ends, got {question.scale[0]:g} twice")
+    roles: dict[str, dict[str, None]] = {}
+    for role, column in _roles(mapping):
+        roles.setdefault(column, {})[role] = None
+    for column, several in roles.items():
+        if len(several) > 1:
+            problems.append(
+                f"column {column!r} is named as {' and as '.join(several)}: expected one of them; an answer, an "
+                "annotator, an item and a system each stand in a column of their own"
+            )
+    if problems:
+        raise ResponseError(*problems)
+
+
+def check_constants(mapping: Wide, columns: Sequence[str]) -> None:
+    """Ask about constants that are names of columns.
+
+    A column of answers may be called as the system or criterion that it asks about is. Raise ResponseError, one line
+    each.
+    """
+    named_so = {
+        (key, column)
+        for question in mapping.questions
+        for column in answer_columns(question)
+        for key in ("system", "criterion", "item", "annotator")
+        if column == getattr(question, key)
+    }
+    systems = {column for key, column in named_so if key == "system"}
+    problems: dict[str, None] = {}
+    for question in mapping.questions:
+        for key, instead in CONSTANTS.items():
+            value = getattr(question, key)
+            if value is None or value not in columns or value in mapping.constants or (key, value) in named_so:
+                continue
+            if key in ("system_x", "system_y") and value in systems:
+                continue
+            problems[
+                f"{' and '.join(answer_columns(question))}: {key} = {value!r} is a column of the file: did you mean "
+                f"{instead} = {value!r}? If it is meant as a name, add constants = [{value!r}]".replace("'", '"')
+            ] = None
+    if problems:
+        raise ResponseError(*problems)

@@ -1,0 +1,112 @@
+"""Which rows are asked about: those of all files, with the columns of patterns and key, without those left out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from spa.errors import ResponseError, shortened
+from spa.importers import otree, qualtrics
+from spa.importers.annotators import with_whole_numbers
+from spa.importers.keys import key_of, parts_of, with_key, with_parts
+from spa.importers.mapping import Wide
+from spa.importers.roles import name_columns, named_columns
+from spa.importers.sheets import SheetRow, Sheets, files_of, read_sheets
+from spa.tables.options import TableOptions
+from spa.tables.reading import open_table
+from spa.tables.source import Wanted
+
+OPTIONAL = (qualtrics.STATUS, qualtrics.FINISHED, otree.PERSON)
+SHOWN = 5  # values that a message names
+Values = Mapping[str, tuple[str, ...]]
+
+
+def asked_rows(paths: Sequence[Path], mapping: Wide, folder: Path) -> tuple[Sheets, Counter[str], bool]:
+    """Read files and folders.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+        Files of any format of :mod:`spa.tables.reading`; of a folder its tables.
+    mapping : Wide
+        What the columns mean.
+    folder : Path
+        Where the mapping lies: the files that it names are relative to it.
+
+    Returns
+    -------
+    Sheets
+        The rows that are asked about.
+    Counter of str
+        How many were left out, by column and value.
+    bool
+        Whether a file is an export of Qualtrics.
+    """
+    options = TableOptions(encoding=mapping.encoding)
+    key = key_of(mapping.key)
+    beside = [folder / name for name in (key.file if key else None, mapping.page_times) if name]
+    named = named_columns(mapping)
+    joined: list[str] = []
+    if key is not None:
+        schema = open_table(folder / key.file, Wanted(columns=frozenset()), options).schema
+        joined = [column for column in schema if column not in key.on.values()]
+    made = {*parts_of(mapping.split), *joined}
+    sheets = read_sheets(
+        files_of(paths, apart=beside),
+        [column for column in named if column not in made],
+        replace(options, each=mapping.each),
+        optional=(*OPTIONAL, *joined, *(key.on if key else ())),
+    )
+    sheets, is_qualtrics = qualtrics.without_headers(sheets)
+    skipped: Counter[str] = Counter()
+    chosen = _Chosen(mapping.keep, mapping.drop, skipped)
+    sheets = chosen.of(sheets)
+    if is_qualtrics:
+        qualtrics.check_statuses(sheets.rows, {**mapping.keep, **mapping.drop})
+    sheets = chosen.of(with_parts(sheets, mapping.split))
+    if key is not None:
+        sheets = chosen.of(with_key(sheets, key, folder, options, named))
+    return with_whole_numbers(sheets, name_columns(mapping)), skipped, is_qualtrics
+
+
+class _Chosen:
+    """Leaves out rows by the columns that are there, each column once."""
+
+    def __init__(self, keep: Values, drop: Values, skipped: Counter[str]) -> None:
+        self._keep = dict(keep)
+        self._drop = dict(drop)
+        self._skipped = skipped
+
+    def of(self, sheets: Sheets) -> Sheets:
+        keep = {column: self._keep.pop(column) for column in [*self._keep] if column in sheets.columns}
+        drop = {column: self._drop.pop(column) for column in [*self._drop] if column in sheets.columns}
+        if not keep and not drop:
+            return sheets
+        rows: list[SheetRow] = []
+        aside: Counter[tuple[str, str]] = Counter()
+        for row in sheets.rows:
+            column = _left_out_by(row, keep, drop)
+            if column is None:
+                rows.append(row)
+            elif any(row.cells.get(name) is not None for name in row.cells if name != "{file}"):  # no blank line
+                aside[column, row.text(column) or "empty"] += 1
+        if aside and not rows:
+            found = ", ".join(
+                f"{column} {value!r} ({count} rows)" for (column, value), count in aside.most_common(SHOWN)
+            )
+            more = f" and {len(aside) - SHOWN} other values" if len(aside) > SHOWN else ""
+            raise ResponseError(
+                f"{'keep' if keep else 'drop'}: expected rows that stay, got none of {sum(aside.values())}; left out "
+                f"were {shortened(found, 240)}{more}"
+            )
+        self._skipped.update({f"{column} {value}": count for (column, value), count in aside.items()})
+        return replace(sheets, rows=rows)
+
+
+def _left_out_by(row: SheetRow, keep: Values, drop: Values) -> str | None:
+    for column, values in keep.items():
+        if (row.text(column) or "") not in values:
+            return column
+    return next((column for column, values in drop.items() if (row.text(column) or "") in values), None)

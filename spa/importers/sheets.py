@@ -1,0 +1,146 @@
+"""Rows of one file or of several, each with its place: what questions are read from."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, time
+from difflib import get_close_matches
+from pathlib import Path
+
+from spa.errors import ResponseError, shortened
+from spa.importers.mapping import FILE
+from spa.tables.options import TableOptions
+from spa.tables.reading import SUFFIXES, open_table
+from spa.tables.source import Source, Wanted
+
+Cell = str | list[object] | dict[str, object] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SheetRow:
+    """A row: where it stands, and the cells of the columns that were asked for; an empty one is ``None``."""
+
+    place: str  # "answers.csv, row 2"
+    cells: Mapping[str, Cell]
+
+    def text(self, column: str) -> str | None:
+        """Return a cell that must be one text or number."""
+        cell = self.cells.get(column)
+        if isinstance(cell, list | dict):
+            found = "a list" if isinstance(cell, list) else "an object"
+            raise ResponseError(f"{self.place}, {column}: expected one text or number, got {found}")
+        return cell
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sheets:
+    """Rows of files, the columns that any of them has, and how they were read."""
+
+    rows: list[SheetRow]
+    columns: tuple[str, ...]
+    files: tuple[Path, ...]
+    notes: tuple[str, ...]
+
+
+def read_sheets(
+    paths: Sequence[Path], columns: Collection[str], options: TableOptions, *, optional: Collection[str] = ()
+) -> Sheets:
+    """Read the rows of files, one file below the other.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+        Files of any format of :mod:`spa.tables.reading`.
+    columns : collection of str
+        Columns, or paths into records, that each of them must have.
+    options : TableOptions
+        How they are read.
+    optional : collection of str
+        Columns that are read where there are such.
+
+    Raises
+    ------
+    TableError, ResponseError
+        When a file cannot be read, or lacks a column.
+    """
+    rows: list[SheetRow] = []
+    known: dict[str, None] = {}
+    notes: dict[str, None] = {}
+    wanted = frozenset((*columns, *optional))
+    for path in paths:
+        source = open_table(path, Wanted(columns=wanted), options)
+        known |= dict.fromkeys(source.schema)
+        notes |= {f"{path}: {note}": None for note in source.notes}
+        _check_columns(path, source, columns)
+        rows += _rows_of(path, source, [name for name in wanted if name in source.schema])
+    return Sheets(rows=rows, columns=tuple(known), files=tuple(paths), notes=tuple(notes))
+
+
+def _check_columns(path: Path, source: Source, columns: Collection[str]) -> None:
+    absent = next((column for column in columns if column not in source.schema), None)
+    if absent is not None:
+        close = get_close_matches(absent, source.schema, n=1)
+        meant = f"did you mean {close[0]!r}? " if close else ""
+        raise ResponseError(
+            f"{path}: expected a column {absent!r}, got {shortened(', '.join(source.schema), 200)}; "
+            f"{meant}name it as it stands in the file"
+        )
+
+
+def _rows_of(path: Path, source: Source, names: list[str]) -> list[SheetRow]:
+    cells = {name: [_cell(value) for value in source.values(name)] for name in names}
+    person = stem(path)
+    numbers = range(source.first_row, source.first_row + source.height) if source.rows is None else source.rows
+    return [
+        SheetRow(place=f"{path}, row {number}", cells={FILE: person, **dict(zip(cells, values, strict=True))})
+        for number, *values in zip(numbers, *cells.values(), strict=True)
+    ]
+
+
+def _cell(value: object) -> Cell:
+    """Return a value as it is written, without spaces around it."""
+    if value is None or isinstance(value, list | dict):
+        return value
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, datetime) and value.time() == time():
+        return value.date().isoformat()
+    return str(value).strip() or None
+
+
+def stem(path: Path) -> str:
+    """Return a file's name without its ending.
+
+    >>> stem(Path("sheets/lisbon.v2.csv.gz"))
+    'lisbon.v2'
+    """
+    name = path.name
+    for suffix in (".gz", *SUFFIXES):
+        name = name[: -len(suffix)] if name.lower().endswith(suffix) else name
+    return name
+
+
+def files_of(given: Sequence[Path], *, apart: Collection[Path] = ()) -> list[Path]:
+    """Return the files that were named, those of a folder in the order of their names; ``apart`` are never of them.
+
+    Raise ResponseError where a folder holds no table, or a file is named twice.
+    """
+    found: list[Path] = []
+    outside = {path.resolve() for path in apart}
+    for path in given:
+        if not path.is_dir():
+            found.append(path)
+            continue
+        try:
+            inside = sorted(one for one in path.iterdir() if one.is_file() and one.resolve() not in outside)
+        except OSError as error:
+            raise ResponseError(f"{path}: cannot be read: {error.strerror or error}") from error
+        tables = [one for one in inside if not one.name.startswith(".") and one.name.lower().endswith(SUFFIXES)]
+        if not tables:
+            raise ResponseError(f"{path}: expected a file, got a folder without any ending in {', '.join(SUFFIXES)}")
+        found += tables
+    twice = next((path for path in found if found.count(path) > 1), None)
+    if twice is not None:
+        raise ResponseError(f"{twice}: expected each file once, got it twice; name it once")
+    return found

@@ -1,0 +1,584 @@
+"""``spa import csv`` on tables as people keep them: who, which systems, which item, and what the cells mean."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from click.testing import CliRunner
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from spa.cli import main
+from spa.importers.mapping import Wide, read_mapping
+from spa.importers.wide import read_wide
+
+EVERY_EXAMPLE = settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+Rows = dict[str, list[dict[str, Any]]]
+
+
+def imported(folder: Path, mapping: str, **files: str) -> Rows:
+    """Return the rows of each table, from files called by their names (with ``.csv``)."""
+    for name, content in files.items():
+        (folder / f"{name}.csv").write_text(content, encoding="utf-8")
+    (folder / "import.toml").write_text(mapping, encoding="utf-8")
+    paths = [folder / f"{name}.csv" for name in files]
+    made = read_wide(paths, read_mapping(folder / "import.toml", Wide), folder)
+    return {table: rows for table, rows in made.rows.items() if rows}
+
+
+def refused(folder: Path, mapping: str, **files: str) -> list[str]:
+    """Return the lines of the refusal; each is short."""
+    for name, content in files.items():
+        (folder / f"{name}.csv").write_text(content, encoding="utf-8")
+    (folder / "import.toml").write_text(mapping, encoding="utf-8")
+    paths = [str(folder / f"{name}.csv") for name in files]
+    done = CliRunner().invoke(
+        main, ["import", "csv", *paths, "--map", str(folder / "import.toml"), "--out", str(folder / "out")]
+    )
+    assert done.exit_code == 1, done.output
+    assert not (folder / "out").exists()
+    lines = done.output.splitlines()
+    assert all(len(line.replace(str(folder), "")) < 500 for line in lines)
+    return lines
+
+
+def told(folder: Path, mapping: str, *arguments: str, **files: str) -> str:
+    """Return what the command says."""
+    for name, content in files.items():
+        (folder / f"{name}.csv").write_text(content, encoding="utf-8")
+    (folder / "import.toml").write_text(mapping, encoding="utf-8")
+    paths = [str(folder / f"{name}.csv") for name in files]
+    done = CliRunner().invoke(
+        main, ["import", "csv", *paths, "--map", str(folder / "import.toml"), "--out", str(folder / "t"), *arguments]
+    )
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def winners(rows: list[dict[str, Any]]) -> Counter[tuple[str, str]]:
+    """Count who won each answer, by who answered."""
+    names = {"tie": "tie", None: "missing"}
+    return Counter((row["annotator_id"], names.get(row["winner"]) or row[f"system_{row['winner']}"]) for row in rows)
+
+
+ROUNDS = """
+annotator = "code"
+[[questions]]
+column = "r1.spa"
+kind = "preference"
+percent = true
+system_x_column = "r1.x"
+system_y_column = "r1.y"
+item_column = "r1.item"
+[[questions]]
+column = "r2.spa"
+kind = "preference"
+percent = true
+system_x_column = "r2.x"
+system_y_column = "r2.y"
+item_column = "r2.item"
+[[questions]]
+column = "r1.fluency"
+system_column = "r1.x"
+item_column = "r1.item"
+criterion = "fluency"
+"""
+
+
+def test_each_round_names_its_item_and_systems_in_columns_of_its_own(tmp_path: Path) -> None:
+    table = (
+        "code,r1.item,r1.x,r1.y,r1.spa,r1.fluency,r2.item,r2.x,r2.y,r2.spa\n"
+        "p1,i4,east,north,70,3,i1,north,south,60\n"
+        "p2,i1,north,south,80,2,i3,south,east,\n"
+        "p3,i2,north,south,,,i0,south,east,\n"
+    )
+    rows = imported(tmp_path, ROUNDS, wide=table)
+    compared = [
+        (row["annotator_id"], row["item_id"], row["system_x"], row["system_y"], row["preference"])
+        for row in rows["preferences"]
+    ]
+    assert compared == [
+        ("p1", "i4", "east", "north", 0.7),
+        ("p1", "i1", "north", "south", 0.6),
+        ("p2", "i1", "north", "south", 0.8),
+        ("p2", "i3", "south", "east", None),
+    ]
+    rated = [(row["annotator_id"], row["item_id"], row["system"], row["score"]) for row in rows["ratings"]]
+    assert rated == [("p1", "i4", "east", 3), ("p2", "i1", "north", 2)]
+    said = told(tmp_path, ROUNDS, wide=table)
+    assert "not asked: 1 annotators without any answer" in said  # p3, though the rounds name systems
+    assert "missing: 1 of 4 preferences" in said
+
+
+def test_a_constant_that_is_a_column_is_asked_about(tmp_path: Path) -> None:
+    table = "who,item,model_a,model_b,winner\na,i,m1,m2,x\n"
+    mapping = (
+        'annotator = "who"\nitem = "item"\n[[questions]]\ncolumn = "winner"\nkind = "choice"\n'
+        'system_x = "model_a"\nsystem_y = "model_b"\n'
+    )
+    lines = refused(tmp_path, mapping, q=table)
+    assert 'system_x = "model_a" is a column of the file: did you mean system_x_column = "model_a"?' in lines[0]
+    assert "system_y_column" in lines[1]
+    (row,) = imported(tmp_path, 'constants = ["model_a", "model_b"]\n' + mapping, q=table)["choices"]
+    assert (row["system_x"], row["system_y"]) == ("model_a", "model_b")
+    (row,) = imported(tmp_path, mapping.replace("system_x", "system_x_column").replace("y =", "y_column ="), q=table)[
+        "choices"
+    ]
+    assert (row["system_x"], row["system_y"], row["winner"]) == ("m1", "m2", "x")
+
+
+def test_a_column_of_ratings_may_be_called_as_its_system_is(tmp_path: Path) -> None:
+    mapping = (
+        'annotator = "who"\nitem = "item"\n'
+        'questions = [{ column = "alp", system = "alp" }, { column = "gpt", system = "gpt" },\n'
+        '  { column = "better", kind = "choice", system_x = "alp", system_y = "gpt" }]\n'
+    )
+    rows = imported(tmp_path, mapping, q="who,item,alp,gpt,better\na,i,4,3,alp\n")
+    assert [(row["system"], row["score"]) for row in rows["ratings"]] == [("alp", 4), ("gpt", 3)]
+    assert rows["choices"][0]["winner"] == "x"
+
+
+@pytest.mark.parametrize(
+    ("annotator", "item", "question", "both"),
+    [
+        ("q1", "item", 'column = "q1", system = "a"', "annotator and as question"),
+        ("who", "who", 'column = "q1", system = "a"', "annotator and as item"),
+        ("who", "item", 'column = "q1", system_column = "item"', "item and as system"),
+        ("who", "item", 'column = "q1", system_column = "q1"', "system and as question"),
+        ("who", "item", 'annotators = ["q1", "who"], system = "a"', "annotator and as question"),
+        ("who", "item", 'column = "q1", system = "a", criterion_column = "q1"', "criterion and as question"),
+    ],
+)
+def test_a_column_is_for_one_thing(annotator: str, item: str, question: str, both: str, tmp_path: Path) -> None:
+    mapping = f'annotator = "{annotator}"\nitem = "{item}"\nquestions = [{{ {question} }}]\n'
+    (line,) = refused(tmp_path, mapping, q="who,item,q1,q2\np,i,1,2\n")
+    assert both in line
+
+
+COLUMNS_OF_PEOPLE = """
+item = "idx"
+[[questions]]
+annotators = ["ann1", "ann2", "ann3"]
+kind = "choice"
+systems_in = "pair"
+separator = "_"
+values = { "1" = "x", "2" = "y", "0" = "tie", garbage = "" }
+"""
+
+
+def test_annotators_have_columns_and_both_systems_one_cell(tmp_path: Path) -> None:
+    table = "idx,pair,ann1,ann2,ann3\n0,birch_cedar,1,1.0,0\n1,cedar_maple,2,,garbage\n2,birch_maple,1,2,\n"
+    rows = imported(tmp_path, COLUMNS_OF_PEOPLE, q=table)["choices"]
+    assert winners(rows) == {
+        ("ann1", "birch"): 2,
+        ("ann1", "maple"): 1,
+        ("ann2", "birch"): 1,
+        ("ann2", "maple"): 1,
+        ("ann3", "tie"): 1,
+        ("ann3", "missing"): 1,
+    }
+    assert "not asked: 2 empty cells in columns of annotators" in told(tmp_path, COLUMNS_OF_PEOPLE, q=table)
+    (line,) = refused(tmp_path, COLUMNS_OF_PEOPLE, q=table.replace("birch_maple", "gpt_4_maple"))
+    assert "row 4, pair: expected two systems around one '_', got 'gpt_4_maple'; a name holds the separator" in line
+
+
+def test_a_header_is_one_person_within_its_group(tmp_path: Path) -> None:
+    mapping = (
+        'item = "task"\n[[questions]]\nannotators = ["rater1", "rater2"]\ngroup = "group"\nkind = "choice"\n'
+        'system_x_column = "A_origin"\nsystem_y_column = "B_origin"\n'
+    )
+    table = "group,task,A_origin,B_origin,rater1,rater2\n1,t1,mt,human,mt,human\n2,t2,human,mt,tie,mt\n"
+    rows = imported(tmp_path, mapping, q=table)["choices"]
+    assert winners(rows) == {
+        ("1/rater1", "mt"): 1,
+        ("1/rater2", "human"): 1,
+        ("2/rater1", "tie"): 1,
+        ("2/rater2", "mt"): 1,
+    }
+    merged = imported(tmp_path, mapping.replace('group = "group"\n', ""), q=table)["choices"]
+    assert {row["annotator_id"] for row in merged} == {"rater1", "rater2"}
+
+
+def test_one_side_is_constant_and_the_winner_a_name(tmp_path: Path) -> None:
+    mapping = (
+        'annotator = "worker"\nitem = "sentence"\n[[questions]]\ncolumn = "winner"\nkind = "choice"\n'
+        'system_x = "newset"\nsystem_y_column = "other"\ncriterion_column = "aspect"\n'
+    )
+    table = (
+        "worker,sentence,aspect,other,winner\nw1,1,fluency,oldset,newset\nw1,1,meaning,split,split\n"
+        "w2,1,fluency,oldset,similar\nw2,2,meaning,split,garbage\n"
+    )
+    (line,) = refused(tmp_path, mapping, q=table)
+    assert "row 4, winner: expected x, y or tie" in line
+    proposed = 'values = { similar = "tie", garbage = "" }'
+    assert line.endswith(f"add {proposed}")
+    rows = imported(tmp_path, mapping + proposed, q=table)["choices"]
+    assert [(row["criterion"], row["system_y"], row["winner"]) for row in rows] == [
+        ("fluency", "oldset", "x"),
+        ("meaning", "split", "y"),
+        ("fluency", "oldset", "tie"),
+        ("meaning", "split", None),
+    ]
+    assert rows[3]["missing_reason"] == "garbage"
+
+
+def test_a_name_that_is_also_a_side_is_refused_until_it_is_said(tmp_path: Path) -> None:
+    mapping = (
+        'annotator = "who"\nitem = "item"\n[[questions]]\ncolumn = "won"\nkind = "choice"\n'
+        'system_x_column = "one"\nsystem_y_column = "other"\n'
+    )
+    table = "who,item,one,other,won\na,i1,x,y,x\na,i2,y,x,x\n"
+    (line,) = refused(tmp_path, mapping, q=table)
+    assert "row 3, won: expected what 'x' is, the name of a system and a side" in line
+    named, sided = (
+        [row["winner"] for row in imported(tmp_path, f'{mapping}winner_is = "{how}"\n', q=table)["choices"]]
+        for how in ("name", "side")
+    )
+    assert (named, sided) == (["x", "y"], ["x", "x"])
+
+
+SHEETS = """
+annotator = "{file}"
+item = ["form", "number"]
+split = { ID = '(?P<kind>[bm])(?P<form>[0-9]d)-(?P<number>[0-9]+)' }
+key = { file = "key/items.csv", on = { form = "file_id", number = "order" } }
+[[questions]]
+column = "Judgement"
+kind = "choice"
+system_x_column = "A_origin"
+system_y_column = "B_origin"
+criterion_column = "kind"
+criteria = { m = "fluency", b = "adequacy" }
+values = { A = "x", B = "y", X = "tie" }
+"""
+
+
+def sheets(
+    folder: Path, mapping: str, key: str = "file_id,order,A_origin,B_origin\n1d,1,mt,human\n1d,2,human,mt\n"
+) -> str:
+    """Import a folder with one sheet a person, beside a key, and return what is said."""
+    for path, content in {
+        "sheets/lima.csv": "ID,Judgement\nm1d-1,A\nm1d-2,A\n",
+        "sheets/oslo.csv": "ID,Judgement\nb1d-1,B\nb1d-2,X\n",
+        "key/items.csv": key,
+        "import.toml": mapping,
+    }.items():
+        (folder / path).parent.mkdir(exist_ok=True)
+        (folder / path).write_text(content)
+    arguments = ["import", "csv", str(folder / "sheets"), "--map", str(folder / "import.toml"), "--keep-ids"]
+    return CliRunner().invoke(main, [*arguments, "--out", str(folder / "t")]).output
+
+
+def test_sheets_of_one_person_each_are_read_by_a_key(tmp_path: Path) -> None:
+    said = sheets(tmp_path, SHEETS)
+    assert "read: 4 rows of 2 files" in said
+    assert "items.csv: 2 rows joined on form, number" in said
+    rows = pl.read_csv(tmp_path / "t" / "choices.csv").to_dicts()
+    assert [(row["annotator_id"], row["item_id"], row["criterion"]) for row in rows] == [
+        ("lima", "1d/1", "fluency"),
+        ("lima", "1d/2", "fluency"),
+        ("oslo", "1d/1", "adequacy"),
+        ("oslo", "1d/2", "adequacy"),
+    ]
+    assert winners(rows) == {("lima", "mt"): 1, ("lima", "human"): 1, ("oslo", "human"): 1, ("oslo", "tie"): 1}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key", "line"),
+    [
+        ("order", "place", None, "expected a column 'place', got file_id, order"),
+        ("", "", "file_id,order,A_origin,B_origin\n1d,1,mt,human\n", "form '1d', number '2', got none; mend the key"),
+        (
+            "",
+            "",
+            "file_id,order,A_origin,B_origin\n1d,1,a,b\n1d,1,b,a\n1d,2,a,b\n",
+            "row 3: expected one row with file_id",
+        ),
+        ("", "", "file_id,order,A_origin,B_origin,Judgement\n1d,1,a,b,A\n", "stands in the answers and in the key"),
+        ("[bm]", "[b]", None, "row 2, ID: expected '(?P<kind>[b])"),
+        ("[0-9]+)'", "[0-9+)'", None, "expected a regular expression"),
+        ("(?P<kind>[bm])(?P<form>[0-9]d)-(?P<number>[0-9]+)", ".*", None, "expected groups with names"),
+    ],
+)
+def test_what_keeps_a_key_from_being_joined_is_told(
+    old: str, new: str, key: str | None, line: str, tmp_path: Path
+) -> None:
+    said = sheets(tmp_path, SHEETS.replace(old, new), **({} if key is None else {"key": key}))
+    assert line in said
+    assert len(said.splitlines()) == 1
+
+
+ORDER = 'annotator = "who"\nitem = "item"\nquestions = [{ column = "order", kind = "order" }]\n'
+
+
+@pytest.mark.parametrize(
+    ("cell", "ranks"),
+    [
+        ('"b,a,c"', {"b": 1, "a": 2, "c": 3}),
+        ("b > a > c", {"b": 1, "a": 2, "c": 3}),
+        ("b > a = c", {"b": 1, "a": 2, "c": 2}),
+        ('"[""b"", ""a"", ""c""]"', {"b": 1, "a": 2, "c": 3}),
+        ('"[[""b"", ""a""], ""c""]"', {"b": 1, "a": 1, "c": 3}),
+    ],
+)
+def test_an_order_is_a_cell_of_systems_best_first(cell: str, ranks: Mapping[str, int], tmp_path: Path) -> None:
+    rows = imported(tmp_path, ORDER, q=f"who,item,order\np,i,{cell}\n")["orders"]
+    assert {row["system"]: row["rank"] for row in rows} == ranks
+
+
+def test_an_order_of_json_lines_and_names_with_the_separator(tmp_path: Path) -> None:
+    (tmp_path / "q.jsonl").write_text('{"who": "p", "item": 3, "order": ["b", "a"]}\n{"who": "q", "item": 3}\n')
+    (tmp_path / "import.toml").write_text(ORDER)
+    made = read_wide([tmp_path / "q.jsonl"], read_mapping(tmp_path / "import.toml", Wide), tmp_path)
+    assert [(row["item_id"], row["system"], row["rank"]) for row in made.rows["orders"]] == [
+        ("3", "b", 1),
+        ("3", "a", 2),
+    ]
+    labelled = ORDER.replace('"order" }', '"order", systems = ["beta, v2", "alpha"], values = { B = "beta, v2" } }')
+    rows = imported(tmp_path, labelled, q='who,item,order\np,i,"alpha,beta, v2"\np,j,"B,alpha"\nq,i,\nq,j,alpha\n')[
+        "orders"
+    ]
+    assert [(row["annotator_id"], row["system"], row["rank"]) for row in rows] == [
+        ("p", "alpha", 1),
+        ("p", "beta, v2", 2),
+        ("p", "beta, v2", 1),
+        ("p", "alpha", 2),
+        ("q", "beta, v2", None),
+        ("q", "alpha", None),
+        ("q", "alpha", 1),
+    ]
+    assert "each system once, got 'a' twice" in refused(tmp_path, ORDER, q='who,item,order\np,i,"a,b,a"\n')[0]
+
+
+def test_an_object_in_a_cell_is_a_rating_of_each_system(tmp_path: Path) -> None:
+    mapping = 'annotator = "who"\nitem = "item"\nquestions = [{ column = "scores", values = { good = 5 } }]\n'
+    cell = json.dumps({"alpha": 4, "beta": "good", "gamma": None}).replace('"', '""')
+    rows = imported(tmp_path, mapping, q=f'who,item,scores\np,i,"{cell}"\n')["ratings"]
+    assert [(row["system"], row["score"], row["missing_reason"]) for row in rows] == [
+        ("alpha", 4.0, None),
+        ("beta", 5.0, None),
+        ("gamma", None, "empty"),
+    ]
+    (line,) = refused(tmp_path, mapping, q="who,item,scores\np,i,4\n")
+    assert "expected `system` or `system_column` of a rating" in line
+
+
+def test_true_and_false_are_a_choice_by_a_mapping(tmp_path: Path) -> None:
+    mapping = (
+        'annotator = "who"\nitem = "item"\nquestions = [{ column = "a_better", kind = "choice", system_x = "a", '
+        'system_y = "b" }]\n'
+    )
+    table = "who,item,a_better\np,i,True\np,j,False\np,k,NA\n"
+    (line,) = refused(tmp_path, mapping, q=table)
+    assert line.endswith('add values = { True = "x", False = "y" }')
+    mapped = mapping.replace('"b" }', '"b", values = { true = "x", false = "y" } }')
+    assert [row["winner"] for row in imported(tmp_path, mapped, q=table)["choices"]] == ["x", "y", None]
+
+
+def test_times_have_a_unit_and_unreadable_ones_are_missing(tmp_path: Path) -> None:
+    mapping = (
+        'annotator = "who"\nitem = "item"\nseconds = "rt"\nseconds_unit = "ms"\n'
+        'questions = [{ column = "q", system = "s" }]\n'
+    )
+    table = "who,item,rt,q\np,i,1500,4\np,j,null,4\np,k,1:30,4\np,l,,4\n"
+    assert [row["seconds"] for row in imported(tmp_path, mapping, q=table)["ratings"]] == [1.5, None, None, None]
+    said = told(tmp_path, mapping, q=table)
+    assert "rt: 2 times are no numbers and left empty, the first 'null' in" in said
+
+
+def test_who_is_an_llm_is_said_on_import(tmp_path: Path) -> None:
+    table = "who,kind,item,q\ngpt-4,llm,1,4\nann,human,1,4\nann,,2,5\n"
+    mapping = 'annotator = "who"\nitem = "item"\nquestions = [{ column = "q", system = "s" }]\n'
+    by_name = imported(tmp_path, 'llms = ["gpt-4"]\n' + mapping, q=table)["ratings"]
+    by_column = imported(tmp_path, 'kind_column = "kind"\n' + mapping, q=table)["ratings"]
+    assert [row["annotator_kind"] for row in by_name] == ["llm", "human", "human"]
+    assert by_column == by_name
+    assert "LLMs: none named" not in told(tmp_path, 'llms = ["gpt-4"]\n' + mapping, q=table)
+    ids = pl.read_csv(tmp_path / "t" / "ratings.csv")["annotator_id"].to_list()
+    assert ids[0] == "gpt-4"
+    assert ids[1] == ids[2] != "ann"
+    assert "LLMs: none named" in told(tmp_path, mapping, "--keep-ids", q=table)
+    assert "annotator_kind" not in pl.read_csv(tmp_path / "t" / "ratings.csv").columns  # so that --llm may say it
+    (line,) = refused(tmp_path, 'llms = ["gpt4"]\n' + mapping, q=table)
+    assert "no annotator is called 'gpt4'; did you mean 'gpt-4'?" in line
+    (line,) = refused(tmp_path, 'kind_column = "item"\n' + mapping, q=table)
+    assert "row 2, item: expected human or llm, got '1'" in line
+
+
+def test_rows_are_kept_or_dropped_and_words_missing(tmp_path: Path) -> None:
+    mapping = (
+        'annotator = "who"\nitem = "item"\nmissing = ["-99"]\ndrop = { status = ["spam"] }\n'
+        'questions = [{ column = "q", system = "s" }]\n'
+    )
+    table = "who,item,status,q\np,i,ok,4\np,j,spam,1\nq,i,ok,-99\nq,j,ok,N/A\n"
+    assert [row["score"] for row in imported(tmp_path, mapping, q=table)["ratings"]] == [4, None, None]
+    assert "skipped: 1 of status spam" in told(tmp_path, mapping, q=table)
+    (line,) = refused(tmp_path, mapping.replace("drop", "keep").replace("spam", "fine"), q=table)
+    assert (
+        "keep: expected rows that stay, got none of 4; left out were status 'ok' (3 rows), status 'spam' (1 rows)"
+        in line
+    )
+
+
+def test_words_that_nobody_explained_are_told_together(tmp_path: Path) -> None:
+    mapping = 'annotator = "who"\nitem = "item"\nquestions = [{ column = "q", system = "s" }]\n'
+    (line,) = refused(tmp_path, mapping, q="who,item,q\np,i,Good\np,j,very bad\np,k,Good\n")
+    assert "row 2, q: expected a finite number" in line
+    assert line.endswith("got 'Good' and another word; add values = { Good = NUMBER, \"very bad\" = NUMBER }")
+    rows = imported(
+        tmp_path,
+        mapping.replace('"s" }', '"s", values = { good = 4, "Very bad" = 1.5 } }'),
+        q="who,item,q\np,i,Good\np,j,very bad\n",
+    )
+    assert [row["score"] for row in rows["ratings"]] == [4.0, 1.5]
+
+
+def test_an_item_may_be_named_by_several_columns(tmp_path: Path) -> None:
+    mapping = 'annotator = "who"\nitem = ["doc", "seg"]\nquestions = [{ column = "q", system = "s" }]\n'
+    rows = imported(tmp_path, mapping, q="who,doc,seg,q\np,d,1,4\np,d,2,5\n")["ratings"]
+    assert [row["item_id"] for row in rows] == ["d/1", "d/2"]
+    (line,) = refused(tmp_path, mapping, q="who,doc,seg,q\np,d/1,2,4\np,d,1/2,5\n")
+    assert "would both be called 'd/1/2'" in line
+
+
+QUALTRICS = (
+    "Status,Finished,PID,q1,q2\nResponse Type,Finished,PID,How?,How?\n"
+    '"{""ImportId"":""status""}","{""ImportId"":""finished""}","{""ImportId"":""PID""}",'
+    '"{""ImportId"":""QID1""}","{""ImportId"":""QID2""}"\n'
+    "0,1,p1,4,-99\n0,1,p2,5,2\n1,1,p3,1,5\n8,1,p4,1,5\n0,0,p5,1,\n"
+)
+
+
+def test_the_further_headers_and_codes_of_qualtrics_are_known(tmp_path: Path) -> None:
+    mapping = (
+        'annotator = "PID"\nquestions = [{ column = "q1", system = "a", item = "t" }, '
+        '{ column = "q2", system = "b", item = "t" }]\n'
+    )
+    lines = refused(tmp_path, mapping, q=QUALTRICS)
+    assert 'got 1 of 1 (a preview), 1 of 8 (spam); leave them out by keep = { Status = ["0"] }' in lines[0]
+    assert 'got 1 of 0 (not finished); leave them out by keep = { Finished = ["1"] }' in lines[1]
+    kept = 'keep = { Status = ["0"], Finished = ["1"] }\n' + mapping
+    rows = imported(tmp_path, kept, q=QUALTRICS)["ratings"]
+    assert [(row["annotator_id"], row["score"]) for row in rows] == [("p1", 4), ("p1", None), ("p2", 5), ("p2", 2)]
+
+
+def test_zeros_of_pages_whose_time_ran_out_are_missing(tmp_path: Path) -> None:
+    mapping = 'annotator = "participant.code"\n' + "".join(
+        f'[[questions]]\ncolumn = "app.{number}.player.q"\nsystem = "a"\nitem = "i{number}"\n' for number in (1, 2)
+    )
+    table = "participant.code,participant._index_in_pages,app.1.player.q,app.2.player.q\nc1,3,5,0\nc2,3,0,4\nc3,0,,\n"
+    (tmp_path / "pages.csv").write_text(
+        "participant_code,app_name,round_number,timeout_happened\nc1,,1,0\nc1,app,1,1\nc1,app,2,1\nc2,app,1,0\n"
+    )
+    assert "oTree: 2 cells of 0 may stand for pages whose time ran out" in told(tmp_path, mapping, q=table)
+    rows = imported(tmp_path, 'page_times = "pages.csv"\n' + mapping, q=table)["ratings"]
+    assert [(row["annotator_id"], row["score"]) for row in rows] == [("c1", 5), ("c1", None), ("c2", 0), ("c2", 4)]
+    assert rows[1]["missing_reason"] == "page timed out"
+
+
+def test_what_was_read_and_the_next_command_are_said(tmp_path: Path) -> None:
+    said = told(tmp_path, COLUMNS_OF_PEOPLE, q="idx,pair,ann1,ann2,ann3\n0,a_b,1,2,0\n")
+    lines = said.splitlines()
+    assert lines[0] == f"read: 1 rows of {tmp_path / 'q.csv'}"
+    assert lines[-1] == f"next: spa report --choices {tmp_path / 't' / 'choices.csv'} --out report"
+
+
+names = st.text(alphabet="abcdefgxyAB12", min_size=1, max_size=3)
+
+
+@EVERY_EXAMPLE
+@given(
+    st.lists(
+        names.filter(lambda name: name.casefold() not in ("x", "y")), min_size=2, max_size=4, unique_by=str.casefold
+    ),
+    st.lists(st.tuples(st.integers(0, 99), st.integers(0, 2), st.booleans()), min_size=1, max_size=8),
+    st.sampled_from(["name", "side"]),
+    st.data(),
+)
+def test_sides_may_change_from_row_to_row(
+    tmp_path: Path, systems: list[str], answers: list[tuple[int, int, bool]], cells: str, data: st.DataObject
+) -> None:
+    """Sides and winner swapped in some rows are the same answers."""
+    mapping = (
+        'annotator = "who"\nitem = "item"\nquestions = [{ column = "won", kind = "choice", '
+        f'system_x_column = "one", system_y_column = "other", winner_is = "{cells}" }}]\n'
+    )
+    plain, swapped = ["who,item,one,other,won"], ["who,item,one,other,won"]
+    for number, (seed, outcome, swap) in enumerate(answers):
+        one = systems[seed % len(systems)]
+        other = systems[(seed // len(systems)) % len(systems)]
+        if one == other:
+            other = systems[(systems.index(one) + 1) % len(systems)]
+        words = {"name": (one, other, "tie"), "side": ("x", "y", "tie")}[cells]
+        back = {"name": (one, other, "tie"), "side": ("y", "x", "tie")}[cells]
+        plain.append(f"p,i{number},{one},{other},{words[outcome]}")
+        swapped.append(f"p,i{number},{other},{one},{back[outcome]}" if swap else plain[-1])
+    order = data.draw(st.permutations(swapped[1:]))
+    first = imported(tmp_path, mapping, q="\n".join(plain) + "\n")["choices"]
+    second = imported(tmp_path, mapping, q="\n".join([swapped[0], *order]) + "\n")["choices"]
+
+    def won(rows: list[dict[str, Any]]) -> dict[str, str]:
+        return {row["item_id"]: row.get(f"system_{row['winner']}", "tie") for row in rows}
+
+    assert won(first) == won(second)
+
+
+@EVERY_EXAMPLE
+@given(
+    st.lists(
+        st.tuples(names, names, st.sampled_from(["1", "4", "", "NA"]), st.sampled_from(["alpha", "beta", "tie", ""])),
+        min_size=2,
+        max_size=8,
+        unique_by=lambda row: row[:2],
+    ),
+    st.integers(1, 7),
+    st.data(),
+)
+def test_order_files_spaces_and_names_change_nothing(
+    tmp_path: Path, rows: list[tuple[str, str, str, str]], cut: int, data: st.DataObject
+) -> None:
+    """Reordered, split in two files, padded with spaces, with people under other names: the same tables."""
+    mapping = (
+        'annotator = "who"\nitem = "item"\nquestions = [{ column = "q", system = "alpha" }, '
+        '{ column = "won", kind = "choice", system_x = "alpha", system_y = "beta" }]\n'
+    )
+    header = "who,item,q,won"
+
+    def table(given: list[tuple[str, str, str, str]], pad: str = "") -> str:
+        return "\n".join([header, *(",".join(pad + cell + pad for cell in row) for row in given)]) + "\n"
+
+    def as_set(found: Rows, called: Mapping[str, str]) -> dict[str, Counter[tuple[Any, ...]]]:
+        return {
+            name: Counter(
+                (
+                    called.get(row["annotator_id"], row["annotator_id"]),
+                    *(row.get(key) for key in ("item_id", "score", "winner")),
+                )
+                for row in several
+            )
+            for name, several in found.items()
+        }
+
+    plain = imported(tmp_path, mapping, q=table([*rows, ("w0", "i0", "3", "tie")]))
+    people = {row[0] for row in rows}
+    renamed = {name: f"person {number}" for number, name in enumerate(sorted(people))}
+    other = data.draw(st.permutations([(renamed[who], *rest) for who, *rest in rows] + [("w0", "i0", "3", "tie")]))
+    changed = imported(
+        tmp_path,
+        mapping,
+        a=table(other[:cut], " "),
+        b=table([*other[cut:]], "  ") if other[cut:] else header + "\n" + ",,,\n",
+    )
+    assert as_set(plain, {}) == as_set(changed, {new: old for old, new in renamed.items()})
+
+
+def test_ids_written_as_floats_are_whole_numbers(tmp_path: Path) -> None:
+    mapping = 'annotator = "who"\nitem = "item"\nquestions = [{ column = "q", system = "s" }]\n'
+    rows = imported(tmp_path, mapping, q="who,item,q\n1.0,007,4\n2.0,1.0,5\n")["ratings"]
+    assert [(row["annotator_id"], row["item_id"]) for row in rows] == [("1", "007"), ("2", "1.0")]
