@@ -12,13 +12,14 @@ from analysis.agreement.concordance import kendall_w
 from analysis.agreement.counts import fold_profiles
 from analysis.agreement.data import ReliabilityData
 from analysis.agreement.gwet import exact_agreement, fleiss_kappa, gwet_ac1
-from analysis.agreement.icc import FORMS, every_icc
+from analysis.agreement.icc import FORMS, Form, every_icc
 from analysis.agreement.kappa import cohen_kappa
 from analysis.agreement.krippendorff import Level, alpha_of_statistic, alpha_statistic, krippendorff_alpha
 from analysis.agreement.pairwise import FEW_ANNOTATORS, mean_kendall_tau
 from analysis.agreement.result import Agreement, no_answer
 
 Source = Literal["ratings", "preferences", "choices"]
+OF_UNNAMED: tuple[Form, ...] = ("icc1", "icc1k")  # forms in which raters differ from unit to unit
 LEVELS: tuple[Level, ...] = ("nominal", "ordinal", "interval")
 REPLICATES = 1000
 
@@ -28,7 +29,8 @@ class Answered:
     """Answers of one group to one criterion.
 
     ``level`` is the level of measurement that fits their scale, and ``categories`` are the answers that could be given,
-    where that is known.
+    where that is known. ``named`` says that raters are known from unit to unit; else only what asks nobody's name is
+    measured.
     """
 
     source: Source
@@ -37,6 +39,7 @@ class Answered:
     confidence: float
     seed: Sequence[int]
     categories: Sequence[float] | None = None
+    named: bool = True
 
     def rng(self, *more: int) -> np.random.Generator:
         """Return the source of randomness of one measure, which no other one moves on."""
@@ -112,6 +115,7 @@ MEASURES = (
         published="Wilson (1927) for the interval",
         sources=("ratings", "choices"),
         compute=lambda answered: [exact_agreement(answered.data, confidence=answered.confidence)],
+        applies=lambda answered: answered.source == "ratings" or answered.level == "nominal",
         forms=("exact_agreement",),
         columns={"exact_agreement": "All alike"},
         percent=True,
@@ -134,7 +138,9 @@ MEASURES = (
         "raters of a unit",
         published="Shrout and Fleiss (1979); McGraw and Wong (1996)",
         sources=("ratings",),
-        compute=lambda answered: every_icc(answered.data, confidence=answered.confidence),
+        compute=lambda answered: every_icc(
+            answered.data, confidence=answered.confidence, forms=FORMS if answered.named else OF_UNNAMED
+        ),
         forms=FORMS,
         columns={"icc2": "ICC2", "icc2k": "ICC2k"},
     ),
@@ -146,6 +152,7 @@ MEASURES = (
         compute=lambda answered: [
             kendall_w(answered.data, confidence=answered.confidence, rng=answered.rng(len(LEVELS)))
         ],
+        applies=lambda answered: answered.named,
         forms=("kendall_w",),
         columns={"kendall_w": "W"},
     ),
@@ -155,7 +162,7 @@ MEASURES = (
         published="Kendall (1945)",
         sources=("ratings",),
         compute=lambda answered: [mean_kendall_tau(answered.data)],
-        applies=lambda answered: answered.data.n_annotators <= FEW_ANNOTATORS,
+        applies=lambda answered: answered.named and answered.data.n_annotators <= FEW_ANNOTATORS,
         forms=("mean_kendall_tau",),
         columns={"mean_kendall_tau": "Mean tau"},
     ),
@@ -165,6 +172,7 @@ MEASURES = (
         published="Fleiss (1971); Gwet (2014)",
         sources=("choices",),
         compute=lambda answered: [fleiss_kappa(answered.data, confidence=answered.confidence)],
+        applies=lambda answered: answered.named and answered.level == "nominal",
         forms=("fleiss_kappa",),
         columns={"fleiss_kappa": "Kappa"},
     ),
@@ -174,7 +182,7 @@ MEASURES = (
         published="Cohen (1960); Fleiss, Cohen and Everitt (1969)",
         sources=("choices",),
         compute=lambda answered: [cohen_kappa(answered.data, confidence=answered.confidence)],
-        applies=lambda answered: answered.data.n_annotators == 2,
+        applies=lambda answered: answered.named and answered.level == "nominal" and answered.data.n_annotators == 2,
         forms=("cohen_kappa",),
     ),
 )

@@ -15,11 +15,13 @@ from analysis.agreement.krippendorff import Level
 from analysis.agreement.measures import Answered, MeasureName, Source, measure_agreement
 from analysis.agreement.pairwise import FEW_ANNOTATORS, pairwise_agreement
 from analysis.agreement.result import Agreement
+from analysis.answers.item_preferences import is_soft
 from analysis.answers.order import Order, toward
 from analysis.answers.plan import Plan
 from analysis.answers.scales import Steps
 from analysis.answers.study_facts import StudyFacts
 from analysis.answers.tables import answered_rows
+from analysis.answers.unnamed import UNNAMED, is_unnamed
 from analysis.statistics.coding import Codes, Floats, Ints, code, fold, scale_of, snap
 from analysis.statistics.reasons import Reason
 from analysis.statistics.record import AtMostOne, Coefficient, Count, Probability, Record, fields_of, record_like
@@ -46,8 +48,8 @@ class AgreementRow(Record):
     n_items: Count
     """Units with at least two answers: an item's output (ratings), a pair and exposure (preferences), two outputs of
     one item (choices)."""
-    n_annotators: Count
-    """Raters; of an LLM each repeat, and each further assignment that asks the same."""
+    n_annotators: Count | None
+    """Raters; of an LLM each repeat, and each further assignment that asks the same; null: nobody named them."""
     interval: str | None = None
     """How the interval was made; null: none."""
     estimator: str | None = None
@@ -110,9 +112,10 @@ def agreement_of_ratings(
             confidence=plan.confidence,
             seed=[plan.seed],
             categories=_offered(steps.get(criterion), data),
+            named=named(data),
         )
         rows += _rows(answered, group, criterion)
-        if data.n_annotators <= FEW_ANNOTATORS and data.n_pairable > 1:
+        if answered.named and data.n_annotators <= FEW_ANNOTATORS and data.n_pairable > 1:
             for pair in pairwise_agreement(data, level=level):
                 pairs.append(AnnotatorPairRow(source="ratings", group=group, criterion=criterion, **fields_of(pair)))
     return rows, pairs
@@ -131,7 +134,7 @@ def choice_categories(*, ties: bool) -> Steps:
 def _pairs_of_choices(answered: Answered, group: str, criterion: str) -> Iterator[AnnotatorPairRow]:
     """Compare every two raters of choices: alike or not, without an order of x, tie and y."""
     data = answered.data
-    if data.n_annotators > FEW_ANNOTATORS or data.n_pairable < 2:
+    if not answered.named or answered.level != "nominal" or data.n_annotators > FEW_ANNOTATORS or data.n_pairable < 2:
         return
     number = {name: place for place, name in enumerate(data.annotators)}
     for pair in pairwise_agreement(data, level="nominal"):
@@ -173,15 +176,17 @@ def agreement_of_judgements(
             continue
         order = orders[source]
         tied = _tied(table, study)
+        soft = set(is_soft(table).iter_rows()) if source == "choices" else set()
         for group, criterion, data in rating_data(_as_units(table, source, order), order, pairs=True):
             offered = choice_categories(ties=criterion in tied) if source == "choices" else None
             answered = Answered(
                 source=source,
                 data=data,
-                level=level,
+                level="interval" if (group, criterion) in soft else level,
                 confidence=plan.confidence,
                 seed=[plan.seed],
                 categories=_offered(offered, data),
+                named=named(data),
             )
             rows += _rows(answered, group, criterion)
             pairs += _pairs_of_choices(answered, group, criterion) if source == "choices" else ()
@@ -198,7 +203,8 @@ def _tied(table: pl.DataFrame, study: StudyFacts | None) -> set[str]:
 
 def _rows(answered: Answered, group: str, criterion: str) -> Iterator[AgreementRow]:
     for found in measure_agreement(answered):
-        yield agreement_row(found, answered.source, group, criterion, answered.level)
+        row = agreement_row(found, answered.source, group, criterion, answered.level)
+        yield row if answered.named else replace(row, n_annotators=None)
 
 
 def agreement_row(found: Agreement, source: Source, group: str, criterion: str, level: Level) -> AgreementRow:
@@ -241,10 +247,13 @@ def rating_data(
     table = answered_rows(table)
     several = table.group_by("group").agg(
         (pl.col("annotator_kind") != "llm").any() & (pl.col("annotator_id").n_unique() > 1),
+        unnamed=is_unnamed().any(),
         again=pl.struct("annotator_id", "variant", "repeat", "assignment_id").n_unique() > 1,
         llm=(pl.col("annotator_kind") == "llm").all(),
     )
-    agreeing_groups = several.filter(pl.col("annotator_kind") | (pl.col("llm") & pl.col("again")))["group"]
+    agreeing_groups = several.filter(pl.col("annotator_kind") | pl.col("unnamed") | (pl.col("llm") & pl.col("again")))[
+        "group"
+    ]
     if len(agreeing_groups) < several.height:
         table = table.filter(pl.col("group").is_in(agreeing_groups.to_list()))
     if table.is_empty():
@@ -269,6 +278,11 @@ def rating_data(
             yield order.groups[group[place]], order.criteria[criterion[place]], data
 
 
+def named(data: ReliabilityData) -> bool:
+    """Tell whether the raters are known from unit to unit; places in lists of scores are not."""
+    return not any(name.startswith(UNNAMED) for name in data.annotators)
+
+
 def _data(unit: Ints, ids: Sequence[str], of: Ints, value: Floats) -> ReliabilityData:
     present = np.unique(of)
     names = tuple(ids[number] for number in present.tolist())
@@ -281,7 +295,15 @@ def about_pairs(data: ReliabilityData) -> ReliabilityData:
 
 
 def _raters(table: pl.DataFrame, unit: Ints, part: Ints) -> Codes:
-    """Name the rater of each answer: the annotator, of an LLM with its variant, repeat and further assignment."""
+    """Name the rater of each answer: the annotator, of an LLM with its variant, repeat and further assignment.
+
+    In lists of scores it is the place in the list.
+    """
+    listed = table.select(of=is_unnamed())["of"]
+    if listed.any():
+        place = pl.concat_str(pl.col("annotator_id").cast(pl.String), pl.col("repeat").cast(pl.String), separator=": ")
+        own = pl.col("annotator_id").cast(pl.String)
+        table = table.with_columns(annotator_id=pl.when(is_unnamed()).then(place).otherwise(own))
     llm = (table["annotator_kind"] == "llm").to_numpy()
     plain = table["annotator_id"]
     if not llm.any():

@@ -60,6 +60,9 @@ def check_part(table: RawTable, kind: str, scales: Sequence[Scale]) -> Check:
     """
     check = check_columns(table, kind)
     check_answers(check, kind, scales)
+    if kind == "preferences":
+        about = "preferences about items must stand in one file, not in parts"
+        check.refuse(pl.col("item_id").is_not_null(), "item_id", about)
     return check
 
 

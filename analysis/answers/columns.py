@@ -37,7 +37,7 @@ LAYOUTS = {
     "preferences": Layout(
         required=("annotator_id", "system_x", "system_y", "preference"),
         answer="preference",
-        cell=(*COMMON, "sample", "exposure", "system_x", "system_y"),
+        cell=(*COMMON, "item_id", "sample", "exposure", "system_x", "system_y"),
         shown=("asked_first", "label_x", "label_y"),
     ),
     "ratings": Layout(

@@ -10,9 +10,11 @@ from typing import Any
 
 import polars as pl
 
+from spa.errors import shortened
+
 NEAR = 1e-9  # sums this close to the bound are decided in exact arithmetic
 WHO = ("group", "annotator_id", "annotator_kind", "assignment_id", "variant")
-MATCH = (*WHO, "criterion", "exposure", "low", "high")
+MATCH = (*WHO, "criterion", "item_id", "exposure", "low", "high")
 CELL = ("visit", "asking", "sample", "forward")
 
 
@@ -31,7 +33,7 @@ class Failure:
 def find_failures(preferences: pl.DataFrame, consistency_tau: Decimal) -> list[Failure]:
     """Find the comparisons whose two directions sum to more than ``consistency_tau``.
 
-    Sums are taken per criterion and exposure, of a person over all visits, of an LLM within the
+    Sums are taken per criterion, exposure and item, if any, of a person over all visits, of an LLM within the
     assignment. Repeats are averaged within their cell and cells within their direction, in the
     decimals that were written: 0.55 + 0.55 is 1.1 and is kept under a bound of 1.1. A comparison
     asked in one direction cannot be checked.
@@ -59,6 +61,7 @@ def find_failures(preferences: pl.DataFrame, consistency_tau: Decimal) -> list[F
         if forth + back <= Fraction(consistency_tau):
             continue
         about = f"{row['criterion']}" + ("" if row["exposure"] is None else f" at exposure {row['exposure']}")
+        about += "" if row["item_id"] is None else f" of item {shortened(row['item_id'], 40)}"
         low, high = row["low"], row["high"]
         failures.append(
             Failure(

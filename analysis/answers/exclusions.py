@@ -11,8 +11,10 @@ import polars as pl
 from analysis.answers.careless import CarelessCheck, check_careless, declared_rules
 from analysis.answers.columns import LAYOUTS
 from analysis.answers.consistency import Failure, find_failures
+from analysis.answers.controls import ControlCheck, control_checks
 from analysis.answers.plan import Plan
 from analysis.answers.tables import AnswerTables, answered_rows
+from analysis.answers.unnamed import is_nameless
 from spa.errors import AnalysisError
 
 CONSISTENCY = "self_consistency"
@@ -58,6 +60,8 @@ def find_exclusions(tables: AnswerTables, plan: Plan) -> list[Exclusion]:
     ``self_consistency``
         For everybody, from preferences asked in both directions (of the first submission where only
         that is kept). A failing person leaves entirely; of an LLM the failing assignment leaves.
+    ``attention_checks``, of controls
+        For people, where the plan lets systems that are controls count as checks, beside those of the annotators table.
     any other
         As the table of exclusions gives it: a decision taken by people, with its evidence.
 
@@ -67,13 +71,19 @@ def find_exclusions(tables: AnswerTables, plan: Plan) -> list[Exclusion]:
         One row an annotator (or assignment) and rule.
     """
     given = [*_by_visit(tables, plan), *_as_given(tables)]
-    found = [*_by_annotators_table(tables, plan), *_by_repeated_answers(tables, plan, given), *given]
+    found = [
+        *_by_annotators_table(tables, plan),
+        *_by_controls(tables, plan),
+        *_by_repeated_answers(tables, plan, given),
+        *given,
+    ]
     found += _as_careless(careless_checks(tables, plan, found))
-    if tables.preferences is not None and plan.consistency_tau is not None:
+    asked = tables.item_preferences if tables.preferences is None else tables.preferences
+    if asked is not None and plan.consistency_tau is not None:
         later = [row for row in found if row.assignment_id is not None]
-        answered = apply_exclusions(tables.preferences, later)
+        answered = apply_exclusions(asked, later).filter(~is_nameless())
         failures = find_failures(answered, plan.consistency_tau)
-        found += _by_consistency(failures, _with_several_variants(tables.preferences))
+        found += _by_consistency(failures, _with_several_variants(asked))
     return found
 
 
@@ -139,6 +149,39 @@ def _by_annotators_table(tables: AnswerTables, plan: Plan) -> list[Exclusion]:
             allowed = "one allowed" if sessions == 1 else f"one allowed in each of {sessions} sessions"
             repeated = replace(whole, rule="repeat_submissions", evidence=f"{submissions} submissions, {allowed}")
             found += [repeated] if plan.repeat_submissions == "exclude" else _later_assignments(tables, repeated)
+    return found
+
+
+def _by_controls(tables: AnswerTables, plan: Plan) -> list[Exclusion]:
+    """Leave out people who preferred controls too often, counted with the checks that the annotators table knows."""
+    allowed, asked = plan.max_failed_controls, tables.annotators
+    if allowed is None:
+        return []
+    known: dict[str, tuple[int, int]] = {}
+    if asked is not None and "checks_failed" in asked.columns:
+        every = pl.col("checks_total") if "checks_total" in asked.columns else pl.lit(0)
+        rows = asked.select("annotator_id", pl.col("checks_failed").fill_null(0), every.fill_null(0))
+        known = {who: (failed, of) for who, failed, of in rows.iter_rows()}
+    people: dict[tuple[str, str], list[ControlCheck]] = {}
+    for check in control_checks(tables.controls, plan.lower_is_better):
+        if check.annotator_kind != "llm":
+            people.setdefault((check.annotator_id, check.group), []).append(check)
+    found = []
+    for (annotator_id, group), checks in people.items():
+        before, of = known.get(annotator_id, (0, 0))
+        failed, total = before + sum(one.failed for one in checks), of + sum(one.total for one in checks)
+        if before <= plan.max_failed_checks and failed > allowed:
+            systems = ", ".join(dict.fromkeys(one.system for one in checks if one.failed))
+            evidence = f"failed {failed} of {total} attention checks (controls: {systems}), {allowed} allowed"
+            found.append(
+                Exclusion(
+                    annotator_id=annotator_id,
+                    assignment_id=None,
+                    group=group,
+                    rule="attention_checks",
+                    evidence=evidence,
+                )
+            )
     return found
 
 

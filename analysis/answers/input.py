@@ -16,6 +16,7 @@ from analysis.answers.scales import ELICITATION, Steps, scale_steps, ways_of
 from analysis.answers.span_tables import COUNTED
 from analysis.answers.study_facts import StudyFacts
 from analysis.answers.tables import AnswerTables
+from analysis.answers.unnamed import is_nameless
 from analysis.statistics.record import AnnotatorKind
 from spa.errors import AnalysisError, ArgumentProblem
 
@@ -39,6 +40,7 @@ def prepare_input(tables: AnswerTables, plan: Plan, study: StudyFacts | None = N
     answers = tables.answers()
     _check_references(plan, tables.metrics)
     groups = group_order([*answers.values()])
+    _check_unit(answers, plan)
     exclusions = find_exclusions(tables, plan)
     orders = {name: order_of(table, [group for group, _ in groups], study) for name, table in answers.items()}
     return AnalysisInput(
@@ -56,6 +58,19 @@ def prepare_input(tables: AnswerTables, plan: Plan, study: StudyFacts | None = N
 def steps_of(ready: AnalysisInput) -> dict[str, Steps]:
     """Return the answers that each criterion of the ratings offers, where that is declared."""
     return scale_steps(ways_of(ready.answers["ratings"]), ready.tables.scales, ready.study)
+
+
+def _check_unit(answers: Mapping[str, pl.DataFrame], plan: Plan) -> None:
+    """Refuse tests over annotators where nobody is named."""
+    if plan.unit == "annotator" and any(table.select(is_nameless().any()).item() for table in answers.values()):
+        raise AnalysisError(
+            ArgumentProblem(
+                "unit",
+                in_python='="annotator"',
+                in_command=" annotator",
+                after=": not with answers of people whom nobody named, which are tested by item",
+            )
+        )
 
 
 def _check_references(plan: Plan, metrics: pl.DataFrame | None) -> None:

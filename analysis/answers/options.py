@@ -10,7 +10,20 @@ from spa.tables.options import TableOptions
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading(TableOptions):
-    """How files from elsewhere are read: their columns and rows, annotators that are LLMs, scales."""
+    """How files from elsewhere are read: their columns and rows, annotators that are LLMs, scales.
+
+    Parameters
+    ----------
+    unnamed : bool
+        Answers are lists of scores whose places are no people: what tells annotators apart is not read.
+    means : bool
+        Values are means of several people, one a cell.
+    controls : tuple of str
+        Systems that are attention checks: they leave, and who rated or chose one at or above the others failed a check.
+    """
 
     llms: tuple[str, ...] = ()
     scales: tuple[Scale, ...] = ()
+    unnamed: bool = False
+    means: bool = False
+    controls: tuple[str, ...] = ()

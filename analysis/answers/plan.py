@@ -51,6 +51,9 @@ class Plan:
         Welch's t over the units of each system in any case.
     max_failed_checks : int
         Attention checks that a person may fail.
+    max_failed_controls : int or None
+        Checks that a person may fail where systems named as controls count as checks, too; ``None``: nobody leaves for
+        having preferred a control.
     min_outputs_seen : float or None
         Least share of the outputs shown that a person must have seen; ``None``, as of the next two: no such rule.
     max_words_per_minute : float or None
@@ -95,6 +98,7 @@ class Plan:
     unit: Literal["auto", "annotator", "item"] = "auto"
     rating_test: Literal["auto", "welch"] = "auto"
     max_failed_checks: int = 0
+    max_failed_controls: int | None = None
     min_outputs_seen: float | None = None
     max_words_per_minute: float | None = None
     max_same_answers: float | None = None
@@ -125,6 +129,8 @@ class Plan:
         check_one_of("incomplete_answers", self.incomplete_answers, ("exclude", "keep"))
         check_whole("max_failed_checks", self.max_failed_checks)
         check_whole("seed", self.seed)
+        if self.max_failed_controls is not None:
+            check_whole("max_failed_controls", self.max_failed_controls)
         if self.min_outputs_seen is not None and not 0 < self.min_outputs_seen <= 1:
             raise ValueError(f"min_outputs_seen must lie in (0, 1], got {self.min_outputs_seen!r}")
         if self.max_words_per_minute is not None:

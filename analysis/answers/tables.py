@@ -29,13 +29,16 @@ from analysis.answers.columns import (
     Check,
     Scale,
 )
+from analysis.answers.controls import ControlAnswers, without_controls
 from analysis.answers.conversion import Frame, mapping_problems, polars_of
 from analysis.answers.documents import GROUPING, Documents, find_documents
 from analysis.answers.groups import fill_groups, kinds_by_annotator, with_groups
+from analysis.answers.item_preferences import check_items, with_item_preferences
 from analysis.answers.options import Reading
 from analysis.answers.orderings import with_implied_choices
 from analysis.answers.reading import RawTable, read_raw, tidy_frame
 from analysis.answers.span_tables import check_spans, error_counts
+from analysis.answers.unnamed import in_lists, without_names
 from analysis.statistics.checks import LARGEST
 from analysis.statistics.record import Record
 from spa.errors import AnalysisError
@@ -70,7 +73,8 @@ class AnswerTables:
     """Checked tables. An answer table has ``value`` (null = missing), ``text``, ``group`` and all columns of its cell.
 
     ``readout``, ``form`` and ``explanation`` are kept where a table has them. ``value`` is a preference
-    probability, a score, or 1, 0.5 and 0 where x, neither or y won. The strings of ratings are of polars'
+    probability, a score, or 1, 0.5 and 0 where x, neither or y won; of preferences about items, which stand among the
+    choices, the share that x won. The strings of ratings are of polars'
     categorical type (equal to strings in comparisons and lists, cast before a join with a table of strings), so
     that ten million rows fit into memory. ``choices`` hold those that ``orders`` imply, too.
     """
@@ -85,9 +89,11 @@ class AnswerTables:
     annotators: pl.DataFrame | None = None
     spans: pl.DataFrame | None = None  # marked errors, whose counts stand among the ratings
     reading: pl.DataFrame | None = None  # how each output was seen on each page
+    item_preferences: pl.DataFrame | None = None  # as they were asked; ``choices`` hold them, too
     exclusions: pl.DataFrame | None = None  # who leaves by a decision taken outside of the plan's rules
     inputs: tuple[InputFile, ...] = ()
     scales: tuple[Scale, ...] = ()
+    controls: tuple[ControlAnswers, ...] = ()  # systems that left, since they are attention checks
     documents: tuple[Documents, ...] = ()  # tables whose items look like segments of documents
 
     def answers(self) -> dict[str, pl.DataFrame]:
@@ -199,16 +205,18 @@ def _check_all(raw: Mapping[str, Sequence[RawTable]], reading: Reading, problems
         else parts
         for kind, parts in raw.items()
     }
+    raw = without_names(raw, reading)
     checked = _checked(raw, reading, problems)
     if "spans" in checked:
         checked["ratings"] = _with_counts(checked.get("ratings"), checked["spans"])
     if not any(kind in checked for kind in ANSWERS):
         expected = "at least one table of preferences, ratings, choices, orders or spans"
         raise AnalysisError(f"no answers: expected {expected}")
-    grouped: dict[str, Any] = with_implied_choices(with_groups(checked, reading.llms))
+    grouped, controls = without_controls(with_groups(checked, reading.llms), reading.controls)
+    complete: dict[str, Any] = with_item_preferences(with_implied_choices(grouped))
     documents = (find_documents(frame, {name: frame[name] for name in _grouping(frame)}) for frame in seen)
     found = tuple(dict.fromkeys(one for one in documents if one is not None))
-    return AnswerTables(**grouped, inputs=_inputs(raw), scales=reading.scales, documents=found)
+    return AnswerTables(**complete, inputs=_inputs(raw), scales=reading.scales, documents=found, controls=controls)
 
 
 def _inputs(raw: Mapping[str, Sequence[RawTable]]) -> tuple[InputFile, ...]:
@@ -234,6 +242,10 @@ def _checked(raw: Mapping[str, Sequence[RawTable]], reading: Reading, problems: 
             else:
                 CHECKS[kind](check)
         whole = _one_table(checks, kind)
+        if kind in LAYOUTS and not whole.problems:
+            in_lists(whole, kind)
+        if kind == "preferences":
+            check_items(whole)
         if kind in LAYOUTS:
             check_together(whole, kind, reading.scales)
         problems += whole.problems

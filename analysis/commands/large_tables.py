@@ -36,6 +36,10 @@ def analyse_in_parts(
     scratch: Path | None,
 ) -> Results:
     """Read a table of answers in parts, here or on a cluster, and analyse its sums."""
+    options = {"--unnamed": reading.unnamed, "--means": reading.means, "--control": bool(reading.controls)}
+    if any(options.values()):
+        named = ", ".join(option for option, given in options.items() if given)
+        raise click.UsageError(f"{named}: not with --{kind} in parts; expected a table that fits into memory")
     refused = [f"--{name.replace('_', '-')}" for name in beside if name not in BESIDE]
     if refused:
         raise click.UsageError(f"{', '.join(refused)}: not with --{kind} in parts; analyse it by itself")

@@ -16,6 +16,17 @@ OPTIONS = (
     click.option("--map", "mapping", multiple=True, metavar="OLD=NEW", help="Rename a column; repeatable."),
     click.option("--llm", "llms", multiple=True, metavar="ID", help="Annotator that is an LLM; repeatable."),
     click.option("--scale", multiple=True, metavar="[CRITERION=]LOW:HIGH", help="Allowed range of scores; repeatable."),
+    click.option(
+        "--unnamed", is_flag=True, help="Answers are lists whose places are no people: the cell's mean, tested by item."
+    ),
+    click.option("--means", is_flag=True, help="Values are means of several people, one per output; tested by item."),
+    click.option(
+        "--control",
+        "controls",
+        multiple=True,
+        metavar="SYSTEM",
+        help="System that is an attention check; repeatable. It leaves; who prefers it failed (--max-failed-checks).",
+    ),
 )
 
 
@@ -34,6 +45,9 @@ def reading_of(given: Mapping[str, Any]) -> Reading:
         mapping=dict(two_sides(text, "--map", "OLD=NEW") for text in given.get("mapping", ())),
         llms=tuple(given.get("llms", ())),
         scales=tuple(_scale(text) for text in given.get("scale", ())),
+        unnamed=bool(given.get("unnamed")),
+        means=bool(given.get("means")),
+        controls=tuple(given.get("controls", ())),
     )
 
 

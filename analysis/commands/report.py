@@ -360,6 +360,8 @@ def _plan(given: dict[str, Any]) -> Plan:
         chosen["consistency_tau"] = None
     elif "consistency_tau" in given:
         chosen["consistency_tau"] = given["consistency_tau"]
+    if given.get("controls") and "max_failed_checks" in given:
+        chosen["max_failed_controls"] = given["max_failed_checks"]
     return Plan(
         expected=parse_expectations(given.get("expected", ()), "--expected"),
         lower_is_better=frozenset(given.get("lower_is_better", ())),

@@ -113,6 +113,8 @@ class ChoiceTest(Record):
     """Whether one annotator (LLM: assignment) gave half of those used or more, and 1.5 times an equal share."""
     weights_reverse: bool = False
     """Whether the means over annotators and over answers lie on different sides of no difference: no winner."""
+    probabilities: bool = False
+    """The answers are preferences about items: win_rate is the mean chance given to x; wins are those above a half."""
 
     @property
     def effect(self) -> float:

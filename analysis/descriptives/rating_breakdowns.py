@@ -13,7 +13,7 @@ from analysis.agreement.data import ReliabilityData
 from analysis.agreement.gwet import exact_agreement
 from analysis.agreement.krippendorff import Level, krippendorff_alpha
 from analysis.agreement.pairwise import FEW_ANNOTATORS, mean_kendall_tau
-from analysis.agreement.rows import level_of, rating_data
+from analysis.agreement.rows import level_of, named, rating_data
 from analysis.answers.order import Order
 from analysis.answers.plan import Plan
 from analysis.answers.tables import answered_rows
@@ -160,13 +160,14 @@ def _answers(table: pl.DataFrame, order: Order) -> Iterator[tuple[str, tuple[str
 
 def _agreement(data: ReliabilityData, level: Level) -> dict[str, Any]:
     alpha, exact = krippendorff_alpha(data, level=level), exact_agreement(data)
-    tau = mean_kendall_tau(data) if data.n_annotators <= FEW_ANNOTATORS else None
+    known = named(data)
+    tau = mean_kendall_tau(data) if known and data.n_annotators <= FEW_ANNOTATORS else None
     reasons = [found.reason for found in (alpha, exact, tau) if found is not None and found.value is None]
-    if tau is None:
+    if tau is None and known:
         reasons.append(MANY_RATERS)
     return {
         "n_items": data.n_pairable,
-        "n_annotators": data.n_annotators,
+        "n_annotators": data.n_annotators if known else None,
         "alpha": alpha.value,
         "alpha_measure": alpha.measure,
         "exact_agreement": exact.value,

@@ -70,7 +70,7 @@ def preference_tests(
     >>> test.n, round(test.mean, 3), round(test.p_value, 4), test.verdict
     (3, 0.7, 0.0742, 'indifferent')
     """
-    checked = prepare({"preferences": frame}, mapping, llms, annotators, plan)
+    checked = _about_systems(prepare({"preferences": frame}, mapping, llms, annotators, plan))
     return list(analyse_preferences(checked, RankingSources(plan=checked.plan))[0])
 
 
@@ -83,7 +83,7 @@ def preference_directions(
     plan: Plan | None = None,
 ) -> list[DirectionSummary]:
     """Describe each direction of a pair as it was asked; see :func:`preference_tests` for the arguments."""
-    checked = prepare({"preferences": frame}, mapping, llms, annotators, plan)
+    checked = _about_systems(prepare({"preferences": frame}, mapping, llms, annotators, plan))
     return list(analyse_preferences(checked, RankingSources(plan=checked.plan))[1])
 
 
@@ -103,7 +103,7 @@ def check_preferences(
     >>> together.n, together.share_weak
     (1, 1.0)
     """
-    checked = prepare({"preferences": frame}, mapping, llms, annotators, plan)
+    checked = _about_systems(prepare({"preferences": frame}, mapping, llms, annotators, plan))
     return preference_checks(checked.answers, checked.orders, checked.exclusions, checked.plan)
 
 
@@ -175,7 +175,7 @@ def choice_tests(
     ----------
     frame : polars or pandas frame
         Choices: ``annotator_id``, ``item_id``, ``system_x``, ``system_y``, ``winner`` (x, y, tie), and
-        what else docs/report.md names.
+        what else docs/report.md names; or ``preference`` in [0, 1] in the place of ``winner``.
     mapping, llms, annotators, plan
         As for :func:`preference_tests`.
 
@@ -186,7 +186,10 @@ def choice_tests(
     >>> test.wins_x, test.ties, round(test.win_rate, 3)
     (2, 1, 0.833)
     """
-    checked = prepare({"choices": frame}, mapping, llms, annotators, plan)
+    kind = "preferences" if kind_of(frame, mapping) == "preferences" else "choices"
+    checked = prepare({kind: frame}, mapping, llms, annotators, plan)
+    if "choices" not in checked.answers:
+        raise AnalysisError("preferences table: expected a column item_id, as choices are about items")
     return list(analyse_choices(checked, RankingSources(plan=checked.plan)))
 
 
@@ -320,6 +323,16 @@ def prepare(
     scales = tuple(Scale(criterion=criterion, low=low, high=high) for criterion, (low, high) in bounds)
     reading = Reading(mapping=mapping or {}, llms=tuple(llms), scales=scales)
     return prepare_input(check_frames(given, reading), plan or Plan())
+
+
+def _about_systems(checked: AnalysisInput) -> AnalysisInput:
+    """Refuse preferences about items, which are analysed as choices are."""
+    if "preferences" not in checked.answers:
+        raise AnalysisError(
+            "preferences table: expected no column item_id; preferences about items are analysed as choices are "
+            "(analysis.choice_tests)"
+        )
+    return checked
 
 
 def kind_of(frame: Frame, mapping: Mapping[str, str] | None) -> str:

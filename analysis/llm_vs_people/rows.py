@@ -11,6 +11,7 @@ import polars as pl
 
 from analysis.answers.order import Order, turned
 from analysis.answers.plan import Plan
+from analysis.answers.unnamed import is_nameless
 from analysis.comparisons.ratings import RatingMean
 from analysis.comparisons.sides import PeopleKind, Sides, by_group, sides_of
 from analysis.llm_vs_people.alternative_annotator import (
@@ -162,6 +163,7 @@ def _alternatives(
 ) -> Iterator[AlternativeAnnotatorRow]:
     """Test each LLM on each criterion by what people judged, too; a choice is 1, a tie 0.5, the other choice 0."""
     own, llms = judged
+    own = own.filter(~is_nameless())
     both = own.join(
         llms.rename({"value": "llm"}), on=("criterion", *JUDGED[source]), nulls_equal=True, maintain_order="left"
     )
@@ -201,7 +203,8 @@ def _ranks(
     present = set(rated["system"].unique().to_list())
     systems = [system for system in order.systems if system in present]
     own = llms.filter((pl.col("criterion") == criterion) & pl.col("system").is_in(systems))
-    if own.is_empty() or len(systems) < 2:
+    rated = rated.filter(~is_nameless())
+    if own.is_empty() or rated.is_empty() or len(systems) < 2:
         return
     lower = criterion in plan.lower_is_better
     people, of_llms = (

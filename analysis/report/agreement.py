@@ -121,7 +121,7 @@ def _notes(rows: Sequence[AgreementRow]) -> list[str]:
     notes = ["Intervals show what other units would give with the same raters, not what other raters would give."]
     if any(row.n_items < FEW_UNITS for row in rows):
         notes.append(f"With fewer than {FEW_UNITS} units intervals tend to be too narrow.")
-    if any(row.n_annotators < FEW_RATERS for row in rows):
+    if any(row.n_annotators is not None and row.n_annotators < FEW_RATERS for row in rows):
         notes.append("With few raters, others like them may agree more or less than these did.")
     counted = sorted({row.categories for row in rows if row.categories is not None})
     if counted:

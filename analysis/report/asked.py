@@ -121,7 +121,11 @@ def _groups(results: Results, names: Names) -> Table | None:
         return None
     fields: list[Field[Group]] = [
         text_column("Group", lambda entry: names.group(entry.group), "annotators who are analysed together"),
-        number_column("Annotators", lambda entry: count(entry.annotators), "who sent answers, before exclusions"),
+        number_column(
+            "Annotators",
+            lambda entry: names.unnamed(entry.group) or count(entry.annotators),
+            "who sent answers, before exclusions",
+        ),
         number_column(
             "Forms", lambda entry: count(entry.assignments or None), "forms they filled in, before exclusions"
         ),

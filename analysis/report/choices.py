@@ -17,6 +17,10 @@ def choices(results: Results) -> Section | None:
     ordered = {row.criterion for row in results.orders}
     asked = "Annotators saw two outputs of one item and chose the better one. "
     implied = "Every two outputs that annotators put in order count as a choice. "
+    soft = [row.probabilities for row in rows]
+    if any(soft):
+        stated = "Annotators saw two outputs of one item and gave the chance that the first is better. "
+        asked = f"{stated}A share of choices is its mean; above 50% counts as chosen. {'' if all(soft) else asked}"
     about = implied if ordered >= {row.criterion for row in rows} else asked + (implied if ordered else "")
     opening = Paragraph(
         text=f"{about}A tie counts half for each system; 50% means no preference. {level_words(results)}"

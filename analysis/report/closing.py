@@ -37,6 +37,7 @@ SETTINGS = {
     "regularisation": "Regularisation of Bradley-Terry",
     "epsilon": "Epsilon of the alternative-annotator test",
     "max_failed_checks": "Failed attention checks allowed",
+    "max_failed_controls": "Failed checks allowed, controls among them",
     "min_outputs_seen": "Smallest share of outputs that must be seen",
     "max_words_per_minute": "Fastest reading allowed (words a minute)",
     "max_same_answers": "Largest share of the same answer allowed",

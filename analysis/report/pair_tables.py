@@ -33,6 +33,7 @@ from analysis.results.findings import (
     opened,
 )
 from analysis.results.live_words import level_of, live_marks
+from analysis.results.nameless import THESE_PEOPLE
 from analysis.results.records import PairTest, Results
 from analysis.results.small_designs import partly_paired
 from analysis.results.words import (
@@ -58,6 +59,7 @@ UNIT_NOTES = {
     frozenset({"annotator", "assignment"}): "The unit is the annotator (for LLMs, the form): results hold for others "
     "like these.",
 }
+BY_UNNAMED = "The unit is the item: results hold for the people who answered, whom nobody named."
 NOT_EQUAL = "\u201cNo clear\u201d means that the answers do not tell the two apart, not that the two are equal."
 OTHER_VERDICT = "\u2260: over annotators and items at once (crossed p) the verdict is another."
 HIGHLY_SKEWED = "Highly skewed: most values are equal or a few lie far from the rest, so p may be too small."
@@ -145,7 +147,8 @@ def how_tested(rows: Sequence[PairTest]) -> tuple[tuple[str, ...], list[str]]:
     units, tests = (frozenset(getattr(row, name, "") for row in rows) for name in ("unit", "test"))
     if units in UNIT_NOTES:
         same.append("Unit")
-        notes.append(UNIT_NOTES[units])
+        by_people = any(getattr(row, "unit_note", None) == THESE_PEOPLE for row in rows)
+        notes.append(BY_UNNAMED if by_people else UNIT_NOTES[units])
     rated = [row for row in rows if isinstance(row, RatingTest)]
     clustered = [row for row in rated if row.n_items]
     partly = partly_paired(rated)

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import polars as pl
+
 from analysis.agreement.reviewers import ReviewAgreement, review_agreement
 from analysis.agreement.rows import agreement_of_judgements, agreement_of_ratings
 from analysis.answers.beside import read_record
-from analysis.answers.exclusions import apply_exclusions, careless_checks
+from analysis.answers.controls import control_checks
+from analysis.answers.exclusions import CONSISTENCY, apply_exclusions, careless_checks
 from analysis.answers.groups import people_of
 from analysis.answers.input import AnalysisInput, prepare_input, steps_of
+from analysis.answers.item_preferences import WHO
 from analysis.answers.live_rows import LiveStudy
 from analysis.answers.order import order_of
 from analysis.answers.plan import Plan
@@ -38,9 +42,11 @@ from analysis.ranking.differences import find_ranking_differences
 from analysis.ranking.sources import rank_systems
 from analysis.results import overview
 from analysis.results.comparison_tests import ComparisonResults, compare_systems
+from analysis.results.control_words import about_controls
 from analysis.results.conventions import conventions
 from analysis.results.headline import headline_of
 from analysis.results.live import with_fixed_estimates
+from analysis.results.nameless import without_raters
 from analysis.results.rater_rows import RaterRow
 from analysis.results.rater_table import count_answers, rater_table
 from analysis.results.records import SCHEMA, ChoiceResults, RatingResults, Results
@@ -80,7 +86,7 @@ def analyse(
     """
     ready = prepare_input(tables, plan, study)
     tests = compare_systems(ready)
-    results = rounded(_results(ready, tests))
+    results = without_raters(rounded(_results(ready, tests)))
     if observed_power is not None:
         power = observed_power_rows(
             tests.preferences, tests.ratings, groups=ready.groups, study=ready.study, alpha=observed_power
@@ -89,7 +95,12 @@ def analyse(
     results = with_decisions(results)
     results = replace(results, raters=rounded(tuple(_raters(as_decided(results), ready))))
     said = as_decided(results)
-    rows = (*warn(said, ready.plan), *outdated_files(said, study), *about_documents(tables.documents))
+    rows = (
+        *warn(said, ready.plan),
+        *outdated_files(said, study),
+        *about_documents(tables.documents),
+        *about_controls(said),
+    )
     results, said = (
         replace(one, warnings=tuple(row.text for row in rows), warning_rows=rows) for one in (results, said)
     )
@@ -115,6 +126,7 @@ def _results(ready: AnalysisInput, tests: ComparisonResults) -> Results:
     correlations, compared, by_system = correlate_groups(ratings, metrics, ready.groups, order, plan)
     ordered, explanations = _ordered(ready), tuple(explanations_of(kept, orders))
     known = _contamination(ready.study)
+    soft = {("choices", row.group, row.criterion) for row in tests.choices if row.probabilities}
     families = [
         *families_of("preferences", tests.preferences, plan),
         *families_of("ratings", tests.ratings, plan),
@@ -128,6 +140,7 @@ def _results(ready: AnalysisInput, tests: ComparisonResults) -> Results:
         exclusions=tuple(overview.exclusion_rows(ready.exclusions)),
         careless=overview.careless_counts(careless_checks(ready.tables, plan, ready.exclusions), plan),
         reviewers=_reviewers(ready),
+        controls=tuple(control_checks(ready.tables.controls, plan.lower_is_better)),
         missing=tuple(overview.missing(ready.answers, orders)),
         preferences=tuple(tests.preferences),
         preference_directions=tuple(tests.directions),
@@ -147,7 +160,7 @@ def _results(ready: AnalysisInput, tests: ComparisonResults) -> Results:
         order_places=ordered.places,
         families=tuple(families),
         bradley_terry=tuple(tests.sources.rows),
-        ties=tuple(tests.sources.ties),
+        ties=tuple(row for row in tests.sources.ties if (row.source, row.group, row.criterion) not in soft),
         rankings=tuple(rankings),
         ranking_agreement=tuple(
             agreement_of_rankings(rankings, tests.sources.sums, confidence=plan.confidence, seed=plan.seed)
@@ -162,7 +175,7 @@ def _results(ready: AnalysisInput, tests: ComparisonResults) -> Results:
         correlations_by_system=tuple(by_system),
         metrics=_metric_results(ready, rankings),
         llm_vs_people=llm_vs_people(kept, orders, tests.means, plan, metrics=metrics),
-        first_shown=tuple(first_shown_rows(kept.get("choices"), orders.get("choices"), plan.fwer)),
+        first_shown=tuple(first_shown_rows(_as_shown(ready), orders.get("choices"), plan.fwer)),
         explanations=explanations,
         exploration=_exploration(ready.study, explanations),
         contamination=next(iter(known), None),
@@ -174,6 +187,16 @@ def _results(ready: AnalysisInput, tests: ComparisonResults) -> Results:
         spans=_spans(ready),
         live=_live(ready, tests),
     )
+
+
+def _as_shown(ready: AnalysisInput) -> pl.DataFrame | None:
+    """Return the choices as they were asked, each direction apart, also of those who contradicted themselves."""
+    asked = ready.tables.item_preferences
+    if asked is None:
+        return ready.kept.get("choices")
+    shown = apply_exclusions(asked, [row for row in ready.exclusions if row.rule != CONSISTENCY])
+    others = ready.kept["choices"].join(asked, on=WHO, how="anti", nulls_equal=True, maintain_order="left")
+    return pl.concat([others, shown], how="diagonal_relaxed")
 
 
 def _ordered(ready: AnalysisInput) -> OrderRows:

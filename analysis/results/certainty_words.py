@@ -63,7 +63,8 @@ class CertaintyWording(Wording):
             for cases in (("clear", "unanimous"), ("these_only",), ("skewed",))
         )
         more = " more" if clear else ""
-        only = f", and on {here}{more} for these annotators and items only" if here else ""
+        whom = "people" if self.names.unnamed(self.group) else "annotators"
+        only = f", and on {here}{more} for these {whom} and items only" if here else ""
         far = f", and on {skewed} by highly skewed values" if skewed else ""
         return f"The first place is clear on {clear or 'none'} of {n} criteria{only}{far}."
 
@@ -112,7 +113,7 @@ class CertaintyWording(Wording):
         else:
             share, than = 1 - value if turned else value, f" than {other}" if unsaid else ""
             what = "{they} put{s} the chance that {best} is better{than} at {share} on average"
-            if row.source == "choices":
+            if row.source == "choices" and not getattr(test, "probabilities", False):
                 what = "{they} chose {best} over {other} {share} of the time on average"
                 if names.ordered(test.criterion):
                     what = "{they} ranked {best} above {other} {share} of the time on average, ties half"
@@ -120,7 +121,8 @@ class CertaintyWording(Wording):
             if low is not None and high is not None:
                 shown += f" ({level} {share_interval(*((1 - high, 1 - low) if turned else (low, high)), marks=marks)})"
         p = f"; adjusted {p_words(test.p_adjusted)}" if test.decision is None else ""
-        return f"{shown}{p}, n = {names.units(self.group, unit_of(row), test.n)}"
+        of = names.unnamed(self.group)
+        return f"{shown}{p}, n = {names.units(self.group, unit_of(row), test.n)}{f' ({of})' if of else ''}"
 
     def _used(self, row: PairResult) -> str:
         used, given = row.test.n_used, row.test.n_answers
@@ -168,6 +170,8 @@ class CertaintyWording(Wording):
             return ["It holds for annotators like these with these outputs."]
         if all(isinstance(row.test, RatingTest) and row.test.n_items for row in rows):
             return ["It holds for annotators and items like these."]
+        if self.names.unnamed(self.group):
+            return ["It holds for further items judged by such people; other people were not tested."]
         if any(unit_of(row) == "item" for row in rows):
             return ["It holds for further items judged by these annotators; other annotators were not tested."]
         return ["It holds for annotators like these, who judged these items; other items were not tested."]

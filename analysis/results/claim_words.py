@@ -156,7 +156,7 @@ class Wording:
         if self.llm:
             return "in these answers only"
         if claim.crossed is None and row is not None and unit_of(row) == "item":
-            return "with these annotators only"
+            return f"with these {'people' if self.names.unnamed(self.group) else 'annotators'} only"
         return "on these items with these annotators only"
 
     def round(self, systems: Sequence[str]) -> str:
@@ -193,7 +193,7 @@ class Wording:
         names, test = self.names, row.test
         best, other = names.system(row.ahead), names.system(row.y if row.ahead == row.x else row.x)
         n = test.all_alike or test.n
-        all_units = names.units(self.group, "annotator", n)
+        all_units = names.units(self.group, "item" if names.unnamed(self.group) else "annotator", n)
         all_units = f"both {all_units.removeprefix('2 ')}" if n == 2 else f"all {all_units}"
         if n < self.annotators and not evidence.two:
             all_units += " who compared them"

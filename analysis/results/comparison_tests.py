@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
 from analysis.answers.input import AnalysisInput
+from analysis.answers.item_preferences import is_soft
 from analysis.answers.plan import Plan
 from analysis.answers.scales import scale_widths, ways_of
 from analysis.comparisons.choices import ChoiceTest, choice_cells, choice_judgements, compare_choices
@@ -146,8 +147,11 @@ def analyse_choices(ready: AnalysisInput, sources: RankingSources) -> list[Choic
     order, plan, names = ready.orders["choices"], ready.plan, unit_names(ready.kept["choices"])
     tests: list[ChoiceTest] = []
     checks = OtherTests(plan=plan)
+    soft = set(is_soft(ready.answers["choices"]).iter_rows())
     for cells in choice_cells(ready.kept["choices"], order):
         own = compare_choices(cells, plan)
+        if (cells.group, cells.criterion) in soft:
+            own = [replace(test, probabilities=True) for test in own]
         tests += own
         checks.choices.append(check_choices(cells, own, plan))
         judged = choice_judgements(cells)

@@ -124,6 +124,8 @@ def _stand_in(results: Results, names: Names) -> str:
             for group, answers in ((group, zip(("yes", "no"), own, strict=True)) for group, own in tested.items())
         ]
         return f"{'; '.join(parts)}{people}."
+    if any(row.unnamed is not None for row in results.groups):
+        return "Cannot be determined: nobody names the people, so that no LLM can be set beside one of them."
     nobody = why("no_people_shared")
     if not (results.ratings.pairs or results.choices.pairs):
         nobody = why("no_single_outputs")

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -19,7 +19,8 @@ from analysis.answers.exclusions import Exclusion, excluded_counts
 from analysis.answers.order import Order
 from analysis.answers.plan import PairsFrom, Plan
 from analysis.answers.study_facts import StudyFacts
-from analysis.answers.tables import InputFile
+from analysis.answers.tables import InputFile, answered_rows
+from analysis.answers.unnamed import MEANS, cell_of, is_nameless
 from analysis.statistics.record import AnnotatorKind, Count, Positive, Record, Share, Source, record_like
 from spa.simulation import SIMULATED_RATER
 
@@ -55,6 +56,9 @@ WarningKind = Literal[
     "decision_contradicted",
     "outdated_file",
     "metric_reference",
+    "controls",
+    "control_like",
+    "unnamed",
     "constant_scores",
     "summed",
 ]
@@ -95,6 +99,8 @@ class Settings(Record):
     rating_test: Literal["auto", "welch"] | None = None
     """Welch: also where an annotator rated both systems on one item."""
     max_failed_checks: Count | None = None
+    max_failed_controls: Count | None = None
+    """Checks that may be failed where controls (--control) count as checks; null: nobody leaves for controls."""
     min_outputs_seen: float | None = None
     """Least share of the outputs shown that a person must have seen; null, as of the next two: no such rule."""
     max_words_per_minute: float | None = None
@@ -139,6 +145,11 @@ class Group(Record):
     form: Literal["identical", "variant"] | None
     readout: str | None = None
     """Verbalised or logit; null where the answers do not say."""
+    unnamed: Literal["lists", "means"] | None = None
+    """People whom nobody named: lists of scores, or means of several people; then no annotator is counted."""
+    fewest_an_output: Count | None = None
+    """Of unnamed people in lists: how many answered about an output (or pair) at least."""
+    most_an_output: Count | None = None
     simulated: bool = False
     """Of an LLM: its answers were made by the program that rehearsals ask in an LLM's place."""
 
@@ -213,6 +224,7 @@ def groups(
     """Describe each group: who, how many, how many left, whether the form was the identical one, and the readout."""
     columns = ["group", "annotator_id", "assignment_id", "variant"]
     seen = pl.concat([table.select(columns).unique().cast(pl.String) for table in answers.values()]).unique()
+    nameless = seen.filter(is_nameless()).group_by("group").agg(pl.col("annotator_id").first())
     visits = pl.struct("annotator_id", "assignment_id").filter(pl.col("assignment_id").is_not_null())
     counted = seen.group_by("group").agg(
         pl.col("annotator_id").n_unique().alias("annotators"),
@@ -220,7 +232,29 @@ def groups(
         pl.col("variant").is_not_null().any(),
     )
     given = {column: _given(answers, column) for column in ("form", "readout")}
-    return group_rows(order, counted, given, excluded_counts(exclusions, seen), study)
+    rows = group_rows(order, counted, given, excluded_counts(exclusions, seen), study)
+    who = dict(nameless.iter_rows())
+    return tuple(
+        replace(row, **_unnamed(who[row.group], row.group, answers)) if row.group in who else row for row in rows
+    )
+
+
+def _unnamed(annotator: str, group: str, answers: Mapping[str, pl.DataFrame]) -> dict[str, Any]:
+    """Return the fields of a group of people whom nobody named, whose number is not known."""
+    if annotator.startswith(MEANS):
+        return {"annotators": 0, "assignments": 0, "unnamed": "means"}
+    counts = [
+        answered_rows(table).filter(pl.col("group") == group).group_by(cell_of(table, source)).len()["len"]
+        for source, table in answers.items()
+    ]
+    every = pl.concat(counts).to_numpy()
+    return {
+        "annotators": 0,
+        "assignments": 0,
+        "unnamed": "lists",
+        "fewest_an_output": int(every.min(initial=every.max(initial=0))),
+        "most_an_output": int(every.max(initial=0)),
+    }
 
 
 def group_rows(

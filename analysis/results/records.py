@@ -7,6 +7,7 @@ from typing import Final, Literal, TypeAlias
 
 from analysis.agreement.reviewers import ReviewAgreement
 from analysis.agreement.rows import AgreementRow, AnnotatorPairRow
+from analysis.answers.controls import ControlCheck
 from analysis.answers.live_rows import LiveStudy
 from analysis.answers.study_facts import InterviewAnswer, StudyReport
 from analysis.comparisons.choices import ChoiceTest
@@ -89,6 +90,8 @@ class Results(Record):
     """Declared rules of careless answering; empty where the plan declares none."""
     reviewers: tuple[ReviewAgreement, ...] = ()
     """Agreement of two reviewers of the same submissions; empty where one decides."""
+    controls: tuple[ControlCheck, ...] = ()
+    """What annotators answered about systems that are attention checks (--control)."""
     missing: tuple[MissingCount, ...]
     """Answers that could not be used, counted before exclusions."""
     preferences: tuple[PreferenceTest, ...]

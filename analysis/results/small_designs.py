@@ -40,7 +40,8 @@ def about_coverage(results: Results) -> Iterator[WarningRow]:
             "answers are the same."
         )
         yield WarningRow(kind="few_units", group=group, text=text)
-    for group in _groups(row for row in rows if row.n_annotators < FEW_RATERS and row.measure in OF_OTHER_RATERS):
+    few = [row for row in rows if row.n_annotators is not None and row.n_annotators < FEW_RATERS]
+    for group in _groups(row for row in few if row.measure in OF_OTHER_RATERS):
         text = (
             f"{group}: intervals of icc2 generalise from fewer than {FEW_RATERS} raters to others. In simulations 95% "
             "confidence intervals hold the truth 86 to 94% of the time where raters differ much in strictness."

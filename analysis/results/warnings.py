@@ -16,7 +16,7 @@ from analysis.results.live import about_live
 from analysis.results.overview import WarningKind, WarningRow
 from analysis.results.records import Results
 from analysis.results.small_designs import about_coverage, partly_paired, tests_by_source
-from analysis.results.words import listed, plural
+from analysis.results.words import Names, listed, plural
 from analysis.statistics.corrections import OUTSIDE_FAMILY
 from analysis.statistics.reasons import Reason, ReasonCode, why
 
@@ -139,7 +139,13 @@ def about_documents(found: Iterable[Documents]) -> Iterator[WarningRow]:
 
 
 def _about_groups(results: Results) -> Iterator[WarningRow]:
+    names = Names(results)
     for row in results.groups:
+        if row.unnamed is not None:
+            who = names.unnamed(row.group)
+            text = f"nobody is named ({who}), so tests are by item; whether other people agree is not tested."
+            yield _of_group("unnamed", row.group, text)
+            continue
         group, annotators, kept = row.group, row.annotators, row.annotators - row.excluded_annotators
         if row.simulated:
             yield _of_group("simulated", group, MADE_BY_A_PROGRAM)

@@ -188,6 +188,7 @@ class Names:
         self._declared = study is not None
         self.lower_is_better |= set(results.settings.lower_is_better)
         self._kinds: dict[str, str] = {entry.group: entry.annotator_kind for entry in results.groups}
+        self._unnamed = {entry.group: entry for entry in results.groups if entry.unnamed is not None}
         self._simulated = {entry.group for entry in results.groups if entry.simulated}
         rated = {"likert", "continuous", "category"} & set(study.elicitations if study else ())
         self._ordered = {entry.criterion for entry in results.orders}
@@ -267,6 +268,16 @@ class Names:
         if group == "human":
             return plural(n, "person", "people")
         return plural(n, "simulated annotator" if self.kind(group) == "simulated" else "annotator")
+
+    def unnamed(self, group: str) -> str:
+        """Return "12 unnamed people an output" of lists, "means of several people", or "" where people are named."""
+        entry = self._unnamed.get(group)
+        if entry is None:
+            return ""
+        if entry.unnamed == "means":
+            return "means of several people"
+        least, most = entry.fewest_an_output or 0, entry.most_an_output or 0
+        return f"{f'{least:,} to ' if least < most else ''}{plural(most, 'unnamed person', 'unnamed people')} an output"
 
     def counted(self, groups: Iterable[str]) -> str:
         """Return what n counts in rows of these groups: "people", "forms", or "people (for LLMs, forms)"."""
