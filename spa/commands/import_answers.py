@@ -102,7 +102,7 @@ def csv(
     from spa.importers.mapping import Wide, read_mapping
     from spa.importers.wide import read_wide
 
-    made = read_wide(files, read_mapping(mapping, Wide), mapping.parent)
+    made = read_wide(files, read_mapping(mapping, Wide), mapping)
     _write(made, out, format_, keep_ids=keep_ids, mapping=mapping, key=key)
 
 

@@ -16,11 +16,6 @@ from spa.tables.reading import open_table
 from spa.tables.source import Wanted
 
 
-def key_of(key: str | Key | None) -> Key | None:
-    """Return what a mapping says of its key, which may be its file alone."""
-    return Key(file=key) if isinstance(key, str) else key
-
-
 def parts_of(split: Mapping[str, str]) -> list[str]:
     """Return the columns that patterns make."""
     return [name for column, text in split.items() for name in _pattern(column, text).groupindex]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
-from pydantic import Field, ValidationError
+from pydantic import BeforeValidator, Field, ValidationError
 
 from spa.errors import StudyError
 from spa.files import read_toml
@@ -76,6 +76,10 @@ class Key(TomlTable):
     on: dict[str, Text] = Field(default_factory=dict)  # column of the rows -> column of the key; else those of both
 
 
+def _as_key(value: object) -> object:
+    return {"file": value} if isinstance(value, str) else value
+
+
 class Wide(TomlTable):
     """Tables with a column a question."""
 
@@ -91,7 +95,7 @@ class Wide(TomlTable):
     missing: tuple[str, ...] = ()  # what stands in the cells of questions that were not answered
     constants: tuple[Text, ...] = ()  # names of systems, items and criteria that columns are called, too
     split: dict[str, Text] = Field(default_factory=dict)  # column -> pattern whose named groups become columns
-    key: Text | Key | None = None
+    key: Annotated[Key, BeforeValidator(_as_key)] | None = None  # or its file alone
     page_times: Text | None = None  # oTree's export of page times, relative to the mapping
     each: Text | None = None  # path of the lists of a record that become rows
     encoding: Text | None = None

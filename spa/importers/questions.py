@@ -12,10 +12,17 @@ from spa.files import unique_keys
 from spa.importers.mapping import QuestionColumn
 from spa.importers.sheets import Cell, SheetRow
 from spa.importers.tables import Row
-from spa.importers.words import WordMeanings, is_no_answer, number, winner
+from spa.importers.words import NONE_GIVEN, Pair, WordMeanings, is_no_answer, number, winner
+from spa.tables.verdicts import COLUMNS, Sides
 
 TABLE_OF = {"rating": "ratings", "preference": "preferences", "choice": "choices", "rank": "orders", "order": "orders"}
 EMPTY = "empty"
+
+
+def pair_columns(question: QuestionColumn) -> tuple[str, str]:
+    """Return the columns that name the two systems of a comparison, the tidy table's where they have none."""
+    columns = question.system_x_column, question.system_y_column
+    return COLUMNS if columns[0] is None or columns[1] is None else (columns[0], columns[1])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,12 +124,11 @@ class Asked:
         }
 
     def _choice(self) -> Iterator[Row]:
-        pair = self._pair()
         won, reason = None, EMPTY
         if self.cell is not None:
             if isinstance(self.cell, list | dict):
                 raise ResponseError(f"{self.place}: expected one winner, got {_quoted(json.dumps(self.cell))}")
-            won, reason = winner(self.cell, self.words, pair, self.question.winner_is), shortened(self.cell, 40)
+            won, reason = winner(self.cell, self.words, self._named_pair()), shortened(self.cell, 40)
         yield {
             **self.shared,
             **self._pair_columns(),
@@ -130,6 +136,10 @@ class Asked:
             "winner": won,
             "missing_reason": None if won is not None else reason,
         }
+
+    def _named_pair(self) -> Pair:
+        sides: dict[str | None, Sides] = {"name": "names", "side": "places"}
+        return Pair(systems=self._pair(), columns=pair_columns(self.question), sides=sides.get(self.question.winner_is))
 
     def _pair_columns(self) -> Row:
         system_x, system_y = self._pair()
@@ -184,7 +194,7 @@ class Asked:
 
     def _is_missing(self, cell: str) -> bool:
         explained = self.words.explained(cell)
-        return explained == "" or (explained is None and is_no_answer(cell))
+        return explained in NONE_GIVEN or (explained is None and is_no_answer(cell))
 
     def _ordered(self) -> list[list[str]]:
         """Return the systems, best first, those of one place together."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from spa.errors import ResponseError
 from spa.importers.mapping import FILE, QuestionColumn, Wide, names_of
@@ -57,7 +58,7 @@ def _roles(mapping: Wide) -> Iterator[tuple[str, str]]:
         yield from (("question", name) for name in answer_columns(question))
 
 
-def check_mapping(mapping: Wide) -> None:
+def check_mapping(mapping: Wide, path: Path) -> None:
     """Refuse a mapping that names no answers, no annotator, or a column for two things.
 
     Raise ResponseError with every mistake, one line each.
@@ -91,10 +92,10 @@ def check_mapping(mapping: Wide) -> None:
                 "annotator, an item and a system each stand in a column of their own"
             )
     if problems:
-        raise ResponseError(*problems)
+        raise ResponseError(*(f"{path}: {problem}" for problem in problems))
 
 
-def check_constants(mapping: Wide, columns: Sequence[str]) -> None:
+def check_constants(mapping: Wide, columns: Sequence[str], path: Path) -> None:
     """Ask about constants that are names of columns.
 
     A column of answers may be called as the system or criterion that it asks about is. Raise ResponseError, one line
@@ -121,4 +122,4 @@ def check_constants(mapping: Wide, columns: Sequence[str]) -> None:
                 f"{instead} = {value!r}? If it is meant as a name, add constants = [{value!r}]".replace("'", '"')
             ] = None
     if problems:
-        raise ResponseError(*problems)
+        raise ResponseError(*(f"{path}: {problem}" for problem in problems))

@@ -10,10 +10,10 @@ from pathlib import Path
 from spa.errors import ResponseError, shortened
 from spa.importers import otree, qualtrics
 from spa.importers.annotators import with_whole_numbers
-from spa.importers.keys import key_of, parts_of, with_key, with_parts
-from spa.importers.mapping import Wide
+from spa.importers.keys import parts_of, with_key, with_parts
+from spa.importers.mapping import FILE, Wide
 from spa.importers.roles import name_columns, named_columns
-from spa.importers.sheets import SheetRow, Sheets, files_of, read_sheets
+from spa.importers.sheets import SheetRow, Sheets, check_stems, files_of, read_sheets
 from spa.tables.options import TableOptions
 from spa.tables.reading import open_table
 from spa.tables.source import Wanted
@@ -45,7 +45,7 @@ def asked_rows(paths: Sequence[Path], mapping: Wide, folder: Path) -> tuple[Shee
         Whether a file is an export of Qualtrics.
     """
     options = TableOptions(encoding=mapping.encoding)
-    key = key_of(mapping.key)
+    key = mapping.key
     beside = [folder / name for name in (key.file if key else None, mapping.page_times) if name]
     named = named_columns(mapping)
     joined: list[str] = []
@@ -53,8 +53,11 @@ def asked_rows(paths: Sequence[Path], mapping: Wide, folder: Path) -> tuple[Shee
         schema = open_table(folder / key.file, Wanted(columns=frozenset()), options).schema
         joined = [column for column in schema if column not in key.on.values()]
     made = {*parts_of(mapping.split), *joined}
+    files = files_of(paths, apart=beside)
+    if mapping.annotator is not None and FILE in mapping.annotator:
+        check_stems(files)
     sheets = read_sheets(
-        files_of(paths, apart=beside),
+        files,
         [column for column in named if column not in made],
         replace(options, each=mapping.each),
         optional=(*OPTIONAL, *joined, *(key.on if key else ())),
@@ -90,7 +93,7 @@ class _Chosen:
             column = _left_out_by(row, keep, drop)
             if column is None:
                 rows.append(row)
-            elif any(row.cells.get(name) is not None for name in row.cells if name != "{file}"):  # no blank line
+            elif any(row.cells.get(name) is not None for name in row.cells if name != FILE):  # no blank line
                 aside[column, row.text(column) or "empty"] += 1
         if aside and not rows:
             found = ", ".join(

@@ -140,7 +140,18 @@ def files_of(given: Sequence[Path], *, apart: Collection[Path] = ()) -> list[Pat
         if not tables:
             raise ResponseError(f"{path}: expected a file, got a folder without any ending in {', '.join(SUFFIXES)}")
         found += tables
-    twice = next((path for path in found if found.count(path) > 1), None)
+    real = [path.resolve() for path in found]
+    twice = next((path for number, path in enumerate(found) if real[number] in real[:number]), None)
     if twice is not None:
         raise ResponseError(f"{twice}: expected each file once, got it twice; name it once")
     return found
+
+
+def check_stems(files: Sequence[Path]) -> None:
+    """Refuse files that are called alike where their names are those of people."""
+    stems: dict[str, Path] = {}
+    for path in files:
+        if (other := stems.setdefault(stem(path), path)) != path:
+            raise ResponseError(
+                f"{path}: expected another name than {other} has, as each file is one person; rename it"
+            )

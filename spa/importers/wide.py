@@ -10,7 +10,7 @@ from spa.errors import ResponseError, shortened
 from spa.importers import otree, qualtrics
 from spa.importers.annotators import AnnotatorNames, JoinedNames
 from spa.importers.mapping import QuestionColumn, Wide
-from spa.importers.questions import TABLE_OF, Asked
+from spa.importers.questions import TABLE_OF, Asked, pair_columns
 from spa.importers.roles import answer_columns, check_constants, check_mapping
 from spa.importers.selection import asked_rows
 from spa.importers.sheets import SheetRow, Sheets
@@ -21,7 +21,7 @@ from spa.tables.options import TableOptions
 UNITS = {"s": 1.0, "ms": 1000.0}  # how many are a second
 
 
-def read_wide(paths: Sequence[Path], mapping: Wide, folder: Path) -> ImportedTables:
+def read_wide(paths: Sequence[Path], mapping: Wide, path: Path) -> ImportedTables:
     """Read files, or folders of files, by a mapping of their columns, one row an answer.
 
     An empty cell is missing, a row that ``keep`` or ``drop`` leaves out is counted, and further rankings of an item by
@@ -34,7 +34,7 @@ def read_wide(paths: Sequence[Path], mapping: Wide, folder: Path) -> ImportedTab
         Files of any format of :mod:`spa.tables.reading`; of a folder its tables.
     mapping : Wide
         What the columns mean.
-    folder : Path
+    path : Path
         Where the mapping lies: the files that it names are relative to it.
 
     Raises
@@ -43,9 +43,10 @@ def read_wide(paths: Sequence[Path], mapping: Wide, folder: Path) -> ImportedTab
         With row, column and what was found, where a column is not there, or a cell holds something else than its
         question allows.
     """
-    check_mapping(mapping)
+    check_mapping(mapping, path)
+    folder = path.parent
     sheets, skipped, is_qualtrics = asked_rows(paths, mapping, folder)
-    check_constants(mapping, sheets.columns)
+    check_constants(mapping, sheets.columns, path)
     missing = (*mapping.missing, *((qualtrics.SEEN,) if is_qualtrics else ()))
     options = TableOptions(encoding=mapping.encoding)
     timed_out = otree.read_page_times(folder / mapping.page_times, options) if mapping.page_times else None
@@ -128,8 +129,8 @@ class _Answers:
         try:
             answers = list(found.answers())
         except NotUnderstood as error:
-            words = self._unexplained.setdefault(number, Unexplained(place=place, expected=error.expected)).words
-            words[error.word] = None
+            first = Unexplained(place=place, expected=error.expected, columns=pair_columns(question), do=error.do)
+            self._unexplained.setdefault(number, first).words[error.word] = None
             return []
         if not answers:
             self._not_asked["name no system"] += 1

@@ -7,21 +7,24 @@ from dataclasses import dataclass, field
 
 from spa.errors import shortened
 from spa.importers.tables import number_of
+from spa.tables.verdicts import COLUMNS, MISSING, Sides, orientation, outcome, place_outcome, proposals
 
-SIDES = ("x", "y", "tie")
 NO_ANSWER = ("na", "n/a", "none", "null", "-")
-TIES = ("similar", "same", "equal", "neither", "both", "no preference", "draw", "no difference", "equally good")
-NONSENSE = ("garbage", "invalid", "error", "skip", "skipped", "?", "don't know", "unsure", "other")
+NONE_GIVEN = ("", MISSING)  # what a mapping says of a word that is no answer
 SHOWN = 6  # words that a message proposes values for
 
 
 class NotUnderstood(Exception):
-    """A cell holds a word that has no meaning yet; ``expected`` says what was expected in its place."""
+    """A cell holds a word that has no meaning yet.
 
-    def __init__(self, expected: str, word: str) -> None:
+    ``expected`` says what was expected in its place, ``do`` what settles it, unless ``values`` do.
+    """
+
+    def __init__(self, expected: str, word: str, *, do: str | None = None) -> None:
         super().__init__(word)
         self.expected = expected
         self.word = word
+        self.do = do
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +78,7 @@ def number(word: str, words: WordMeanings) -> float | None:
     Raise NotUnderstood where it holds something else.
     """
     explained = words.explained(word)
-    if explained == "" or (explained is None and is_no_answer(word)):
+    if explained in NONE_GIVEN or (explained is None and is_no_answer(word)):
         return None
     value = number_of(word if explained is None else explained)
     if value is None:
@@ -83,36 +86,42 @@ def number(word: str, words: WordMeanings) -> float | None:
     return value
 
 
-def winner(word: str, words: WordMeanings, pair: tuple[str, str], winner_is: str | None) -> str | None:
-    """Return x, y or tie, ``None`` where a cell holds a word for no answer.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """Both systems of a comparison, the columns that name them, and how a name that is also a place is read."""
 
-    A cell, or what ``values`` says of it, is the name of one of the row's systems, or x, y or tie. Raise NotUnderstood
-    where it is neither, or where the two readings differ and ``winner_is`` does not say which holds.
+    systems: tuple[str, str]
+    columns: tuple[str, str] = COLUMNS
+    sides: Sides | None = None
+
+
+def winner(word: str, words: WordMeanings, pair: Pair) -> str | None:
+    """Return x, y, tie or both_bad, ``None`` where a cell holds a word for no answer.
+
+    A cell, or what ``values`` says of it, is the name of one of the row's systems, or a word of
+    :mod:`spa.tables.verdicts`. Raise NotUnderstood where it is neither, or where the two readings differ and nothing
+    says which holds.
     """
     explained = words.explained(word)
-    if explained == "":
+    if explained in NONE_GIVEN:
         return None
-    meant = word if explained is None else explained
-    named = _named(meant, pair) if winner_is != "side" else None
-    side = meant.casefold() if winner_is != "name" or meant.casefold() == "tie" else ""
-    if named is not None and side in SIDES and side != named:
-        raise NotUnderstood(
-            f'what {meant!r} is, the name of a system and a side (winner_is = "name" or "side" says which)', word
-        )
-    if named is not None:
-        return named
-    if side in SIDES:
-        return side
+    found = outcome(word if explained is None else explained, *pair.systems, columns=pair.columns, sides=pair.sides)
+    if found.standing == "differs":
+        do = 'say which it is by winner_is = "name" or winner_is = "side"'
+        raise NotUnderstood("a system's name or a place, but not both", word, do=do)
+    if found.standing == "read" and not (explained is None and _is_letter_of_other_places(word, pair)):
+        return None if found.winner is None else found.word
     if explained is None and is_no_answer(word):
         return None
     raise NotUnderstood("x, y or tie (`values` turns words into them), or a system of the row", word)
 
 
-def _named(word: str, pair: tuple[str, str]) -> str | None:
-    exact = [side for side, system in zip(SIDES, pair, strict=False) if system == word]
-    alike = [side for side, system in zip(SIDES, pair, strict=False) if system.casefold() == word.casefold()]
-    found = exact or alike
-    return found[0] if len(found) == 1 else None
+def _is_letter_of_other_places(word: str, pair: Pair) -> bool:
+    """Whether an X or Y is none of the two places: where these are called A and B, people write X for a tie."""
+    family, _ = orientation(pair.columns)
+    capital = word in ("X", "Y") and (family != ("x", "y") or pair.columns == COLUMNS)
+    own = word in pair.systems
+    return not own and (capital or (word.casefold() in ("x", "y") and family not in (("x", "y"), ("", ""))))
 
 
 @dataclass(slots=True)
@@ -121,44 +130,45 @@ class Unexplained:
 
     place: str
     expected: str
+    columns: tuple[str, str] = COLUMNS  # of the two systems of a comparison
+    do: str | None = None
     words: dict[str, None] = field(default_factory=dict)
 
     def line(self, kind: str) -> str:
         """Say what was found, with ``values`` to be pasted."""
         first, *more = self.words
         others = f" and {len(more)} other words" if len(more) > 1 else " and another word" if more else ""
-        proposed = proposed_values(self.words, "NUMBER" if kind != "choice" else "x, y or tie")
+        proposed = self.do or proposed_values(self.words, self.columns if kind == "choice" else None)
         return f"{self.place}: expected {self.expected}, got {shortened(repr(first))}{others}; {proposed}"
 
 
-def proposed_values(words: Iterable[str], otherwise: str) -> str:
-    """Return a line of the mapping that explains words: ties and what is no answer are filled in.
+def proposed_values(words: Iterable[str], columns: tuple[str, str] | None) -> str:
+    """Return a line of the mapping that explains words, of a winner where the pair's ``columns`` are given.
 
-    >>> print(proposed_values(["similar", "left", "right", "garbage"], "x, y or tie"))
-    add values = { similar = "tie", left = "x", right = "y", garbage = "" }
-    >>> print(proposed_values(["good"], "NUMBER"))
+    Ties and what is no answer are filled in.
+
+    >>> print(proposed_values(["similar", "left", "right", "garbage"], COLUMNS))
+    add values = { similar = "tie", left = "x", right = "y", garbage = "missing" }
+    >>> print(proposed_values(["good"], None))
     add values = { good = NUMBER }
     """
-    given = []
     listed = list(words)
-    for word in listed[:SHOWN]:
-        meant = _proposed(word.casefold()) if otherwise != "NUMBER" or word.casefold() in NONSENSE else None
-        value = f'"{meant}"' if meant is not None else otherwise if otherwise == "NUMBER" else f'"{otherwise}"'
-        given.append(f"{_toml_key(word)} = {value}")
+    if columns is not None:
+        meant = {
+            word: "?" if word.casefold() in ("x", "y") else found for word, found in proposals(listed, columns).items()
+        }
+        proposed = {word: f'"{found}"' for word, found in meant.items()}
+    else:
+        proposed = {word: f'"{MISSING}"' if _is_nonsense(word) else "NUMBER" for word in listed}
+    given = [f"{_toml_key(word)} = {proposed[word]}" for word in listed[:SHOWN]]
+    unclear = '; write x, y, tie or missing for "?"' if '"?"' in " ".join(given) else ""
     more = f", and {len(listed) - SHOWN} more" if len(listed) > SHOWN else ""
-    return f"add values = {{ {', '.join(given)} }}{more}"
+    return f"add values = {{ {', '.join(given)} }}{more}{unclear}"
 
 
-def _proposed(word: str) -> str | None:
-    if word in NONSENSE:
-        return ""
-    if word in TIES:
-        return "tie"
-    sides = {
-        "x": ("left", "a", "1", "first", "model_a", "true"),
-        "y": ("right", "b", "2", "second", "model_b", "false"),
-    }
-    return next((side for side, several in sides.items() if word in several), None)
+def _is_nonsense(word: str) -> bool:
+    found = place_outcome(word)
+    return found.standing == "proposed" and found.winner is None
 
 
 def _toml_key(word: str) -> str:

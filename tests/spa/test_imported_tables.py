@@ -28,7 +28,7 @@ def imported(folder: Path, mapping: str, **files: str) -> Rows:
         (folder / f"{name}.csv").write_text(content, encoding="utf-8")
     (folder / "import.toml").write_text(mapping, encoding="utf-8")
     paths = [folder / f"{name}.csv" for name in files]
-    made = read_wide(paths, read_mapping(folder / "import.toml", Wide), folder)
+    made = read_wide(paths, read_mapping(folder / "import.toml", Wide), folder / "import.toml")
     return {table: rows for table, rows in made.rows.items() if rows}
 
 
@@ -117,7 +117,7 @@ def test_each_round_names_its_item_and_systems_in_columns_of_its_own(tmp_path: P
 
 
 def test_a_constant_that_is_a_column_is_asked_about(tmp_path: Path) -> None:
-    table = "who,item,model_a,model_b,winner\na,i,m1,m2,x\n"
+    table = "who,item,model_a,model_b,winner\na,i,m1,m2,model_a\n"
     mapping = (
         'annotator = "who"\nitem = "item"\n[[questions]]\ncolumn = "winner"\nkind = "choice"\n'
         'system_x = "model_a"\nsystem_y = "model_b"\n'
@@ -216,7 +216,7 @@ def test_one_side_is_constant_and_the_winner_a_name(tmp_path: Path) -> None:
     )
     (line,) = refused(tmp_path, mapping, q=table)
     assert "row 4, winner: expected x, y or tie" in line
-    proposed = 'values = { similar = "tie", garbage = "" }'
+    proposed = 'values = { similar = "tie", garbage = "missing" }'
     assert line.endswith(f"add {proposed}")
     rows = imported(tmp_path, mapping + proposed, q=table)["choices"]
     assert [(row["criterion"], row["system_y"], row["winner"]) for row in rows] == [
@@ -228,6 +228,39 @@ def test_one_side_is_constant_and_the_winner_a_name(tmp_path: Path) -> None:
     assert rows[3]["missing_reason"] == "garbage"
 
 
+@pytest.mark.parametrize(
+    ("sides", "cells", "won"),
+    [
+        (("model_a", "model_b"), ("model_a", "model_b", "tie (bothbad)"), ["x", "y", "both_bad"]),
+        (("model_b", "model_a"), ("model_a", "A", "[[C]]"), ["y", "y", "tie"]),
+        (("output_2", "output_1"), ("1", "2", "draw"), ["y", "x", "tie"]),
+        (("left", "right"), ("right", "m1", "m1>m2"), ["y", "x", "x"]),
+    ],
+)
+def test_words_of_places_are_read_by_the_columns_of_the_pair(
+    sides: tuple[str, str], cells: tuple[str, ...], won: list[str], tmp_path: Path
+) -> None:
+    mapping = (
+        'annotator = "who"\nitem = "item"\n[[questions]]\ncolumn = "won"\nkind = "choice"\n'
+        f'system_x_column = "{sides[0]}"\nsystem_y_column = "{sides[1]}"\n'
+    )
+    table = f"who,item,{sides[0]},{sides[1]},won\n" + "".join(
+        f"p,i{number},m1,m2,{cell}\n" for number, cell in enumerate(cells)
+    )
+    assert [row["winner"] for row in imported(tmp_path, mapping, q=table)["choices"]] == won
+
+
+@pytest.mark.parametrize("cell", ["X", "x", "Y"])
+def test_an_x_where_places_are_called_a_and_b_is_asked_about(cell: str, tmp_path: Path) -> None:
+    """On sheets of A and B people write X for a tie."""
+    mapping = (
+        'annotator = "who"\nitem = "item"\n[[questions]]\ncolumn = "won"\nkind = "choice"\n'
+        'system_x_column = "A_origin"\nsystem_y_column = "B_origin"\n'
+    )
+    (line,) = refused(tmp_path, mapping, q=f"who,item,A_origin,B_origin,won\np,i,m1,m2,A\np,j,m1,m2,{cell}\n")
+    assert f'add values = {{ {cell} = "?" }}' in line
+
+
 def test_a_name_that_is_also_a_side_is_refused_until_it_is_said(tmp_path: Path) -> None:
     mapping = (
         'annotator = "who"\nitem = "item"\n[[questions]]\ncolumn = "won"\nkind = "choice"\n'
@@ -235,7 +268,7 @@ def test_a_name_that_is_also_a_side_is_refused_until_it_is_said(tmp_path: Path) 
     )
     table = "who,item,one,other,won\na,i1,x,y,x\na,i2,y,x,x\n"
     (line,) = refused(tmp_path, mapping, q=table)
-    assert "row 3, won: expected what 'x' is, the name of a system and a side" in line
+    assert line.endswith('got \'x\'; say which it is by winner_is = "name" or winner_is = "side"')
     named, sided = (
         [row["winner"] for row in imported(tmp_path, f'{mapping}winner_is = "{how}"\n', q=table)["choices"]]
         for how in ("name", "side")
@@ -335,7 +368,7 @@ def test_an_order_is_a_cell_of_systems_best_first(cell: str, ranks: Mapping[str,
 def test_an_order_of_json_lines_and_names_with_the_separator(tmp_path: Path) -> None:
     (tmp_path / "q.jsonl").write_text('{"who": "p", "item": 3, "order": ["b", "a"]}\n{"who": "q", "item": 3}\n')
     (tmp_path / "import.toml").write_text(ORDER)
-    made = read_wide([tmp_path / "q.jsonl"], read_mapping(tmp_path / "import.toml", Wide), tmp_path)
+    made = read_wide([tmp_path / "q.jsonl"], read_mapping(tmp_path / "import.toml", Wide), tmp_path / "import.toml")
     assert [(row["item_id"], row["system"], row["rank"]) for row in made.rows["orders"]] == [
         ("3", "b", 1),
         ("3", "a", 2),
@@ -376,7 +409,7 @@ def test_true_and_false_are_a_choice_by_a_mapping(tmp_path: Path) -> None:
     )
     table = "who,item,a_better\np,i,True\np,j,False\np,k,NA\n"
     (line,) = refused(tmp_path, mapping, q=table)
-    assert line.endswith('add values = { True = "x", False = "y" }')
+    assert line.endswith('add values = { True = "?", False = "?" }; write x, y, tie or missing for "?"')
     mapped = mapping.replace('"b" }', '"b", values = { true = "x", false = "y" } }')
     assert [row["winner"] for row in imported(tmp_path, mapped, q=table)["choices"]] == ["x", "y", None]
 
