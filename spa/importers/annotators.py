@@ -24,12 +24,14 @@ class JoinedNames:
 
     def of(self, row: SheetRow, columns: Columns | None) -> str | None:
         """Return the name that the columns of a row give, ``None`` where one of them is empty."""
-        values = [row.text(column) for column in names_of(columns)]
-        if not values or None in values:
+        if columns is None or isinstance(columns, str):
+            return None if columns is None else row.text(columns)
+        values = [row.text(column) for column in columns]
+        if None in values:
             return None
         parts = tuple(value for value in values if value is not None)
         name = GLUE.join(parts)
-        if len(parts) > 1 and self._parts.setdefault(name, parts) != parts:
+        if self._parts.setdefault(name, parts) != parts:
             one, other = (shortened(" and ".join(map(repr, several)), 120) for several in (parts, self._parts[name]))
             raise ResponseError(
                 f"{row.place}: {one}, and {other}, would both be called {shortened(repr(name))}; write them "
@@ -60,9 +62,9 @@ class AnnotatorNames:
                 columns = " and ".join(names_of(question.group))
                 raise ResponseError(f"{row.place}, {column}: expected the group in {columns}, got nothing")
             return column if group is None else f"{group}{GLUE}{column}"
+        annotator = question.annotator or self._mapping.annotator or FILE
         if question.annotator is not None:
-            return question.annotator
-        annotator = self._mapping.annotator or FILE
+            return annotator
         return annotator.replace(FILE, row.text(FILE) or "") if FILE in annotator else row.text(annotator)
 
     def kind(self, annotator: str, column: str, row: SheetRow) -> str | None:

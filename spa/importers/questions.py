@@ -113,11 +113,10 @@ class Asked:
                     f"{self.place}: expected a preference from {low:g} to {high:g} (percent = true reads 0 to 100, "
                     f"scale = [LOW, HIGH] others), got {_quoted(self.cell)}"
                 )
-        own = question.item is not None or question.item_column is not None
         yield {
             **self.shared,
             **self._pair_columns(),
-            "item_id": self._item() if own else None,
+            "item_id": self.item,
             "exposure": question.exposure,
             "preference": value,
             "missing_reason": reason,

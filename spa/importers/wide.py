@@ -74,7 +74,7 @@ class _Answers:
     def tables(self, skipped: Counter[str]) -> ImportedTables:
         """Return the answers of all rows."""
         rows: dict[str, list[Row]] = {table: [] for table in TABLE_OF.values()}
-        asked = set(self._annotators(answered=True))
+        asked, silent = self._who_answered()
         for row in self._sheets.rows:
             for number, question in enumerate(self._mapping.questions):
                 for column in answer_columns(question):
@@ -84,20 +84,23 @@ class _Answers:
                 *(found.line(self._mapping.questions[number].kind) for number, found in self._unexplained.items())
             )
         self._people.check_llms(asked)
-        silent = set(self._annotators(answered=False)) - asked
+        own = any(one.item or one.item_column for one in self._mapping.questions if one.kind == "preference")
+        if not own and not _repeated(rows["preferences"]):
+            rows["preferences"] = [{**row, "item_id": None} for row in rows["preferences"]]
         return ImportedTables(
             rows=rows, skipped=dict(skipped), notes=(*self._read(sum(skipped.values())), *self._counted(len(silent)))
         )
 
-    def _annotators(self, *, answered: bool) -> Iterator[str]:
-        """Yield who answered something, or who is named at all."""
+    def _who_answered(self) -> tuple[set[str], set[str]]:
+        """Return who answered anything, and who answered nothing."""
+        named: dict[bool, set[str]] = {True: set(), False: set()}
+        questions = [(question, column) for question in self._mapping.questions for column in answer_columns(question)]
         for row in self._sheets.rows:
-            for question in self._mapping.questions:
-                for column in answer_columns(question):
-                    if row.cells[column] is not None or not answered:
-                        annotator = self._people.of(question, column, row)
-                        if annotator is not None:
-                            yield annotator
+            for question, column in questions:
+                annotator = self._people.of(question, column, row)
+                if annotator is not None:
+                    named[row.cells[column] is not None].add(annotator)
+        return named[True], named[False] - named[True]
 
     def _answers(self, number: int, question: QuestionColumn, column: str, row: SheetRow, asked: set[str]) -> list[Row]:
         cell = row.cells[column]
@@ -206,3 +209,10 @@ class _Answers:
             )
         if not self._people.told:
             yield "LLMs: none named, all annotators count as people; name those that are LLMs in llms = [...]"
+
+
+def _repeated(preferences: Sequence[Row]) -> bool:
+    """Whether a pair was judged twice by one annotator: of other items, then."""
+    names = ("annotator_id", "assignment_id", "criterion", "exposure", "system_x", "system_y")
+    judged = {tuple(row[name] for name in names) for row in preferences}
+    return len(judged) < len(preferences)

@@ -33,6 +33,7 @@ class WordMeanings:
 
     values: Mapping[str, str | float]
     missing: tuple[str, ...] = ()
+    _known: dict[str, str | None] = field(default_factory=dict, compare=False)  # words that were met
 
     def explained(self, word: str) -> str | None:
         """Return what a word is said to mean, "" where it is no answer; ``None`` where nothing is said.
@@ -43,6 +44,11 @@ class WordMeanings:
         >>> [words.explained(word) for word in ("true", "2.0", "Same", "-99.0", "left")]
         ['x', 'y', 'tie', '', None]
         """
+        if word not in self._known:
+            self._known[word] = self._explained(word)
+        return self._known[word]
+
+    def _explained(self, word: str) -> str | None:
         if word in self.values:
             return _text(self.values[word])
         if word in self.missing:

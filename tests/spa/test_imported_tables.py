@@ -116,6 +116,17 @@ def test_each_round_names_its_item_and_systems_in_columns_of_its_own(tmp_path: P
     assert "missing: 1 of 4 preferences" in said
 
 
+def test_preferences_name_their_items_where_a_pair_is_judged_of_several(tmp_path: Path) -> None:
+    mapping = (
+        'annotator = "who"\nitem = "item"\n[[questions]]\ncolumn = "p"\nkind = "preference"\nscale = [2, 1]\n'
+        'system_x = "a"\nsystem_y = "b"\n'
+    )
+    once = imported(tmp_path, mapping, q="who,item,p\np,i,1\nq,j,1.75\n")["preferences"]
+    assert [(row["item_id"], row["preference"]) for row in once] == [(None, 1), (None, 0.25)]
+    twice = imported(tmp_path, mapping, q="who,item,p\np,i,1\np,j,2\n")["preferences"]
+    assert [(row["item_id"], row["preference"]) for row in twice] == [("i", 1), ("j", 0)]
+
+
 def test_a_constant_that_is_a_column_is_asked_about(tmp_path: Path) -> None:
     table = "who,item,model_a,model_b,winner\na,i,m1,m2,model_a\n"
     mapping = (
