@@ -30,15 +30,19 @@ class ArgumentProblem(str):
         """Put the line together in words of Python."""
         problem = super().__new__(cls, _line(f"{before}{parameter}{in_python}{after}"))
         problem.parameter = parameter
-        problem._around = before, f"{in_command}{after}"
+        problem._parts = {"in_python": in_python, "in_command": in_command, "before": before, "after": after}
         return problem
 
     parameter: str
-    _around: tuple[str, str]
+    _parts: dict[str, str]
 
     def with_option(self, option: str) -> str:
         """Return the line with the option in the place of the argument."""
-        return _line(option.join(self._around))
+        return _line(f"{self._parts['before']}{option}{self._parts['in_command']}{self._parts['after']}")
+
+    def called(self, old: str, new: str) -> ArgumentProblem:
+        """Return the problem with another name for the place of which it tells."""
+        return ArgumentProblem(self.parameter, **{name: part.replace(old, new) for name, part in self._parts.items()})
 
 
 class SpaError(Exception):
@@ -82,6 +86,15 @@ def shortened(value: object, limit: int = 80) -> str:
     text = str(value)
     length = limit - 5
     return text if len(text) <= limit else f"{text[: length - length // 3]} ... {text[-(length // 3) :]}"
+
+
+def called(problem: str, old: str, new: str) -> str:
+    """Return a problem with another name for the place of which it tells: the file that a reader named.
+
+    >>> called("/tmp/x.csv, row 2: expected a number", "/tmp/x.csv", "x.csv.gz")
+    'x.csv.gz, row 2: expected a number'
+    """
+    return problem.called(old, new) if isinstance(problem, ArgumentProblem) else problem.replace(old, new)
 
 
 def expected_got(place: str, expected: str, got: object, do: str) -> str:

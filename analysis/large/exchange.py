@@ -34,7 +34,7 @@ from analysis.large.totals import LargeKind
 from analysis.statistics.coding import Ints
 from analysis.statistics.record import AnnotatorKind
 from spa.errors import AnalysisError
-from spa.tables.reading import SUFFIXES
+from spa.tables.reading import table_suffix
 
 if TYPE_CHECKING:
     import distributed
@@ -369,7 +369,7 @@ def _input(where: str, kind: LargeKind, parts: Sequence[PartFound]) -> InputFile
     *folders, name = PurePosixPath(path).parts
     if len(parts) == 1:
         return InputFile(table=kind, file=name, sha256=parts[0].sha256)
-    while folders and name in ("*", "**", *(f"*{suffix}" for suffix in SUFFIXES)):
+    while folders and name in ("*", "**", f"*{table_suffix(name)}"):
         *folders, name = folders
     if has_magic(name) and folders:
         name = f"{folders[-1]}/{name}"

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from spa.errors import AnalysisError, how_to_install, shortened
-from spa.tables.reading import SUFFIXES
+from spa.tables.reading import ENDINGS, table_suffix
 
 KEYS = "; set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
 
@@ -43,14 +43,14 @@ def find_parts(where: str) -> list[str]:
             found = [str(path) for path in Path(where).iterdir()]
         folders = [path for path in found if Path(path).is_dir()]
         found = [path for path in found if Path(path).is_file()]
-    kinds = f"files ending in {', '.join(SUFFIXES)}"
-    parts = sorted(path for path in found if Path(path).suffix.lower() in SUFFIXES and Path(path).name[0] not in "._")
+    kinds = f"files ending in {ENDINGS}"
+    parts = sorted(path for path in found if table_suffix(path) is not None and Path(path).name[0] not in "._")
     if not parts:
         got = f"{len(found)} other files" if found else "none"
         if folders:
             got += f" but in folders such as {folders[0]}; name files with a pattern that ends in /*/*.parquet"
         raise AnalysisError(f"{where}: expected {kinds}, got {got}")
-    suffixes = sorted({Path(part).suffix.lower() for part in parts})
+    suffixes = sorted({table_suffix(part) or "" for part in parts})
     if len(suffixes) > 1:
         raise AnalysisError(f"{where}: expected {kinds}, all of one kind, got {' and '.join(suffixes)}")
     return parts

@@ -12,7 +12,7 @@ from analysis.answers.reading import read_raw
 from analysis.metrics.scores import Metric, MetricScores, MetricSettings, SystemTexts, mean
 from spa.errors import AnalysisError
 from spa.tables.options import TableOptions
-from spa.tables.reading import SUFFIXES
+from spa.tables.reading import ENDINGS, table_suffix
 
 COLUMNS = ("item_id", "system", "score")
 FAILURES = (  # of a user's code
@@ -23,7 +23,7 @@ FAILURES = (  # of a user's code
 
 def is_table(source: str) -> bool:
     """Tell whether a metric's source is a file of scores rather than ``module:function``."""
-    return Path(source).suffix.lower() in SUFFIXES
+    return table_suffix(source) is not None
 
 
 def read_scores(path: Path) -> dict[tuple[str, str], float]:
@@ -59,7 +59,7 @@ def function_metric(name: str, source: str, *, higher_is_better: bool) -> Metric
         Where there is no such function, it fails, or it does not return so many finite numbers.
     """
     module, _, function = source.partition(":")
-    expected = f"--metric {name}={source}: expected a file of scores ({', '.join(SUFFIXES)}) or module:function"
+    expected = f"--metric {name}={source}: expected a file of scores ({ENDINGS}) or module:function"
     if not (module and function):
         raise AnalysisError(f"{expected}, got neither")
     sys.path.insert(0, str(Path.cwd()))

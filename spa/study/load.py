@@ -22,7 +22,7 @@ from spa.study.problems import LONGEST_VALUE, StudyProblem, mistake, quote
 from spa.study.schema_errors import schema_errors
 from spa.study.study import Study, Words
 from spa.study.validation import validate_study
-from spa.tables.reading import SUFFIXES
+from spa.tables.reading import table_suffix
 
 DEEPEST = 20  # tables within tables
 # tomllib takes memory by the square of a dotted key's parts, so a monstrous one is not given to it.
@@ -159,7 +159,7 @@ def _parse(path: Path) -> dict[str, Any]:
     do = "`spa init FOLDER` writes a study.toml to start from"
     if not text.strip():
         raise StudyError(f"{path}: expected a study file, got an empty one; {do}")
-    if path.suffix.lower() in SUFFIXES or text.lstrip().startswith("{"):
+    if table_suffix(path.name) is not None or text.lstrip().startswith("{"):
         raise StudyError(
             f"{path}: expected a study file in TOML, got outputs or other data; give the study.toml "
             f"that names this file in [outputs] files ({do})"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from spa.errors import NoRows, StudyError, TableError, shortened
+from spa.errors import NoRows, StudyError, TableError, called, shortened
 from spa.tables.options import TableOptions
 from spa.tables.reading import open_table, reading
 from spa.tables.source import Source, Wanted
@@ -103,7 +103,7 @@ def read_rows(path: Path, columns: Sequence[str]) -> list[OutputFileRow]:
     except NoRows as error:
         raise StudyError(f"{place}: {NO_ROWS}") from error
     except TableError as error:
-        told = (problem.replace(f"{path}, ", f"{place} ").replace(str(path), place) for problem in error.problems)
+        told = (called(called(one, f"{path}, ", f"{place} "), str(path), place) for one in error.problems)
         raise StudyError(*told) from error
     if not source.height:
         raise StudyError(f"{place}: {NO_ROWS}")

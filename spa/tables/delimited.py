@@ -9,7 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
-from spa.errors import TableError, shortened
+from spa.errors import NoRows, TableError, shortened
 from spa.files import csv_mistake
 from spa.tables.formulas import unguarded
 from spa.tables.options import TableOptions
@@ -68,7 +68,7 @@ def read_csv_batches(
                 uneven_checked = True
             yield unguarded(frame) if guarded else frame
     except pl.exceptions.NoDataError as error:
-        raise TableError(f"{path}: expected a header and rows, got an empty file") from error
+        raise NoRows(f"{path}: expected a header and rows, got an empty file") from error
     except pl.exceptions.PolarsError as error:
         _refuse_uneven(path)
         found = shortened(str(error).partition("\n")[0], 160)

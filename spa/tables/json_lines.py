@@ -10,6 +10,7 @@ from typing import Any
 
 from spa.errors import NoRows, TableError
 from spa.files import json_object
+from spa.tables.bounds import check_depth
 from spa.tables.options import TableOptions
 from spa.tables.records import Records
 from spa.tables.source import Source, Wanted, json_decoder
@@ -29,6 +30,7 @@ def read_json_lines(path: Path, *, halves: bool = False) -> Iterator[tuple[int, 
             continue
         place = f"{path}, line {number}"
         try:
+            check_depth(text)
             read = json_object(text, decoder)
             if "\\u" in text and not halves:
                 json.dumps(read, ensure_ascii=False).encode()

@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePath
 
 import polars as pl
 
-from spa.errors import TableError, shortened
+from spa.errors import TableError, called, shortened
 from spa.tables.delimited import delimited_slices, open_delimited
+from spa.tables.json_files import json_slices, open_json
 from spa.tables.json_lines import json_lines_slices, open_json_lines
 from spa.tables.options import TableOptions
+from spa.tables.packed import PACKED, is_packed, unpacked
 from spa.tables.parquet import open_parquet, parquet_slices
 from spa.tables.selection import arranged, needed
 from spa.tables.source import Source, Wanted
@@ -25,19 +27,38 @@ Slices = Callable[[Path, Wanted, TableOptions, int], Iterator[Source]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileFormat:
-    """A format of files: how its files' names end, and what reads them whole and in slices of some rows."""
+    """A format of files: how its files' names end, and what reads them whole and in slices of some rows.
+
+    Files of ``text`` may be packed with gzip, their names end in ``.gz`` then.
+    """
 
     suffixes: tuple[str, ...]
+    text: bool = True
     open: Open
     slices: Slices
 
 
 FORMATS = (
     FileFormat(suffixes=(".csv",), open=open_delimited, slices=delimited_slices),
+    FileFormat(suffixes=(".json",), open=open_json, slices=json_slices),
     FileFormat(suffixes=(".jsonl", ".ndjson"), open=open_json_lines, slices=json_lines_slices),
-    FileFormat(suffixes=(".parquet",), open=open_parquet, slices=parquet_slices),
+    FileFormat(suffixes=(".parquet",), text=False, open=open_parquet, slices=parquet_slices),
 )
 SUFFIXES = tuple(suffix for one in FORMATS for suffix in one.suffixes)
+ENDINGS = f"{', '.join(SUFFIXES)}, texts also in {PACKED}"
+
+
+def table_suffix(name: str) -> str | None:
+    """Return by which ending a file's name says that it holds a table; ``None`` if it does not.
+
+    >>> table_suffix("Ratings.CSV"), table_suffix("parts/0.jsonl.gz"), table_suffix("report.html")
+    ('.csv', '.jsonl.gz', None)
+    """
+    path = PurePath(name.lower())
+    packed = path.suffix == PACKED
+    suffix = PurePath(path.stem).suffix if packed else path.suffix
+    known = any(suffix in one.suffixes and (one.text or not packed) for one in FORMATS)
+    return f"{suffix}{PACKED * packed}" if known else None
 
 
 def open_table(path: Path, wanted: Wanted, options: TableOptions) -> Source:
@@ -46,7 +67,7 @@ def open_table(path: Path, wanted: Wanted, options: TableOptions) -> Source:
     Parameters
     ----------
     path : Path
-        Its name ends in one of ``SUFFIXES``.
+        Of a name that :func:`table_suffix` knows.
     wanted : Wanted
         Columns that the reader asks for; sources of other columns may be left unread.
     options : TableOptions
@@ -57,26 +78,63 @@ def open_table(path: Path, wanted: Wanted, options: TableOptions) -> Source:
     TableError
         When the file cannot be read, or does not hold what the options name.
     """
-    with reading(path) as format:
-        return arranged(format.open(path, needed(wanted, options), options), wanted, options)
+    with _inside(path) as (inside, format):
+        source = format.open(inside, needed(wanted, options), options)
+        return arranged(_called(source, inside, path), wanted, options)
 
 
 def open_slices(path: Path, wanted: Wanted, options: TableOptions, *, rows: int) -> Iterator[Source]:
     """Yield a file as :func:`open_table` opens it, about ``rows`` rows at a time."""
+    with _inside(path) as (inside, format):
+        for source in format.slices(inside, needed(wanted, options), options, rows):
+            yield arranged(_called(source, inside, path), wanted, options)
+
+
+@contextmanager
+def _inside(path: Path) -> Iterator[tuple[Path, FileFormat]]:
+    """Yield the file that is to be read, and its format; problems name the file that was asked for."""
     with reading(path) as format:
-        for source in format.slices(path, needed(wanted, options), options, rows):
-            yield arranged(source, wanted, options)
+        if not is_packed(path):
+            yield path, format
+            return
+        with unpacked(path) as inside, _problems_called(inside, path):
+            check_table_file(inside)
+            yield inside, format
+
+
+@contextmanager
+def _problems_called(inside: Path, path: Path) -> Iterator[None]:
+    try:
+        yield
+    except TableError as error:
+        raise type(error)(*(called(problem, str(inside), str(path)) for problem in error.problems)) from error
+
+
+def _called(source: Source, inside: Path, path: Path) -> Source:
+    """Return what was read of a file as that of another, of which a reader knows."""
+    if inside == path:
+        return source
+
+    def column(name: str) -> pl.Series:
+        with _problems_called(inside, path):
+            return source.column(name)
+
+    def values(name: str) -> list[object]:
+        with _problems_called(inside, path):
+            return source.values(name)
+
+    return replace(source, place=str(path), column=column, values=values)
 
 
 @contextmanager
 def reading(path: Path) -> Iterator[FileFormat]:
     """Yield the format of a file, and say in one line why it cannot be read."""
-    suffix = path.suffix.lower()
-    found = next((one for one in FORMATS if suffix in one.suffixes), None)
-    if found is None and not os.path.exists(path):  # False of a name that is too long, too
+    suffix = table_suffix(path.name)
+    if suffix is None and not os.path.exists(path):  # False of a name that is too long, too
         raise TableError(f"{shortened(str(path))}: cannot be read: No such file or directory")
-    if found is None:
-        raise TableError(f"{path}: expected a file ending in {', '.join(SUFFIXES)}, got {shortened(repr(suffix))}")
+    if suffix is None:
+        raise TableError(f"{path}: expected a file ending in {ENDINGS}, got {shortened(repr(path.suffix.lower()))}")
+    found = next(one for one in FORMATS if suffix.removesuffix(PACKED) in one.suffixes)
     try:
         check_table_file(path)
         yield found

@@ -14,6 +14,7 @@ KINDS = {  # how files begin that are not texts
     b"\x1f\x8b": "a gzip file",
     b"\x28\xb5\x2f\xfd": "a zstd file",
 }
+BINARY = {".parquet": PARQUET, ".gz": "a gzip file"}  # by what names end in; the others are texts
 BOM = b"\xef\xbb\xbf"
 
 
@@ -31,9 +32,10 @@ def check_table_file(path: Path) -> None:
     except OSError as error:
         raise TableError(f"{path}: cannot be read: {error.strerror or error}") from error
     found = next((kind for signature, kind in KINDS.items() if start.startswith(signature)), "another kind of file")
-    if path.suffix.lower() == ".parquet":
-        if found != PARQUET:
-            raise TableError(f"{path}: expected {PARQUET}, got {found if start else 'an empty file'}")
+    expected = BINARY.get(path.suffix.lower())
+    if expected is not None:
+        if found != expected:
+            raise TableError(f"{path}: expected {expected}, got {found if start else 'an empty file'}")
     elif found != "another kind of file":
         raise TableError(f"{path}: expected text, got {found}; save the table as CSV, JSONL or Parquet")
 

@@ -262,7 +262,7 @@ def test_a_bad_row_is_told_by_its_line(tmp_path: Path, row: dict[str, object], s
             "o.jsonl line 1: expected UTF-8, got the byte 0xff that is not UTF-8; save the file as UTF-8",
         ),
         ("o.csv", "item_id,system\n1,x\n".encode("utf-16-le"), "o.csv line 1: expected UTF-8, got a NUL byte"),
-        ("o.csv", b"", "expected a header and rows, got an empty file"),
+        ("o.csv", b"", "expected rows of outputs, got none"),
         ("o.csv", b"item_id;system;output\n1;x;a\n", "columns must be separated by commas, this file has semicolons"),
         (
             "o.csv",
@@ -282,7 +282,11 @@ def test_a_bad_row_is_told_by_its_line(tmp_path: Path, row: dict[str, object], s
         ("o.csv", b"item_id,system,output\n1,x,\xe9\n", "line 2: expected UTF-8"),
         ("o.csv", b"item_id,system,output\n", "expected rows of outputs, got none"),
         ("o.parquet", b"PAR1", "cannot be read as parquet"),
-        ("o.txt", b"a", "expected a file ending in .csv, .jsonl, .ndjson, .parquet, got '.txt'"),
+        (
+            "o.txt",
+            b"a",
+            "expected a file ending in .csv, .json, .jsonl, .ndjson, .parquet, texts also in .gz, got '.txt'",
+        ),
     ],
 )
 def test_unreadable_files_are_one_line(tmp_path: Path, name: str, content: bytes, said: str) -> None:

@@ -1,0 +1,169 @@
+"""JSON files: an array of objects, or an object of columns."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from spa.errors import ArgumentProblem, NoRows, TableError, shortened
+from spa.tables.bounds import check_depth
+from spa.tables.json_lines import json_lines_slices
+from spa.tables.options import TableOptions
+from spa.tables.records import Records
+from spa.tables.source import Number, Source, Wanted, json_decoder
+from spa.tables.text_files import utf8_lines
+
+BLANK = re.compile(r"[ \t\r\n]*")
+ARRAY = "an array of objects, or an object of columns that are arrays"
+PLACES = re.compile(r"0|[1-9][0-9]*")  # keys of the rows, as pandas writes them
+
+
+def open_json(path: Path, wanted: Wanted, options: TableOptions) -> Source:
+    """Read the wanted keys of the objects."""
+    (source,) = json_slices(path, wanted, options, sys.maxsize)
+    return source
+
+
+def json_slices(path: Path, wanted: Wanted, options: TableOptions, rows: int) -> Iterator[Source]:
+    """Yield the objects some at a time, each time with the keys that stand in these or before; the first is row 1.
+
+    Where the options name ``each``, a file that holds one object is one row.
+    """
+    document = _Document(path, "".join(line for _, line in utf8_lines(path)), halves=not wanted.guarded)
+    if document.holds_lines():  # under another name
+        yield from json_lines_slices(path, wanted, options, rows)
+        return
+    records = Records(str(path), "row", wanted.columns)
+    read = 0
+    for read, record in enumerate(document.objects(wanted, whole=options.each is not None), start=1):
+        records.add(read, record)
+        if records.height >= rows and records.begun:
+            yield records.source()
+            records = records.following()
+    if not read:
+        raise NoRows(f"{path}: expected {ARRAY}, got none; write the rows there")
+    if records.height:
+        yield records.source()
+
+
+class _Document:
+    """The text of a JSON file, taken apart one object at a time."""
+
+    def __init__(self, path: Path, text: str, *, halves: bool) -> None:
+        self.path = path
+        self.text = text
+        self._halves = halves
+        self._decode = json_decoder().raw_decode
+        self._start = self._after_blank(0)
+
+    def _after_blank(self, place: int) -> int:
+        found = BLANK.match(self.text, place)
+        return found.end() if found else place
+
+    def holds_lines(self) -> bool:
+        """Return whether several objects follow each other, without an array around them."""
+        if not self.text.startswith("{", self._start):
+            return False
+        try:
+            _, end = self._decode(self.text, self._start)
+        except (ValueError, RecursionError):
+            return False
+        return self.text.startswith("{", self._after_blank(end))
+
+    def objects(self, wanted: Wanted, *, whole: bool) -> Iterator[Mapping[str, object]]:
+        """Yield the objects of an array; or those that the columns make, or the object itself as a ``whole``."""
+        if self.text.startswith("[", self._start):
+            yield from self._elements()
+            return
+        if self._start == len(self.text):
+            raise NoRows(f"{self.path}: expected {ARRAY}, got an empty file")
+        value, end = self._value(self._start, str(self.path))
+        self._check_end(end)
+        if not isinstance(value, dict):
+            raise TableError(f"{self.path}: expected {ARRAY}, got {_shown(value)}")
+        yield from [value] if whole else _rows(value, wanted, self.path)
+
+    def _elements(self) -> Iterator[Mapping[str, object]]:
+        place = self._after_blank(self._start + 1)
+        number, begun = 1, False
+        while not self.text.startswith("]", place):
+            row = f"{self.path}, row {number}"
+            if begun:
+                if not self.text.startswith(",", place):
+                    raise self._mistake(row, place, "no comma or ] before it")
+                place = self._after_blank(place + 1)
+            value, end = self._value(place, row)
+            if not isinstance(value, dict):
+                raise TableError(f"{row}: expected an object in the array, got {_shown(value)}")
+            yield value
+            number, begun, place = number + 1, True, self._after_blank(end)
+        self._check_end(place + 1)
+
+    def _check_end(self, end: int) -> None:
+        if (behind := self._after_blank(end)) < len(self.text):
+            raise self._mistake(str(self.path), behind, "something behind the end")
+
+    def _value(self, start: int, row: str) -> tuple[Any, int]:
+        try:
+            value, end = self._decode(self.text, start)
+            check_depth(text := self.text[start:end])
+            if "\\u" in text and not self._halves:
+                json.dumps(value, ensure_ascii=False).encode()
+        except json.JSONDecodeError as error:
+            raise self._mistake(row, error.pos, error.msg) from error
+        except RecursionError as error:
+            raise TableError(f"{row}: expected one JSON object, got lists or objects nested too deeply") from error
+        except UnicodeEncodeError as error:
+            raise TableError(f"{row}: expected UTF-8, got half of a surrogate pair") from error
+        except ValueError as error:
+            raise TableError(f"{row}: {error}") from error
+        return value, end
+
+    def _mistake(self, row: str, place: int, found: str) -> TableError:
+        line, column = self.text.count("\n", 0, place) + 1, place - self.text.rfind("\n", 0, place)
+        return TableError(f"{row}: expected JSON, got a mistake at line {line}, column {column}: {found}")
+
+
+def _shown(value: object) -> str:
+    return "a list" if isinstance(value, list) else shortened(value if isinstance(value, Number) else repr(value))
+
+
+def _rows(columns: Mapping[str, object], wanted: Wanted, path: Path) -> Iterator[Mapping[str, object]]:
+    """Yield the rows of an object of columns: arrays, or objects by row as pandas writes them."""
+    cells = {name: _cells(column) for name, column in columns.items()}
+    found = {name: values for name, values in cells.items() if values is not None}
+    tables = [name for name, values in found.items() if values and all(isinstance(value, dict) for value in values)]
+    if tables and not wanted.columns & columns.keys():
+        raise TableError(_named_tables(path, tables, found))
+    if not found or len(found) < len(cells):
+        others = shortened(", ".join(name for name, values in cells.items() if values is None))
+        raise TableError(f"{path}: expected {ARRAY}, got an object with single values: {others or 'none'}")
+    heights = {name: len(values) for name, values in found.items()}
+    if len(set(heights.values())) > 1:
+        listed = ", ".join(f"{height} in {name}" for name, height in list(heights.items())[:4])
+        raise TableError(f"{path}: expected columns of one length, got {shortened(listed, 160)}")
+    return (dict(zip(found, values, strict=True)) for values in zip(*found.values(), strict=True))
+
+
+def _cells(column: object) -> Sequence[object] | None:
+    """Return the cells of a column."""
+    if isinstance(column, list):
+        return column
+    if isinstance(column, dict) and all(map(PLACES.fullmatch, column)):
+        return [*column.values()]
+    return None
+
+
+def _named_tables(path: Path, tables: Sequence[str], found: Mapping[str, Sequence[object]]) -> ArgumentProblem:
+    """Say that the rows stand under a key, and how it is named."""
+    listed = ", ".join(f"{len(found[name])} in {name}" for name in tables[:4]) + ", ..." * (len(tables) > 4)
+    return ArgumentProblem(
+        "each",
+        before=f"{path}: expected {ARRAY}, got one with arrays of objects ({shortened(listed, 160)}); name one with ",
+        in_python=f"={tables[0]!r}",
+        in_command=f" {tables[0]}",
+    )
