@@ -65,6 +65,9 @@ class QuestionColumn(TomlTable):
     exposure: int | None = None
     percent: bool = False  # preferences in 0..100
     scale: tuple[float, float] | None = None  # of preferences: the values that stand for 0 and 1
+    start_column: Text | None = None  # where the slider began
+    ends: tuple[float, float] | None = None  # of the slider
+    untouched: Literal["answer", "missing"] = "answer"  # what a slider that was not moved is
     winner_is: Literal["name", "side"] | None = None  # how a winner is read that is a system's name and a side
     values: dict[str, str | float] = Field(default_factory=dict)  # words -> numbers, or x, y, tie and systems
 

@@ -41,7 +41,7 @@ def _others(mapping: Wide) -> Iterator[str]:
         yield from names_of(named)
     yield from (*mapping.keep, *mapping.drop, *mapping.split)
     for question in mapping.questions:
-        yield from (*names_of(question.group), *names_of(question.seconds))
+        yield from (*names_of(question.group), *names_of(question.seconds), *names_of(question.start_column))
 
 
 def _roles(mapping: Wide) -> Iterator[tuple[str, str]]:

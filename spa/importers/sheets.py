@@ -95,6 +95,7 @@ def _rows_of(path: Path, source: Source, names: list[str]) -> list[SheetRow]:
     return [
         SheetRow(place=f"{path}, row {number}", cells={FILE: person, **dict(zip(cells, values, strict=True))})
         for number, *values in zip(numbers, *cells.values(), strict=True)
+        if any(value is not None for value in values)  # no blank line
     ]
 
 

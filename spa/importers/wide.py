@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from spa.errors import ResponseError, shortened
-from spa.importers import otree, qualtrics
+from spa.importers import otree, qualtrics, sliders
 from spa.importers.annotators import AnnotatorNames, JoinedNames
 from spa.importers.mapping import QuestionColumn, Wide
 from spa.importers.questions import TABLE_OF, Asked, pair_columns
@@ -70,6 +70,7 @@ class _Answers:
         self._not_asked: Counter[str] = Counter()  # empty cells, by why
         self._times: dict[str, tuple[str, int]] = {}  # unreadable times by their column: the first, how many
         self._filled_in = 0  # zeros that oTree may have written
+        self._untouched: Counter[int] = Counter()  # sliders that were not moved, by their question
 
     def tables(self, skipped: Counter[str]) -> ImportedTables:
         """Return the answers of all rows."""
@@ -114,17 +115,13 @@ class _Answers:
                 f"{place}: expected who answered in column {self._mapping.annotator!r}, got nothing; fill it in, or "
                 "leave the row out with `keep` or `drop`"
             )
-        if self._timed_out is not None and self._timed_out.filled_in(row, column, cell):
-            cell, reason = None, otree.TIMED_OUT
-        else:
-            reason = None
-            self._filled_in += otree.is_filled_in(cell) and otree.is_field(column)
+        reason = self._no_answer(number, question, column, row)
         found = Asked(
             question=question,
             words=self._words[number],
             row=row,
             place=place,
-            cell=cell,
+            cell=cell if reason is None else None,
             shared=self._shared(question, column, row, annotator, place),
             item=item,
             seconds=self._seconds(question, row),
@@ -141,6 +138,17 @@ class _Answers:
             answers = self._numbered(answers, number if question.kind == "rank" else None)
         return answers if reason is None else [{**answer, "missing_reason": reason} for answer in answers]
 
+    def _no_answer(self, number: int, question: QuestionColumn, column: str, row: SheetRow) -> str | None:
+        """Return why what a cell holds was given by nobody, else ``None``."""
+        cell = row.cells[column]
+        if self._timed_out is not None and self._timed_out.filled_in(row, column, cell):
+            return otree.TIMED_OUT
+        self._filled_in += otree.is_filled_in(cell) and otree.is_field(column)
+        if not sliders.is_untouched(question, row, cell):
+            return None
+        self._untouched[number] += 1
+        return sliders.UNTOUCHED if question.untouched == "missing" else None
+
     def _left_alone(
         self, question: QuestionColumn, annotator: str | None, item: str | None, row: SheetRow, asked: set[str]
     ) -> bool:
@@ -151,7 +159,8 @@ class _Answers:
             self._not_asked["in columns of annotators"] += 1
             return True
         named = (question.system_column, question.system_x_column, question.system_y_column, question.systems_in)
-        if (item is None and question.kind != "preference") or any(row.text(name) is None for name in named if name):
+        needs_item = question.kind != "preference" or question.item_column is not None
+        if (item is None and needs_item) or any(row.text(name) is None for name in named if name):
             self._not_asked["of rows without an item or system"] += 1
             return True
         return False
@@ -206,6 +215,17 @@ class _Answers:
             yield (
                 f"oTree: {self._filled_in} cells of 0 may stand for pages whose time ran out; "
                 'give page_times = "PageTimes.csv" in the mapping'
+            )
+        for number, count in self._untouched.items():
+            question = self._mapping.questions[number]
+            counted = (
+                "missing" if question.untouched == "missing" else 'answers (untouched = "missing" leaves them out)'
+            )
+            yield f"{' and '.join(answer_columns(question))}: {count} sliders were not moved; they count as {counted}"
+        if sliders.START in self._sheets.columns and not any(one.start_column for one in self._mapping.questions):
+            yield (
+                f'jsPsych: sliders that were not moved are counted where start_column = "{sliders.START}" and ends = '
+                "[LOWEST, HIGHEST] say where they began"
             )
         if not self._people.told:
             yield "LLMs: none named, all annotators count as people; name those that are LLMs in llms = [...]"

@@ -526,6 +526,26 @@ def test_zeros_of_pages_whose_time_ran_out_are_missing(tmp_path: Path) -> None:
     assert rows[1]["missing_reason"] == "page timed out"
 
 
+def test_sliders_that_nobody_moved_are_counted(tmp_path: Path) -> None:
+    mapping = (
+        'annotator = "who"\nitem = "item"\n'
+        'questions = [{ column = "q", system = "a", start_column = "slider_start", ends = [1, 7] }]\n'
+    )
+    table = "who,item,slider_start,q\np,i,50,7\np,j,50,6\nr,i,50,7\nr,j,50,null\n"
+    assert "q: 2 sliders were not moved; they count as answers" in told(tmp_path, mapping, q=table)
+    rows = imported(tmp_path, mapping.replace("7] }", '7], untouched = "missing" }'), q=table)["ratings"]
+    assert [(row["score"], row["missing_reason"]) for row in rows] == [
+        (None, "slider not moved"),
+        (6, None),
+        (None, "slider not moved"),
+        (None, "null"),
+    ]
+    plain = mapping.replace(', start_column = "slider_start", ends = [1, 7]', "")
+    assert 'jsPsych: sliders that were not moved are counted where start_column = "slider_start"' in told(
+        tmp_path, plain, q=table
+    )
+
+
 def test_what_was_read_and_the_next_command_are_said(tmp_path: Path) -> None:
     said = told(tmp_path, COLUMNS_OF_PEOPLE, q="idx,pair,ann1,ann2,ann3\n0,a_b,1,2,0\n")
     lines = said.splitlines()
