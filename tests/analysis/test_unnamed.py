@@ -184,14 +184,14 @@ def test_missing_scores_of_a_list_are_counted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("frames", "how", "said"),
+    ("frames", "means", "said"),
     [
-        ({"orders": ("rank",)}, {"unnamed": True}, "orders"),
-        ({"annotators": ()}, {"unnamed": True}, "annotators"),
-        ({}, {"unnamed": True, "means": True}, "--unnamed, --means"),
+        ({"orders": ("rank",)}, False, "orders"),
+        ({"annotators": ()}, False, "annotators"),
+        ({}, True, "--unnamed, --means"),
     ],
 )
-def test_what_needs_names_is_refused(frames: dict[str, Any], how: dict[str, bool], said: str) -> None:
+def test_what_needs_names_is_refused(frames: dict[str, Any], means: bool, said: str) -> None:
     made = {
         "orders": pl.DataFrame(
             {"annotator_id": ["a", "a"], "item_id": ["i", "i"], "system": ["x", "y"], "rank": [1, 2]}
@@ -200,7 +200,7 @@ def test_what_needs_names_is_refused(frames: dict[str, Any], how: dict[str, bool
     }
     tables = {"ratings": scores(some_lists(1))} | {kind: made[kind] for kind in frames}
     with pytest.raises(AnalysisError, match=said):
-        check_frames(tables, Reading(**how))
+        check_frames(tables, Reading(unnamed=True, means=means))
 
 
 def test_a_test_over_annotators_is_refused() -> None:
