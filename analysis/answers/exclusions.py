@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import polars as pl
@@ -12,6 +12,7 @@ from analysis.answers.careless import CarelessCheck, check_careless, declared_ru
 from analysis.answers.columns import LAYOUTS
 from analysis.answers.consistency import Failure, find_failures
 from analysis.answers.controls import ControlCheck, control_checks
+from analysis.answers.groups import distinct
 from analysis.answers.plan import Plan
 from analysis.answers.tables import AnswerTables, answered_rows
 from analysis.answers.unnamed import is_nameless
@@ -65,14 +66,17 @@ def find_exclusions(tables: AnswerTables, plan: Plan) -> list[Exclusion]:
     any other
         As the table of exclusions gives it: a decision taken by people, with its evidence.
 
+    Whoever answered nothing is not excluded: nothing would leave.
+
     Returns
     -------
     list of Exclusion
         One row an annotator (or assignment) and rule.
     """
-    given = [*_by_visit(tables, plan), *_as_given(tables)]
+    there = _answered_in(tables)
+    given = [*_by_visit(tables, plan), *_who_answered(_as_given(tables), there)]
     found = [
-        *_by_annotators_table(tables, plan),
+        *_who_answered(_by_annotators_table(tables, plan), there),
         *_by_controls(tables, plan),
         *_by_repeated_answers(tables, plan, given),
         *given,
@@ -85,6 +89,26 @@ def find_exclusions(tables: AnswerTables, plan: Plan) -> list[Exclusion]:
         failures = find_failures(answered, plan.consistency_tau)
         found += _by_consistency(failures, _with_several_variants(asked))
     return found
+
+
+def _answered_in(tables: AnswerTables) -> dict[str, set[str | None]]:
+    """Return the assignments of everybody who stands in a table of answers."""
+    found: dict[str, set[str | None]] = {}
+    for table in tables.answers().values():
+        for annotator_id, assignment_id in distinct(table, "annotator_id", "assignment_id").iter_rows():
+            found.setdefault(annotator_id, set()).add(assignment_id)
+    return found
+
+
+def _who_answered(rows: Iterable[Exclusion], answered: Mapping[str, set[str | None]]) -> list[Exclusion]:
+    """Return the exclusions by which answers leave; all where answers are read elsewhere."""
+    if not answered:
+        return [*rows]
+    return [
+        row
+        for row in rows
+        if row.assignment_id in {None, *answered.get(row.annotator_id, ())} and row.annotator_id in answered
+    ]
 
 
 def careless_checks(tables: AnswerTables, plan: Plan, exclusions: Sequence[Exclusion]) -> list[CarelessCheck]:
@@ -264,7 +288,7 @@ def _by_visit(tables: AnswerTables, plan: Plan) -> list[Exclusion]:
 
 
 def _as_given(tables: AnswerTables) -> list[Exclusion]:
-    """Take over the table of exclusions; rows about annotators without an answer exclude nothing and stay."""
+    """Take over the table of exclusions."""
     if tables.exclusions is None:
         return []
     columns = ("annotator_id", "assignment_id", "group", "rule", "evidence")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from analysis.answers.exclusions import Exclusion, apply_exclusions, find_exclusions
+from analysis.answers.given_names import written_plan
 from analysis.answers.groups import group_order
 from analysis.answers.order import Order, order_of
 from analysis.answers.pairs import with_pairs
@@ -38,6 +39,7 @@ class AnalysisInput:
 def prepare_input(tables: AnswerTables, plan: Plan, study: StudyFacts | None = None) -> AnalysisInput:
     """Put answers into groups and in the order of the study, and leave out what the plan excludes."""
     answers = tables.answers()
+    plan = _written(plan, tables)
     _check_references(plan, tables.metrics)
     groups = group_order([*answers.values()])
     _check_unit(answers, plan)
@@ -71,6 +73,20 @@ def _check_unit(answers: Mapping[str, pl.DataFrame], plan: Plan) -> None:
                 after=": not with answers of people whom nobody named, which are tested by item",
             )
         )
+
+
+def _written(plan: Plan, tables: AnswerTables) -> Plan:
+    """Return the plan with names as the tables write them."""
+    scored = () if tables.metrics is None else (tables.metrics["system"],)
+    judged = (
+        table[name]
+        for table in tables.answers().values()
+        for name in ("system", "system_x", "system_y")
+        if name in table.columns
+    )
+    systems = {name for column in (*scored, *judged) for name in column.unique().to_list()}
+    criteria = {name for table in tables.answers().values() for name in table["criterion"].unique().to_list()}
+    return written_plan(plan, systems, criteria, tables.renamed)
 
 
 def _check_references(plan: Plan, metrics: pl.DataFrame | None) -> None:

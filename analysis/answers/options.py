@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from analysis.answers.columns import Scale
+from analysis.answers.people import Logins
 from spa.tables.options import TableOptions
 
 
@@ -14,6 +15,15 @@ class Reading(TableOptions):
 
     Parameters
     ----------
+    llms : tuple of str
+        Annotators that are LLMs.
+    scales : tuple of Scale
+        Bounds that scores must keep.
+    same : tuple of str
+        Names that are one: each ``OLD=NEW`` or ``COLUMN:OLD=NEW`` (annotator_id, item_id, system or criterion), or such
+        a column alone, whose names that are nearly the same all become one.
+    people : Logins, optional
+        The person behind each annotator id.
     unnamed : bool
         Answers are lists of scores whose places are no people: what tells annotators apart is not read.
     means : bool
@@ -27,3 +37,5 @@ class Reading(TableOptions):
     unnamed: bool = False
     means: bool = False
     controls: tuple[str, ...] = ()
+    same: tuple[str, ...] = ()
+    people: Logins | None = None

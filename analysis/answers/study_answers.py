@@ -99,7 +99,8 @@ def answers_of(workspace: Workspace, *, with_reading: bool = False, metrics: Pat
         exploration=explored,
     )
     reading = exported.reading if with_reading else None
-    tables = check_frames(frames, Reading(), files=metric_files(metrics or path_beside(workspace.study, METRICS)))
+    files = metric_files(metrics or path_beside(workspace.study, METRICS))
+    tables = check_frames(frames, Reading(), files=files, agreed=True)
     return StudyAnswers(tables=tables, plan=plan, facts=facts, reading=reading)
 
 

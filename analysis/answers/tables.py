@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -33,10 +33,14 @@ from analysis.answers.controls import ControlAnswers, without_controls
 from analysis.answers.conversion import Frame, mapping_problems, polars_of
 from analysis.answers.documents import GROUPING, Documents, find_documents
 from analysis.answers.groups import fill_groups, kinds_by_annotator, with_groups
+from analysis.answers.identity import Identified, identified
 from analysis.answers.item_preferences import check_items, with_item_preferences
+from analysis.answers.joins import check_joins
 from analysis.answers.options import Reading
 from analysis.answers.orderings import with_implied_choices
+from analysis.answers.people import Logins
 from analysis.answers.reading import RawTable, read_raw, tidy_frame
+from analysis.answers.same_names import NearNames, Renamed, find_near_names
 from analysis.answers.span_tables import check_spans, error_counts
 from analysis.answers.unnamed import in_lists, without_names
 from analysis.statistics.checks import LARGEST
@@ -95,6 +99,8 @@ class AnswerTables:
     scales: tuple[Scale, ...] = ()
     controls: tuple[ControlAnswers, ...] = ()  # systems that left, since they are attention checks
     documents: tuple[Documents, ...] = ()  # tables whose items look like segments of documents
+    near_names: tuple[NearNames, ...] = ()  # names that are nearly the same and count as different ones
+    renamed: Renamed = field(default_factory=dict)  # names that were joined, by their column
 
     def answers(self) -> dict[str, pl.DataFrame]:
         """Return the answer tables that are there, by name."""
@@ -140,11 +146,12 @@ def read_tables(paths: Mapping[str, Path | Sequence[Path]], reading: Reading) ->
 
 
 def check_frames(
-    frames: Mapping[str, Frame], reading: Reading, *, files: Mapping[str, Path] = NO_FILES
+    frames: Mapping[str, Frame], reading: Reading, *, files: Mapping[str, Path] = NO_FILES, agreed: bool = False
 ) -> AnswerTables:
     """Check frames (polars or pandas) that are in memory already, by the same rules as files, and ``files`` with them.
 
-    Empty frames are left out: a study need not ask in every way. The hash kept is that of the rows as CSV.
+    Empty frames are left out: a study need not ask in every way. The hash kept is that of the rows as CSV. Tables that
+    are ``agreed`` come from one study, whose ids are one way written and need not all have answers.
     """
     unknown = [kind for kind in frames if kind not in KNOWN]
     if unknown:
@@ -171,7 +178,7 @@ def check_frames(
             raw[kind] = [read_raw(path, reading, _columns_read(kind))]
         except AnalysisError as error:
             problems += error.problems
-    return _check_all(raw, reading, problems + mapping_problems(seen, reading.mapping))
+    return _check_all(raw, reading, problems + mapping_problems(seen, reading.mapping), agreed=agreed)
 
 
 def _columns_read(kind: str) -> frozenset[str]:
@@ -192,12 +199,18 @@ def read_beside(paths: Mapping[str, Path], reading: Reading) -> AnswerTables:
         With every mistake of every file.
     """
     raw = {kind: [read_raw(path, reading, KNOWN[kind])] for kind, path in paths.items()}
-    checked = _checked(raw, reading, [])
-    filled: dict[str, Any] = fill_groups(checked, reading.llms, kinds_by_annotator(checked))
-    return AnswerTables(**filled, inputs=_inputs(raw), scales=reading.scales)
+    known = identified(raw, reading, complete=False)
+    checked = _checked(known.tables, reading, [])
+    filled: dict[str, Any] = fill_groups(checked, known.reading.llms, kinds_by_annotator(checked))
+    return AnswerTables(**filled, inputs=_inputs(known.tables), scales=reading.scales)
 
 
-def _check_all(raw: Mapping[str, Sequence[RawTable]], reading: Reading, problems: list[str]) -> AnswerTables:
+def _check_all(
+    raw: Mapping[str, Sequence[RawTable]], reading: Reading, problems: list[str], *, agreed: bool = False
+) -> AnswerTables:
+    known = None if agreed or problems else identified(raw, reading)
+    if known is not None:
+        raw, reading = known.tables, known.reading
     seen = [table.frame for kind, parts in raw.items() if kind in WITH_ITEMS for table in parts]
     raw = {
         kind: [replace(table, frame=table.frame.drop(_grouping(table.frame))) for table in parts]
@@ -212,16 +225,52 @@ def _check_all(raw: Mapping[str, Sequence[RawTable]], reading: Reading, problems
     if not any(kind in checked for kind in ANSWERS):
         expected = "at least one table of preferences, ratings, choices, orders or spans"
         raise AnalysisError(f"no answers: expected {expected}")
+    said: Mapping[str, Sequence[str]] = {} if known is None else _check_joins(known, checked)
     grouped, controls = without_controls(with_groups(checked, reading.llms), reading.controls)
     complete: dict[str, Any] = with_item_preferences(with_implied_choices(grouped))
     documents = (find_documents(frame, {name: frame[name] for name in _grouping(frame)}) for frame in seen)
     found = tuple(dict.fromkeys(one for one in documents if one is not None))
-    return AnswerTables(**complete, inputs=_inputs(raw), scales=reading.scales, documents=found, controls=controls)
+    logins = None if known is None else reading.people
+    people = [] if known is None or logins is None else [people_file(logins, known.people)]
+    return AnswerTables(
+        **complete,
+        inputs=(*_inputs(raw, said), *people),
+        scales=reading.scales,
+        documents=found,
+        controls=controls,
+        near_names=() if known is None else find_near_names(_named(known)),
+        renamed={} if known is None else known.renamed,
+    )
 
 
-def _inputs(raw: Mapping[str, Sequence[RawTable]]) -> tuple[InputFile, ...]:
+def _named(known: Identified) -> dict[str, frozenset[str]]:
+    """Return the names of each column that say who or what is meant."""
+    nameless = known.reading.unnamed or known.reading.means
+    return {role: own for role, own in known.together.items() if not nameless or role != "annotator_id"}
+
+
+def _check_joins(known: Identified, checked: Mapping[str, pl.DataFrame]) -> dict[str, list[str]]:
+    """Refuse ids that must meet answers and do not; of several files of a table the first is named."""
+    places = {kind: tables[0].place for kind, tables in known.tables.items()}
+    return check_joins(known.names, checked, places, known.reading.llms, WITH_ITEMS)
+
+
+def people_file(people: Logins, notes: tuple[str, ...]) -> InputFile:
+    """Name the table of people."""
+    return InputFile(table="people", file=Path(people.place).name, sha256=people.sha256, notes=notes)
+
+
+def _inputs(
+    raw: Mapping[str, Sequence[RawTable]], said: Mapping[str, Sequence[str]] = MappingProxyType({})
+) -> tuple[InputFile, ...]:
+    """Name the files; what is said of a table with several files is noted at the first."""
     return tuple(
-        InputFile(table=kind, file=Path(table.place).name, sha256=table.sha256, notes=table.notes)
+        InputFile(
+            table=kind,
+            file=Path(table.place).name,
+            sha256=table.sha256,
+            notes=(*table.notes, *(said.get(kind, ()) if table is raw[kind][0] else ())),
+        )
         for kind in sorted(raw)
         for table in raw[kind]
     )

@@ -10,11 +10,14 @@ from pathlib import Path
 import click
 
 from analysis.answers.exclusions import find_exclusions
+from analysis.answers.given_names import written_plan
 from analysis.answers.groups import kinds_by_annotator
 from analysis.answers.options import Reading
 from analysis.answers.plan import Plan
+from analysis.answers.same_names import explicit_same
 from analysis.answers.tables import AnswerTables, read_beside
 from analysis.large.analyse import analyse_totals
+from analysis.large.ids_of_parts import beside_inputs
 from analysis.large.preferences import analyse_preferences_in_parts, read_preferences
 from analysis.large.reading import read_totals
 from analysis.large.totals import LargeKind
@@ -46,6 +49,7 @@ def analyse_in_parts(
     if cluster is not None and not is_local(cluster) and scratch is None:
         raise click.UsageError(f"--cluster {cluster}: expected --scratch FOLDER, which all workers can reach")
     tables = read_beside(beside, reading)
+    plan = written_plan(plan, (), (), explicit_same(reading.same))
     if kind == "preferences":
         with nullcontext() if cluster is None else open_cluster(cluster) as client:
             found = read_preferences(
@@ -66,7 +70,9 @@ def analyse_in_parts(
             scratch=scratch,
             progress=_progress,
         )
-    return analyse_totals(replace(totals, inputs=(*totals.inputs, *tables.inputs)), plan, exclusions=exclusions)
+    return analyse_totals(
+        replace(totals, inputs=(*totals.inputs, *beside_inputs(tables, totals.absent))), plan, exclusions=exclusions
+    )
 
 
 def _refuse_later_submissions(tables: AnswerTables, plan: Plan) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -15,6 +16,13 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 OPTIONS = (
     click.option("--map", "mapping", multiple=True, metavar="OLD=NEW", help="Rename a column; repeatable."),
     click.option("--llm", "llms", multiple=True, metavar="ID", help="Annotator that is an LLM; repeatable."),
+    click.option(
+        "--same",
+        multiple=True,
+        metavar="[COLUMN:]OLD=NEW",
+        help="Two names of one; or a COLUMN, whose names that are nearly the same all become one; repeatable.",
+    ),
+    click.option("--people", type=click.Path(path_type=Path), help="Who each annotator_id is: annotator_id, person."),
     click.option("--scale", multiple=True, metavar="[CRITERION=]LOW:HIGH", help="Allowed range of scores; repeatable."),
     click.option(
         "--unnamed", is_flag=True, help="Answers are lists whose places are no people: the cell's mean, tested by item."
@@ -40,10 +48,14 @@ def reading_options(command: Command) -> Command:
 def reading_of(given: Mapping[str, Any]) -> Reading:
     """Return how to read, from the values of the options."""
     from analysis.answers.options import Reading
+    from analysis.answers.people import read_people
 
+    people = given.get("people")
     return Reading(
         mapping=dict(two_sides(text, "--map", "OLD=NEW") for text in given.get("mapping", ())),
         llms=tuple(given.get("llms", ())),
+        same=tuple(given.get("same", ())),
+        people=None if people is None else read_people(people),
         scales=tuple(_scale(text) for text in given.get("scale", ())),
         unnamed=bool(given.get("unnamed")),
         means=bool(given.get("means")),

@@ -10,6 +10,7 @@ import polars as pl
 
 from analysis.answers.careless import declared_rules
 from analysis.answers.exclusions import VISITS, Exclusion, excluded_counts
+from analysis.answers.given_names import written_plan
 from analysis.answers.groups import people_of
 from analysis.answers.input import with_lower
 from analysis.answers.order import Order
@@ -38,7 +39,7 @@ from analysis.results.headline import headline_of
 from analysis.results.overview import Group, LeftOut, WarningRow
 from analysis.results.rater_table import rater_table
 from analysis.results.records import SCHEMA, ChoiceResults, RatingResults, Results
-from analysis.results.warnings import warn
+from analysis.results.warnings import about_names, warn
 from analysis.statistics.record import rounded
 from spa.errors import AnalysisError
 
@@ -68,6 +69,8 @@ def analyse_totals(totals: AnswerTotals, plan: Plan, *, exclusions: Sequence[Exc
         When a rule of the plan needs single answers.
     """
     _check_rules(totals, plan)
+    plan = written_plan(plan, totals.order.systems, totals.order.criteria, {})
+    exclusions = [row for row in exclusions if (row.annotator_id, row.assignment_id) not in totals.absent]
     order = totals.order
     elicitation = totals.columns.filter(pl.col("column") == "elicitation")
     counts = elicitation.filter(pl.col("value") == COUNTED)["criterion"].to_list()
@@ -117,7 +120,7 @@ def finished(results: Results, totals: TableTotals, plan: Plan, left_out: Mappin
     empty = f" ({totals.empty_parts} of {totals.n_parts} parts had no row)" if totals.empty_parts else ""
     text = f"The {totals.kind} were read in parts{empty} and added up. Left out, as they need single answers: "
     row = WarningRow(kind="summed", group=None, text=f"{text}{', '.join(left_out.values())}.", left_out=tuple(left_out))
-    rows = (*warn(results, plan), row)
+    rows = (*warn(results, plan), *about_names(totals.near_names), row)
     results = replace(results, warnings=tuple(row.text for row in rows), warning_rows=rows)
     return replace(results, headline=headline_of(results))
 
@@ -212,6 +215,7 @@ def _left_out(totals: AnswerTotals, results: Results) -> dict[LeftOut, str]:
     """Name what does not follow from sums."""
     left_out: dict[LeftOut, str] = {"agreement": _agreement_left_out(totals, results)}
     left_out["documents"] = "whether items are segments of documents"
+    left_out["near_items"] = "whether ids of items are nearly the same"
     if totals.kind == "choices":
         left_out["strengths_both_ways"] = "intervals of strengths by annotator and item at once"
     if totals.kind == "ratings":

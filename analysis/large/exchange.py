@@ -23,10 +23,11 @@ from analysis.answers.exclusions import Exclusion
 from analysis.answers.groups import check_groups, group_order
 from analysis.answers.options import Reading
 from analysis.answers.order import Order
-from analysis.answers.tables import InputFile
-from analysis.large.adding import IDS, Sums, key_of, merged
+from analysis.answers.tables import InputFile, people_file
+from analysis.large.adding import Sums, key_of, merged
 from analysis.large.buckets import BucketRange, Doubled, class_ranges, ranges_of
 from analysis.large.building import NAMED
+from analysis.large.ids_of_parts import Visits, said_of_people, together, two_ways, unmet_options, written_llms
 from analysis.large.locations import find_parts
 from analysis.large.parts import CLASSES, WAY, PartFound, PartTask, checked_slices, joined_orders, no_names, read_part
 from analysis.large.tasks import run_tasks
@@ -66,6 +67,8 @@ class Exchange:
         How many rows each bucket has.
     files : tuple of str
         All that hold rows.
+    met : frozenset of (str, str or None)
+        Those of the annotators and assignments to look for that there are.
     empty_parts, n_parts : int
         Parts without a row, and all.
     """
@@ -79,7 +82,8 @@ class Exchange:
     rows: Ints
     files: tuple[str, ...]
     scratch: Path
-    input: InputFile
+    inputs: tuple[InputFile, ...]
+    met: Visits
     empty_parts: int
     n_parts: int
 
@@ -104,13 +108,15 @@ def exchanged(
     *,
     annotator_kinds: Mapping[str, str] = MappingProxyType({}),
     exclusions: Sequence[Exclusion] = (),
+    named: Visits = frozenset(),
     client: distributed.Client | None = None,
     scratch: Path | None = None,
     progress: Progress = silent,
 ) -> Iterator[Exchange]:
     """Read and check the parts of a table; their answers are in temporary files as long as the context is open.
 
-    Parameters and errors are those of :func:`analysis.large.reading.read_totals`.
+    Parameters and errors are those of :func:`analysis.large.reading.read_totals`; ``named`` are annotators and
+    assignments to look for.
     """
     addresses = find_parts(where)
     with _scratch(scratch) as folder:
@@ -123,13 +129,16 @@ def exchanged(
                 annotator_kinds=dict(annotator_kinds),
                 exclusions=tuple(exclusions),
                 scratch=folder,
+                named=named,
             )
             for number, address in enumerate(addresses)
         ]
         read = watched(run_tasks(read_part, tasks, client), "parts read", len(tasks), progress)
         parts, known, names = _gathered(read)
         _refuse_problems(parts, where, reading)
-        _check_groups(known, names, parts, reading.llms)
+        ids = together(part.ids for part in parts)
+        people = said_of_people(reading, ids)
+        _check_groups(known, names, parts, reading)
         order = joined_orders([part.order for part in parts])
         criteria = _criteria(order.criteria)
         groups = group_order([pl.DataFrame(_groups(parts), schema=["group", "annotator_kind"], orient="row")])
@@ -145,7 +154,8 @@ def exchanged(
             rows=np.sum([part.buckets for part in parts], axis=0),
             files=tuple(file for part in parts for file in part.files),
             scratch=folder,
-            input=_input(where, kind, parts),
+            inputs=(_input(where, kind, parts), *_people_file(reading, people)),
+            met=ids.met,
             empty_parts=sum(part.empty for part in parts),
             n_parts=len(parts),
         )
@@ -269,10 +279,11 @@ def _refuse_problems(parts: Sequence[PartFound], where: str, reading: Reading) -
     readable = [part for part in parts if part.columns]
     if readable:
         problems += mapping_problems({name for part in readable for name in part.given}, reading.mapping)
-        problems += _other_columns(readable) or _other_ids(readable)
+        problems += _other_columns(readable) or two_ways([(part.address, part.ids) for part in readable])
     if not problems:
         criteria = {name.partition(WAY)[0] for part in parts for name in part.order.criteria}
         problems += unknown_scales(reading.scales, criteria, where)
+        problems += unmet_options(reading, together(part.ids for part in parts))
     if problems:
         raise AnalysisError(*problems)
 
@@ -289,26 +300,13 @@ def _other_columns(parts: Sequence[PartFound]) -> list[str]:
     return [*problems, f"{more} more parts have other columns than {first.address}"] if more > 0 else problems
 
 
-def _other_ids(parts: Sequence[PartFound]) -> list[str]:
-    """Name a part whose ids are fractional numbers (5.0) where they are not (5) in the first, or the reverse."""
-    first, *rest = parts
-    for part in rest:
-        for name in sorted(set(IDS.values()) & (part.fractional ^ first.fractional)):
-            whole, split = (first, part) if name in part.fractional else (part, first)
-            return [
-                f"{split.address}: expected {name} as in {whole.address}, got fractional numbers, by which 5.0 is "
-                "another than 5; save it as text or whole numbers in every part"
-            ]
-    return []
-
-
 def _difference(expected: Sequence[str], got: Sequence[str]) -> str:
     without, more = (sorted({*one} - {*other}) for one, other in ((expected, got), (got, expected)))
     said = [f"none named {', '.join(without)}" if without else "", f"also {', '.join(more)}" if more else ""]
     return " and ".join(filter(None, said))
 
 
-def _check_groups(known: Sums, names: pl.DataFrame | None, parts: Sequence[PartFound], llms: Sequence[str]) -> None:
+def _check_groups(known: Sums, names: pl.DataFrame | None, parts: Sequence[PartFound], reading: Reading) -> None:
     """Refuse what :func:`analysis.answers.groups.with_groups` refuses; ``seen`` has keys of annotators for names."""
     seen = known["seen"]
     kinds = seen.group_by("annotator").agg(pl.col("annotator_kind").n_unique().alias("kinds"))
@@ -316,6 +314,7 @@ def _check_groups(known: Sums, names: pl.DataFrame | None, parts: Sequence[PartF
     mixed = mixed.with_columns(pl.format("with key {}", "annotator").alias("key"))
     if names is not None:
         mixed = mixed.join(names, on="annotator", how="left").with_columns(key="annotator_id")
+    llms = written_llms(reading, known["seen"]["annotator"], lambda ids: key_of(pl.Series(ids, dtype=pl.String)))
     given = pl.Series("key", llms, dtype=pl.String)
     named = pl.DataFrame({"annotator": key_of(given), "key": given})
     both = pl.concat([mixed.select("annotator", "key"), named]).unique().join(seen, on="annotator")
@@ -357,10 +356,15 @@ def _answered_twice(places: Sequence[tuple[int, int]], tasks: Sequence[PartTask]
     named = " and ".join(f"{tasks[part].address}, {rows_named(pl.Series(own))}" for part, own in rows.items())
     part, row = places[0]
     cell: dict[str, str | None] = {}
-    for _, check in checked_slices(tasks[part]):
+    for _, check, *_ in checked_slices(tasks[part]):
         for found in check.frame.filter(pl.col("row") == row).to_dicts():
             cell = {name: found[name] for name in LAYOUTS[tasks[part].kind].cell}
     return answered_twice(named, len(places), cell)
+
+
+def _people_file(reading: Reading, notes: tuple[str, ...]) -> list[InputFile]:
+    people = reading.people
+    return [] if people is None else [people_file(people, notes)]
 
 
 def _input(where: str, kind: LargeKind, parts: Sequence[PartFound]) -> InputFile:

@@ -7,7 +7,7 @@ import os
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from analysis.answers.order import Order, order_of
 from analysis.answers.reading import EmptyTable, RawTable, read_slices
 from analysis.large.adding import Sums, described, keyed_rows, merged
 from analysis.large.building import NAMED
+from analysis.large.ids_of_parts import IdsFound, Visits, identified_slice, together
 from analysis.large.locations import local_file
 from analysis.large.totals import LargeKind
 from analysis.statistics.coding import Ints
@@ -48,6 +49,7 @@ class PartTask:
     annotator_kinds: Mapping[str, str]
     exclusions: tuple[Exclusion, ...]
     scratch: Path
+    named: Visits = frozenset()  # who stands in the tables beside
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -59,7 +61,7 @@ class PartFound:
     problems: tuple[str, ...] = ()
     given: tuple[str, ...] = ()  # columns as the file names them
     columns: tuple[str, ...] = ()  # those known, renamed
-    fractional: frozenset[str] = frozenset()  # those stored as fractional numbers
+    ids: IdsFound = field(default_factory=IdsFound)
     sha256: str | None = None
     empty: bool = False  # no row
     sums: Sums
@@ -70,12 +72,16 @@ class PartFound:
     buckets: Ints  # rows in each
 
 
-def checked_slices(task: PartTask) -> Iterator[tuple[RawTable, Check]]:
-    """Yield a part some rows at a time, with their checks; problems call the part by its address."""
+def checked_slices(task: PartTask) -> Iterator[tuple[RawTable, Check, Reading, IdsFound]]:
+    """Yield a part some rows at a time, with their checks and ids; problems call the part by its address.
+
+    The reading calls LLMs as the slice does.
+    """
     with local_file(task.address) as path:
         for table in read_slices(path, task.reading, KNOWN[task.kind], rows=ROWS, coded=task.kind in CODED):
             named = replace(table, place=task.address)
-            yield named, check_part(named, task.kind, task.reading.scales)
+            named, reading, ids = identified_slice(named, task.reading, task.named)
+            yield named, check_part(named, task.kind, task.reading.scales), reading, ids
 
 
 def read_part(task: PartTask) -> PartFound:
@@ -91,15 +97,15 @@ def read_part(task: PartTask) -> PartFound:
     """
     problems: list[str] = []
     slices: list[_Slice] = []
+    found: list[IdsFound] = []
     file: dict[str, Any] = {}
     try:
-        for table, check in checked_slices(task):
+        for table, check, reading, ids in checked_slices(task):
+            found.append(ids)
             file = {"given": table.columns, "columns": tuple(table.frame.columns), "sha256": table.sha256}
-            filled = {name for name in file["columns"] if table.frame[name].null_count() < table.frame.height}
-            file["fractional"] = table.fractional & filled
             problems += check.problems
             if not problems:
-                slices.append(_read_slice(task, len(slices), check.frame))
+                slices.append(_read_slice(replace(task, reading=reading), len(slices), check.frame))
     except EmptyTable:
         file = {"empty": True}
     except AnalysisError as error:
@@ -111,6 +117,7 @@ def read_part(task: PartTask) -> PartFound:
         address=task.address,
         problems=tuple(problems[:MOST]),
         **file,
+        ids=together(found),
         sums=merged(own.sums for own in slices),
         groups=tuple(dict.fromkeys(group for own in slices for group in own.groups)),
         order=joined_orders([own.order for own in slices]),

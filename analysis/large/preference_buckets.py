@@ -76,8 +76,6 @@ class PreferencesFound:
         Each with the part and row in which the annotator first appears.
     left : list of (str, str)
         Group and annotator_id of all whom an exclusion names.
-    named : set of str
-        Annotators of the tables beside who have answers here.
     checked : set of str
         Groups with somebody who was asked in both directions.
     repeating : set of str
@@ -88,7 +86,6 @@ class PreferencesFound:
     doubled: Doubled | None = None
     exclusions: Sequence[tuple[tuple[int, int], Exclusion]] = ()
     left: Sequence[tuple[str, str]] = ()
-    named: frozenset[str] = frozenset()
     checked: frozenset[str] = frozenset()
     repeating: frozenset[str] = frozenset()
     units: PreferenceUnits | None = None
@@ -116,7 +113,6 @@ def look_through(task: PreferenceTask) -> PreferencesFound:
         task=task.buckets.first,
         exclusions=[(place[row.annotator_id], row) for row in exclusions],
         left=left.rows(),
-        named=frozenset(name for table in own.values() for name in table["annotator_id"].to_list()),
         checked=frozenset(checked),
         repeating=frozenset(several.filter(REPEATS[0])["group"].to_list()),
         units=units,

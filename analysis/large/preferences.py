@@ -13,7 +13,8 @@ import polars as pl
 from analysis.agreement.data import from_codes
 from analysis.agreement.measures import Answered, measure_agreement
 from analysis.agreement.rows import JUDGED, AgreementRow, about_pairs, agreement_row
-from analysis.answers.exclusions import CONSISTENCY, Exclusion, excluded_counts, find_exclusions
+from analysis.answers.exclusions import CONSISTENCY, Exclusion, excluded_counts
+from analysis.answers.given_names import written_plan
 from analysis.answers.groups import kinds_by_annotator
 from analysis.answers.input import with_lower
 from analysis.answers.options import Reading
@@ -27,6 +28,7 @@ from analysis.large.analyse import finished, refused_rules, results_of
 from analysis.large.building import NAMED, count_answers, count_seen
 from analysis.large.comparing import NumberedUnits
 from analysis.large.exchange import Progress, accepted, exchanged, silent, watched
+from analysis.large.ids_of_parts import Visits, beside_inputs, near_names_of_parts, refuse_unmet
 from analysis.large.preference_buckets import Flags, PreferencesFound, PreferenceTask, PreferenceUnits, look_through
 from analysis.large.tasks import run_tasks
 from analysis.large.totals import TableTotals
@@ -103,15 +105,22 @@ def read_preferences(
     Time O(rows log rows). Memory by 2 million rows, then some 60 bytes an answer.
     """
     others = {name: table for name in ("annotators", "exclusions") if (table := getattr(beside, name)) is not None}
+    kinds = kinds_by_annotator(others)
+    given: Visits = frozenset()
+    if beside.exclusions is not None:
+        given = frozenset(beside.exclusions.select("annotator_id", "assignment_id").rows())
+    named = given | {(annotator, None) for annotator in kinds}
     with exchanged(
         where,
         "preferences",
         reading,
-        annotator_kinds=kinds_by_annotator(others),
+        annotator_kinds=kinds,
+        named=named,
         client=client,
         scratch=scratch,
         progress=progress,
     ) as found:
+        refuse_unmet("exclusions", given, found.met)
         if problems := refused_rules(plan):
             raise AnalysisError(*problems)
         tests = Comparisons(found.known["asked"], found.order)
@@ -130,13 +139,15 @@ def read_preferences(
         seen=count_seen(found.known),
         counted=count_answers(found.known),
         columns=found.known["columns"],
-        inputs=(found.input, *beside.inputs),
+        inputs=(*found.inputs, *beside_inputs(beside, named - found.met)),
+        absent=named - found.met,
+        near_names=near_names_of_parts(found.order, found.names),
         empty_parts=found.empty_parts,
         n_parts=found.n_parts,
         scales=reading.scales,
         tests=tests,
         units=_joined([part.units for part in parts if part.units is not None]),
-        exclusions=_in_order(parts, find_exclusions(replace(beside, inputs=()), plan)),
+        exclusions=_in_order(parts),
         left=tuple(pair for part in parts for pair in part.left),
         checked=frozenset().union(*(part.checked for part in parts)),
         repeating=frozenset().union(*(part.repeating for part in parts)),
@@ -157,16 +168,15 @@ def _joined(parts: Sequence[PreferenceUnits]) -> PreferenceUnits:
     )
 
 
-def _in_order(parts: Iterable[PreferencesFound], beside: Sequence[Exclusion]) -> tuple[Exclusion, ...]:
-    """Put exclusions in the order of the annotators, those of nobody who answered first, self-consistency last."""
-    named = {name for part in parts for name in part.named}
-    placed = [((-1, -1), row) for row in beside if row.annotator_id not in named]
-    placed += [both for part in parts for both in part.exclusions]
+def _in_order(parts: Iterable[PreferencesFound]) -> tuple[Exclusion, ...]:
+    """Put exclusions in the order of the annotators, self-consistency last."""
+    placed = [both for part in parts for both in part.exclusions]
     return tuple(row for _, row in sorted(placed, key=lambda both: (both[1].rule == CONSISTENCY, both[0])))
 
 
 def analyse_preferences_in_parts(totals: PreferenceTotals, plan: Plan) -> Results:
     """Analyse preferences as :func:`analysis.results.analyse.analyse` does the table."""
+    plan = written_plan(plan, totals.order.systems, totals.order.criteria, {})
     orders = {"preferences": totals.order}
     plan = with_pairs(with_lower(plan, orders), orders)
     tests, units = totals.tests, totals.units

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 
 from analysis.answers.exclusions import Exclusion
 from analysis.answers.options import Reading
+from analysis.answers.tables import PLANNED_RULES
 from analysis.large.adding import grid_of
 from analysis.large.buckets import BucketTask, add_buckets
 from analysis.large.building import build_totals
 from analysis.large.exchange import Progress, RunningSums, accepted, exchanged, silent, watched
+from analysis.large.ids_of_parts import near_names_of_parts, refuse_unmet
 from analysis.large.stand_in import NOBODY, StandInTask, compare_buckets, compared_people
 from analysis.large.tasks import run_tasks
 from analysis.large.totals import AnswerTotals, SummedKind
@@ -70,6 +72,10 @@ def read_totals(
     -----
     Time O(rows log rows). Memory by 2 million rows, the annotators times systems and the items times systems.
     """
+    given = frozenset((row.annotator_id, row.assignment_id) for row in exclusions if row.rule not in PLANNED_RULES)
+    named = frozenset((row.annotator_id, row.assignment_id) for row in exclusions) | {
+        (a, None) for a in annotator_kinds
+    }
     sums, weighed, beside = RunningSums(), RunningSums(), RunningSums()
     with exchanged(
         where,
@@ -77,10 +83,12 @@ def read_totals(
         reading,
         annotator_kinds=annotator_kinds,
         exclusions=exclusions,
+        named=named,
         client=client,
         scratch=scratch,
         progress=progress,
     ) as found:
+        refuse_unmet("exclusions", given, found.met)
         grid = grid_of(found.order, found.groups, found.known, found.criteria)
         people = compared_people(found.groups, kind, found.known)
         tasks = [BucketTask(buckets=buckets, kind=kind, grid=grid) for buckets in found.buckets(AT_ONCE)]
@@ -109,7 +117,13 @@ def read_totals(
         grid=grid,
         groups=found.groups,
         names=found.names,
-        inputs=[found.input],
+        inputs=found.inputs,
         scales=reading.scales,
     )
-    return replace(totals, empty_parts=found.empty_parts, n_parts=found.n_parts)
+    return replace(
+        totals,
+        empty_parts=found.empty_parts,
+        n_parts=found.n_parts,
+        absent=named - found.met,
+        near_names=near_names_of_parts(found.order, found.names),
+    )

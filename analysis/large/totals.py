@@ -10,6 +10,7 @@ import polars as pl
 
 from analysis.answers.columns import Scale
 from analysis.answers.order import Order
+from analysis.answers.same_names import NearNames
 from analysis.answers.tables import InputFile
 from analysis.results.rater_table import RaterCounts
 from analysis.statistics.record import AnnotatorKind
@@ -80,6 +81,10 @@ class TableTotals:
         say, rows counted, those with missing answers, too. Names, no numbers.
     empty_parts, n_parts : int
         Parts without a row, and all.
+    absent : frozenset of (str, str or None)
+        Annotators and assignments of the tables beside that have no answers.
+    near_names : tuple of NearNames
+        Names of systems, criteria and (where these are few) annotators that are nearly the same.
     """
 
     kind: LargeKind
@@ -93,6 +98,8 @@ class TableTotals:
     empty_parts: int = 0
     n_parts: int = 1
     scales: tuple[Scale, ...] = ()
+    absent: frozenset[tuple[str, str | None]] = frozenset()
+    near_names: tuple[NearNames, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

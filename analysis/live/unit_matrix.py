@@ -110,7 +110,7 @@ def unit_matrices(
     answers = deciding_answers(study)
     if frames["orders" if deciding_elicitation(study) == "ranking" else answers].is_empty():
         return []
-    tables = check_frames(frames, Reading())
+    tables = check_frames(frames, Reading(), agreed=True)
     places = store.visits.completion_order()
     places |= {(visit.annotator_id, visit.assignment_id): place for place, visit in enumerate(people)}
     groups = [group for group, _ in group_order([tables.answers()[answers]]) if only in (None, group)]

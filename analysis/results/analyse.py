@@ -51,7 +51,7 @@ from analysis.results.rater_rows import RaterRow
 from analysis.results.rater_table import count_answers, rater_table
 from analysis.results.records import SCHEMA, ChoiceResults, RatingResults, Results
 from analysis.results.verdicts import as_decided, with_decisions
-from analysis.results.warnings import about_documents, outdated_files, warn
+from analysis.results.warnings import about_documents, about_names, outdated_files, warn
 from analysis.spans.rows import SpanResults, span_results
 from analysis.statistics.rank_orders import Ranking
 from analysis.statistics.record import rounded
@@ -98,6 +98,7 @@ def analyse(
     rows = (
         *warn(said, ready.plan),
         *outdated_files(said, study),
+        *about_names(tables.near_names),
         *about_documents(tables.documents),
         *about_controls(said),
     )

@@ -378,6 +378,7 @@ def _pairs(known: Known, rows: Iterable[PairResult]) -> str:
 
 SEVERITY: tuple[tuple[CaveatKind, Callable[[Known], Lines]], ...] = (
     ("all_excluded", _all_excluded),
+    ("near_names", _as_warned("near_names")),
     ("other_source_opposite", _other_source_opposite),
     ("weights_reverse", _weights_reverse),
     ("circle", _circle),

@@ -25,6 +25,7 @@ Direction = Literal["higher", "lower", "higher (assumed)"]
 Crossed = Literal["agrees", "opposite", "not_shown", "alone", "open"]
 CaveatKind = Literal[
     "all_excluded",
+    "near_names",
     "other_source_opposite",
     "weights_reverse",
     "circle",

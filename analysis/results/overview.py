@@ -50,6 +50,7 @@ WarningKind = Literal[
     "dropped_items",
     "one_gave_most",
     "documents",
+    "near_names",
     "weights_reverse",
     "looked_at",
     "not_ended",
@@ -65,6 +66,7 @@ WarningKind = Literal[
 LeftOut = Literal[
     "agreement",
     "documents",
+    "near_items",
     "strengths_both_ways",
     "person_correlations",
     "variant_means",

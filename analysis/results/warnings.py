@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from analysis.answers.beside import read_record
 from analysis.answers.documents import Documents, documents_words
 from analysis.answers.plan import Plan
+from analysis.answers.same_names import NearNames, near_names_words
 from analysis.answers.study_facts import StudyFacts
 from analysis.answers.units import ENOUGH_ANNOTATORS
 from analysis.comparisons.ratings import RatingTest
@@ -130,6 +131,12 @@ def outdated_files(results: Results, study: StudyFacts | None) -> Iterator[Warni
             f"{command} anew."
         )
         yield WarningRow(kind="outdated_file", group=None, text=text)
+
+
+def about_names(found: Iterable[NearNames]) -> Iterator[WarningRow]:
+    """Warn of names that are nearly the same."""
+    for names in found:
+        yield WarningRow(kind="near_names", group=None, text=near_names_words(names))
 
 
 def about_documents(found: Iterable[Documents]) -> Iterator[WarningRow]:

@@ -155,10 +155,10 @@ def _is_odd(character: str) -> bool:
     return _skeleton(character) != unicodedata.normalize("NFC", character).casefold()
 
 
-def shown(name: str) -> str:
+def as_shown(name: str) -> str:
     r"""Return a name with the code points of characters that the eye cannot tell from others.
 
-    >>> shown("alpha\u200b"), shown("GPT\u20114"), shown("café")
+    >>> as_shown("alpha\u200b"), as_shown("GPT\u20114"), as_shown("café")
     ('alpha<U+200B>', 'GPT<U+2011>4', 'café')
     """
     odd = {*_odd(name)}
@@ -195,6 +195,6 @@ def matches_shown(matches: Sequence[NearMatch]) -> str:
     >>> matches_shown([NearMatch(names=("gpt", "GPT")), NearMatch(names=("x", "x\u200b"))])
     'gpt and GPT, x and x<U+200B>'
     """
-    pairs = [" and ".join(map(shown, match.names[:2])) for match in matches[:SHOWN]]
+    pairs = [" and ".join(map(as_shown, match.names[:2])) for match in matches[:SHOWN]]
     more = sum(len(match.names) - 1 for match in matches) - len(pairs)
     return ", ".join(pairs) + (f" and {more} more" if more else "")
