@@ -70,7 +70,7 @@ def check_columns(table: RawTable, kind: str) -> Check:
     """Begin the check of a table that has all required columns."""
     absent = [column for column in REQUIRED[kind] if column not in table.frame.columns]
     if absent:
-        raise AnalysisError(_absent(table.place, absent, table.columns))
+        raise AnalysisError(_absent(table, absent))
     rows = table.rows if table.rows is not None else pl.int_range(pl.len(), dtype=pl.UInt32) + table.first_row
     frame = table.frame.select(rows.alias("row"), pl.all())
     if all(frame[column].has_nulls() for column in frame.columns[1:]):
@@ -88,12 +88,13 @@ def check_together(check: Check, kind: str, scales: Sequence[Scale]) -> None:
         check.frame = named_by_elicitation(check.frame)
 
 
-def _absent(place: str, absent: Sequence[str], columns: Sequence[str]) -> str:
+def _absent(table: RawTable, absent: Sequence[str]) -> str:
     """Say which columns are missing; names with spaces around them are shown in quotes."""
     missing = f"column {absent[0]} is" if len(absent) == 1 else f"columns {', '.join(absent)} are"
-    there = ", ".join(name if name == name.strip() else repr(name) for name in columns)
-    line = f"{place}: {missing} missing (there are: {shortened(there, 200)}); "
-    if any(name != name.strip() and name.strip() in absent for name in columns):
+    there = ", ".join(name if name == name.strip() else repr(name) for name in table.columns)
+    rows = f", in {table.height} rows" if table.height and not table.frame.columns else ""
+    line = f"{table.place}: {missing} missing (there are: {shortened(there, 200)}{rows}); "
+    if any(name != name.strip() and name.strip() in absent for name in table.columns):
         return line + "take out the spaces around names and values, such as those after a comma"
     return ArgumentProblem(
         "mapping",

@@ -26,13 +26,14 @@ class RawTable:
     """A file's rows as strings.
 
     ``first_row`` is what a reader calls the first row of answers: 2 under a CSV header, else 1; ``rows`` are what each
-    is called where some were left out or taken apart.
+    is called where some were left out or taken apart; ``height`` is how many there are, also without a known column.
     """
 
     place: str
     columns: tuple[str, ...]  # as the file names them
     fractional: frozenset[str] = frozenset()  # renamed, stored as fractional numbers
     frame: pl.DataFrame
+    height: int | None = None
     first_row: int
     rows: pl.Series | None = None
     notes: tuple[str, ...] = ()  # what is to be said of how it was read
@@ -104,6 +105,7 @@ def _raw_table(source: Source, options: TableOptions, known: frozenset[str], *, 
         columns=tuple(source.schema),
         fractional=frozenset(names[old] for old, kind in source.schema.items() if kind.is_float()),
         frame=_tidy(source, options.mapping, known, coded=coded),
+        height=source.height,
         first_row=source.first_row,
         rows=source.rows,
         notes=source.notes,

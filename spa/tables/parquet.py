@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import polars as pl
@@ -10,7 +10,7 @@ import polars as pl
 from spa.errors import TableError
 from spa.tables.options import TableOptions
 from spa.tables.source import Source, Wanted
-from spa.tables.typed_columns import json_values
+from spa.tables.typed_columns import json_values, kind_read, plain_column
 
 ALWAYS_READ, ROWS_A_BYTE = 10_000_000, 1000  # rows that a file may claim, whatever its size and by its size
 
@@ -27,13 +27,19 @@ def open_parquet(path: Path, wanted: Wanted, options: TableOptions) -> Source:
             raise TableError(f"{path}: expected {height} rows, as the file says, got {len(read)} of {name}")
         return read
 
+    return _source(path, height, column)
+
+
+def _source(path: Path, height: int, column: Callable[[str], pl.Series], first_row: int = 1) -> Source:
+    """Return columns as they are stored as those of a source."""
     schema = pl.scan_parquet(path, glob=False).collect_schema()
     return Source(
         place=str(path),
-        schema=schema,
+        schema={name: kind_read(kind) for name, kind in schema.items()},
         height=height,
-        column=column,
-        values=lambda name: json_values(column(name), str(path)),
+        first_row=first_row,
+        column=lambda name: plain_column(column(name), str(path), first_row),
+        values=lambda name: json_values(column(name), str(path), first_row),
     )
 
 
@@ -47,14 +53,4 @@ def parquet_slices(path: Path, wanted: Wanted, options: TableOptions, rows: int)
             found = pl.scan_parquet(path, glob=False).select(name).slice(first, height)
             return found.collect().to_series()
 
-        def values(name: str, first: int = first, height: int = height) -> list[object]:
-            return json_values(column(name, first, height), str(path))
-
-        yield Source(
-            place=str(path),
-            schema=whole.schema,
-            height=height,
-            first_row=first + 1,
-            column=column,
-            values=values,
-        )
+        yield _source(path, height, column, first + 1)

@@ -10,6 +10,7 @@ from decimal import Decimal
 import polars as pl
 
 from spa.errors import TableError, shortened
+from spa.tables.bounds import check_depth
 from spa.tables.source import Number, json_decoder
 
 JSON_CELLS = "arrow.json"  # extension type of Arrow: each cell is a text of JSON
@@ -17,9 +18,39 @@ MIDNIGHT = r" 00:00:00(\.0+)?([+-]\d\d:\d\d)?$"
 NOT_A_NUMBER = "NaN"  # as polars writes it
 
 
-def holds_json(kind: pl.DataType) -> bool:
-    """Whether the cells of a column of this type are JSON."""
-    return isinstance(kind, pl.Extension) and kind.ext_name() == JSON_CELLS
+def kind_read(kind: pl.DataType) -> pl.DataType:
+    """Return the type of a column as :func:`plain_column` returns it."""
+    if not isinstance(kind, pl.Extension):
+        return pl.String() if kind == pl.Binary else kind
+    storage = kind.ext_storage()
+    return storage if isinstance(storage, pl.DataType) and kind.ext_name() != JSON_CELLS else pl.String()
+
+
+def plain_column(column: pl.Series, place: str, first_row: int = 1) -> pl.Series:
+    """Return a column without types of extension: what JSON in its cells says, as texts; bytes as texts.
+
+    Raise TableError where a cell of JSON holds a list or an object, or bytes are no text.
+    """
+    if column.dtype == pl.Binary:
+        return _texts_of_bytes(column, place)
+    if not isinstance(column.dtype, pl.Extension):
+        return column
+    if column.dtype.ext_name() != JSON_CELLS:
+        return column.ext.storage()
+    values = _json_cells(column, place, first_row)
+    for row, value in enumerate(values, start=first_row):
+        if isinstance(value, list | dict):
+            got = "a list" if isinstance(value, list) else "an object"
+            raise TableError(f"{place}, row {row}: {column.name}: expected one value, got {got}")
+    texts = [str(value).lower() if isinstance(value, bool) else value for value in values]
+    return pl.Series(column.name, texts, dtype=pl.String)
+
+
+def _texts_of_bytes(column: pl.Series, place: str) -> pl.Series:
+    try:
+        return column.cast(pl.String)
+    except pl.exceptions.PolarsError as error:
+        raise TableError(f"{place}: column {column.name}: expected texts, got bytes that are not UTF-8") from error
 
 
 def as_texts(column: pl.Series) -> pl.Series:
@@ -34,28 +65,35 @@ def as_texts(column: pl.Series) -> pl.Series:
     return texts.str.replace(MIDNIGHT, "") if isinstance(column.dtype, pl.Datetime) else texts
 
 
-def json_cells(column: pl.Series, place: str) -> list[object]:
+def _json_cells(column: pl.Series, place: str, first_row: int) -> list[object]:
     """Return the values of a column whose cells are JSON."""
     decoder = json_decoder()
-    texts = column.ext.storage().to_list()
-    try:
-        return [None if text is None else decoder.decode(text) for text in texts]
-    except (ValueError, RecursionError) as error:
-        found = shortened(str(error) or type(error).__name__, 160)
-        raise TableError(
-            f"{place}: column {column.name}: expected JSON in its cells, got a mistake: {found}"
-        ) from error
+    values: list[object] = []
+    for row, text in enumerate(column.ext.storage().to_list(), start=first_row):
+        try:
+            if text is not None:
+                check_depth(text)
+            values.append(None if text is None else decoder.decode(text))
+        except (ValueError, RecursionError) as error:
+            found = shortened(str(error) or type(error).__name__, 160)
+            told = f"{place}, row {row}: {column.name}: expected JSON in the cell, got a mistake: {found}"
+            raise TableError(told) from error
+    return values
 
 
-def json_values(column: pl.Series, place: str) -> list[object]:
+def json_values(column: pl.Series, place: str, first_row: int = 1) -> list[object]:
     """Return what JSON would hold: texts, numbers as :class:`Number`, true and false, lists, objects, ``None``."""
     kind = column.dtype
-    if holds_json(kind):
-        return json_cells(column, place)
+    if isinstance(kind, pl.Extension) and kind.ext_name() == JSON_CELLS:
+        return _json_cells(column, place, first_row)
+    column = plain_column(column, place, first_row)
+    kind = column.dtype
     if kind.is_nested():
         return [_value(value, place) for value in column.to_list()]
     if kind == pl.Boolean:
         return column.to_list()
+    if isinstance(kind, pl.Duration):
+        raise TableError(f"{place}: column {column.name}: expected texts or numbers, got durations")
     texts = as_texts(column).to_list()
     if not kind.is_numeric():
         return texts

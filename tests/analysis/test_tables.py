@@ -316,7 +316,11 @@ BROKEN: dict[str, tuple[str, str | bytes, str]] = {
     "dates in Parquet": ("t.parquet", parquet(preference=[date(2026, 11, 23)] * 2), "preference must be a number"),
     "durations in Parquet": ("t.parquet", parquet(preference=[timedelta(1)] * 2), "durations in column preference"),
     "truth in Parquet": ("t.parquet", parquet(preference=[True, False]), "preference must be a number"),
-    "bytes in Parquet": ("t.parquet", parquet(annotator_id=[b"\xff", b"b"]), "cannot be read as parquet"),
+    "bytes in Parquet": (
+        "t.parquet",
+        parquet(annotator_id=[b"\xff", b"b"]),
+        "column annotator_id: expected texts, got bytes that are not UTF-8",
+    ),
     "another kind of file": ("t.xlsx", "", "ending in .csv"),
 }
 
