@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -10,6 +11,7 @@ from difflib import get_close_matches
 from spa.errors import ResponseError, shortened
 from spa.importers.mapping import FILE, Columns, QuestionColumn, Wide, names_of
 from spa.importers.sheets import Cell, SheetRow, Sheets
+from spa.tables.near_matches import escaped, matches_shown, near_matches
 
 FRACTIONAL = re.compile(r"[0-9]+\.0")  # how other programs write the whole numbers of a column with gaps
 KINDS = {"human": "human", "person": "human", "llm": "llm"}
@@ -48,6 +50,7 @@ class AnnotatorNames:
         self._joined = JoinedNames()
         self._llms = dict.fromkeys(mapping.llms, False)  # whether an answer of theirs was met
         self._kinds: dict[str, str] = {}
+        self._renamed: set[str] = set()
 
     @property
     def told(self) -> bool:
@@ -55,7 +58,14 @@ class AnnotatorNames:
         return bool(self._llms) or self._mapping.kind_column is not None
 
     def of(self, question: QuestionColumn, column: str, row: SheetRow) -> str | None:
-        """Return who answered a column of a row."""
+        """Return who answered a column of a row, by the name that `people` gives."""
+        name = self._written(question, column, row)
+        if name is None or name not in self._mapping.people:
+            return name
+        self._renamed.add(name)
+        return self._mapping.people[name]
+
+    def _written(self, question: QuestionColumn, column: str, row: SheetRow) -> str | None:
         if question.annotators:
             group = self._joined.of(row, question.group)
             if question.group is not None and group is None:
@@ -89,13 +99,26 @@ class AnnotatorNames:
             )
         return kind
 
-    def check_llms(self, met: Collection[str]) -> None:
-        """Refuse names of LLMs that answered nothing."""
-        absent = [name for name, found in self._llms.items() if not found]
-        if absent:
-            close = get_close_matches(absent[0], met, n=1, cutoff=0.4)
+    def check_names(self, met: Collection[str]) -> None:
+        """Refuse names of LLMs that answered nothing, and people under names that nobody has."""
+        llms = [("llms", name) for name, found in self._llms.items() if not found]
+        people = [("people", name) for name in self._mapping.people if name not in self._renamed]
+        for key, absent in [*llms, *people]:
+            close = get_close_matches(absent, met, n=1, cutoff=0.4)
             meant = f"; did you mean {close[0]!r}?" if close else ""
-            raise ResponseError(f"llms: no annotator is called {shortened(repr(absent[0]))}{meant}")
+            raise ResponseError(f"{key}: no annotator is called {shortened(repr(absent))}{meant}")
+
+
+def said_of_near_names(names: Collection[str]) -> list[str]:
+    """Say which names of annotators may be one person's: under pseudonyms nobody sees it any more."""
+    near = near_matches(names)
+    if not near:
+        return []
+    old, new = near[0].names[1], near[0].names[0]
+    return [
+        f"annotators: {matches_shown(near)} may be one; if so, say it by "
+        f"people = {{ {json.dumps(escaped(old)).replace(chr(92) * 2, chr(92))} = {json.dumps(new)} }}"
+    ]
 
 
 def with_whole_numbers(sheets: Sheets, columns: Iterable[str]) -> Sheets:

@@ -89,6 +89,7 @@ class Wide(TomlTable):
     annotator: Text | None = None  # column, or a name that holds {file}
     kind_column: Text | None = None  # human or llm
     llms: tuple[Text, ...] = ()  # annotators that are LLMs
+    people: dict[str, Text] = Field(default_factory=dict)  # annotator as it is written -> who it is
     item: Columns | None = None
     assignment: Text | None = None  # column
     seconds: Text | None = None  # column

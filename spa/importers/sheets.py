@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, time
@@ -100,14 +101,15 @@ def _rows_of(path: Path, source: Source, names: list[str]) -> list[SheetRow]:
 
 
 def _cell(value: object) -> Cell:
-    """Return a value as it is written, without spaces around it."""
+    """Return a value as it is written, without spaces around it, its letters composed (NFC)."""
     if value is None or isinstance(value, list | dict):
         return value
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, datetime) and value.time() == time():
         return value.date().isoformat()
-    return str(value).strip() or None
+    text = str(value).strip()
+    return (text if text.isascii() else unicodedata.normalize("NFC", text)) or None
 
 
 def stem(path: Path) -> str:

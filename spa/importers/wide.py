@@ -8,7 +8,7 @@ from pathlib import Path
 
 from spa.errors import ResponseError, shortened
 from spa.importers import otree, qualtrics, sliders
-from spa.importers.annotators import AnnotatorNames, JoinedNames
+from spa.importers.annotators import AnnotatorNames, JoinedNames, said_of_near_names
 from spa.importers.mapping import QuestionColumn, Wide
 from spa.importers.questions import TABLE_OF, Asked, pair_columns
 from spa.importers.roles import answer_columns, check_constants, check_mapping
@@ -84,12 +84,14 @@ class _Answers:
             raise ResponseError(
                 *(found.line(self._mapping.questions[number].kind) for number, found in self._unexplained.items())
             )
-        self._people.check_llms(asked)
+        self._people.check_names(asked | silent)
         own = any(one.item or one.item_column for one in self._mapping.questions if one.kind == "preference")
         if not own and not _repeated(rows["preferences"]):
             rows["preferences"] = [{**row, "item_id": None} for row in rows["preferences"]]
         return ImportedTables(
-            rows=rows, skipped=dict(skipped), notes=(*self._read(sum(skipped.values())), *self._counted(len(silent)))
+            rows=rows,
+            skipped=dict(skipped),
+            notes=(*self._read(sum(skipped.values())), *self._counted(len(silent)), *said_of_near_names(asked)),
         )
 
     def _who_answered(self) -> tuple[set[str], set[str]]:

@@ -455,6 +455,20 @@ def test_who_is_an_llm_is_said_on_import(tmp_path: Path) -> None:
     assert "row 2, item: expected human or llm, got '1'" in line
 
 
+def test_annotators_that_may_be_one_person_are_told_before_pseudonyms_hide_it(tmp_path: Path) -> None:
+    mapping = 'annotator = "who"\nitem = "item"\nquestions = [{ column = "q", system = "s" }]\n'
+    table = "who,item,q\nanna,1,4\nAnna,2,4\nben\u200b,1,5\nben,2,5\nzoe\u0301,1,3\nzo\u00e9,2,3\n"
+    said = told(tmp_path, mapping, q=table)
+    assert "annotators: anna and Anna, ben and ben<U+200B> may be one" in said
+    assert len(set(pl.read_csv(tmp_path / "t" / "ratings.csv")["annotator_id"])) == 5
+    joined = 'people = { "Anna" = "anna", "ben\\u200b" = "ben" }\n' + mapping
+    assert 'people = { "Anna" = "anna" }' in said
+    assert "may be one" not in told(tmp_path, joined, q=table)
+    assert len(set(pl.read_csv(tmp_path / "t" / "ratings.csv")["annotator_id"])) == 3
+    (line,) = refused(tmp_path, 'people = { "Ben" = "ben" }\n' + mapping, q=table)
+    assert "people: no annotator is called 'Ben'; did you mean 'ben'?" in line
+
+
 def test_rows_are_kept_or_dropped_and_words_missing(tmp_path: Path) -> None:
     mapping = (
         'annotator = "who"\nitem = "item"\nmissing = ["-99"]\ndrop = { status = ["spam"] }\n'
