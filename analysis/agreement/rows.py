@@ -21,7 +21,7 @@ from analysis.answers.plan import Plan
 from analysis.answers.scales import Steps
 from analysis.answers.study_facts import StudyFacts
 from analysis.answers.tables import answered_rows
-from analysis.answers.unnamed import UNNAMED, is_unnamed
+from analysis.answers.unnamed import UNNAMED, any_unnamed, is_unnamed
 from analysis.statistics.coding import Codes, Floats, Ints, code, fold, scale_of, snap
 from analysis.statistics.reasons import Reason
 from analysis.statistics.record import AtMostOne, Coefficient, Count, Probability, Record, fields_of, record_like
@@ -247,13 +247,12 @@ def rating_data(
     table = answered_rows(table)
     several = table.group_by("group").agg(
         (pl.col("annotator_kind") != "llm").any() & (pl.col("annotator_id").n_unique() > 1),
-        unnamed=is_unnamed().any(),
         again=pl.struct("annotator_id", "variant", "repeat", "assignment_id").n_unique() > 1,
         llm=(pl.col("annotator_kind") == "llm").all(),
     )
-    agreeing_groups = several.filter(pl.col("annotator_kind") | pl.col("unnamed") | (pl.col("llm") & pl.col("again")))[
-        "group"
-    ]
+    lists = table.filter(is_unnamed())["group"].unique().to_list() if any_unnamed(table) else []
+    listed = pl.col("group").is_in(lists)
+    agreeing_groups = several.filter(pl.col("annotator_kind") | listed | (pl.col("llm") & pl.col("again")))["group"]
     if len(agreeing_groups) < several.height:
         table = table.filter(pl.col("group").is_in(agreeing_groups.to_list()))
     if table.is_empty():
@@ -299,8 +298,7 @@ def _raters(table: pl.DataFrame, unit: Ints, part: Ints) -> Codes:
 
     In lists of scores it is the place in the list.
     """
-    listed = table.select(of=is_unnamed())["of"]
-    if listed.any():
+    if any_unnamed(table):
         place = pl.concat_str(pl.col("annotator_id").cast(pl.String), pl.col("repeat").cast(pl.String), separator=": ")
         own = pl.col("annotator_id").cast(pl.String)
         table = table.with_columns(annotator_id=pl.when(is_unnamed()).then(place).otherwise(own))

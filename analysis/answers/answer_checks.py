@@ -103,6 +103,8 @@ def _absent(table: RawTable, absent: Sequence[str]) -> str:
         in_command=f" YOURS={absent[0]}",
         after=", or make a row of each score where each system has a column (spa import csv)"
         if {"system", "score"} <= {*absent}
+        else "; of people whom nobody named say --unnamed"
+        if [*absent] == ["annotator_id"]
         else "",
     )
 
@@ -209,6 +211,7 @@ def answered_twice(place: str, times: int, cell: Mapping[str, str | None]) -> st
     return (
         f"{place}: expected one answer a cell, got {times} for {shortened(where, 200)}; "
         "number them in a column repeat or remove all but one"
+        + ("; of several people whom nobody named say --unnamed" if cell.get("item_id") is not None else "")
     )
 
 

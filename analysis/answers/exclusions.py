@@ -116,7 +116,8 @@ def careless_checks(tables: AnswerTables, plan: Plan, exclusions: Sequence[Exclu
     if not declared_rules(plan):
         return []
     visits = [row for row in exclusions if row.assignment_id is not None]
-    answers = {name: apply_exclusions(table, visits) for name, table in tables.answers().items()}
+    named = {name: table.filter(~is_nameless()) for name, table in tables.answers().items()}
+    answers = {name: apply_exclusions(table, visits) for name, table in named.items()}
     reading = None if tables.reading is None else apply_exclusions(tables.reading, visits)
     return list(check_careless(answers, reading, plan))
 

@@ -291,7 +291,7 @@ def _checked(raw: Mapping[str, Sequence[RawTable]], reading: Reading, problems: 
             else:
                 CHECKS[kind](check)
         whole = _one_table(checks, kind)
-        if kind in LAYOUTS and not whole.problems:
+        if kind in LAYOUTS and (reading.unnamed or reading.means) and not whole.problems:
             in_lists(whole, kind)
         if kind == "preferences":
             check_items(whole)

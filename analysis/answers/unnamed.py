@@ -33,6 +33,11 @@ def is_nameless(annotator: str = "annotator_id") -> pl.Expr:
     return is_unnamed(annotator) | pl.col(annotator).cast(pl.String).str.starts_with(MEANS)
 
 
+def any_unnamed(table: pl.DataFrame) -> bool:
+    """Tell whether a table holds lists of people whom nobody named, from its annotators and not its rows."""
+    return any(str(name).startswith(UNNAMED) for name in table["annotator_id"].unique().to_list())
+
+
 def without_names(raw: Mapping[str, Sequence[RawTable]], reading: Reading) -> dict[str, list[RawTable]]:
     """Take away who answered, where the options say that nobody knows; LLMs keep their names.
 
@@ -87,8 +92,6 @@ def in_lists(check: Check, kind: str) -> None:
 
     Answers of a pair are turned to the direction in which the table first asks it. Of means a cell has one value.
     """
-    if not check.frame.select(is_nameless().any()).item():
-        return
     check.frame = check.frame.with_row_index("at")
     ours = check.frame.filter(is_unnamed())
     if ours.height:

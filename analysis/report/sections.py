@@ -117,6 +117,8 @@ def _subtitle(results: Results) -> str:
         total = sum(entry.annotators for entry in groups if entry.annotator_kind == kind)
         if total:
             parts.append(plural(total, one, many))
+    if any(entry.unnamed is not None for entry in groups):
+        parts.append("unnamed people")
     raters = [entry.simulated for entry in groups if entry.annotator_kind == "llm"]
     if llms := raters.count(False):
         parts.append(plural(llms, "LLM", "LLMs or variants"))
