@@ -42,13 +42,15 @@ def read_potato(folder: Path, mapping: Potato, scores: Mapping[str, float] | Non
     rows: list[Row] = []
     for instance, shared in seen:
         rows += _rows(instance, shared, questions, given)
+    unread: dict[str, None] = {}
     for llm in mapping.llms:
-        rows += _llm_rows(folder / llm.file, llm, questions, given)
+        rows += _llm_rows(folder / llm.file, llm, questions, given, unread)
     given.check(folder)
     skipped.update({f"label {label}": count for label, count in questions.ignored.items()})
-    return ImportedTables(
-        rows={"ratings": rows}, skipped=dict(skipped), notes=tuple(_notes(folder, seen, questions, rows))
-    )
+    notes = _notes(folder, seen, questions, rows)
+    if unread:
+        notes.append(f"not read: {shortened(', '.join(unread), 160)} of the LLMs' answers")
+    return ImportedTables(rows={"ratings": rows}, skipped=dict(skipped), notes=tuple(notes))
 
 
 def _instances(path: Path, folder: Path, mapping: Potato, skipped: Counter[str]) -> Iterator[tuple[Instance, Row]]:
@@ -127,14 +129,18 @@ def _places(path: Path, mapping: Potato) -> dict[str, int]:
     return {name: place for place, name in enumerate(items, start=1)}
 
 
-def _llm_rows(path: Path, llm: LlmFile, questions: Questions, scores: LabelScores) -> Iterator[Row]:
+def _llm_rows(
+    path: Path, llm: LlmFile, questions: Questions, scores: LabelScores, unread: dict[str, None]
+) -> Iterator[Row]:
     for number, instance in read_json_lines(path):
         place = f"{path}, line {number}"
         name = _id(instance, place)
+        unread |= dict.fromkeys(key for key in instance if key not in ("id", *questions.systems))
         for system in questions.systems:
             given = instance.get(system)
             if not isinstance(given, dict):
                 raise ResponseError(f"{place}: expected the scores of {system!r}, got {shortened(repr(given))}")
+            unread |= dict.fromkeys(key for key in given if key not in questions.criteria)
             for criterion in questions.criteria:
                 label = given.get(criterion)
                 if not isinstance(label, str | None):

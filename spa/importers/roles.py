@@ -17,6 +17,10 @@ CONSTANTS = {  # key of a question -> what names a column instead
     "item": "item_column",
     "annotator": "annotator of the mapping",
 }
+HINTS = {
+    frozenset(("annotator", "question")): "; columns of one annotator each are `annotators` of a question",
+    frozenset(("annotator", "item")): f'; files of one annotator each are annotator = "{FILE}"',
+}
 
 
 def answer_columns(question: QuestionColumn) -> tuple[str, ...]:
@@ -87,9 +91,10 @@ def check_mapping(mapping: Wide, path: Path) -> None:
         roles.setdefault(column, {})[role] = None
     for column, several in roles.items():
         if len(several) > 1:
+            hint = HINTS.get(frozenset(several), "")
             problems.append(
                 f"column {column!r} is named as {' and as '.join(several)}: expected one of them; an answer, an "
-                "annotator, an item and a system each stand in a column of their own"
+                f"annotator, an item and a system each stand in a column of their own{hint}"
             )
     if problems:
         raise ResponseError(*(f"{path}: {problem}" for problem in problems))

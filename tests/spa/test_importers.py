@@ -117,7 +117,8 @@ def test_labels_without_a_score_are_listed_in_one_line(tmp_path: Path) -> None:
     assert "--score 'good=NUMBER'" in told
     assert len(told.splitlines()) == 1
     scores = ("--score", "good=3", "--score", "poor=1", "--score", "fair=2")
-    run(*arguments, *scores)
+    (folder / "llm.jsonl").write_text('{"id": "i1", "a": {"fluency": "fair", "why": "x"}, "b": {"fluency": "0"}}\n')
+    assert "not read: why of the LLMs' answers" in run(*arguments, *scores).output
     rows = pl.read_csv(tmp_path / "out" / "ratings.csv").filter(pl.col("annotator_kind") == "llm")
     assert rows["score"].to_list() == [2, 0]
     for wrong in ("good", "good=high", "good=1e400", "=1"):
