@@ -10,10 +10,8 @@ from pathlib import Path
 
 from spa.errors import ResponseError, shortened
 from spa.importers.mapping import Key
-from spa.importers.sheets import Cell, SheetRow, Sheets, read_sheets
+from spa.importers.sheets import Cell, SheetRow, Sheets, open_sheet, read_sheets
 from spa.tables.options import TableOptions
-from spa.tables.reading import open_table
-from spa.tables.source import Wanted
 
 
 def parts_of(split: Mapping[str, str]) -> list[str]:
@@ -83,7 +81,7 @@ def with_key(sheets: Sheets, key: Key, folder: Path, options: TableOptions, want
         When a row of the answers has none in the key, the key has two, or a wanted column stands in both.
     """
     path = folder / key.file
-    columns = tuple(open_table(path, Wanted(columns=frozenset()), options).schema)
+    columns = tuple(open_sheet(path, (), options).schema)
     on = key.on or {name: name for name in columns if name in sheets.columns}
     if not on:
         raise ResponseError(

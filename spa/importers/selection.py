@@ -13,10 +13,8 @@ from spa.importers.annotators import with_whole_numbers
 from spa.importers.keys import parts_of, with_key, with_parts
 from spa.importers.mapping import FILE, Wide
 from spa.importers.roles import name_columns, named_columns
-from spa.importers.sheets import SheetRow, Sheets, check_stems, files_of, read_sheets
+from spa.importers.sheets import SheetRow, Sheets, check_stems, files_of, open_sheet, read_sheets
 from spa.tables.options import TableOptions
-from spa.tables.reading import open_table
-from spa.tables.source import Wanted
 
 OPTIONAL = (qualtrics.STATUS, qualtrics.FINISHED, otree.PERSON)
 SHOWN = 5  # values that a message names
@@ -50,7 +48,7 @@ def asked_rows(paths: Sequence[Path], mapping: Wide, folder: Path) -> tuple[Shee
     named = named_columns(mapping)
     joined: list[str] = []
     if key is not None:
-        schema = open_table(folder / key.file, Wanted(columns=frozenset()), options).schema
+        schema = open_sheet(folder / key.file, (), options).schema
         joined = [column for column in schema if column not in key.on.values()]
     made = {*parts_of(mapping.split), *joined}
     files = files_of(paths, apart=beside)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime, time
 from difflib import get_close_matches
@@ -11,8 +12,10 @@ from pathlib import Path
 
 from spa.errors import ResponseError, shortened
 from spa.importers.mapping import FILE
+from spa.tables.delimited import open_delimited
 from spa.tables.options import TableOptions
-from spa.tables.reading import SUFFIXES, open_table
+from spa.tables.reading import ENDINGS, open_table, reading, table_suffix
+from spa.tables.selection import arranged, needed
 from spa.tables.source import Source, Wanted
 
 Cell = str | list[object] | dict[str, object] | None
@@ -70,12 +73,26 @@ def read_sheets(
     notes: dict[str, None] = {}
     wanted = frozenset((*columns, *optional))
     for path in paths:
-        source = open_table(path, Wanted(columns=wanted), options)
-        known |= dict.fromkeys(source.schema)
-        notes |= {f"{path}: {note}": None for note in source.notes}
-        _check_columns(path, source, columns)
-        rows += _rows_of(path, source, [name for name in wanted if name in source.schema])
+        with reading(path) if _is_known(path) else nullcontext():  # columns are read on demand
+            source = open_sheet(path, wanted, options)
+            known |= dict.fromkeys(source.schema)
+            notes |= {f"{path}: {note}": None for note in source.notes}
+            _check_columns(path, source, columns)
+            rows += _rows_of(path, source, [name for name in wanted if name in source.schema])
     return Sheets(rows=rows, columns=tuple(known), files=tuple(paths), notes=tuple(notes))
+
+
+def open_sheet(path: Path, wanted: Collection[str], options: TableOptions) -> Source:
+    """Open a file; one whose name has another ending than those of tables is read as CSV."""
+    asked = Wanted(columns=frozenset(wanted))
+    if _is_known(path):
+        return open_table(path, asked, options)
+    return arranged(open_delimited(path, needed(asked, options), options), asked, options)
+
+
+def _is_known(path: Path) -> bool:
+    """Whether a file's name, or that it is none, decides how it is read."""
+    return table_suffix(path.name) is not None or not path.is_file()
 
 
 def _check_columns(path: Path, source: Source, columns: Collection[str]) -> None:
@@ -118,10 +135,7 @@ def stem(path: Path) -> str:
     >>> stem(Path("sheets/lisbon.v2.csv.gz"))
     'lisbon.v2'
     """
-    name = path.name
-    for suffix in (".gz", *SUFFIXES):
-        name = name[: -len(suffix)] if name.lower().endswith(suffix) else name
-    return name
+    return path.name[: len(path.name) - len(table_suffix(path.name) or path.suffix)]
 
 
 def files_of(given: Sequence[Path], *, apart: Collection[Path] = ()) -> list[Path]:
@@ -139,9 +153,9 @@ def files_of(given: Sequence[Path], *, apart: Collection[Path] = ()) -> list[Pat
             inside = sorted(one for one in path.iterdir() if one.is_file() and one.resolve() not in outside)
         except OSError as error:
             raise ResponseError(f"{path}: cannot be read: {error.strerror or error}") from error
-        tables = [one for one in inside if not one.name.startswith(".") and one.name.lower().endswith(SUFFIXES)]
+        tables = [one for one in inside if not one.name.startswith(".") and table_suffix(one.name)]
         if not tables:
-            raise ResponseError(f"{path}: expected a file, got a folder without any ending in {', '.join(SUFFIXES)}")
+            raise ResponseError(f"{path}: expected a file, got a folder without any ending in {ENDINGS}")
         found += tables
     real = [path.resolve() for path in found]
     twice = next((path for number, path in enumerate(found) if real[number] in real[:number]), None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections import Counter
 from collections.abc import Mapping
@@ -495,6 +496,32 @@ def test_words_that_nobody_explained_are_told_together(tmp_path: Path) -> None:
         q="who,item,q\np,i,Good\np,j,very bad\n",
     )
     assert [row["score"] for row in rows["ratings"]] == [4.0, 1.5]
+
+
+@pytest.mark.parametrize("name", ["q.json", "q.jsonl", "q.parquet", "q.csv.gz", "q.txt"])
+def test_a_table_of_any_format_is_read(name: str, tmp_path: Path) -> None:
+    frame = pl.DataFrame({"who": ["a", "b"], "item": [1, 2], "q": [4, None], "won": ["m", "tie"]})
+    path = tmp_path / name
+    if name.endswith(".json"):
+        path.write_text(json.dumps(frame.to_dicts()))
+    elif name.endswith(".jsonl"):
+        frame.write_ndjson(path)
+    elif name.endswith(".parquet"):
+        frame.write_parquet(path)
+    elif name.endswith(".gz"):
+        path.write_bytes(gzip.compress(frame.write_csv().encode()))
+    else:
+        frame.write_csv(path)
+    (tmp_path / "import.toml").write_text(
+        'annotator = "who"\nitem = "item"\nquestions = [{ column = "q", system = "m" }, '
+        '{ column = "won", kind = "choice", system_x = "m", system_y = "n" }]\n'
+    )
+    made = read_wide([path], read_mapping(tmp_path / "import.toml", Wide), tmp_path / "import.toml").rows
+    assert [(row["annotator_id"], row["item_id"], row["score"]) for row in made["ratings"]] == [
+        ("a", "1", 4.0),
+        ("b", "2", None),
+    ]
+    assert [row["winner"] for row in made["choices"]] == ["x", "tie"]
 
 
 def test_an_item_may_be_named_by_several_columns(tmp_path: Path) -> None:
