@@ -21,9 +21,11 @@ from analysis.answers.columns import (
     Scale,
     rows_named,
 )
+from analysis.answers.options import Reading
 from analysis.answers.reading import RawTable
+from analysis.answers.rescaling import Rescaled, own_scales, rescale_scores
 from analysis.statistics.checks import LARGEST
-from analysis.statistics.coding import fold, number
+from analysis.statistics.coding import fold, number, translate
 from spa.errors import AnalysisError, ArgumentProblem, shortened
 
 REQUIRED = {
@@ -48,8 +50,8 @@ PREFERRED_ELICITATIONS = (
 )  # the first keeps the criterion's name
 
 
-def check_part(table: RawTable, kind: str, scales: Sequence[Scale]) -> Check:
-    """Check a part of an answer table by all rules that need no other part.
+def check_part(table: RawTable, kind: str, reading: Reading) -> tuple[Check, tuple[Rescaled, ...]]:
+    """Check a part of an answer table by all rules that need no other part; map scores onto declared scales.
 
     What they leave open: cells answered twice, scales of criteria that no part has, criteria rated in two ways, groups.
 
@@ -59,11 +61,12 @@ def check_part(table: RawTable, kind: str, scales: Sequence[Scale]) -> Check:
         A required column is missing. All other mistakes are the ``problems`` of what is returned.
     """
     check = check_columns(table, kind)
-    check_answers(check, kind, scales)
+    check_answers(check, kind, reading)
     if kind == "preferences":
         about = "preferences about items must stand in one file, not in parts"
         check.refuse(pl.col("item_id").is_not_null(), "item_id", about)
-    return check
+    rescaled = rescale_scores(check, reading, others=False) if kind == "ratings" and not check.problems else ()
+    return check, rescaled
 
 
 def check_columns(table: RawTable, kind: str) -> Check:
@@ -109,7 +112,7 @@ def _absent(table: RawTable, absent: Sequence[str]) -> str:
     )
 
 
-def check_answers(check: Check, kind: str, scales: Sequence[Scale]) -> None:
+def check_answers(check: Check, kind: str, reading: Reading) -> None:
     """Check the columns and every answer of a table; its frame gets ``value``, ``text`` and all columns of a cell."""
     layout = LAYOUTS[kind]
     absent = KNOWN[kind] - set(check.frame.columns) - set(OPTIONAL)
@@ -131,17 +134,20 @@ def check_answers(check: Check, kind: str, scales: Sequence[Scale]) -> None:
         check.whole("position")
     for column in {"mass", "readings_differ"} & set(check.frame.columns):
         check.number(column, column)
-    _check_answer(check, kind, scales)
+    _check_answer(check, kind, reading)
 
 
-def _check_answer(check: Check, kind: str, scales: Sequence[Scale]) -> None:
+def _check_answer(check: Check, kind: str, reading: Reading) -> None:
     answer = LAYOUTS[kind].answer
-    text = pl.col(answer)
-    check.frame = check.frame.with_columns(text.alias("text"))
+    text = pl.col("text")
+    check.frame = check.frame.with_columns(pl.col(answer).alias("text"))
+    if reading.missing:
+        check.frame = check.frame.with_columns(_without(check.frame[answer], reading.missing))
     if kind == "choices":
-        value = text.replace_strict({"x": 1.0, "tie": 0.5, "y": 0.0}, default=None, return_dtype=pl.Float64)
+        value = pl.col(answer).replace_strict({"x": 1.0, "tie": 0.5, "y": 0.0}, default=None, return_dtype=pl.Float64)
         check.frame = check.frame.with_columns(value.alias("value"))
-        invalid = text.is_not_null() & ~text.str.contains(MISSING) & pl.col("value").is_null()
+        given = pl.col(answer)
+        invalid = given.is_not_null() & ~given.str.contains(MISSING) & pl.col("value").is_null()
         check.refuse(invalid, answer, "winner must be x, y or tie (x stands for system_x)")
     else:
         check.number(answer, "value")
@@ -155,7 +161,8 @@ def _check_answer(check: Check, kind: str, scales: Sequence[Scale]) -> None:
         size = pl.col("value").abs()
         extreme = (size > LARGEST) | ((size > 0) & (size < 1 / LARGEST))
         check.refuse(extreme, answer, "score must be 0 or of a size between 1e-100 and 1e100, to be squared")
-        _check_scales(check, scales)
+        own_scales(check, reading.rescale)
+        _check_scales(check, reading.scales, [*reading.rescale])
     if not check.frame["value"].has_nulls():
         dtype = check.frame.schema["missing_reason"]
         check.frame = check.frame.with_columns(pl.lit(None, dtype=dtype).alias("missing_reason"))
@@ -165,6 +172,37 @@ def _check_answer(check: Check, kind: str, scales: Sequence[Scale]) -> None:
     check.frame = check.frame.with_columns(
         pl.when(pl.col("value").is_null()).then(reason).otherwise(None).alias("missing_reason")
     )
+
+
+def _without(texts: pl.Series, missing: Sequence[str]) -> pl.Series:
+    """Take out what stands for "no answer"."""
+    if not isinstance(texts.dtype, pl.Categorical):
+        return texts.set(stand_for_nothing(texts, missing).fill_null(False), None)
+    none = translate(texts, lambda seen: stand_for_nothing(seen, missing).fill_null(False))
+    return texts.set(none, None)
+
+
+def stand_for_nothing(texts: pl.Series, missing: Sequence[str]) -> pl.Series:
+    """Mark the texts that are one of those that stand for "no answer", as written or as the same number.
+
+    >>> stand_for_nothing(pl.Series(["-1.0", "1", "n/a", None]), ["-1", "n/a"]).to_list()
+    [True, False, True, None]
+    """
+    numbers = pl.Series(missing).cast(pl.Float64, strict=False).drop_nulls()
+    same = texts.cast(pl.Float64, strict=False).is_in(numbers.implode()).fill_null(False)
+    return texts.cast(pl.String).is_in(missing) | same
+
+
+def unmet_codes(missing: Sequence[str], given: Iterable[str]) -> list[str]:
+    """Return a problem for each text that should stand for "no answer" and is no answer; ``given`` are those met."""
+    met = pl.Series([*given], dtype=pl.String)
+    return [
+        ArgumentProblem(
+            "missing", in_python=f"={(code,)!r}", in_command=f" {shortened(code)}", after=": no answer is this"
+        )
+        for code in missing
+        if not stand_for_nothing(met, [code]).any()
+    ]
 
 
 def unknown_scales(scales: Sequence[Scale], criteria: Iterable[str], place: str) -> list[str]:
@@ -178,10 +216,12 @@ def unknown_scales(scales: Sequence[Scale], criteria: Iterable[str], place: str)
     ]
 
 
-def _check_scales(check: Check, scales: Sequence[Scale]) -> None:
+def _check_scales(check: Check, scales: Sequence[Scale], rescaled: Sequence[str]) -> None:
+    """Refuse scores off a declared scale, but of those who used another."""
     named = [scale.criterion for scale in scales if scale.criterion is not None]
     for scale in scales:
         concerned = pl.col("criterion") == scale.criterion if scale.criterion else ~pl.col("criterion").is_in(named)
+        concerned = concerned & ~pl.col("annotator_id").is_in(rescaled) if rescaled else concerned
         outside = concerned & ((pl.col("value") < scale.low) | (pl.col("value") > scale.high))
         of = f" of {scale.criterion}" if scale.criterion else ""
         check.refuse(outside, "score", f"score{of} must lie in [{scale.low:g}, {scale.high:g}]")

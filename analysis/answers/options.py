@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from analysis.answers.columns import Scale
 from analysis.answers.people import Logins
@@ -30,6 +31,10 @@ class Reading(TableOptions):
         Values are means of several people, one a cell.
     controls : tuple of str
         Systems that are attention checks: they leave, and who rated or chose one at or above the others failed a check.
+    missing : tuple of str
+        Scores, ranks, preferences and winners that stand for "no answer", as a number or a word: ``-1``, ``n/a``.
+    rescale : mapping of str to (float, float)
+        Annotator -> the ends of their own scale, whose scores are mapped onto the scale of the others.
     """
 
     llms: tuple[str, ...] = ()
@@ -39,3 +44,5 @@ class Reading(TableOptions):
     controls: tuple[str, ...] = ()
     same: tuple[str, ...] = ()
     people: Logins | None = None
+    missing: tuple[str, ...] = ()
+    rescale: Mapping[str, tuple[float, float]] = field(default_factory=dict)

@@ -54,6 +54,12 @@ def scale_steps(
     return found
 
 
+def declared_scale(scales: Sequence[Scale], criterion: str) -> Scale | None:
+    """Return the bounds that were declared for a criterion, as named in the results."""
+    by_criterion = {scale.criterion: scale for scale in scales}
+    return by_criterion.get(ELICITATION.sub("", criterion), by_criterion.get(None))
+
+
 def ways_of(table: pl.DataFrame) -> dict[str, str | None]:
     """Return how each criterion of a table was asked, as far as the table says it."""
     asked = table.select("criterion", "elicitation").unique(maintain_order=True).cast(pl.String).sort("elicitation")
@@ -64,12 +70,13 @@ def _declared(
     elicitations: Mapping[str, str | None], scales: Sequence[Scale], study: StudyFacts | None
 ) -> Iterator[tuple[str, Steps, bool]]:
     """Yield each criterion with the ends of its scale, or, where it has named options, all their scores."""
-    of_tables = {scale.criterion: (scale.low, scale.high) for scale in scales}
     for name, way in elicitations.items():
         criterion = ELICITATION.sub("", name)
         if way == COUNTED:  # errors counted have no end
             continue
-        ends = of_tables.get(criterion, of_tables.get(None)) if study is None else _of_study(study, criterion, way)
+        of_table = declared_scale(scales, criterion)
+        declared: Steps | None = None if of_table is None else (of_table.low, of_table.high)
+        ends = declared if study is None else _of_study(study, criterion, way)
         if ends is not None:
             yield name, ends, study is not None and way == "category"
 

@@ -18,8 +18,10 @@ from analysis.answers.answer_checks import (
     check_kind,
     check_together,
     named_by_elicitation,
+    unmet_codes,
 )
 from analysis.answers.careless import CARELESS_RULES
+from analysis.answers.codes import AnswerCode, find_codes, value_counts
 from analysis.answers.columns import (
     ANNOTATOR_COLUMNS,
     CORPUS_METRIC_COLUMNS,
@@ -38,8 +40,10 @@ from analysis.answers.item_preferences import check_items, with_item_preferences
 from analysis.answers.joins import check_joins
 from analysis.answers.options import Reading
 from analysis.answers.orderings import with_implied_choices
+from analysis.answers.other_scales import OtherScale, find_other_scales
 from analysis.answers.people import Logins
 from analysis.answers.reading import RawTable, read_raw, tidy_frame
+from analysis.answers.rescaling import Rescaled, rescale_scores, rescaled_words, unmet_annotators
 from analysis.answers.same_names import NearNames, Renamed, find_near_names
 from analysis.answers.span_tables import check_spans, error_counts
 from analysis.answers.unnamed import in_lists, without_names
@@ -97,8 +101,12 @@ class AnswerTables:
     exclusions: pl.DataFrame | None = None  # who leaves by a decision taken outside of the plan's rules
     inputs: tuple[InputFile, ...] = ()
     scales: tuple[Scale, ...] = ()
+    missing_codes: tuple[str, ...] = ()  # answers that were said to stand for "no answer"
+    rescaled: tuple[Rescaled, ...] = ()  # scores that were mapped onto the scale of the others
     controls: tuple[ControlAnswers, ...] = ()  # systems that left, since they are attention checks
     documents: tuple[Documents, ...] = ()  # tables whose items look like segments of documents
+    codes: tuple[AnswerCode, ...] = ()  # values that may stand for "no answer"
+    other_scales: tuple[OtherScale, ...] = ()  # annotators who may have used another scale than the others
     near_names: tuple[NearNames, ...] = ()  # names that are nearly the same and count as different ones
     renamed: Renamed = field(default_factory=dict)  # names that were joined, by their column
 
@@ -200,7 +208,7 @@ def read_beside(paths: Mapping[str, Path], reading: Reading) -> AnswerTables:
     """
     raw = {kind: [read_raw(path, reading, KNOWN[kind])] for kind, path in paths.items()}
     known = identified(raw, reading, complete=False)
-    checked = _checked(known.tables, reading, [])
+    checked, _ = _checked(known.tables, replace(known.reading, missing=(), rescale={}), [])
     filled: dict[str, Any] = fill_groups(checked, known.reading.llms, kinds_by_annotator(checked))
     return AnswerTables(**filled, inputs=_inputs(known.tables), scales=reading.scales)
 
@@ -219,7 +227,7 @@ def _check_all(
         for kind, parts in raw.items()
     }
     raw = without_names(raw, reading)
-    checked = _checked(raw, reading, problems)
+    checked, rescaled = _checked(raw, reading, problems)
     if "spans" in checked:
         checked["ratings"] = _with_counts(checked.get("ratings"), checked["spans"])
     if not any(kind in checked for kind in ANSWERS):
@@ -232,15 +240,37 @@ def _check_all(
     found = tuple(dict.fromkeys(one for one in documents if one is not None))
     logins = None if known is None else reading.people
     people = [] if known is None or logins is None else [people_file(logins, known.people)]
+    codes, others = _doubtful_scores(complete, reading)
+    mapped = {"ratings": [*said.get("ratings", ()), *rescaled_words(rescaled)]} if rescaled else {}
     return AnswerTables(
         **complete,
-        inputs=(*_inputs(raw, said), *people),
+        inputs=(*_inputs(raw, {**said, **mapped}), *people),
         scales=reading.scales,
+        missing_codes=reading.missing,
+        rescaled=rescaled,
         documents=found,
         controls=controls,
+        codes=codes,
+        other_scales=others,
         near_names=() if known is None else find_near_names(_named(known)),
         renamed={} if known is None else known.renamed,
     )
+
+
+def _doubtful_scores(
+    tables: Mapping[str, pl.DataFrame], reading: Reading
+) -> tuple[tuple[AnswerCode, ...], tuple[OtherScale, ...]]:
+    """Return what may be no score, or a score on another scale; where annotators have no names all have one scale."""
+    codes: tuple[AnswerCode, ...] = ()
+    others: tuple[OtherScale, ...] = ()
+    if "ratings" in tables:
+        counts = value_counts(tables["ratings"])
+        codes = find_codes(counts, reading.scales)
+        if not (reading.unnamed or reading.means):
+            others = find_other_scales(tables["ratings"], counts, reading.scales, codes, reading.rescale)
+    if "preferences" in tables:
+        codes += find_codes(value_counts(tables["preferences"]), (), "preferences")
+    return codes, others
 
 
 def _named(known: Identified) -> dict[str, frozenset[str]]:
@@ -276,9 +306,12 @@ def _inputs(
     )
 
 
-def _checked(raw: Mapping[str, Sequence[RawTable]], reading: Reading, problems: list[str]) -> dict[str, pl.DataFrame]:
-    """Check each table by itself; refuse all mistakes, and ``problems`` found before."""
+def _checked(
+    raw: Mapping[str, Sequence[RawTable]], reading: Reading, problems: list[str]
+) -> tuple[dict[str, pl.DataFrame], tuple[Rescaled, ...]]:
+    """Check each table by itself; refuse all mistakes, and ``problems`` found before. Say which scores were mapped."""
     checked: dict[str, pl.DataFrame] = {}
+    rescaled: tuple[Rescaled, ...] = ()
     for kind, parts in raw.items():
         try:
             checks = [check_columns(table, kind) for table in parts]
@@ -287,7 +320,7 @@ def _checked(raw: Mapping[str, Sequence[RawTable]], reading: Reading, problems: 
             continue
         for check in checks:
             if kind in LAYOUTS:
-                check_answers(check, kind, reading.scales)
+                check_answers(check, kind, reading)
             else:
                 CHECKS[kind](check)
         whole = _one_table(checks, kind)
@@ -297,11 +330,20 @@ def _checked(raw: Mapping[str, Sequence[RawTable]], reading: Reading, problems: 
             check_items(whole)
         if kind in LAYOUTS:
             check_together(whole, kind, reading.scales)
+        if kind == "ratings" and not whole.problems:
+            rescaled = rescale_scores(whole, reading)
         problems += whole.problems
         checked[kind] = whole.frame
+    if not problems and reading.missing:
+        answers = (
+            table.filter(pl.col("value").is_null())["text"] for kind, table in checked.items() if kind in LAYOUTS
+        )
+        problems += unmet_codes(reading.missing, {text for texts in answers for text in texts.cast(pl.String).unique()})
+    if not problems and reading.rescale and "ratings" not in checked:
+        problems += unmet_annotators(reading.rescale, set(), "the table of ratings")
     if problems:
         raise AnalysisError(*problems)
-    return checked
+    return checked, rescaled
 
 
 def _one_table(checks: Sequence[Check], kind: str) -> Check:
@@ -318,7 +360,7 @@ def _one_table(checks: Sequence[Check], kind: str) -> Check:
 def _with_counts(ratings: pl.DataFrame | None, spans: pl.DataFrame) -> pl.DataFrame:
     frame = tidy_frame(error_counts(spans), "spans table", {}, KNOWN["ratings"], coded=True)
     check = Check(frame.with_row_index("row", offset=1), "spans table")
-    check_answers(check, "ratings", ())
+    check_answers(check, "ratings", Reading())
     check_together(check, "ratings", ())
     counts = check.frame
     return counts if ratings is None else named_by_elicitation(pl.concat([ratings, counts], how="diagonal_relaxed"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -35,6 +36,13 @@ OPTIONS = (
         metavar="SYSTEM",
         help="System that is an attention check; repeatable. It leaves; who prefers it failed (--max-failed-checks).",
     ),
+    click.option("--missing", multiple=True, metavar="VALUE", help='Answer that means "no answer": -1; repeatable.'),
+    click.option(
+        "--rescale",
+        multiple=True,
+        metavar="ID=LOW:HIGH",
+        help="Annotator's own scale, mapped onto that of the others (--scale, else as they used it); repeatable.",
+    ),
 )
 
 
@@ -60,6 +68,8 @@ def reading_of(given: Mapping[str, Any]) -> Reading:
         unnamed=bool(given.get("unnamed")),
         means=bool(given.get("means")),
         controls=tuple(given.get("controls", ())),
+        missing=tuple(given.get("missing", ())),
+        rescale=dict(_own_scale(text) for text in given.get("rescale", ())),
     )
 
 
@@ -75,11 +85,25 @@ def _scale(text: str) -> Scale:
     from analysis.answers.columns import Scale
 
     criterion, sign, bounds = text.rpartition("=")
-    low, colon, high = bounds.partition(":")
-    try:
-        scale = Scale(criterion=criterion if sign else None, low=float(low), high=float(high))
-    except ValueError:
-        scale = None
-    if scale is None or not colon or not scale.low < scale.high or (sign and not criterion):
+    ends = _ends(bounds)
+    if ends is None or (sign and not criterion):
         raise click.UsageError(f"expected --scale LOW:HIGH or CRITERION=LOW:HIGH, got {text!r}")
-    return scale
+    return Scale(criterion=criterion if sign else None, low=ends[0], high=ends[1])
+
+
+def _own_scale(text: str) -> tuple[str, tuple[float, float]]:
+    annotator, _, bounds = text.rpartition("=")
+    ends = _ends(bounds)
+    if ends is None or not annotator:
+        raise click.UsageError(f"expected --rescale ID=LOW:HIGH, got {text!r}")
+    return annotator, ends
+
+
+def _ends(text: str) -> tuple[float, float] | None:
+    """Return two numbers with a colon between them, the first below the second; ``None`` if it is something else."""
+    low, colon, high = text.partition(":")
+    try:
+        ends = float(low), float(high)
+    except ValueError:
+        return None
+    return ends if colon and -math.inf < ends[0] < ends[1] < math.inf else None

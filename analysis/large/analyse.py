@@ -27,6 +27,7 @@ from analysis.large.agreement import agreement_of_sums, annotators_of_sums, brea
 from analysis.large.beside_people import llms_of_sums
 from analysis.large.building import NAMED
 from analysis.large.comparing import compare_sums
+from analysis.large.doubts import doubtful_sums
 from analysis.large.rating_sums import MOST_OUTPUTS, SINGLE, has_too_many_outputs, mean_scores
 from analysis.large.totals import AnswerTotals, TableTotals
 from analysis.ranking.agreement import agreement_of_rankings
@@ -39,7 +40,7 @@ from analysis.results.headline import headline_of
 from analysis.results.overview import Group, LeftOut, WarningRow
 from analysis.results.rater_table import rater_table
 from analysis.results.records import SCHEMA, ChoiceResults, RatingResults, Results
-from analysis.results.warnings import about_names, warn
+from analysis.results.warnings import about_names, about_scores, warn
 from analysis.statistics.record import rounded
 from spa.errors import AnalysisError
 
@@ -104,10 +105,20 @@ def analyse_totals(totals: AnswerTotals, plan: Plan, *, exclusions: Sequence[Exc
         correlations_by_system=tuple(by_system),
         llm_vs_people=llms_of_sums(totals, tests.means, plan),
     )
-    return finished(results, totals, plan, _left_out(totals, results))
+    codes, others, looked_at = doubtful_sums(totals)
+    left_out = _left_out(totals, results)
+    if not looked_at:
+        left_out["codes"] = "some signs that scores mean no answer or lie on another scale"
+    return finished(results, totals, plan, left_out, tuple(about_scores(codes, others)))
 
 
-def finished(results: Results, totals: TableTotals, plan: Plan, left_out: Mapping[LeftOut, str]) -> Results:
+def finished(
+    results: Results,
+    totals: TableTotals,
+    plan: Plan,
+    left_out: Mapping[LeftOut, str],
+    doubts: Sequence[WarningRow] = (),
+) -> Results:
     """Round results, put raters side by side, warn of what is left out, and say the most important."""
     results = rounded(results)
     raters = rater_table(results, {totals.kind: totals.counted}, {totals.kind: totals.order})
@@ -120,7 +131,7 @@ def finished(results: Results, totals: TableTotals, plan: Plan, left_out: Mappin
     empty = f" ({totals.empty_parts} of {totals.n_parts} parts had no row)" if totals.empty_parts else ""
     text = f"The {totals.kind} were read in parts{empty} and added up. Left out, as they need single answers: "
     row = WarningRow(kind="summed", group=None, text=f"{text}{', '.join(left_out.values())}.", left_out=tuple(left_out))
-    rows = (*warn(results, plan), *about_names(totals.near_names), row)
+    rows = (*warn(results, plan), *about_names(totals.near_names), *doubts, row)
     results = replace(results, warnings=tuple(row.text for row in rows), warning_rows=rows)
     return replace(results, headline=headline_of(results))
 
@@ -162,7 +173,13 @@ def results_of(
     )
     return Results(
         schema=SCHEMA,
-        settings=overview.settings(plan, inputs=totals.inputs, scales=totals.scales),
+        settings=overview.settings(
+            plan,
+            inputs=totals.inputs,
+            scales=totals.scales,
+            missing_codes=totals.missing_codes,
+            rescaled=totals.rescaled,
+        ),
         study=None,
         groups=_groups(totals, gone),
         exclusions=overview.exclusion_rows(exclusions),

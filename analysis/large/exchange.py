@@ -16,13 +16,20 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 import numpy as np
 import polars as pl
 
-from analysis.answers.answer_checks import DOUBLED_SHOWN, answered_twice, names_by_elicitation, unknown_scales
+from analysis.answers.answer_checks import (
+    DOUBLED_SHOWN,
+    answered_twice,
+    names_by_elicitation,
+    unknown_scales,
+    unmet_codes,
+)
 from analysis.answers.columns import LAYOUTS, rows_named
 from analysis.answers.conversion import mapping_problems
 from analysis.answers.exclusions import Exclusion
 from analysis.answers.groups import check_groups, group_order
 from analysis.answers.options import Reading
 from analysis.answers.order import Order
+from analysis.answers.rescaling import Rescaled, rescaled_words, unmet_annotators
 from analysis.answers.tables import InputFile, people_file
 from analysis.large.adding import Sums, key_of, merged
 from analysis.large.buckets import BucketRange, Doubled, class_ranges, ranges_of
@@ -63,6 +70,8 @@ class Exchange:
         The criterion of each name in the rows.
     names : DataFrame or None
         ``annotator, annotator_id`` where they are few.
+    rescaled : tuple of Rescaled
+        Scores that were mapped onto the scale of the others.
     rows : array of int
         How many rows each bucket has.
     files : tuple of str
@@ -83,6 +92,7 @@ class Exchange:
     files: tuple[str, ...]
     scratch: Path
     inputs: tuple[InputFile, ...]
+    rescaled: tuple[Rescaled, ...]
     met: Visits
     empty_parts: int
     n_parts: int
@@ -135,12 +145,14 @@ def exchanged(
         ]
         read = watched(run_tasks(read_part, tasks, client), "parts read", len(tasks), progress)
         parts, known, names = _gathered(read)
-        _refuse_problems(parts, where, reading)
+        _refuse_problems(parts, known, where, reading)
         ids = together(part.ids for part in parts)
         people = said_of_people(reading, ids)
         _check_groups(known, names, parts, reading)
         order = joined_orders([part.order for part in parts])
         criteria = _criteria(order.criteria)
+        mapped = {one for part in parts for one in part.rescaled}
+        rescaled = tuple(sorted(mapped, key=lambda one: (one.criterion, one.annotator_id)))
         groups = group_order([pl.DataFrame(_groups(parts), schema=["group", "annotator_kind"], orient="row")])
         yield Exchange(
             tasks=tasks,
@@ -154,7 +166,11 @@ def exchanged(
             rows=np.sum([part.buckets for part in parts], axis=0),
             files=tuple(file for part in parts for file in part.files),
             scratch=folder,
-            inputs=(_input(where, kind, parts), *_people_file(reading, people)),
+            inputs=(
+                replace(_input(where, kind, parts), notes=tuple(rescaled_words(rescaled))),
+                *_people_file(reading, people),
+            ),
+            rescaled=rescaled,
             met=ids.met,
             empty_parts=sum(part.empty for part in parts),
             n_parts=len(parts),
@@ -267,7 +283,7 @@ def _gathered(found: Iterable[PartFound]) -> tuple[list[PartFound], Sums, pl.Dat
     return sorted(parts, key=lambda part: part.number), known.total(), names if few else None
 
 
-def _refuse_problems(parts: Sequence[PartFound], where: str, reading: Reading) -> None:
+def _refuse_problems(parts: Sequence[PartFound], known: Sums, where: str, reading: Reading) -> None:
     """Raise the problems of all parts, and those that only all parts together show."""
     problems = [problem for part in parts for problem in part.problems]
     if all(part.empty for part in parts):
@@ -284,6 +300,10 @@ def _refuse_problems(parts: Sequence[PartFound], where: str, reading: Reading) -
         criteria = {name.partition(WAY)[0] for part in parts for name in part.order.criteria}
         problems += unknown_scales(reading.scales, criteria, where)
         problems += unmet_options(reading, together(part.ids for part in parts))
+        problems += unmet_codes(reading.missing, known["missing"]["reason"].drop_nulls())
+        problems += unmet_annotators(
+            reading.rescale, {one.annotator_id for part in parts for one in part.rescaled}, where
+        )
     if problems:
         raise AnalysisError(*problems)
 

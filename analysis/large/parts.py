@@ -21,6 +21,7 @@ from analysis.answers.groups import distinct, fill_groups
 from analysis.answers.options import Reading
 from analysis.answers.order import Order, order_of
 from analysis.answers.reading import EmptyTable, RawTable, read_slices
+from analysis.answers.rescaling import Rescaled
 from analysis.large.adding import Sums, described, keyed_rows, merged
 from analysis.large.building import NAMED
 from analysis.large.ids_of_parts import IdsFound, Visits, identified_slice, together
@@ -64,6 +65,7 @@ class PartFound:
     ids: IdsFound = field(default_factory=IdsFound)
     sha256: str | None = None
     empty: bool = False  # no row
+    rescaled: tuple[Rescaled, ...] = ()
     sums: Sums
     groups: tuple[tuple[str, str], ...]  # group and kind, as they first appear
     order: Order  # criteria with their elicitation
@@ -72,16 +74,17 @@ class PartFound:
     buckets: Ints  # rows in each
 
 
-def checked_slices(task: PartTask) -> Iterator[tuple[RawTable, Check, Reading, IdsFound]]:
-    """Yield a part some rows at a time, with their checks and ids; problems call the part by its address.
+def checked_slices(task: PartTask) -> Iterator[tuple[RawTable, Check, tuple[Rescaled, ...], Reading, IdsFound]]:
+    """Yield a part some rows at a time, with their checks, scores that were mapped, and ids.
 
-    The reading calls LLMs as the slice does.
+    Problems call the part by its address; the reading calls LLMs as the slice does.
     """
     with local_file(task.address) as path:
         for table in read_slices(path, task.reading, KNOWN[task.kind], rows=ROWS, coded=task.kind in CODED):
             named = replace(table, place=task.address)
             named, reading, ids = identified_slice(named, task.reading, task.named)
-            yield named, check_part(named, task.kind, task.reading.scales), reading, ids
+            check, mapped = check_part(named, task.kind, reading)
+            yield named, check, mapped, reading, ids
 
 
 def read_part(task: PartTask) -> PartFound:
@@ -99,11 +102,13 @@ def read_part(task: PartTask) -> PartFound:
     slices: list[_Slice] = []
     found: list[IdsFound] = []
     file: dict[str, Any] = {}
+    rescaled: dict[Rescaled, None] = {}
     try:
-        for table, check, reading, ids in checked_slices(task):
+        for table, check, mapped, reading, ids in checked_slices(task):
             found.append(ids)
             file = {"given": table.columns, "columns": tuple(table.frame.columns), "sha256": table.sha256}
             problems += check.problems
+            rescaled.update(dict.fromkeys(mapped))
             if not problems:
                 slices.append(_read_slice(replace(task, reading=reading), len(slices), check.frame))
     except EmptyTable:
@@ -118,6 +123,7 @@ def read_part(task: PartTask) -> PartFound:
         problems=tuple(problems[:MOST]),
         **file,
         ids=together(found),
+        rescaled=tuple(rescaled),
         sums=merged(own.sums for own in slices),
         groups=tuple(dict.fromkeys(group for own in slices for group in own.groups)),
         order=joined_orders([own.order for own in slices]),

@@ -145,6 +145,7 @@ def read_preferences(
         empty_parts=found.empty_parts,
         n_parts=found.n_parts,
         scales=reading.scales,
+        missing_codes=reading.missing,
         tests=tests,
         units=_joined([part.units for part in parts if part.units is not None]),
         exclusions=_in_order(parts),

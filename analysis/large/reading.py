@@ -126,4 +126,6 @@ def read_totals(
         n_parts=found.n_parts,
         absent=named - found.met,
         near_names=near_names_of_parts(found.order, found.names),
+        missing_codes=reading.missing,
+        rescaled=found.rescaled,
     )

@@ -10,6 +10,7 @@ import polars as pl
 
 from analysis.answers.columns import Scale
 from analysis.answers.order import Order
+from analysis.answers.rescaling import Rescaled
 from analysis.answers.same_names import NearNames
 from analysis.answers.tables import InputFile
 from analysis.results.rater_table import RaterCounts
@@ -100,6 +101,8 @@ class TableTotals:
     scales: tuple[Scale, ...] = ()
     absent: frozenset[tuple[str, str | None]] = frozenset()
     near_names: tuple[NearNames, ...] = ()
+    missing_codes: tuple[str, ...] = ()
+    rescaled: tuple[Rescaled, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

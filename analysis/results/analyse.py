@@ -51,7 +51,7 @@ from analysis.results.rater_rows import RaterRow
 from analysis.results.rater_table import count_answers, rater_table
 from analysis.results.records import SCHEMA, ChoiceResults, RatingResults, Results
 from analysis.results.verdicts import as_decided, with_decisions
-from analysis.results.warnings import about_documents, about_names, outdated_files, warn
+from analysis.results.warnings import about_documents, about_names, about_scores, outdated_files, warn
 from analysis.spans.rows import SpanResults, span_results
 from analysis.statistics.rank_orders import Ranking
 from analysis.statistics.record import rounded
@@ -100,6 +100,7 @@ def analyse(
         *outdated_files(said, study),
         *about_names(tables.near_names),
         *about_documents(tables.documents),
+        *(about_scores(tables.codes, tables.other_scales) if study is None else ()),
         *about_controls(said),
     )
     results, said = (
@@ -135,7 +136,13 @@ def _results(ready: AnalysisInput, tests: ComparisonResults) -> Results:
     ]
     return Results(
         schema=SCHEMA,
-        settings=overview.settings(plan, inputs=ready.tables.inputs, scales=ready.tables.scales),
+        settings=overview.settings(
+            plan,
+            inputs=ready.tables.inputs,
+            scales=ready.tables.scales,
+            missing_codes=ready.tables.missing_codes,
+            rescaled=ready.tables.rescaled,
+        ),
         study=ready.study.reported() if ready.study else None,
         groups=tuple(overview.groups(ready.answers, ready.groups, ready.exclusions, ready.study)),
         exclusions=tuple(overview.exclusion_rows(ready.exclusions)),

@@ -379,6 +379,8 @@ def _pairs(known: Known, rows: Iterable[PairResult]) -> str:
 SEVERITY: tuple[tuple[CaveatKind, Callable[[Known], Lines]], ...] = (
     ("all_excluded", _all_excluded),
     ("near_names", _as_warned("near_names")),
+    ("codes", _as_warned("codes")),
+    ("other_scales", _as_warned("other_scales")),
     ("other_source_opposite", _other_source_opposite),
     ("weights_reverse", _weights_reverse),
     ("circle", _circle),
@@ -401,6 +403,7 @@ SEVERITY: tuple[tuple[CaveatKind, Callable[[Known], Lines]], ...] = (
     ("unnamed", _as_warned("unnamed")),
     ("assumed_direction", _assumed_direction),
     ("constant_scores", _as_warned("constant_scores")),
+    ("maybe_codes", _as_warned("maybe_codes")),
     ("missing_answers", _missing_answers),
     ("dropped_items", _dropped_items),
 )

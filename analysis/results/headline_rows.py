@@ -26,6 +26,8 @@ Crossed = Literal["agrees", "opposite", "not_shown", "alone", "open"]
 CaveatKind = Literal[
     "all_excluded",
     "near_names",
+    "codes",
+    "other_scales",
     "other_source_opposite",
     "weights_reverse",
     "circle",
@@ -48,6 +50,7 @@ CaveatKind = Literal[
     "unnamed",
     "assumed_direction",
     "constant_scores",
+    "maybe_codes",
     "missing_answers",
     "dropped_items",
 ]

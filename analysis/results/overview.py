@@ -18,6 +18,7 @@ from analysis.answers.columns import Scale
 from analysis.answers.exclusions import Exclusion, excluded_counts
 from analysis.answers.order import Order
 from analysis.answers.plan import PairsFrom, Plan
+from analysis.answers.rescaling import Rescaled
 from analysis.answers.study_facts import StudyFacts
 from analysis.answers.tables import InputFile, answered_rows
 from analysis.answers.unnamed import MEANS, cell_of, is_nameless
@@ -51,6 +52,9 @@ WarningKind = Literal[
     "one_gave_most",
     "documents",
     "near_names",
+    "codes",
+    "maybe_codes",
+    "other_scales",
     "weights_reverse",
     "looked_at",
     "not_ended",
@@ -67,6 +71,7 @@ LeftOut = Literal[
     "agreement",
     "documents",
     "near_items",
+    "codes",
     "strengths_both_ways",
     "person_correlations",
     "variant_means",
@@ -129,6 +134,10 @@ class Settings(Record):
     references: tuple[str, ...] = ()
     """Systems named as what metrics compare the others with; left out of the metrics' correlations."""
     scales: tuple[Scale, ...] = ()
+    missing_codes: tuple[str, ...] = ()
+    """Answers that were said to mean "no answer" (--missing)."""
+    rescaled: tuple[Rescaled, ...] = ()
+    """Scores that were mapped onto the scale of the others (--rescale)."""
     versions: Mapping[str, str]
     inputs: tuple[InputFile, ...]
 
@@ -389,7 +398,14 @@ def careless_counts(checks: Sequence[CarelessCheck], plan: Plan) -> tuple[Carele
     )
 
 
-def settings(plan: Plan, *, inputs: Sequence[InputFile], scales: Sequence[Scale]) -> Settings:
+def settings(
+    plan: Plan,
+    *,
+    inputs: Sequence[InputFile],
+    scales: Sequence[Scale],
+    missing_codes: Sequence[str] = (),
+    rescaled: Sequence[Rescaled] = (),
+) -> Settings:
     """Name everything that the numbers depend on."""
     tau = plan.consistency_tau
     return record_like(
@@ -398,6 +414,8 @@ def settings(plan: Plan, *, inputs: Sequence[InputFile], scales: Sequence[Scale]
         consistency_tau=None if tau is None else float(tau),
         lower_is_better=tuple(sorted(plan.lower_is_better)),
         scales=tuple(scales),
+        missing_codes=tuple(missing_codes),
+        rescaled=tuple(rescaled),
         versions={
             "python": platform.python_version(),
             "spa-eval": version("spa-eval"),

@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from analysis.answers.beside import read_record
+from analysis.answers.codes import AnswerCode, code_words
 from analysis.answers.documents import Documents, documents_words
+from analysis.answers.other_scales import OtherScale, other_scale_words
 from analysis.answers.plan import Plan
 from analysis.answers.same_names import NearNames, near_names_words
 from analysis.answers.study_facts import StudyFacts
@@ -143,6 +145,16 @@ def about_documents(found: Iterable[Documents]) -> Iterator[WarningRow]:
     """Warn of items that look like segments of documents."""
     for documents in found:
         yield WarningRow(kind="documents", group=None, text=documents_words(documents))
+
+
+def about_scores(codes: Sequence[AnswerCode], others: Sequence[OtherScale]) -> Iterator[WarningRow]:
+    """Warn of values that may stand for "no answer", and of annotators on another scale."""
+    kinds: tuple[tuple[WarningKind, bool], ...] = (("codes", True), ("maybe_codes", False))
+    for kind, far in kinds:
+        for text in code_words([one for one in codes if one.far == far]):
+            yield WarningRow(kind=kind, group=None, text=text)
+    for text in other_scale_words(others):
+        yield WarningRow(kind="other_scales", group=None, text=text)
 
 
 def _about_groups(results: Results) -> Iterator[WarningRow]:

@@ -1,0 +1,212 @@
+"""Annotators on a scale of their own: who is told, whom nobody should be told of, and what --rescale does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis import Plan, Reading
+from analysis import analyse as analyse_records
+from analysis.answers.columns import Scale
+from analysis.answers.other_scales import GivenScores, on_another_scale
+from analysis.answers.rescaling import Rescaled
+from analysis.answers.tables import AnswerTables, check_frames, read_tables
+from analysis.large.reading import read_totals
+from spa.cli import main
+from spa.errors import AnalysisError
+from tests.analysis.answers import ratings
+
+Change = Callable[[float], float]
+
+
+def table(change: Change, *, who: str = "p0", people: int = 5, items: int = 30, noise: float = 0.7) -> pl.DataFrame:
+    """Rate two systems from 1 to 5, x a point ahead of y; one annotator on another scale."""
+    rng = np.random.default_rng(7)
+    rows: list[tuple[str, str, str, object]] = []
+    annotators = [f"p{number}" for number in range(people)] + ([who] if who.startswith("judge") else [])
+    for item in range(items):
+        for system, ahead in (("x", 1), ("y", 0)):
+            quality = 2.6 + ahead + rng.normal(0, 0.6)
+            for annotator in annotators:
+                score = float(np.clip(np.round(quality + rng.normal(0, noise)), 1, 5))
+                rows.append((annotator, f"i{item}", system, f"{change(score) if annotator == who else score:g}"))
+    return ratings(rows)
+
+
+def check(frame: pl.DataFrame, **options: Any) -> AnswerTables:
+    return check_frames(
+        {"ratings": frame}, Reading(llms=("judge",) if "judge" in frame["annotator_id"] else (), **options)
+    )
+
+
+def told(frame: pl.DataFrame, **options: Any) -> list[tuple[str, float, float]]:
+    tables = check(frame, **options)
+    results = analyse_records(tables, Plan())
+    texts = [row.text for row in results.warning_rows if row.kind == "other_scales"]
+    assert results.headline is not None
+    assert [one.text for one in results.headline.problems if one.kind == "other_scales"] == texts
+    assert len(texts) == len({one.annotator_id for one in tables.other_scales})
+    return [(one.annotator_id, one.low, one.high) for one in tables.other_scales]
+
+
+TIMES_20, TWICE = (lambda score: 20 * score), (lambda score: 2 * score)
+
+
+@pytest.mark.parametrize(
+    ("change", "ends"), [(TIMES_20, (20, 100)), (TWICE, (2, 10)), (lambda score: 25 * (score - 1), (0, 100))]
+)
+@pytest.mark.parametrize("who", ["p0", "judge"])
+def test_scores_far_above_the_others_are_told(change: Change, ends: tuple[float, float], who: str) -> None:
+    assert told(table(change, who=who)) == [(who, *ends)]
+
+
+@pytest.mark.parametrize(("times", "less"), [(0.25, 0.25), (0.2, 0)])
+def test_so_are_fractions_of_one_among_scores_to_100(times: float, less: float) -> None:
+    frame = table(lambda score: score)
+    score, own = pl.col("score").cast(pl.Float64), pl.col("annotator_id") == "p0"
+    mixed = frame.with_columns(score=pl.when(own).then(score * times - less).otherwise(score * 20).cast(pl.String))
+    assert [name for name, *_ in told(mixed)] == ["p0"]
+
+
+def test_so_is_a_person_from_1_to_5_among_sliders() -> None:
+    rng = np.random.default_rng(2)
+    frame = table(lambda score: score)
+    sliders = pl.Series([f"{int(np.clip(float(score) * 20 + rng.normal(0, 8), 0, 100))}" for score in frame["score"]])
+    mixed = frame.with_columns(score=pl.when(pl.col("annotator_id") == "p3").then("score").otherwise(sliders))
+    assert told(mixed) == [("p3", 1, 5)]
+
+
+def test_a_scale_from_0_is_told_by_its_numbers() -> None:
+    frame = table(lambda score: score - 1, who="judge", items=60, noise=1.2)
+    assert told(frame) == [("judge", 0, 4)]
+    frame = table(lambda score: score - 1, items=60, noise=1.2)
+    assert told(frame) == [("p0", 0, 4)]
+
+
+def test_an_llm_that_agrees_with_people_but_one_number_below_is_told_without_a_0() -> None:
+    frame = table(lambda score: max(2, score) - 1, who="judge", items=60, noise=0.9)
+    tables = check(frame)
+    (found,) = tables.other_scales
+    assert (found.annotator_id, found.low) == ("judge", 1)
+    assert found.moved == pytest.approx(-1, abs=0.25)
+    results = analyse_records(tables, Plan())
+    (text,) = (row.text for row in results.warning_rows if row.kind == "other_scales")
+    assert " below people's of the same outputs and are never 5, yet count as one scale" in text
+    assert "whether it can replace annotators too. If it is another, add --rescale judge=0:4" in text
+
+
+def test_the_caveat_names_the_option_and_a_declared_scale_settles_it() -> None:
+    frame = table(TIMES_20)
+    results = analyse_records(check(frame), Plan())
+    assert results.headline is not None
+    problem = results.headline.problems[0]
+    assert problem.kind == "other_scales"
+    assert problem.text == (
+        "Scores by p0 run from 20 to 100, those of the others from 1 to 5, yet count as one scale, in agreement too. "
+        "If it is another, add --rescale p0=20:100; if not, --scale 1:100."
+    )
+    assert told(frame, scales=(Scale(criterion=None, low=1, high=100),)) == []
+    assert told(frame, rescale={"p0": (20, 100)}) == []
+
+
+def test_rescaled_scores_are_what_the_person_meant() -> None:
+    right = analyse_records(check(table(lambda score: score)), Plan())
+    found = analyse_records(check(table(TIMES_20), rescale={"p0": (20, 100)}), Plan())
+    assert found.ratings.pairs == right.ratings.pairs
+    assert found.agreement == right.agreement
+    own = Rescaled(annotator_id="p0", criterion="overall", low=20, high=100, to_low=1, to_high=5)
+    assert found.settings.rescaled == (own,)
+    assert found.settings.inputs[0].notes == ("scores by p0 mapped from 20:100 onto 1:5",)
+
+
+def test_a_declared_scale_is_the_one_mapped_onto() -> None:
+    frame = table(lambda score: (score - 1) * 25)
+    tables = check(frame, rescale={"p0": (0, 100)}, scales=(Scale(criterion=None, low=1, high=5),))
+    assert tables.ratings is not None
+    values = tables.ratings.filter(pl.col("annotator_id") == "p0")["value"]
+    assert set(values) <= {1, 2, 3, 4, 5}
+    assert tables.rescaled[0].to_low == 1
+
+
+def test_mistakes_are_refused() -> None:
+    frame = table(TIMES_20)
+    for rescale, said in (
+        ({"p9": (20.0, 100.0)}, "has no annotator 'p9'"),
+        ({"p0": (0.0, 10.0)}, r"score of p0 must lie in \[0, 10\]"),
+        ({f"p{who}": (0.0, 100.0) for who in range(5)}, "does not say the scale of the others on overall"),
+    ):
+        with pytest.raises(AnalysisError, match=said):
+            check(frame, rescale=rescale)
+
+
+def test_the_command_and_parts_map_too(tmp_path: Path) -> None:
+    frame = table(TIMES_20)
+    (tmp_path / "parts").mkdir()
+    frame[:77].write_csv(tmp_path / "parts" / "a.csv")
+    frame[77:].write_csv(tmp_path / "parts" / "b.csv")
+    where = str(tmp_path / "parts")
+    given = ["report", "--ratings", where, "--in-parts", "--out", str(tmp_path / "o")]
+    assert "--rescale p0=20:100" in " ".join(CliRunner().invoke(main, given).output.split())
+    alone = CliRunner().invoke(main, [*given, "--rescale", "p0=20:100"])
+    assert alone.exit_code == 1
+    assert "declare it (scale LOW:HIGH)" in alone.output
+    assert CliRunner().invoke(main, [*given, "--rescale", "p0=20:100", "--scale", "1:5"]).exit_code == 0
+    reading = Reading(rescale={"p0": (20, 100)}, scales=(Scale(criterion=None, low=1, high=5),))
+    paths = sorted((tmp_path / "parts").iterdir())
+    assert read_totals(where, "ratings", reading).rescaled == read_tables({"ratings": paths}, reading).rescaled
+    wrong = CliRunner().invoke(main, [*given, "--rescale", "p0=20"])
+    assert "expected --rescale ID=LOW:HIGH, got 'p0=20'" in wrong.output
+
+
+@given(st.permutations(range(300)))
+def test_who_is_told_knows_no_order_of_rows(order: list[int]) -> None:
+    frame = table(TIMES_20)
+    assert check(frame[order]).other_scales == check(frame).other_scales
+
+
+def answered(name: str, scores: npt.NDArray[np.float64], *, llm: bool = False) -> GivenScores:
+    values, n = np.unique(scores, return_counts=True)
+    return GivenScores(annotator_id=name, llm=llm, values=values + 0.0, n=n)
+
+
+@pytest.mark.parametrize(("low", "high"), [(1, 5), (0, 4), (0, 5), (1, 7), (1, 10), (0, 10), (0, 100)])
+def test_raters_who_use_part_of_a_scale_raise_few_alarms(low: int, high: int) -> None:
+    """Raters differ in severity by a tenth of the scale (SD), and spread their scores from little to much."""
+    rng = np.random.default_rng(5)
+    alarms = 0
+    for number in range(500):
+        quality, lean = rng.normal(0, 1, int(rng.choice([15, 30, 60]))), rng.normal(0, 0.15)
+        raters = []
+        for rater in range(int(rng.choice([1, 2, 3, 5, 9])) + 1):
+            spread, own = rng.uniform(0.05, 0.25), rng.uniform(0.03, 0.15)
+            where = 0.5 + lean + rng.normal(0, 0.1) + quality * spread + rng.normal(0, own, len(quality))
+            scores = np.round(low + (high - low) * np.clip(where, 0, 1))
+            raters.append(answered(f"r{rater}", scores, llm=rater == 0 and number % 2 == 0))
+        alarms += bool(on_another_scale(raters))
+    assert alarms <= 5
+
+
+def test_llms_that_are_severe_raise_few_alarms() -> None:
+    """Whole tables of five people and an LLM on 1 to 5, the LLM's severity drawn with an SD of 0.4 points."""
+    rng = np.random.default_rng(6)
+    alarms = 0
+    for _ in range(120):
+        lean = rng.normal(0, 0.4)
+        rows = []
+        for item in range(30):
+            for system in "xy":
+                quality = rng.normal(3.2, 0.8)
+                for who in ("judge", "p0", "p1", "p2", "p3", "p4"):
+                    score = np.clip(np.round(quality + (lean if who == "judge" else 0) + rng.normal(0, 0.6)), 1, 5)
+                    rows.append((who, f"i{item}", system, f"{score:g}"))
+        alarms += bool(check(ratings(rows)).other_scales)
+    assert alarms <= 3
