@@ -16,7 +16,7 @@ from spa.importers.roles import name_columns, named_columns
 from spa.importers.sheets import SheetRow, Sheets, check_stems, files_of, open_sheet, read_sheets
 from spa.tables.options import TableOptions
 
-OPTIONAL = (qualtrics.STATUS, qualtrics.FINISHED, otree.PERSON)
+OPTIONAL = (qualtrics.STATUS, qualtrics.FINISHED)
 SHOWN = 5  # values that a message names
 Values = Mapping[str, tuple[str, ...]]
 
@@ -56,7 +56,7 @@ def asked_rows(paths: Sequence[Path], mapping: Wide, folder: Path) -> tuple[Shee
         check_stems(files)
     sheets = read_sheets(
         files,
-        [column for column in named if column not in made],
+        [*(column for column in named if column not in made), *([otree.PERSON] if mapping.page_times else [])],
         replace(options, each=mapping.each),
         optional=(*OPTIONAL, *joined, *(key.on if key else ())),
     )

@@ -70,16 +70,18 @@ def read_sheets(
     """
     rows: list[SheetRow] = []
     known: dict[str, None] = {}
-    notes: dict[str, None] = {}
+    notes: dict[str, list[Path]] = {}
     wanted = frozenset((*columns, *optional))
     for path in paths:
         with reading(path) if _is_known(path) else nullcontext():  # columns are read on demand
             source = open_sheet(path, wanted, options)
             known |= dict.fromkeys(source.schema)
-            notes |= {f"{path}: {note}": None for note in source.notes}
+            for note in source.notes:
+                notes.setdefault(note, []).append(path)
             _check_columns(path, source, columns)
             rows += _rows_of(path, source, [name for name in wanted if name in source.schema])
-    return Sheets(rows=rows, columns=tuple(known), files=tuple(paths), notes=tuple(notes))
+    said = (f"{files[0] if len(files) == 1 else f'{len(files)} files'}: {note}" for note, files in notes.items())
+    return Sheets(rows=rows, columns=tuple(known), files=tuple(paths), notes=tuple(said))
 
 
 def open_sheet(path: Path, wanted: Collection[str], options: TableOptions) -> Source:
