@@ -88,7 +88,7 @@ def potato(
 
 @import_.command("csv", epilog="Example: spa import csv results.csv --map import.toml --out tables")
 @click.argument("files", type=IN, nargs=-1, required=True, metavar="FILE...")
-@click.option("--map", "mapping", required=True, type=IN, help="TOML: annotator, item, keep, [[questions]].")
+@click.option("--map", "mapping", required=True, type=IN, help="TOML: what the columns mean.")
 @table_options
 def csv(
     files: tuple[Path, ...], mapping: Path, out: Path, format_: TableFormat, keep_ids: bool, key: Path | None
@@ -98,6 +98,12 @@ def csv(
     FILE is a table (CSV, JSONL, Parquet, ...) or a folder of tables; several are read as one. A row is what one
     annotator answered, of all items or of one; with `annotators` in the mapping each annotator has a column, with
     annotator = "{file}" a file.
+
+    Keys of the mapping: annotator, item, assignment, seconds, seconds_unit, kind_column, llms, people, keep, drop,
+    missing, split, key, page_times, each, encoding, constants. Of a question: column (or annotators, and their
+    group), kind (rating, preference, choice, rank, order), values; system, system_x, system_y, item and criterion,
+    or system_column, ..., criterion_column; systems_in with separator, systems, criteria, annotator, seconds,
+    exposure, percent, scale, winner_is, start_column with ends, untouched.
     """
     from spa.importers.mapping import Wide, read_mapping
     from spa.importers.wide import read_wide

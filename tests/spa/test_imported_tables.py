@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from spa.cli import main
-from spa.importers.mapping import Wide, read_mapping
+from spa.importers.mapping import QuestionColumn, Wide, read_mapping
 from spa.importers.wide import read_wide
 
 EVERY_EXAMPLE = settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -687,3 +687,13 @@ def test_ids_written_as_floats_are_whole_numbers(tmp_path: Path) -> None:
     mapping = 'annotator = "who"\nitem = "item"\nquestions = [{ column = "q", system = "s" }]\n'
     rows = imported(tmp_path, mapping, q="who,item,q\n1.0,007,4\n2.0,1.0,5\n")["ratings"]
     assert [(row["annotator_id"], row["item_id"]) for row in rows] == [("1", "007"), ("2", "1.0")]
+
+
+def test_the_help_names_every_key_of_a_mapping() -> None:
+    help_text = CliRunner().invoke(main, ["import", "csv", "--help"]).output.split("Options:")[0]
+    words = set(
+        help_text.replace(",", " ").replace(";", " ").replace("(", " ").replace(")", " ").replace(".", " ").split()
+    )
+    keys = {*Wide.model_fields, *QuestionColumn.model_fields} - {"questions"}
+    columns = {f"{name}_column" for name in ("system", "system_x", "system_y", "item", "criterion")}
+    assert keys - columns <= words
