@@ -97,6 +97,7 @@ def without_extras(env: Environment) -> None:
     os.mkdir(env.folder / "study" / "model")
     add_rater(env, "model")
     (env.folder / "openapi.json").write_text(json.dumps(DESCRIPTION))
+    (env.folder / "ratings.xlsx").write_bytes(b"PK\x03\x04")
     for extra, words in {
         "local": ("rate", STUDY, "--rater", "model"),
         "dashboard": ("dashboard", STUDY),
@@ -107,6 +108,7 @@ def without_extras(env: Environment) -> None:
         "metrics": ("metrics", "corrections/study.toml", "--metric", "rouge"),
         "errant": ("metrics", "corrections/study.toml", "--metric", "errant"),
         "cluster": ("report", "--json", "--ratings", "parts/*.csv", "--cluster", "local:1"),
+        "xlsx": ("report", "--json", "--ratings", "ratings.xlsx"),
         "slurm": ("report", "--json", "--ratings", "parts/*.csv", "--cluster", "slurm:jobs.toml", "--scratch", "."),
     }.items():
         env.spa(*words, fails_with=f'".[{extra}]"')
@@ -188,6 +190,17 @@ def s3(env: Environment) -> None:
     assert "s3a" in said, said
 
 
+def xlsx(env: Environment) -> None:
+    """Read a workbook."""
+    env.run(
+        "import openpyxl; book = openpyxl.Workbook(); add = book.active.append\n"
+        "add(['annotator_id', 'item_id', 'system', 'score'])\n"
+        "for n in range(24): add([f'a{n % 3}', f'i{n // 6}', 'xy'[n // 3 % 2], 1 + n % 5])\n"
+        "book.save('ratings.xlsx')"
+    )
+    assert json.loads(env.spa("report", "--json", "--ratings", "ratings.xlsx"))["ratings"]
+
+
 def add_rater(env: Environment, model: str) -> None:
     """Add a model of this machine to the study."""
     with (env.folder / STUDY).open("a") as study:
@@ -207,6 +220,7 @@ EXTRAS: dict[str, Callable[[Environment], None]] = {
     "cluster": cluster,
     "slurm": slurm,
     "s3": s3,
+    "xlsx": xlsx,
 }
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 OPTIONS = (
     click.option("--map", "mapping", multiple=True, metavar="OLD=NEW", help="Rename a column; repeatable."),
+    click.option("--sheet", metavar="NAME", help="Of workbooks (.xlsx): the sheet that is read.  [the first]"),
     click.option("--llm", "llms", multiple=True, metavar="ID", help="Annotator that is an LLM; repeatable."),
     click.option(
         "--same",
@@ -61,6 +62,7 @@ def reading_of(given: Mapping[str, Any]) -> Reading:
     people = given.get("people")
     return Reading(
         mapping=dict(two_sides(text, "--map", "OLD=NEW") for text in given.get("mapping", ())),
+        sheet=given.get("sheet"),
         llms=tuple(given.get("llms", ())),
         same=tuple(given.get("same", ())),
         people=None if people is None else read_people(people),

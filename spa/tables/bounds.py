@@ -8,7 +8,7 @@ from pathlib import Path
 ALWAYS_UNPACKED, UNPACKED_A_BYTE = 1 << 28, 250  # bytes that a file may unpack to, whatever its size and by its size
 DEEPEST = 100  # lists and objects of JSON within one another
 MOST_MEMBERS = 10_000  # files in a workbook
-MOST_CELLS = 1 << 26  # of a sheet, empty ones among them
+MOST_ROWS, MOST_CELLS = 1 << 20, 1 << 26  # of a sheet, empty ones among them
 SIGNS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{\]}]')  # texts of JSON, so that what is in them does not count
 
 

@@ -13,7 +13,7 @@ from spa.errors import ArgumentProblem, NoRows, TableError, shortened
 from spa.tables.bounds import check_depth
 from spa.tables.json_lines import json_lines_slices
 from spa.tables.options import TableOptions
-from spa.tables.records import Records
+from spa.tables.records import Records, gathered
 from spa.tables.source import Number, Source, Wanted, json_decoder
 from spa.tables.text_files import utf8_lines
 
@@ -37,17 +37,9 @@ def json_slices(path: Path, wanted: Wanted, options: TableOptions, rows: int) ->
     if document.holds_lines():  # under another name
         yield from json_lines_slices(path, wanted, options, rows)
         return
-    records = Records(str(path), "row", wanted.columns)
-    read = 0
-    for read, record in enumerate(document.objects(wanted, whole=options.each is not None), start=1):
-        records.add(read, record)
-        if records.height >= rows and records.begun:
-            yield records.source()
-            records = records.following()
-    if not read:
-        raise NoRows(f"{path}: expected {ARRAY}, got none; write the rows there")
-    if records.height:
-        yield records.source()
+    objects = enumerate(document.objects(wanted, whole=options.each is not None), start=1)
+    expected = f"expected {ARRAY}, got none; write the rows there"
+    yield from gathered(objects, Records(str(path), "row", wanted.columns), rows=rows, expected=expected)
 
 
 class _Document:

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from spa.errors import NoRows, TableError
+from spa.errors import TableError
 from spa.files import json_object
 from spa.tables.bounds import check_depth
 from spa.tables.options import TableOptions
-from spa.tables.records import Records
+from spa.tables.records import Records, gathered
 from spa.tables.source import Source, Wanted, json_decoder
 from spa.tables.text_files import check_table_file, utf8_lines
 
@@ -43,24 +43,12 @@ def read_json_lines(path: Path, *, halves: bool = False) -> Iterator[tuple[int, 
 
 def open_json_lines(path: Path, wanted: Wanted, options: TableOptions) -> Source:
     """Read the wanted keys of each line that is not blank."""
-    (source,) = _sources(path, wanted, sys.maxsize)
+    (source,) = json_lines_slices(path, wanted, options, sys.maxsize)
     return source
 
 
 def json_lines_slices(path: Path, wanted: Wanted, options: TableOptions, rows: int) -> Iterator[Source]:
     """Yield the same some lines at a time, each time with the keys that stand in these or before."""
-    return _sources(path, wanted, rows)
-
-
-def _sources(path: Path, wanted: Wanted, rows: int) -> Iterator[Source]:
-    records = Records(str(path), "line", wanted.columns)
-    number = 0
-    for number, record in read_json_lines(path, halves=not wanted.guarded):
-        records.add(number, record)
-        if records.height >= rows and records.begun:
-            yield records.source()
-            records = records.following()
-    if not number:
-        raise NoRows(f"{path}: expected one JSON object a line, got an empty file")
-    if records.height:
-        yield records.source()
+    lines = read_json_lines(path, halves=not wanted.guarded)
+    expected = "expected one JSON object a line, got an empty file"
+    return gathered(lines, Records(str(path), "line", wanted.columns), rows=rows, expected=expected)

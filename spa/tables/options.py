@@ -22,6 +22,8 @@ class TableOptions:
         Path of the lists or objects of a record that become rows of their own.
     encoding : str, optional
         Of text files that are neither UTF-8 nor begin with a byte order mark.
+    sheet : str, optional
+        Of workbooks: which one is read, if not the first that can be seen.
     """
 
     mapping: Mapping[str, str] = field(default_factory=dict)
@@ -30,3 +32,4 @@ class TableOptions:
     drop: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     each: str | None = None
     encoding: str | None = None
+    sheet: str | None = None

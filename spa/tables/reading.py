@@ -20,6 +20,7 @@ from spa.tables.parquet import open_parquet, parquet_slices
 from spa.tables.selection import arranged, needed
 from spa.tables.source import Source, Wanted
 from spa.tables.text_files import check_table_file
+from spa.tables.workbooks import open_workbook, workbook_slices
 
 Open = Callable[[Path, Wanted, TableOptions], Source]
 Slices = Callable[[Path, Wanted, TableOptions, int], Iterator[Source]]
@@ -43,6 +44,7 @@ FORMATS = (
     FileFormat(suffixes=(".json",), open=open_json, slices=json_slices),
     FileFormat(suffixes=(".jsonl", ".ndjson"), open=open_json_lines, slices=json_lines_slices),
     FileFormat(suffixes=(".parquet",), text=False, open=open_parquet, slices=parquet_slices),
+    FileFormat(suffixes=(".xlsx",), text=False, open=open_workbook, slices=workbook_slices),
 )
 SUFFIXES = tuple(suffix for one in FORMATS for suffix in one.suffixes)
 ENDINGS = f"{', '.join(SUFFIXES)}, texts also in {PACKED}"

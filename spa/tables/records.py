@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
-from spa.errors import TableError
+from spa.errors import NoRows, TableError
 from spa.tables.source import Number, Source
 
 BLOCK = 100_000  # objects that are held as Python's values before they become strings of polars
@@ -71,7 +71,8 @@ class Records:
     """
 
     def __init__(self, place: str, unit: str, wanted: frozenset[str], keys: Iterable[str] = ()) -> None:
-        self._place, self._unit, self._wanted = place, unit, wanted
+        self.place = place
+        self._unit, self._wanted = unit, wanted
         self._keys = dict.fromkeys(keys)
         self._numbers = array("L")
         self._block: dict[str, list[object]] = {}  # the last objects
@@ -91,7 +92,7 @@ class Records:
 
     def following(self) -> Records:
         """Return what gathers the objects behind these."""
-        return Records(self._place, self._unit, self._wanted, self._keys)
+        return Records(self.place, self._unit, self._wanted, self._keys)
 
     def add(self, number: int, record: Mapping[str, object]) -> None:
         """Take in the object that a reader finds in line or row ``number``."""
@@ -105,7 +106,7 @@ class Records:
                 cells.append(value)
                 if isinstance(value, list | dict) and name not in self._nested:
                     got = "a list" if isinstance(value, list) else "an object"
-                    place = f"{self._place}, {self._unit} {number}"
+                    place = f"{self.place}, {self._unit} {number}"
                     self._nested[name] = f"{place}: {name}: expected one value, got {got}"
         self._numbers.append(number)
         if before + 1 == BLOCK:
@@ -135,14 +136,14 @@ class Records:
             column = pl.Series(name, [], dtype=pl.String)
             for first, block in cells.get(name, ()):
                 if block.strings is None:
-                    raise TableError(f"{self._place}: {name}: expected UTF-8, got half of a surrogate pair")
+                    raise TableError(f"{self.place}: {name}: expected UTF-8, got half of a surrogate pair")
                 column = column.extend_constant(None, first - len(column)).append(block.strings)
             return column.extend_constant(None, height - len(column))
 
         numbers = self._numbers
         apart = height > 0 and numbers[-1] - numbers[0] + 1 > height
         return Source(
-            place=self._place,
+            place=self.place,
             schema={name: pl.Object() if name in nested else pl.String() for name in self._keys},
             height=height,
             first_row=numbers[0] if height else 1,
@@ -150,3 +151,23 @@ class Records:
             values=values,
             rows=pl.Series("row", np.array(numbers, dtype=np.uint32)) if apart else None,
         )
+
+
+def gathered(
+    found: Iterable[tuple[int, Mapping[str, object]]], records: Records, *, rows: int, expected: str
+) -> Iterator[Source]:
+    """Yield numbered objects as sources of about ``rows`` rows, each with the keys that stand in these or before.
+
+    Raise NoRows where there is none, saying what was ``expected``.
+    """
+    empty = True
+    for number, record in found:
+        empty = False
+        records.add(number, record)
+        if records.height >= rows and records.begun:
+            yield records.source()
+            records = records.following()
+    if empty:
+        raise NoRows(f"{records.place}: {expected}")
+    if records.height:
+        yield records.source()

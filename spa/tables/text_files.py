@@ -7,14 +7,15 @@ from pathlib import Path
 
 from spa.errors import TableError
 
-PARQUET = "a Parquet file"
+PARQUET, WORKBOOK = "a Parquet file", "a workbook or zip file"
 KINDS = {  # how files begin that are not texts
     b"PAR1": PARQUET,
-    b"PK\x03\x04": "a workbook or zip file",
+    b"PK\x03\x04": WORKBOOK,
+    b"\xd0\xcf\x11\xe0": "a workbook of an old kind or with a password",
     b"\x1f\x8b": "a gzip file",
     b"\x28\xb5\x2f\xfd": "a zstd file",
 }
-BINARY = {".parquet": PARQUET, ".gz": "a gzip file"}  # by what names end in; the others are texts
+BINARY = {".parquet": PARQUET, ".xlsx": WORKBOOK, ".gz": "a gzip file"}  # by what names end in; the others are texts
 BOM = b"\xef\xbb\xbf"
 
 

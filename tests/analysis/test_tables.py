@@ -321,7 +321,7 @@ BROKEN: dict[str, tuple[str, str | bytes, str]] = {
         parquet(annotator_id=[b"\xff", b"b"]),
         "column annotator_id: expected texts, got bytes that are not UTF-8",
     ),
-    "another kind of file": ("t.xlsx", "", "ending in .csv"),
+    "another kind of file": ("t.ods", "", "ending in .csv"),
 }
 
 

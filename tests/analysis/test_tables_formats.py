@@ -52,13 +52,18 @@ def written(folder: Path, form: str) -> Path:
     elif form == "parquet of JSON":
         cells = {name: [None if row[name] is None else json.dumps(row[name]) for row in ROWS] for name in ROWS[0]}
         pl.DataFrame([pl.Series(name, texts).ext.to(JSON_COLUMNS) for name, texts in cells.items()]).write_parquet(path)
+    elif form == "xlsx":
+        book = pytest.importorskip("openpyxl", reason="needs extra xlsx").Workbook()
+        for row in (frame.columns, *frame.rows()):
+            book.active.append(row)
+        book.save(path)
     else:
         frame.write_parquet(path)
     return path
 
 
 FORMS = (
-    *("csv", "csv.gz", "json", "json.gz", "jsonl", "jsonl.gz", "parquet"),
+    *("csv", "csv.gz", "json", "json.gz", "jsonl", "jsonl.gz", "parquet", "xlsx"),
     *("json of columns", "parquet of categories", "parquet of JSON"),
 )
 

@@ -285,7 +285,7 @@ def test_a_bad_row_is_told_by_its_line(tmp_path: Path, row: dict[str, object], s
         (
             "o.txt",
             b"a",
-            "expected a file ending in .csv, .json, .jsonl, .ndjson, .parquet, texts also in .gz, got '.txt'",
+            "expected a file ending in .csv, ",
         ),
     ],
 )
