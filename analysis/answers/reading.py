@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
@@ -12,10 +12,11 @@ import polars as pl
 from analysis.answers.conversion import tidy_names
 from analysis.answers.documents import GROUPING
 from analysis.statistics.coding import translate
-from spa.errors import AnalysisError, NoRows, TableError
+from spa.errors import AnalysisError, NoRows, TableError, shortened
 from spa.tables.options import TableOptions
 from spa.tables.reading import open_slices, open_table, reading
-from spa.tables.source import Source, Wanted, in_memory
+from spa.tables.selection import arranged, nested
+from spa.tables.source import RowsChosen, Source, Wanted, added, in_memory
 from spa.tables.typed_columns import as_texts
 
 WIDE_COLUMN, WIDE = "score", 65_536  # a column of answers, and how many different ones are kept as categories
@@ -37,7 +38,13 @@ class RawTable:
     first_row: int
     rows: pl.Series | None = None
     notes: tuple[str, ...] = ()  # what is to be said of how it was read
+    chosen: tuple[RowsChosen, ...] = ()  # rows left out by the options
+    constants: frozenset[str] = frozenset()  # columns that the file lacks
     sha256: str | None
+
+    def said(self) -> tuple[str, ...]:
+        """Return all that is to be said of how it was read."""
+        return (*self.notes, *(one.note() for one in self.chosen if one.left_out))
 
 
 def read_raw(path: Path, options: TableOptions, known: frozenset[str], *, coded: bool = False) -> RawTable:
@@ -73,10 +80,16 @@ def read_slices(
     """Yield a file as :func:`read_raw` reads it, about ``rows`` rows at a time."""
     try:
         with reading(path):
-            sha256 = None
+            chosen: tuple[RowsChosen, ...] = ()
+            sha256, some = None, False
             for source in open_slices(path, _wanted(known, coded), options, rows=rows):
                 sha256 = sha256 or _digest(path)
-                yield _raw_table(source, options, known, sha256=sha256, coded=coded)
+                chosen = added(chosen, source.chosen)  # of this slice and those before
+                if source.height or not source.chosen:
+                    some = True
+                    yield _raw_table(replace(source, chosen=chosen), options, known, sha256=sha256, coded=coded)
+            if not some and chosen:
+                raise _no_row_stays(str(path), chosen)
     except TableError as error:
         raise _translated(error) from error
 
@@ -90,7 +103,19 @@ def _translated(error: TableError) -> AnalysisError:
 
 
 class EmptyTable(AnalysisError):
-    """A table has no row: as a part of a larger one it may be left out."""
+    """A table has no row: as a part of a larger one it may be left out; ``chosen`` says which rows it had."""
+
+    chosen: tuple[RowsChosen, ...] = ()
+
+
+def _no_row_stays(place: str, chosen: tuple[RowsChosen, ...]) -> EmptyTable:
+    there = "; ".join(f"{one.column}: {', '.join(one.others)}" for one in chosen if one.keeps and one.others)
+    error = EmptyTable(
+        f"{place}: no row stays ({'; '.join(one.note() for one in chosen)})"
+        + (f"; there are: {shortened(there, 200)}" if there else "")
+    )
+    error.chosen = chosen
+    return error
 
 
 def _digest(path: Path) -> str:
@@ -98,7 +123,20 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _raw_table(source: Source, options: TableOptions, known: frozenset[str], *, sha256: str, coded: bool) -> RawTable:
+def raw_frame(
+    frame: pl.DataFrame, place: str, options: TableOptions, known: frozenset[str], *, coded: bool = False
+) -> RawTable:
+    """Return a frame in memory as :func:`read_raw` returns a file, without a hash."""
+    try:
+        source = arranged(in_memory(frame, place), _wanted(known, coded), options)
+        return _raw_table(source, options, known, sha256=None, coded=coded)
+    except TableError as error:
+        raise _translated(error) from error
+
+
+def _raw_table(
+    source: Source, options: TableOptions, known: frozenset[str], *, sha256: str | None, coded: bool
+) -> RawTable:
     names = tidy_names(source.schema, options.mapping, source.place)
     return RawTable(
         place=source.place,
@@ -109,6 +147,8 @@ def _raw_table(source: Source, options: TableOptions, known: frozenset[str], *, 
         first_row=source.first_row,
         rows=source.rows,
         notes=source.notes,
+        chosen=source.chosen,
+        constants=source.constants,
         sha256=sha256,
     )
 
@@ -136,6 +176,8 @@ def _tidy(source: Source, mapping: Mapping[str, str], known: frozenset[str], *, 
         if source.schema[old].is_nested() or isinstance(source.schema[old], pl.Duration):
             got = "lists or objects" if source.schema[old].is_nested() else "durations"
             raise AnalysisError(f"{place}: expected one text or number a cell, got {got} in column {new}")
+    if not source.height and source.chosen:
+        raise _no_row_stays(place, source.chosen)
     if not source.height:
         raise EmptyTable(f"{place}: a header without rows; expected at least one answer")
     return pl.DataFrame(
@@ -144,11 +186,6 @@ def _tidy(source: Source, mapping: Mapping[str, str], known: frozenset[str], *, 
             for old, new in kept.items()
         ]
     )
-
-
-def nested(kind: pl.DataType) -> bool:
-    """Whether a column of this type holds lists or objects."""
-    return kind.is_nested() or kind == pl.Object
 
 
 def _plain(column: pl.Series) -> pl.Series:

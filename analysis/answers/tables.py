@@ -42,14 +42,15 @@ from analysis.answers.options import Reading
 from analysis.answers.orderings import with_implied_choices
 from analysis.answers.other_scales import OtherScale, find_other_scales
 from analysis.answers.people import Logins
-from analysis.answers.reading import RawTable, read_raw, tidy_frame
+from analysis.answers.reading import RawTable, raw_frame, read_raw, tidy_frame
 from analysis.answers.rescaling import Rescaled, rescale_scores, rescaled_words, unmet_annotators
 from analysis.answers.same_names import NearNames, Renamed, find_near_names
 from analysis.answers.span_tables import check_spans, error_counts
 from analysis.answers.unnamed import in_lists, without_names
 from analysis.statistics.checks import LARGEST
 from analysis.statistics.record import Record
-from spa.errors import AnalysisError
+from spa.errors import AnalysisError, ArgumentProblem, shortened
+from spa.tables.selection import chosen_problems
 
 ANSWERS = ("preferences", "ratings", "choices", "orders")
 WITH_ITEMS = (*ANSWERS, "spans")
@@ -142,7 +143,7 @@ def read_tables(paths: Mapping[str, Path | Sequence[Path]], reading: Reading) ->
     for kind, given in paths.items():
         for path in [given] if isinstance(given, Path) else given:
             try:
-                table = read_raw(path, reading, _columns_read(kind), coded=kind in CODED)
+                table = read_raw(path, _options(reading, kind), _columns_read(kind), coded=kind in CODED)
             except AnalysisError as error:
                 problems += error.problems
             else:
@@ -150,7 +151,33 @@ def read_tables(paths: Mapping[str, Path | Sequence[Path]], reading: Reading) ->
     if raw:
         given_columns = {column for parts in raw.values() for table in parts for column in table.columns}
         problems += mapping_problems(given_columns, reading.mapping)
+        problems += chosen_problems(reading, (one for parts in raw.values() for table in parts for one in table.chosen))
+        problems += _constant_problems(raw, reading)
     return _check_all(raw, reading, problems)
+
+
+def _options(reading: Reading, kind: str) -> Reading:
+    """Return how a table is read: constants and records taken apart are for tables of answers."""
+    return reading if kind in WITH_ITEMS else replace(reading, constants={}, each=None)
+
+
+def _constant_problems(raw: Mapping[str, Sequence[RawTable]], reading: Reading) -> list[str]:
+    """Return a problem for each constant that no table of answers took."""
+    tables = [table for kind, parts in raw.items() if kind in WITH_ITEMS for table in parts]
+    problems: list[str] = []
+    for name, value in reading.constants.items():
+        if tables and not any(name in table.constants for table in tables):
+            known = any(name in _columns_read(kind) for kind in raw if kind in WITH_ITEMS)
+            got = "every table has it" if known else "there is no column of that name"
+            problems.append(
+                ArgumentProblem(
+                    "constants",
+                    in_python="=" + shortened(repr({name: value})),
+                    in_command=" " + shortened(f"{name}={value}"),
+                    after=f": expected a column that a table of answers lacks, but {got}",
+                )
+            )
+    return problems
 
 
 def check_frames(
@@ -174,19 +201,21 @@ def check_frames(
             seen |= {*frame.columns}
             if frame.is_empty():
                 continue
-            tidy = tidy_frame(frame, place, reading.mapping, _columns_read(kind), coded=kind in CODED)
+            table = raw_frame(frame, place, _options(reading, kind), _columns_read(kind), coded=kind in CODED)
         except AnalysisError as error:
             problems += error.problems
             continue
-        known = tidy.drop(_grouping(tidy))
-        columns, sha256 = tuple(frame.columns), hashlib.sha256(known.write_csv().encode()).hexdigest()
-        raw[kind] = [RawTable(place=place, columns=columns, frame=tidy, first_row=1, sha256=sha256)]
+        seen |= {*table.columns}
+        known = table.frame.drop(_grouping(table.frame))
+        raw[kind] = [replace(table, sha256=hashlib.sha256(known.write_csv().encode()).hexdigest())]
     for kind, path in files.items():
         try:
-            raw[kind] = [read_raw(path, reading, _columns_read(kind))]
+            raw[kind] = [read_raw(path, _options(reading, kind), _columns_read(kind))]
         except AnalysisError as error:
             problems += error.problems
-    return _check_all(raw, reading, problems + mapping_problems(seen, reading.mapping), agreed=agreed)
+    problems += mapping_problems(seen, reading.mapping)
+    problems += chosen_problems(reading, (one for parts in raw.values() for table in parts for one in table.chosen))
+    return _check_all(raw, reading, problems + _constant_problems(raw, reading), agreed=agreed)
 
 
 def _columns_read(kind: str) -> frozenset[str]:
@@ -206,7 +235,7 @@ def read_beside(paths: Mapping[str, Path], reading: Reading) -> AnswerTables:
     AnalysisError
         With every mistake of every file.
     """
-    raw = {kind: [read_raw(path, reading, KNOWN[kind])] for kind, path in paths.items()}
+    raw = {kind: [read_raw(path, _options(reading, kind), KNOWN[kind])] for kind, path in paths.items()}
     known = identified(raw, reading, complete=False)
     checked, _ = _checked(known.tables, replace(known.reading, missing=(), rescale={}), [])
     filled: dict[str, Any] = fill_groups(checked, known.reading.llms, kinds_by_annotator(checked))
@@ -299,7 +328,7 @@ def _inputs(
             table=kind,
             file=Path(table.place).name,
             sha256=table.sha256,
-            notes=(*table.notes, *(said.get(kind, ()) if table is raw[kind][0] else ())),
+            notes=(*table.said(), *(said.get(kind, ()) if table is raw[kind][0] else ())),
         )
         for kind in sorted(raw)
         for table in raw[kind]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,7 +15,23 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 OPTIONS = (
-    click.option("--map", "mapping", multiple=True, metavar="OLD=NEW", help="Rename a column; repeatable."),
+    click.option(
+        "--map",
+        "mapping",
+        multiple=True,
+        metavar="OLD=NEW",
+        help="Rename a column, a path (model.name, scores[0]) or several (document+segment); repeatable.",
+    ),
+    click.option(
+        "--set", "constants", multiple=True, metavar="NAME=VALUE", help="Column that the answers lack; repeatable."
+    ),
+    click.option("--keep", multiple=True, metavar="COLUMN=VALUE", help="Read only these rows; repeatable."),
+    click.option("--drop", multiple=True, metavar="COLUMN=VALUE", help="Leave these rows out; repeatable."),
+    click.option(
+        "--each",
+        metavar="PATH",
+        help="Lists or objects that become rows: completions, or questions{question}.{system}.reviews[].",
+    ),
     click.option("--sheet", metavar="NAME", help="Of workbooks (.xlsx): the sheet that is read.  [the first]"),
     click.option("--llm", "llms", multiple=True, metavar="ID", help="Annotator that is an LLM; repeatable."),
     click.option(
@@ -61,7 +77,11 @@ def reading_of(given: Mapping[str, Any]) -> Reading:
 
     people = given.get("people")
     return Reading(
-        mapping=dict(two_sides(text, "--map", "OLD=NEW") for text in given.get("mapping", ())),
+        mapping=dict(_last_sides(text) for text in given.get("mapping", ())),
+        constants=_constants(given.get("constants", ())),
+        keep=_several(given.get("keep", ()), "--keep"),
+        drop=_several(given.get("drop", ()), "--drop"),
+        each=given.get("each"),
         sheet=given.get("sheet"),
         llms=tuple(given.get("llms", ())),
         same=tuple(given.get("same", ())),
@@ -73,6 +93,32 @@ def reading_of(given: Mapping[str, Any]) -> Reading:
         missing=tuple(given.get("missing", ())),
         rescale=dict(_own_scale(text) for text in given.get("rescale", ())),
     )
+
+
+def _last_sides(text: str) -> tuple[str, str]:
+    """Return what stands before and after the last ``=``: a path may hold one, a column of ours does not."""
+    old, sign, new = text.rpartition("=")
+    if not (old and sign and new):
+        raise click.UsageError(f"expected --map OLD=NEW, got {text!r}")
+    return old, new
+
+
+def _constants(given: Sequence[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for text in given:
+        name, value = two_sides(text, "--set", "NAME=VALUE")
+        if found.setdefault(name, value) != value:
+            raise click.UsageError(f"--set {name}: expected one value, got {found[name]!r} and {value!r}")
+    return found
+
+
+def _several(given: Sequence[str], option: str) -> dict[str, tuple[str, ...]]:
+    """Return the values of each column."""
+    found: dict[str, tuple[str, ...]] = {}
+    for text in given:
+        column, value = two_sides(text, option, "COLUMN=VALUE")
+        found[column] = (*found.get(column, ()), value)
+    return found
 
 
 def two_sides(text: str, option: str, form: str) -> tuple[str, str]:

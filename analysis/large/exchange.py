@@ -43,6 +43,7 @@ from analysis.statistics.coding import Ints
 from analysis.statistics.record import AnnotatorKind
 from spa.errors import AnalysisError
 from spa.tables.reading import table_suffix
+from spa.tables.selection import chosen_problems
 
 if TYPE_CHECKING:
     import distributed
@@ -295,6 +296,7 @@ def _refuse_problems(parts: Sequence[PartFound], known: Sums, where: str, readin
     readable = [part for part in parts if part.columns]
     if readable:
         problems += mapping_problems({name for part in readable for name in part.given}, reading.mapping)
+        problems += chosen_problems(reading, (one for part in parts for one in part.chosen))
         problems += _other_columns(readable) or two_ways([(part.address, part.ids) for part in readable])
     if not problems:
         criteria = {name.partition(WAY)[0] for part in parts for name in part.order.criteria}

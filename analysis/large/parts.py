@@ -29,6 +29,7 @@ from analysis.large.locations import local_file
 from analysis.large.totals import LargeKind
 from analysis.statistics.coding import Ints
 from spa.errors import AnalysisError, shortened
+from spa.tables.source import RowsChosen
 
 ROWS = 1 << 20  # of a Parquet file that are read at a time
 CLASSES = 64  # of items, and of annotators in each: what is about one item comes together, so that sums stay short
@@ -64,6 +65,8 @@ class PartFound:
     columns: tuple[str, ...] = ()  # those known, renamed
     ids: IdsFound = field(default_factory=IdsFound)
     sha256: str | None = None
+    chosen: tuple[RowsChosen, ...] = ()  # rows left out by the options
+    constants: frozenset[str] = frozenset()  # columns that it lacks
     empty: bool = False  # no row
     rescaled: tuple[Rescaled, ...] = ()
     sums: Sums
@@ -107,12 +110,13 @@ def read_part(task: PartTask) -> PartFound:
         for table, check, mapped, reading, ids in checked_slices(task):
             found.append(ids)
             file = {"given": table.columns, "columns": tuple(table.frame.columns), "sha256": table.sha256}
+            file |= {"chosen": table.chosen, "constants": table.constants}
             problems += check.problems
             rescaled.update(dict.fromkeys(mapped))
             if not problems:
                 slices.append(_read_slice(replace(task, reading=reading), len(slices), check.frame))
-    except EmptyTable:
-        file = {"empty": True}
+    except EmptyTable as error:
+        file = {"empty": True, "chosen": error.chosen}
     except AnalysisError as error:
         problems += error.problems
     names = pl.concat([own.names for own in slices if own.names is not None] or [no_names()]).unique()

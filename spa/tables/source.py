@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import polars as pl
 
+from spa.errors import shortened
 from spa.files import unique_keys
 
 
@@ -33,6 +35,45 @@ def json_decoder() -> json.JSONDecoder:
     )
 
 
+SHOWN = 8  # values that a message lists
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowsChosen:
+    """What one ``keep`` or ``drop`` did: rows by the value named, how many left, and other values that there were."""
+
+    keeps: bool
+    column: str
+    values: Mapping[str, int]
+    left_out: int
+    others: tuple[str, ...] = ()
+
+    def __add__(self, other: RowsChosen) -> RowsChosen:
+        """Return what it did in both of two files or parts."""
+        values = Counter(self.values)
+        values.update(other.values)
+        return replace(
+            self,
+            values={value: values[value] for value in self.values},
+            left_out=self.left_out + other.left_out,
+            others=tuple(dict.fromkeys((*self.others, *other.others)))[:SHOWN],
+        )
+
+    def note(self) -> str:
+        """Say how many rows left."""
+        sign = " is not " if self.keeps else "="
+        return f"{self.left_out:,} rows left out: {self.column}{sign}{shortened(' or '.join(self.values), 120)}"
+
+
+def added(first: Iterable[RowsChosen], second: Iterable[RowsChosen]) -> tuple[RowsChosen, ...]:
+    """Return what each ``keep`` and ``drop`` did in both."""
+    total: dict[tuple[bool, str], RowsChosen] = {}
+    for one in (*first, *second):
+        key = (one.keeps, one.column)
+        total[key] = total[key] + one if key in total else one
+    return tuple(total.values())
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
     """Rows of a file.
@@ -55,6 +96,10 @@ class Source:
         What a reader calls each row, where rows were left out or taken apart.
     notes : tuple of str
         What is to be said of how the file was read.
+    chosen : tuple of RowsChosen
+        What each ``keep`` and ``drop`` did whose column is there.
+    constants : frozenset of str
+        Columns that are constants, as the file lacks them.
     """
 
     place: str
@@ -65,6 +110,8 @@ class Source:
     values: Callable[[str], list[object]]
     rows: pl.Series | None = None
     notes: tuple[str, ...] = ()
+    chosen: tuple[RowsChosen, ...] = ()
+    constants: frozenset[str] = frozenset()
 
     def numbers(self) -> Sequence[int]:
         """Return what a reader calls each row."""
