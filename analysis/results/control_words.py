@@ -80,7 +80,8 @@ def _alike(results: Results) -> list[tuple[str, str]]:
         [(opponent, answers)] = opponents.items()
         n = sum(count for count, _ in answers)
         share = sum(count * won for count, won in answers) / n
-        if n >= FEWEST and not 1 - NEARLY_ALWAYS < share < NEARLY_ALWAYS and len(met[opponent]) > 1:
+        baseline = len(met) > 3 and len(met[opponent]) == len(met) - 1  # everybody met it, by design
+        if n >= FEWEST and not 1 - NEARLY_ALWAYS < share < NEARLY_ALWAYS and len(met[opponent]) > 1 and not baseline:
             outcome = "lost" if share < 0.5 else "won"
             found.append((system, f"met {shortened(opponent, 40)} alone and {outcome} nearly always"))
     return found

@@ -185,6 +185,12 @@ def test_a_system_that_met_one_other_and_lost_nearly_always_is_a_caveat() -> Non
     )
 
 
+def test_a_baseline_that_all_systems_met_makes_no_control_of_the_weakest() -> None:
+    rows = [("a", f"i{item}", "base", name, "x") for item in range(12) for name in ("weak", "good", "fair")]
+    rows = [(*row[:4], "y" if row[3] != "weak" and at % 2 else "x") for at, row in enumerate(rows)]
+    assert doubts(analyse(read((), choices=choices(rows)), Plan())) == []
+
+
 def test_what_left_is_said_in_the_report() -> None:
     found = analyse(read(choices=chosen({"ann": 0, "bo": 2})), Plan())
     page = render_report(found, full=False)["report.md"]

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
 from analysis import Plan, Reading, check_frames, read_tables
 from spa import AnalysisError
+from spa.cli import main
 from tests.analysis.answers import analyse, choices, ratings, render_report
 
 PUBLISHED = Path(__file__).parents[2].parent / "shared" / "cases" / "published" / "scores_without_names"
@@ -201,6 +204,45 @@ def test_what_needs_names_is_refused(frames: dict[str, Any], means: bool, said: 
     tables = {"ratings": scores(some_lists(1))} | {kind: made[kind] for kind in frames}
     with pytest.raises(AnalysisError, match=said):
         check_frames(tables, Reading(unnamed=True, means=means))
+
+
+@pytest.mark.parametrize("option", [("--unnamed",), ("--means",), ("--control", "x")])
+def test_tables_in_parts_are_refused_in_one_line(option: tuple[str, ...], tmp_path: Path) -> None:
+    path = tmp_path / "ratings.csv"
+    scores(some_lists(1)).write_csv(path)
+    shown = CliRunner().invoke(main, ["report", "--ratings", str(path), "--in-parts", *option, "--json"])
+    assert shown.exit_code == 2
+    assert f"{option[0]}: not with --ratings in parts" in shown.output
+
+
+def test_the_option_gives_what_python_gives(tmp_path: Path) -> None:
+    path = tmp_path / "ratings.csv"
+    scores(some_lists(3)).write_csv(path)
+    shown = CliRunner().invoke(main, ["report", "--ratings", str(path), "--unnamed", "--json"])
+    assert shown.exit_code == 0, shown.output
+    found = json.loads(shown.output)
+    [notes] = [row["notes"] for row in found["settings"].pop("inputs")]
+    assert "annotator_id: not read, as nobody says who answered" in notes
+    assert found == results_of(scores(some_lists(3)))
+
+
+def test_two_files_are_one_list(tmp_path: Path) -> None:
+    frame = scores(some_lists(3))
+    parts = [frame[::2], frame[1::2]]
+    paths = [tmp_path / f"{at}.csv" for at in range(2)]
+    for part, path in zip(parts, paths, strict=True):
+        part.write_csv(path)
+    found = analyse(read_tables({"ratings": paths}, Reading(unnamed=True)), Plan())
+    whole = results_of(frame)
+    assert found["agreement"] == whole["agreement"]
+    assert found["ratings"]["means"] == whole["ratings"]["means"]
+
+
+def test_one_name_for_all_and_none_are_pointed_to_the_option() -> None:
+    frame = scores(some_lists(3)).with_columns(annotator_id=pl.lit("all"))
+    for one in (frame, frame.drop("annotator_id")):
+        with pytest.raises(AnalysisError, match="--unnamed"):
+            check_frames({"ratings": one}, Reading())
 
 
 def test_a_test_over_annotators_is_refused() -> None:
