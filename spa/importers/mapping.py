@@ -91,6 +91,7 @@ class Wide(TomlTable):
     llms: tuple[Text, ...] = ()  # annotators that are LLMs
     people: dict[str, Text] = Field(default_factory=dict)  # annotator as it is written -> who it is
     item: Columns | None = None
+    sample: Columns | None = None  # which of several outputs of an item, such as a segment of a document
     assignment: Text | None = None  # column
     seconds: Text | None = None  # column
     seconds_unit: Literal["s", "ms"] = "s"

@@ -36,7 +36,7 @@ def named_columns(mapping: Wide) -> list[str]:
 
 def name_columns(mapping: Wide) -> list[str]:
     """Return the columns of names: of annotators, items and systems."""
-    names = [column for role, column in _roles(mapping) if role in ("annotator", "item", "system")]
+    names = [column for role, column in _roles(mapping) if role in ("annotator", "item", "sample", "system")]
     return [*names, *(column for question in mapping.questions for column in names_of(question.group))]
 
 
@@ -53,6 +53,8 @@ def _roles(mapping: Wide) -> Iterator[tuple[str, str]]:
         yield "annotator", mapping.annotator
     for column in names_of(mapping.item):
         yield "item", column
+    for column in names_of(mapping.sample):
+        yield "sample", column
     for question in mapping.questions:
         for column in names_of(question.item_column):
             yield "item", column
@@ -82,6 +84,8 @@ def check_mapping(mapping: Wide, path: Path) -> None:
         for key in ("item", "system", "system_x", "system_y"):
             if getattr(question, key) is not None and getattr(question, f"{key}_column") is not None:
                 problems.append(f"{place}: expected {key} or {key}_column, got both; remove one")
+        if mapping.sample is not None and question.kind in ("rank", "order"):
+            problems.append(f"{place}: orders of outputs have no `sample`; name its column in `item`, too")
         if question.percent and question.scale:
             problems.append(f"{place}: expected percent or scale, got both; percent is scale = [0, 100]")
         if question.scale and question.scale[0] == question.scale[1]:

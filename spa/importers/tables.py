@@ -24,19 +24,19 @@ _REASON = _texts("missing_reason")
 COLUMNS: dict[str, dict[str, Any]] = {
     "ratings": {
         **_WHO,
-        **_texts("item_id", "system", "criterion"),
+        **_texts("item_id", "sample", "system", "criterion"),
         **{"score": pl.Float64, "position": pl.Int64, "seconds": pl.Float64},
         **_texts("explanation"),
         **_REASON,
     },
     "preferences": {
         **_WHO,
-        **_texts("item_id", "system_x", "system_y"),
+        **_texts("item_id", "sample", "system_x", "system_y"),
         **{"preference": pl.Float64, "criterion": pl.String, "exposure": pl.Int64},
         **_REASON,
     },
     "orders": {**_WHO, **_texts("item_id", "system", "criterion"), "rank": pl.Int64, "repeat": pl.Int64, **_REASON},
-    "choices": {**_WHO, **_texts("item_id", "system_x", "system_y", "criterion", "winner"), **_REASON},
+    "choices": {**_WHO, **_texts("item_id", "sample", "system_x", "system_y", "criterion", "winner"), **_REASON},
 }
 Row = dict[str, Any]
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)

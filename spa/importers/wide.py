@@ -85,7 +85,9 @@ class _Answers:
                 *(found.line(self._mapping.questions[number].kind) for number, found in self._unexplained.items())
             )
         self._people.check_names(asked | silent)
-        own = any(one.item or one.item_column for one in self._mapping.questions if one.kind == "preference")
+        own = self._mapping.sample is not None or any(
+            one.item or one.item_column for one in self._mapping.questions if one.kind == "preference"
+        )
         if not own and not _repeated(rows["preferences"]):
             rows["preferences"] = [{**row, "item_id": None} for row in rows["preferences"]]
         return ImportedTables(
@@ -178,6 +180,7 @@ class _Answers:
             "annotator_kind": self._people.kind(annotator, column, row),
             "assignment_id": row.text(self._mapping.assignment) if self._mapping.assignment else None,
             "criterion": question.criteria.get(criterion, criterion),
+            "sample": self._items.of(row, self._mapping.sample),
         }
 
     def _seconds(self, question: QuestionColumn, row: SheetRow) -> float | None:

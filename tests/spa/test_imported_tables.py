@@ -528,6 +528,9 @@ def test_an_item_may_be_named_by_several_columns(tmp_path: Path) -> None:
     mapping = 'annotator = "who"\nitem = ["doc", "seg"]\nquestions = [{ column = "q", system = "s" }]\n'
     rows = imported(tmp_path, mapping, q="who,doc,seg,q\np,d,1,4\np,d,2,5\n")["ratings"]
     assert [row["item_id"] for row in rows] == ["d/1", "d/2"]
+    apart = mapping.replace('["doc", "seg"]', '"doc"\nsample = "seg"')
+    rows = imported(tmp_path, apart, q="who,doc,seg,q\np,d,1,4\np,d,2,5\n")["ratings"]
+    assert [(row["item_id"], row["sample"]) for row in rows] == [("d", "1"), ("d", "2")]
     (line,) = refused(tmp_path, mapping, q="who,doc,seg,q\np,d/1,2,4\np,d,1/2,5\n")
     assert "would both be called 'd/1/2'" in line
 
