@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import polars as pl
 
@@ -27,11 +27,12 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What became a row: of which row, its value, and the columns that steps named."""
+    """What became a row: of which row, its value, the columns that steps named, and the keys of records on the way."""
 
     row: int
     value: Json
     named: Mapping[str, str]
+    around: Mapping[str, Json] = field(default_factory=dict)
 
 
 def parse_each(text: str) -> tuple[tuple[Step, ...], ...]:
@@ -78,9 +79,9 @@ def roots(text: str) -> frozenset[str]:
 def unrolled(source: Source, each: str) -> Source:
     """Return a source with a row for every part of the lists or objects at ``each``.
 
-    The keys of a part are columns, and win over those of its record; a part that is one value is a column named by
-    its path. A column that a step names wins over both; where a part says otherwise it is refused. A
-    record without parts gives no row, and is counted.
+    The keys of a part are columns, and win over those of the records around it, the inner ones first; a part that is
+    one value is a column named by its path. A column that a step names wins over all; where a part says otherwise it
+    is refused. A record without parts gives no row, and is counted.
 
     Raises
     ------
@@ -103,6 +104,7 @@ def unrolled(source: Source, each: str) -> Source:
     named = {step.name for steps in paths for step in steps if step.name}
     _check_named(parts, named, source.place, numbers)
     inner = {key: None for part in parts if isinstance(part.value, dict) for key in part.value}
+    around = {key: None for part in parts for key in part.around if key not in inner}
     notes = tuple(f"{count} {what}" for what, count in aside.items())
     rows = [part.row for part in parts]
 
@@ -111,11 +113,13 @@ def unrolled(source: Source, each: str) -> Source:
             return [part.named.get(name) for part in parts]
         if name in inner:
             return [part.value.get(name) if isinstance(part.value, dict) else None for part in parts]
+        if name in around:
+            return [part.around.get(name) for part in parts]
         outer = source.values(name)
         return [outer[row] for row in rows]
 
     def column(name: str) -> pl.Series:
-        if name not in named and name not in inner:
+        if name not in named and name not in inner and name not in around:
             return source.column(name).gather(rows)
         found = values(name)
         for number, value in zip((numbers[row] for row in rows), found, strict=True):
@@ -124,7 +128,7 @@ def unrolled(source: Source, each: str) -> Source:
                 raise TableError(f"{source.place}, row {number}: {name}: expected one value, got {got}")
         return pl.Series(name, [as_text(value) for value in found], dtype=pl.String)
 
-    own = {name: _kind(values(name)) for name in [*named, *inner]}
+    own = {name: _kind(values(name)) for name in [*named, *around, *inner]}
     return Source(
         place=source.place,
         schema={**source.schema, **own},
@@ -170,7 +174,7 @@ def _apart(
     if len(paths) == 1:
         steps = paths[0]
         found = records.at(row, steps[0].path)
-        yield from _taken(found, steps, row, {}, aside)
+        yield from _taken(found, steps, row, {}, {}, aside)
         return
     lists = {steps[0].path: _listed(records.at(row, steps[0].path)) for steps in paths}
     lengths = {path: len(found) for path, found in lists.items() if found is not None}
@@ -187,7 +191,12 @@ def _apart(
 
 
 def _taken(
-    found: Json, steps: Sequence[Step], row: int, named: Mapping[str, str], aside: Counter[str]
+    found: Json,
+    steps: Sequence[Step],
+    row: int,
+    named: Mapping[str, str],
+    around: Mapping[str, Json],
+    aside: Counter[str],
 ) -> Iterator[Part]:
     """Yield the parts of what stands at the first step, by the steps that follow."""
     step, *rest = steps
@@ -204,9 +213,10 @@ def _taken(
                 which = f" ({key})" if isinstance(key, str) else ""
                 aside[f"parts of {step.path or step.name}{which} without {rest[0].path} left out"] += 1
                 continue
-            yield from _taken(below, rest, row, own, aside)
+            keys = part if isinstance(part, dict) and isinstance(value, list) else {}
+            yield from _taken(below, rest, row, own, {**around, **keys}, aside)
         else:
-            yield Part(row, part if isinstance(part, dict) else {step.path: part}, own)
+            yield Part(row, part if isinstance(part, dict) else {step.path: part}, own, around)
 
 
 def _listed(found: Json) -> list[Json] | None:
