@@ -10,7 +10,7 @@ from pathlib import Path
 from spa.errors import NoRows, StudyError, TableError, called, shortened
 from spa.tables.options import TableOptions
 from spa.tables.reading import open_table, reading
-from spa.tables.source import Source, Wanted
+from spa.tables.source import RowsChosen, Source, Wanted
 
 # Control characters but tab and line ends, halves of surrogate pairs, and the two non-characters
 # that no XML or HTML document may hold. Joiners and direction marks are part of ordinary writing.
@@ -88,8 +88,17 @@ def decoded(place: str, content: bytes) -> str:
         ) from error
 
 
-def read_rows(path: Path, columns: Sequence[str]) -> list[OutputFileRow]:
-    """Read the named columns of one output file.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputFileRows:
+    """The rows of one output file, what ``keep`` and ``drop`` did, and what is to be said of how it was read."""
+
+    rows: list[OutputFileRow]
+    chosen: tuple[RowsChosen, ...]
+    notes: tuple[str, ...]
+
+
+def read_rows(path: Path, columns: Sequence[str], options: TableOptions) -> OutputFileRows:
+    """Read the named columns of one output file, some of which may be paths into its records.
 
     Other columns are ignored. Rows are in the order of the file; numbers as written, empty values ``None``. Raise
     StudyError where the file cannot be read, lacks a column, or holds other values than texts and numbers.
@@ -97,7 +106,7 @@ def read_rows(path: Path, columns: Sequence[str]) -> list[OutputFileRow]:
     place = display_path(path)
     try:
         with reading(path):  # columns are read on demand
-            source = open_table(path, Wanted(columns=frozenset(columns), guarded=False), TableOptions())
+            source = open_table(path, Wanted(columns=frozenset(columns), guarded=False), options)
             found = [column for column in columns if column in source.schema]
             cells = {column: source.values(column) for column in found}
     except NoRows as error:
@@ -105,6 +114,9 @@ def read_rows(path: Path, columns: Sequence[str]) -> list[OutputFileRow]:
     except TableError as error:
         told = (called(called(one, f"{path}, ", f"{place} "), str(path), place) for one in error.problems)
         raise StudyError(*told) from error
+    if not source.height and source.chosen:
+        left = "; ".join(one.note() for one in source.chosen)
+        raise StudyError(f"{place}: expected rows of outputs, got none that stay ({left})")
     if not source.height:
         raise StudyError(f"{place}: {NO_ROWS}")
     absent = [column for column in columns if column not in source.schema]
@@ -114,10 +126,12 @@ def read_rows(path: Path, columns: Sequence[str]) -> list[OutputFileRow]:
         problems += _not_texts(path, column, zip(numbers, values, strict=True))
     if problems:
         raise StudyError(*problems)
-    return [
+    rows = [
         OutputFileRow(path, number, dict(zip(found, values, strict=True)))
         for number, *values in zip(numbers, *cells.values(), strict=True)
     ]
+    said = (f"{place}: {note}" for note in (*source.notes, *(one.note() for one in source.chosen if one.left_out)))
+    return OutputFileRows(rows=rows, chosen=source.chosen, notes=tuple(said))
 
 
 def _absent(place: str, absent: Sequence[str], source: Source) -> str:

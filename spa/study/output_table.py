@@ -39,6 +39,7 @@ class Cells:
     outputs: dict[Key, tuple[RawOutput, ...]]
     first: dict[str, OutputFileRow]  # the first row of each item
     references: dict[str, tuple[str, ...]]  # different texts of an item in the columns of references
+    notes: tuple[str, ...] = ()  # what is to be said of how the files were read
 
 
 def required_columns(study: Study) -> tuple[str, ...]:

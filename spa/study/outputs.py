@@ -10,10 +10,11 @@ from pathlib import Path
 
 from spa.errors import StudyError
 from spa.study.filters import cut_to_sentences, failures
-from spa.study.output_files import REPLACEMENT, cleaned, display_files, is_image, read_rows
+from spa.study.output_files import REPLACEMENT, OutputFileRows, cleaned, display_files, is_image, read_rows
 from spa.study.output_table import Cells, Key, RawOutput, first_few, required_columns, sort_rows
 from spa.study.problems import quote
 from spa.study.study import Study
+from spa.tables.selection import chosen_problems
 
 EMPTY_ADVICE = '[[outputs.filters]] field = "{field}" min_characters = 1 leaves such items out'
 
@@ -56,6 +57,7 @@ class Outputs:
     by_id: dict[str, Item]
     unreadable: dict[Key, int]  # characters replaced by U+FFFD; the system of an item text is ""
     references: dict[str, tuple[str, ...]] = field(default_factory=dict)  # item_id -> texts that metrics compare with
+    notes: tuple[str, ...] = ()  # what is to be said of how the files were read
 
     def item(self, item_id: str) -> Item:
         """Return one item."""
@@ -130,6 +132,7 @@ def load_outputs(study: Study) -> Outputs:
         by_id=by_id,
         unreadable=_unreadable(cells, by_id),
         references=_references(study, cells, made, by_id),
+        notes=cells.notes,
     )
     if study.single_outputs and (lacking := too_few_outputs(study, display_files(study.outputs.files), outputs)):
         raise StudyError(*lacking)
@@ -137,18 +140,22 @@ def load_outputs(study: Study) -> Outputs:
 
 
 def _read_cells(study: Study) -> Cells:
-    rows = []
+    read: list[OutputFileRows] = []
     problems: list[str] = []
     for file in study.outputs.files:
         try:
-            rows += read_rows(file, required_columns(study))
+            read.append(read_rows(file, required_columns(study), study.outputs.options()))
         except StudyError as error:
             problems += error.problems
     if not problems:
-        cells, problems = sort_rows(study, rows)
+        chosen = (one for file in read for one in file.chosen)
+        found = chosen_problems(study.outputs.options(), chosen)
+        problems += [problem.with_option(f"[outputs] {problem.parameter}") for problem in found]
+    if not problems:
+        cells, problems = sort_rows(study, [row for file in read for row in file.rows])
     if problems:
         raise StudyError(*problems)
-    return cells
+    return replace(cells, notes=tuple(note for file in read for note in file.notes))
 
 
 def _build_outputs(study: Study, cells: Cells) -> tuple[dict[Key, tuple[Output, ...]], list[str]]:
@@ -226,6 +233,7 @@ def _failures(study: Study, item: Item, made: dict[Key, tuple[Output, ...]]) -> 
 
 def _empty_outputs(study: Study, items: Sequence[Item], made: dict[Key, tuple[Output, ...]], cells: Cells) -> list[str]:
     lines = []
+    empty: Counter[str] = Counter()
     for item in items:
         if item.text is not None and not item.text.strip():
             lines.append(
@@ -239,11 +247,16 @@ def _empty_outputs(study: Study, items: Sequence[Item], made: dict[Key, tuple[Ou
                     do = "name its file or remove the item"
                     lines.append(f"{raw.place}: expected an image of {quote(one.id)}, got nothing; {do}")
                 if output.text is not None and not output.text.strip():
+                    empty[one.id] += 1
                     lines.append(
                         f"{raw.place}: expected an output of {quote(one.id)}, got an empty text; "
                         f"fill it in, or {EMPTY_ADVICE.format(field='output')}"
                     )
-    return first_few(lines, "empty texts")
+    lines = first_few(lines, "empty texts")
+    if empty.total() > 1:
+        counted = ", ".join(f"{count} of {quote(system)}" for system, count in empty.items())
+        lines.append(f"{display_files(study.outputs.files)}: empty outputs by system: {counted}")
+    return lines
 
 
 def _length_matched(

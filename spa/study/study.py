@@ -17,6 +17,7 @@ from spa.study.analysis import Analysis, Stopping
 from spa.study.panel import Panel
 from spa.study.raters import Rater
 from spa.study.toml_table import Ident, Text, TomlTable, added
+from spa.tables.options import TableOptions
 
 OVERALL = "overall"  # the criterion that asks for the preference as a whole; never computed
 Elicitation = Literal["spa", "likert", "continuous", "categories", "spans", "choices", "ranking"]  # tables that ask
@@ -48,7 +49,7 @@ class OutputFilter(TomlTable):
 
 
 class OutputFiles(TomlTable):
-    """Where the outputs are and how the files are laid out (JSONL, CSV or Parquet by suffix)."""
+    """Where the outputs are and how the files are laid out; a column may be a path into the records of a file."""
 
     files: Annotated[tuple[Path, ...], Field(min_length=1)]  # relative to the study file
     layout: Literal["long", "wide"] = "long"  # wide: one column a system, named by its id
@@ -59,9 +60,17 @@ class OutputFiles(TomlTable):
     sample: Text | None = None  # column that numbers several outputs of one system for one item
     item_text: Text | None = None  # column with what every system was given, shown with the outputs
     item_name: Text | None = added(None)  # what annotators read above it, before its number; the locale's where absent
+    each: Text | None = added(None)  # path of the lists or objects of a record that become rows
+    keep: dict[str, tuple[Text, ...]] = added({})  # column -> values of the rows that are read
+    drop: dict[str, tuple[Text, ...]] = added({})  # column -> values of the rows that are left out
+    encoding: Text | None = added(None)  # of text files that are neither UTF-8 nor begin with a byte order mark
     references: tuple[Text, ...] = ()  # for automatic metrics: columns with a reference text, or systems that are one
     filters: tuple[OutputFilter, ...] = ()
     match_length_of: Ident | None = None  # system cut to whole sentences, never longer than the longest other
+
+    def options(self) -> TableOptions:
+        """Return how the files are read."""
+        return TableOptions(each=self.each, keep=self.keep, drop=self.drop, encoding=self.encoding)
 
 
 class Option(TomlTable):

@@ -46,7 +46,7 @@ def study_warnings(study: Study, outputs: Outputs) -> tuple[str, ...]:
     of_analysis = (_checks, _careless, _expected_pairs)
     checks = (_exposure, _annotators, _never_used, _item_name, *of_analysis, _alike, _disconnected, _scales)
     of_texts = (_single_words, _other_scripts, _lengths, _equal_outputs) if study.outputs.kind == "text" else ()
-    of_outputs = (_dropped, _unreadable, *of_texts, _equal_items, _name_leaks)
+    of_outputs = (_how_read, _dropped, _unreadable, *of_texts, _equal_items, _name_leaks)
     of_study = [line for check in checks for line in check(study)]
     return (*of_study, *(line for check in of_outputs for line in check(study, outputs)))
 
@@ -226,6 +226,10 @@ def _dropped(study: Study, outputs: Outputs) -> Iterator[str]:
         read = "1 item, which" if len(outputs.items) == 1 else f"{len(outputs.items)} items, all of which"
         these = "this item" if len(outputs.items) == 1 else "these items"
         yield f"{read} every annotator reads: results hold for {these} only"
+
+
+def _how_read(study: Study, outputs: Outputs) -> Iterator[str]:
+    yield from outputs.notes
 
 
 def _unreadable(study: Study, outputs: Outputs) -> Iterator[str]:

@@ -20,6 +20,7 @@ from spa.study.output_files import cleaned, read_rows
 from spa.study.outputs import load_outputs
 from spa.study.study import OutputFilter
 from spa.study.warnings import study_warnings
+from spa.tables.options import TableOptions
 from tests.spa.study_files import (
     HEAD,
     OUTPUTS,
@@ -78,7 +79,7 @@ def test_numbers_and_days_of_parquet_are_ids_as_a_reader_writes_them(tmp_path: P
 def test_texts_of_a_csv_file_are_read_as_they_are(tmp_path: Path) -> None:
     """Also one that begins as a formula that our own tables guard; a quoted empty cell is empty."""
     (tmp_path / "o.csv").write_text('item_id,output\ni,\'- so she said\nj,""\n', encoding="utf-8")
-    rows = read_rows(tmp_path / "o.csv", ["output"])
+    rows = read_rows(tmp_path / "o.csv", ["output"], TableOptions()).rows
     assert [row.values["output"] for row in rows] == ["'- so she said", None]
     assert [row.place for row in rows] == [f"{tmp_path / 'o.csv'} row {number}" for number in (2, 3)]
 
