@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import polars as pl
 
+from analysis.answers.answer_words import with_numbers_proposed, with_proposed_numbers
 from analysis.answers.columns import (
     CORPUS_METRIC_COLUMNS,
     KINDS,
     KNOWN,
     LAYOUTS,
     METRIC_COLUMNS,
-    MISSING,
     OPTIONAL,
     OVERALL,
     READING_COLUMNS,
@@ -24,6 +24,7 @@ from analysis.answers.columns import (
 from analysis.answers.options import Reading
 from analysis.answers.reading import RawTable
 from analysis.answers.rescaling import Rescaled, own_scales, rescale_scores
+from analysis.answers.shapes import criteria_proposed
 from analysis.statistics.checks import LARGEST
 from analysis.statistics.coding import fold, number, translate
 from spa.errors import AnalysisError, ArgumentProblem, shortened
@@ -73,12 +74,14 @@ def check_columns(table: RawTable, kind: str) -> Check:
     """Begin the check of a table that has all required columns."""
     absent = [column for column in REQUIRED[kind] if column not in table.frame.columns]
     if absent:
-        raise AnalysisError(_absent(table, absent))
+        raise AnalysisError(*table.problems, _absent(table, absent))
     rows = table.rows if table.rows is not None else pl.int_range(pl.len(), dtype=pl.UInt32) + table.first_row
     frame = table.frame.select(rows.alias("row"), pl.all())
     if all(frame[column].has_nulls() for column in frame.columns[1:]):
         frame = frame.filter(pl.any_horizontal(pl.exclude("row").is_not_null()))  # blank lines hold nothing
-    return Check(frame, table.place)
+    check = Check(frame, table.place, named=table.named, compared=table.compared)
+    check.problems += table.problems
+    return check
 
 
 def check_together(check: Check, kind: str, scales: Sequence[Scale]) -> None:
@@ -99,6 +102,8 @@ def _absent(table: RawTable, absent: Sequence[str]) -> str:
     line = f"{table.place}: {missing} missing (there are: {shortened(there, 200)}{rows}); "
     if any(name != name.strip() and name.strip() in absent for name in table.columns):
         return line + "take out the spaces around names and values, such as those after a comma"
+    if [*absent] == ["score"] and table.unread:
+        return criteria_proposed(line, table.unread)
     return ArgumentProblem(
         "mapping",
         before=line + "name yours with ",
@@ -146,14 +151,20 @@ def _check_answer(check: Check, kind: str, reading: Reading) -> None:
     if kind == "choices":
         value = pl.col(answer).replace_strict({"x": 1.0, "tie": 0.5, "y": 0.0}, default=None, return_dtype=pl.Float64)
         check.frame = check.frame.with_columns(value.alias("value"))
-        given = pl.col(answer)
-        invalid = given.is_not_null() & ~given.str.contains(MISSING) & pl.col("value").is_null()
-        check.refuse(invalid, answer, "winner must be x, y or tie (x stands for system_x)")
+        if "both_bad" in check.frame.columns:
+            check.truth("both_bad")
     else:
-        check.number(answer, "value")
+        there = len(check.problems)
+        unread = check.number(answer, "value")
+        if len(check.problems) > there and unread is not None:
+            check.problems[there] = with_proposed_numbers(check.problems[there], unread)
     if kind == "preferences":
         outside = (pl.col("value") < 0) | (pl.col("value") > 1)
+        there = len(check.problems)
         check.refuse(outside, answer, "preference must lie in [0, 1] (divide percentages by 100)")
+        if len(check.problems) > there:
+            proposed = with_numbers_proposed(check.problems[there], check.frame["value"], check.compared)
+            check.problems[there] = proposed
     if kind == "orders":
         below = (pl.col("value") < 1) | (pl.col("value") % 1 != 0)
         check.refuse(below, answer, "rank must be a whole number from 1, the best")

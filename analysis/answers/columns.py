@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 import polars as pl
 
 from analysis.statistics.coding import translate
 from analysis.statistics.record import Record
-from spa.errors import shortened
+from spa.errors import ArgumentProblem, shortened
 
 KINDS = ("human", "llm", "simulated")
 OVERALL = "overall"
-MISSING = r"(?i)^(nan|na)$"  # an answer that is none
+MISSING = r"(?i)^(nan|na|<na>|#?n/a|n\.a\.|none|null|-+|–|—|\.|\?)$"  # an answer that is none
 NOTHING = ("NaN", "nan", "NA")  # a cell that is empty, as pandas and R write it
+COMPARED = ("system_x", "system_y")
 SHOWN = 5  # row numbers that a message names
 
 
@@ -60,7 +61,7 @@ LAYOUTS = {
     ),
 }
 # kept where a table has them, and not made where it has not
-OPTIONAL = ("readout", "form", "mass", "readings_differ", "explanation", "missing_level", "visit")
+OPTIONAL = ("readout", "form", "mass", "readings_differ", "explanation", "missing_level", "visit", "both_bad")
 METRIC_COLUMNS = ("item_id", "system", "metric", "score")
 CORPUS_METRIC_COLUMNS = METRIC_COLUMNS[1:]
 ANSWER_COLUMNS = (*COMMON, "annotator_kind", "item_id", "sample", "repeat", "elicitation", "group", "missing_reason")
@@ -123,9 +124,13 @@ class Scale(Record):
 class Check:
     """Collects what is wrong with one table, one line a kind of mistake."""
 
-    def __init__(self, frame: pl.DataFrame, place: str) -> None:
+    def __init__(
+        self, frame: pl.DataFrame, place: str, *, named: Collection[str] = (), compared: tuple[str, str] = COMPARED
+    ) -> None:
         self.frame = frame
         self.place = place
+        self.compared = compared  # what the columns of two systems are called in the file
+        self.nothing = [word for word in NOTHING if word not in named]  # in columns of names
         self.problems: list[str] = []
 
     def coded(self, column: str) -> bool:
@@ -141,27 +146,44 @@ class Check:
             self.problems.append(f"{self.place}, {rows_named(found['row'])}: {rule}, got {got}")
 
     def names(self, column: str) -> None:
-        """Require something in every row of a column; "NaN" and "NA" are nothing."""
-        if self.coded(column) and {None, *NOTHING}.isdisjoint(self.frame[column].unique(maintain_order=True).to_list()):
+        """Require something in every row of a column; "NaN" and "NA" are nothing, unless they were said to be names."""
+        if self.coded(column) and {None, *self.nothing}.isdisjoint(
+            self.frame[column].unique(maintain_order=True).to_list()
+        ):
             return
-        nothing = pl.col(column).is_null() | pl.col(column).is_in(NOTHING)
-        self.refuse(nothing, column, f"{column} must not be empty")
+        rule = f"{column} must not be empty"
+        self.refuse(pl.col(column).is_null(), column, rule)
+        for word in self.nothing:
+            there = len(self.problems)
+            self.refuse(pl.col(column) == word, column, rule)
+            for problem in self.problems[there:]:
+                line = f"{problem}; if that is a name, keep it with "
+                self.problems[there] = ArgumentProblem(
+                    "names", before=line, in_python=f"={(word,)}", in_command=f" {word}"
+                )
 
     def blank(self, columns: Iterable[str]) -> None:
         """Take "NaN" and "NA" in columns that may be empty as empty."""
         self.frame = self.frame.with_columns(
-            pl.when(~pl.col(name).is_in(NOTHING)).then(name).alias(name)
+            pl.when(~pl.col(name).is_in(self.nothing)).then(name).alias(name)
             for name in columns
             if not self.coded(name)
-            or not set(NOTHING).isdisjoint(self.frame[name].unique(maintain_order=True).to_list())
+            or not set(self.nothing).isdisjoint(self.frame[name].unique(maintain_order=True).to_list())
         )
 
-    def number(self, column: str, name: str) -> None:
-        """Parse a column of numbers into ``name``; empty, "NaN" and "NA" are missing, infinity is refused."""
+    def number(self, column: str, name: str) -> pl.Series | None:
+        """Parse a column of numbers into ``name``; what is ``MISSING`` or empty is missing, infinity is refused.
+
+        Return the different texts that are neither.
+        """
         texts = self.frame[column]
         coded = self.coded(column)
-        if _no_number(texts.unique().cast(pl.String) if coded else texts).any():
-            unread = translate(texts, _no_number) if coded else _no_number(texts)
+        distinct = texts.unique().cast(pl.String) if coded else texts
+        wrong = _no_number(distinct)
+        words = None
+        if wrong.any():
+            words = distinct.filter(wrong).unique(maintain_order=True)
+            unread = translate(texts, _no_number) if coded else wrong
             self.refuse(unread, column, f"{column} must be a number with a decimal point or empty")
         value = translate(texts, _numbers) if coded else _numbers(texts)
         finite = value.is_finite()
@@ -169,6 +191,7 @@ class Check:
             self.refuse(value.is_infinite(), column, f"{column} must be finite")
             value = value.set(~finite, None)
         self.frame = self.frame.with_columns(value.alias(name))
+        return words
 
     def whole(self, column: str) -> None:
         """Turn a column into whole numbers of 0 or more; empty stays empty."""

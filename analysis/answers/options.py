@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from analysis.answers.columns import Scale
 from analysis.answers.people import Logins
 from spa.tables.options import TableOptions
+from spa.tables.verdicts import Sides
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,8 +36,23 @@ class Reading(TableOptions):
         Scores, ranks, preferences and winners that stand for "no answer", as a number or a word: ``-1``, ``n/a``.
     rescale : mapping of str to (float, float)
         Annotator -> the ends of their own scale, whose scores are mapped onto the scale of the others.
+    values : mapping of str to str
+        Word in a column of answers -> what it counts: a number; x, y, tie, both_bad or a system; "missing".
+    numbers : pair of float, optional
+        Number of a comparison that says that system_x is better, and the one that says system_y.
+    sides : {"names", "places"}, optional
+        What a winner is that is both a system's name and a place, such as A.
+    criteria : tuple of str
+        Columns of ratings that hold the scores, a criterion each.
+    names : tuple of str
+        Words such as NA that are names where they stand in a column of names.
     """
 
+    values: Mapping[str, str] = field(default_factory=dict)
+    numbers: tuple[float, float] | None = None
+    sides: Sides | None = None
+    criteria: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
     llms: tuple[str, ...] = ()
     scales: tuple[Scale, ...] = ()
     unnamed: bool = False

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
 
+from analysis.answers.columns import MISSING
 from analysis.answers.conversion import tidy_names
 from analysis.answers.documents import GROUPING
 from analysis.statistics.coding import translate
@@ -20,6 +22,13 @@ from spa.tables.source import RowsChosen, Source, Wanted, added, in_memory
 from spa.tables.typed_columns import as_texts
 
 WIDE_COLUMN, WIDE = "score", 65_536  # a column of answers, and how many different ones are kept as categories
+
+LOOKED_AT, MOST_STEPS, HIGHEST = 100_000, 101, 100.0  # rows, different values and size of what may be scores
+NO_SCORE = re.compile(
+    r"(?i)(?:^|[\W_])(?:id|ids|idx|index|no|nr|num|number|time|timestamp|ts|secs?|seconds|minutes|ms|duration|date|day"
+    r"|month|year|age|len|length|words|tokens|chars|seed|turn|step|rank|order|position|page|row|line|fold|split|batch"
+    r"|temperature|top_p|top_k|cost|price|round|session|segment|doc|document|sample|repeat|version|weight)(?:$|[\W_\d])"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +50,10 @@ class RawTable:
     chosen: tuple[RowsChosen, ...] = ()  # rows left out by the options
     constants: frozenset[str] = frozenset()  # columns that the file lacks
     sha256: str | None
+    unread: tuple[str, ...] = ()  # columns of the file that hold numbers as answers are, and are not known
+    compared: tuple[str, str] = ("system_x", "system_y")  # what the file calls them
+    named: tuple[str, ...] = ()  # words such as NA that are names
+    problems: tuple[str, ...] = ()  # found before the table was checked
 
     def said(self) -> tuple[str, ...]:
         """Return all that is to be said of how it was read."""
@@ -138,6 +151,10 @@ def _raw_table(
     source: Source, options: TableOptions, known: frozenset[str], *, sha256: str | None, coded: bool
 ) -> RawTable:
     names = tidy_names(source.schema, options.mapping, source.place)
+    rated = {WIDE_COLUMN, "annotator_id"} <= known
+    unread = unread_numbers(source, {old for old, new in names.items() if new not in known}, names) if rated else ()
+    scored = WIDE_COLUMN in names.values() and unread
+    told = (f"columns of numbers that are not read: {shortened(', '.join(unread), 200)} (see criteria)",)
     return RawTable(
         place=source.place,
         columns=tuple(source.schema),
@@ -146,11 +163,34 @@ def _raw_table(
         height=source.height,
         first_row=source.first_row,
         rows=source.rows,
-        notes=source.notes,
+        notes=source.notes + (told if scored else ()),
         chosen=source.chosen,
         constants=source.constants,
         sha256=sha256,
+        unread=unread,
     )
+
+
+def unread_numbers(source: Source, columns: Container[str], names: Mapping[str, str]) -> tuple[str, ...]:
+    """Return those of some columns that look like scores: numbers up to 100 under no name of another quantity.
+
+    Where there is a score beside them, texts of long tables are not looked at.
+    """
+    found = []
+    for name, kind in source.schema.items():
+        if name not in columns or not (kind.is_numeric() or kind == pl.String) or NO_SCORE.search(name):
+            continue
+        if kind == pl.String and source.height > LOOKED_AT and WIDE_COLUMN in names.values():
+            continue
+        values = source.column(name).head(LOOKED_AT)
+        texts = values.cast(pl.String).str.strip_chars()
+        given = texts.filter((texts.str.len_bytes() > 0) & ~texts.str.contains(MISSING))
+        numbers = given.cast(pl.Float64, strict=False)
+        if len(given) and not numbers.has_nulls() and numbers.n_unique() <= MOST_STEPS:
+            largest = numbers.abs().max()
+            if isinstance(largest, float) and largest <= HIGHEST:
+                found.append(name)
+    return tuple(found)
 
 
 def tidy_frame(

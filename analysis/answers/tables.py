@@ -45,6 +45,7 @@ from analysis.answers.people import Logins
 from analysis.answers.reading import RawTable, raw_frame, read_raw, tidy_frame
 from analysis.answers.rescaling import Rescaled, rescale_scores, rescaled_words, unmet_annotators
 from analysis.answers.same_names import NearNames, Renamed, find_near_names
+from analysis.answers.shapes import shaped
 from analysis.answers.span_tables import check_spans, error_counts
 from analysis.answers.unnamed import in_lists, without_names
 from analysis.statistics.checks import LARGEST
@@ -143,7 +144,7 @@ def read_tables(paths: Mapping[str, Path | Sequence[Path]], reading: Reading) ->
     for kind, given in paths.items():
         for path in [given] if isinstance(given, Path) else given:
             try:
-                table = read_raw(path, _options(reading, kind), _columns_read(kind), coded=kind in CODED)
+                table = read_raw(path, _options(reading, kind), _columns_read(kind, reading), coded=kind in CODED)
             except AnalysisError as error:
                 problems += error.problems
             else:
@@ -167,7 +168,7 @@ def _constant_problems(raw: Mapping[str, Sequence[RawTable]], reading: Reading) 
     problems: list[str] = []
     for name, value in reading.constants.items():
         if tables and not any(name in table.constants for table in tables):
-            known = any(name in _columns_read(kind) for kind in raw if kind in WITH_ITEMS)
+            known = any(name in _columns_read(kind, reading) for kind in raw if kind in WITH_ITEMS)
             got = "every table has it" if known else "there is no column of that name"
             problems.append(
                 ArgumentProblem(
@@ -201,7 +202,8 @@ def check_frames(
             seen |= {*frame.columns}
             if frame.is_empty():
                 continue
-            table = raw_frame(frame, place, _options(reading, kind), _columns_read(kind), coded=kind in CODED)
+            columns = _columns_read(kind, reading)
+            table = raw_frame(frame, place, _options(reading, kind), columns, coded=kind in CODED)
         except AnalysisError as error:
             problems += error.problems
             continue
@@ -210,7 +212,7 @@ def check_frames(
         raw[kind] = [replace(table, sha256=hashlib.sha256(known.write_csv().encode()).hexdigest())]
     for kind, path in files.items():
         try:
-            raw[kind] = [read_raw(path, _options(reading, kind), _columns_read(kind))]
+            raw[kind] = [read_raw(path, _options(reading, kind), _columns_read(kind, reading))]
         except AnalysisError as error:
             problems += error.problems
     problems += mapping_problems(seen, reading.mapping)
@@ -218,9 +220,10 @@ def check_frames(
     return _check_all(raw, reading, problems + _constant_problems(raw, reading), agreed=agreed)
 
 
-def _columns_read(kind: str) -> frozenset[str]:
-    """Return the columns that a table may have, and those that tell what items belong together."""
-    return KNOWN[kind] | GROUPING if kind in WITH_ITEMS else KNOWN[kind]
+def _columns_read(kind: str, reading: Reading) -> frozenset[str]:
+    """Return the columns that a table may have, those that tell what items belong together, and those of criteria."""
+    known = KNOWN[kind] | GROUPING if kind in WITH_ITEMS else KNOWN[kind]
+    return known | {*reading.criteria} if kind == "ratings" else known
 
 
 def _grouping(frame: pl.DataFrame) -> list[str]:
@@ -235,7 +238,10 @@ def read_beside(paths: Mapping[str, Path], reading: Reading) -> AnswerTables:
     AnalysisError
         With every mistake of every file.
     """
-    raw = {kind: [read_raw(path, _options(reading, kind), KNOWN[kind])] for kind, path in paths.items()}
+    raw = {
+        kind: [shaped(read_raw(path, _options(reading, kind), KNOWN[kind]), kind, reading)]
+        for kind, path in paths.items()
+    }
     known = identified(raw, reading, complete=False)
     checked, _ = _checked(known.tables, replace(known.reading, missing=(), rescale={}), [])
     filled: dict[str, Any] = fill_groups(checked, known.reading.llms, kinds_by_annotator(checked))
@@ -245,6 +251,7 @@ def read_beside(paths: Mapping[str, Path], reading: Reading) -> AnswerTables:
 def _check_all(
     raw: Mapping[str, Sequence[RawTable]], reading: Reading, problems: list[str], *, agreed: bool = False
 ) -> AnswerTables:
+    raw = _shaped(raw, reading, problems)
     known = None if agreed or problems else identified(raw, reading)
     if known is not None:
         raw, reading = known.tables, known.reading
@@ -284,6 +291,20 @@ def _check_all(
         near_names=() if known is None else find_near_names(_named(known)),
         renamed={} if known is None else known.renamed,
     )
+
+
+def _shaped(raw: Mapping[str, Sequence[RawTable]], reading: Reading, problems: list[str]) -> dict[str, list[RawTable]]:
+    """Return the tables with one row an answer; what stands in the way is added to ``problems``."""
+    found: dict[str, list[RawTable]] = {}
+    for kind, parts in raw.items():
+        for table in parts:
+            try:
+                one = shaped(table, kind, reading)
+            except AnalysisError as error:
+                problems += error.problems
+            else:
+                found.setdefault(kind, []).append(one)
+    return found
 
 
 def _doubtful_scores(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -41,6 +41,25 @@ OPTIONS = (
         help="Two names of one; or a COLUMN, whose names that are nearly the same all become one; repeatable.",
     ),
     click.option("--people", type=click.Path(path_type=Path), help="Who each annotator_id is: annotator_id, person."),
+    click.option(
+        "--value",
+        "values",
+        multiple=True,
+        metavar="WORD=VALUE",
+        help="What a word in a column of answers counts: a number; x, y, tie, both_bad; missing. Repeatable.",
+    ),
+    click.option(
+        "--numbers", metavar="X:Y", help="Comparisons are numbers: X says that system_x is better, Y system_y."
+    ),
+    click.option(
+        "--sides",
+        type=click.Choice(["names", "places"]),
+        help="What a winner is that is a system's name and a place, too (A, B, 1, 2).",
+    ),
+    click.option("--criteria", metavar="A,B", help="Columns that hold scores, a criterion each (no column score)."),
+    click.option(
+        "--name", "names", multiple=True, metavar="WORD", help="A word such as NA that is a name; repeatable."
+    ),
     click.option("--scale", multiple=True, metavar="[CRITERION=]LOW:HIGH", help="Allowed range of scores; repeatable."),
     click.option(
         "--unnamed", is_flag=True, help="Answers are lists whose places are no people: the cell's mean, tested by item."
@@ -83,6 +102,11 @@ def reading_of(given: Mapping[str, Any]) -> Reading:
         drop=_several(given.get("drop", ()), "--drop"),
         each=given.get("each"),
         sheet=given.get("sheet"),
+        values=_values(given.get("values", ())),
+        numbers=_numbers(given.get("numbers")),
+        sides=given.get("sides"),
+        criteria=tuple(name.strip() for name in (given.get("criteria") or "").split(",") if name.strip()),
+        names=tuple(given.get("names", ())),
         llms=tuple(given.get("llms", ())),
         same=tuple(given.get("same", ())),
         people=None if people is None else read_people(people),
@@ -127,6 +151,32 @@ def two_sides(text: str, option: str, form: str) -> tuple[str, str]:
     if not (old and sign and new):
         raise click.UsageError(f"expected {option} {form}, got {text!r}")
     return old, new
+
+
+def _values(texts: Iterable[str]) -> dict[str, str]:
+    """Return what words count: what stands before and after the last ``=`` (a word may hold one: ``A=B=tie``)."""
+    values: dict[str, str] = {}
+    for text in texts:
+        word, sign, value = text.rpartition("=")
+        if not (word and sign and value.strip()) or value.strip() == "?":
+            raise click.UsageError(f"expected --value WORD=VALUE, got {text!r}")
+        if values.get(word, value.strip()) != value.strip():
+            raise click.UsageError(f"--value {word}: expected one value, got {values[word]} and {value.strip()}")
+        values[word] = value.strip()
+    return values
+
+
+def _numbers(text: str | None) -> tuple[float, float] | None:
+    if text is None:
+        return None
+    first, _, second = text.partition(":")
+    try:
+        ends = float(first), float(second)
+    except ValueError:
+        ends = math.nan, math.nan
+    if not all(map(math.isfinite, ends)) or ends[0] == ends[1]:
+        raise click.UsageError(f"expected --numbers X:Y, two numbers, got {text!r}")
+    return ends
 
 
 def _scale(text: str) -> Scale:

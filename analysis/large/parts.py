@@ -22,6 +22,7 @@ from analysis.answers.options import Reading
 from analysis.answers.order import Order, order_of
 from analysis.answers.reading import EmptyTable, RawTable, read_slices
 from analysis.answers.rescaling import Rescaled
+from analysis.answers.shapes import shaped
 from analysis.large.adding import Sums, described, keyed_rows, merged
 from analysis.large.building import NAMED
 from analysis.large.ids_of_parts import IdsFound, Visits, identified_slice, together
@@ -83,8 +84,10 @@ def checked_slices(task: PartTask) -> Iterator[tuple[RawTable, Check, tuple[Resc
     Problems call the part by its address; the reading calls LLMs as the slice does.
     """
     with local_file(task.address) as path:
-        for table in read_slices(path, task.reading, KNOWN[task.kind], rows=ROWS, coded=task.kind in CODED):
-            named = replace(table, place=task.address)
+        for table in read_slices(
+            path, task.reading, KNOWN[task.kind] | {*task.reading.criteria}, rows=ROWS, coded=task.kind in CODED
+        ):
+            named = shaped(replace(table, place=task.address), task.kind, task.reading)
             named, reading, ids = identified_slice(named, task.reading, task.named)
             check, mapped = check_part(named, task.kind, reading)
             yield named, check, mapped, reading, ids

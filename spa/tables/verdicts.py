@@ -6,7 +6,8 @@ What a word means is decided here alone, for tables, imports and replies of LLMs
 word (letter case, ``_`` and ``-`` do not matter)                            means                     is
 =========================================================================== ========================= ========
 a system of its row; one between signs (``alpha > beta``)                    that system               read
-``x``, ``y``; ``system_x``, ``model_a``, the name of the system's column     first, second             read
+``x``, ``y`` (under ``system_x``, ``system_y`` also where systems are called
+so); ``system_x``, ``model_a``, the name of the system's column              first, second             read
 ``[[A]]``, ``[[B]]``, ``[[C]]``; ``A>B``, ``[[A>>B]]``, ``A=B``, ``[[B<<A]]`` first, second, tie        read
 ``tie``, ``draw``, ``tie (inconsistent)``                                    tie                       read
 ``tie (bothbad)``, ``both_bad``                                              tie, both bad             read
@@ -162,6 +163,8 @@ def outcome(
     named = _named(word.strip(), first, second)
     if named is None:
         return placed
+    if columns == COLUMNS and sides != "names" and word.strip() in ("x", "y"):
+        return placed  # the tidy table's own words
     if placed.standing == "unknown" or sides == "names" or placed.winner == named.winner:
         return named
     if sides == "places":

@@ -448,7 +448,7 @@ def test_the_annotators_table_is_checked(tmp_path: Path, text: str, said: str) -
 
 def test_a_winner_is_x_y_or_tie(tmp_path: Path) -> None:
     header = "annotator_id,item_id,system_x,system_y,winner\n"
-    assert "winner must be x, y or tie" in refusal(tmp_path, header + "a,i,s,t,s\n", "choices")
+    assert "winner must be x, y or tie" in refusal(tmp_path, header + "a,i,s,t,u\n", "choices")
 
 
 def test_metrics_alone_are_no_answers(tmp_path: Path) -> None:

@@ -1,0 +1,293 @@
+"""Words in a column of answers: what each counts, by what a reader said and by :mod:`spa.tables.verdicts`.
+
+Nothing is guessed: a word that may mean two things is refused, with a mapping ready to paste.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import polars as pl
+
+from analysis.answers.columns import LAYOUTS, MISSING, rows_named
+from analysis.answers.options import Reading
+from analysis.answers.reading import RawTable
+from spa.errors import ArgumentProblem, shortened
+from spa.tables.verdicts import BOTH_BAD, COLUMNS, Outcome, Sides, orientation, outcome, proposals
+from spa.tables.verdicts import MISSING as NO_ANSWER
+
+NUMBERS = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+WINNERS = ("x", "y", "tie")
+VALUES = (*WINNERS, BOTH_BAD, NO_ANSWER)
+ROWS = ("winner", "system_x", "system_y")
+PROPOSED_LENGTH, MOST_PROPOSED = 260, 12  # characters and words of a mapping that a message proposes
+SCALES = (  # words of scales, worst first; each level with its kin
+    "very bad|very poor|terrible|awful; bad|poor; fair|average|neutral|acceptable|ok|okay|medium|moderate|mediocre"
+    "|neither good nor bad|so-so; good; very good|excellent|great",
+    "bad; poor; fair; good; excellent",
+    "poor; fair; good; very good; excellent",
+    "strongly disagree|disagree strongly|completely disagree; disagree|somewhat disagree|disagree somewhat"
+    "; neutral|neither agree nor disagree|undecided; agree|somewhat agree|agree somewhat"
+    "; strongly agree|agree strongly|completely agree",
+    "not at all; slightly|a little|somewhat; moderately; very|considerably; extremely",
+    "never; rarely|seldom; sometimes|occasionally; often|frequently; always",
+    "very dissatisfied; dissatisfied; neutral; satisfied; very satisfied",
+    "very unlikely; unlikely; neutral; likely; very likely",
+    "very low; low; medium|moderate|neutral; high; very high",
+    "sehr schlecht; schlecht; mittel|mittelmäßig|neutral|befriedigend; gut; sehr gut",
+    "stimme gar nicht zu|stimme überhaupt nicht zu; stimme nicht zu|stimme eher nicht zu"
+    "; teils/teils|neutral; stimme zu|stimme eher zu; stimme voll zu|stimme völlig zu|stimme voll und ganz zu",
+    "très mauvais; mauvais; moyen|passable|neutre; bon; très bon|excellent",
+    "pas du tout d'accord; pas d'accord|plutôt pas d'accord; neutre; d'accord|plutôt d'accord; tout à fait d'accord",
+    "no; yes",
+    "false; true",
+    "no; partly|partially|in part; yes",
+)
+LEVELS = [{word.strip(): n for n, level in enumerate(one.split(";"), 1) for word in level.split("|")} for one in SCALES]
+
+
+def with_counted_words(table: RawTable, kind: str, reading: Reading) -> RawTable:
+    """Return an answer table in which each word counts what the reader said, and winners are x, y or tie."""
+    answer = LAYOUTS[kind].answer
+    table = replace(table, compared=compared_columns(table, reading))
+    if answer not in table.frame.columns:
+        return table
+    fitting = {word: value for word, value in reading.values.items() if _fits(value, kind)}
+    table = _with_values(table, answer, fitting)
+    if kind == "preferences" and reading.numbers is not None:
+        return _between(table, reading.numbers)
+    if kind == "choices" and {*ROWS} <= {*table.frame.columns}:
+        return _with_winners(table, reading)
+    return table
+
+
+def _fits(value: str, kind: str) -> bool:
+    """Whether what a word counts is an answer of this kind of table."""
+    number = re.fullmatch(NUMBERS, value) is not None
+    return value == NO_ANSWER or number == (kind != "choices")
+
+
+def compared_columns(table: RawTable, reading: Reading) -> tuple[str, str]:
+    """Return what the columns of the two systems are called in the file."""
+    names = dict.fromkeys(COLUMNS, "")
+    for old, new in reading.mapping.items():
+        if new in names and (old in table.columns or not names[new]):
+            names[new] = old
+    first, second = (
+        name if column in table.columns or not names[column] else names[column]
+        for column, name in zip(COLUMNS, COLUMNS, strict=True)
+    )
+    return first, second
+
+
+def _with_values(table: RawTable, answer: str, values: Mapping[str, str]) -> RawTable:
+    """Put what words count in their place; "missing" is no answer, for the reason that the word is."""
+    texts = table.frame[answer]
+    if not values or texts.null_count() == len(texts):
+        return table
+    folded = {word.strip().casefold(): value for word, value in values.items()}
+    seen = texts.unique().drop_nulls().cast(pl.String).to_list()
+    counts = {
+        word: values.get(word, folded.get(word.casefold()))
+        for word in seen
+        if word in values or word.casefold() in folded
+    }
+    if not counts:
+        return table
+    gone = [word for word, value in counts.items() if value == NO_ANSWER]
+    kept = {word: value for word, value in counts.items() if value != NO_ANSWER}
+    plain = pl.col(answer).cast(pl.String)
+    frame = table.frame
+    if gone:
+        given = pl.col("missing_reason").cast(pl.String) if "missing_reason" in frame.columns else pl.lit(None)
+        why = pl.when(plain.is_in(gone)).then(pl.coalesce(given, plain)).otherwise(given)
+        frame = frame.with_columns(why.cast(_strings(texts)).alias("missing_reason"))
+    counted = pl.when(~plain.is_in(gone)).then(plain.replace(kept))
+    return replace(table, frame=frame.with_columns(counted.cast(_strings(texts)).alias(answer)))
+
+
+def _strings(texts: pl.Series) -> pl.DataType:
+    return pl.Categorical() if isinstance(texts.dtype, pl.Categorical) else pl.String()
+
+
+def _between(table: RawTable, ends: tuple[float, float]) -> RawTable:
+    """Turn numbers between that of a certain system_x and that of a certain system_y into probabilities of x."""
+    first, second = ends
+    text = pl.col("preference")
+    number = text.cast(pl.Float64, strict=False)
+    low, high = min(ends), max(ends)
+    outside = number.is_not_nan() & ~number.is_between(low, high)
+    problems = table.problems
+    if (rows := _rows(table, outside)).len():
+        got = shortened(repr(table.frame.filter(outside)["preference"][0]))
+        line = f"{table.place}, {rows_named(rows)}: preference must lie between {low:g} and {high:g}, got {got}; see "
+        problems = (
+            *problems,
+            ArgumentProblem("numbers", before=line, in_python=f"={ends}", in_command=f" {first:g}:{second:g}"),
+        )
+    share = ((number - second) / (first - second)).cast(pl.String)
+    inside = number.is_not_nan() & ~outside
+    kept = pl.when(inside).then(share).when(~outside.fill_null(False)).then(text)
+    return replace(table, frame=table.frame.with_columns(kept.alias("preference")), problems=problems)
+
+
+def _rows(table: RawTable, concerned: pl.Expr | pl.Series) -> pl.Series:
+    """Return what a reader calls the rows in which something holds."""
+    frame = table.frame
+    rows = table.rows if table.rows is not None else pl.Series(range(table.first_row, table.first_row + frame.height))
+    mask = concerned if isinstance(concerned, pl.Series) else frame.select(concerned.alias("wrong"))["wrong"]
+    return rows.filter(mask.fill_null(False))
+
+
+def _with_winners(table: RawTable, reading: Reading) -> RawTable:
+    """Write every winner as x, y or tie; ``both_bad`` marks the ties of two bad ones. What is not told is refused."""
+    frame = table.frame
+    words = {*frame["winner"].unique().to_list()} - {None}
+    systems = {*frame["system_x"].unique().to_list(), *frame["system_y"].unique().to_list()}
+    own = table.compared == COLUMNS and reading.sides != "names" and "tie" not in systems
+    if words <= {*WINNERS} and (own or systems.isdisjoint(WINNERS)):
+        return table
+    sides = reading.sides or ("places" if "label_x" in frame.columns else None)  # a study's own table
+    told = frame.select(ROWS).unique(maintain_order=True).drop_nulls("winner")
+    found = [
+        _outcome(word, first or "", second or "", table.compared, reading.numbers, sides)
+        for word, first, second in told.iter_rows()
+    ]
+    told = told.with_columns(
+        pl.Series("won", [one.winner for one in found], dtype=pl.String),
+        pl.Series("bad", [one.both_bad for one in found], dtype=pl.Boolean),
+        pl.Series("standing", [one.standing for one in found], dtype=pl.String),
+    )
+    frame = frame.join(told, on=ROWS, how="left", nulls_equal=True, maintain_order="left")
+    problems = list(table.problems)
+    missing = pl.col("winner").str.contains(MISSING) | pl.col("winner").is_in(reading.missing)
+    unread = frame.select(pl.col("standing").is_in(["proposed", "unknown"]) & ~missing)["standing"]
+    differs = frame["standing"] == "differs"
+    if unread.any():
+        problems.append(_unread_problem(table, unread, frame.filter(unread)["winner"].unique(maintain_order=True)))
+    if differs.any():
+        problems.append(_differs_problem(table, differs, frame.filter(differs)))
+    columns = [pl.when(pl.col("standing") == "read").then("won").when(missing).then("winner").alias("winner")]
+    if frame["bad"].any():
+        columns.append(pl.when(pl.col("bad") & (pl.col("standing") == "read")).then(pl.lit("true")).alias("both_bad"))
+    frame = frame.with_columns(columns).drop("won", "bad", "standing")
+    return replace(table, frame=frame, problems=tuple(problems))
+
+
+def _outcome(
+    word: str,
+    first: str,
+    second: str,
+    columns: tuple[str, str],
+    numbers: tuple[float, float] | None,
+    sides: Sides | None,
+) -> Outcome:
+    if numbers is not None and word not in (first, second) and re.fullmatch(NUMBERS, word):
+        of_x = (float(word) - numbers[1]) / (numbers[0] - numbers[1])
+        if 0 <= of_x <= 1:
+            return Outcome(winner="x" if of_x > 0.5 else "tie" if of_x == 0.5 else "y")
+    return outcome(word, first, second, columns=columns, sides=sides)
+
+
+def _unread_problem(table: RawTable, unread: pl.Series, words: pl.Series) -> str:
+    got = shortened(repr(words[0]))
+    line = (
+        f"{table.place}, {rows_named(_rows(table, unread))}: winner must be x, y or tie (x stands for system_x), or a "
+        f"system of its row, got {got}"
+    )
+    seen = words.to_list()
+    numeric = all(re.fullmatch(NUMBERS, word) for word in seen)
+    if numeric and (len(seen) > 3 or any(float(word) % 1 for word in seen)):
+        ends = f"{max(map(float, seen)):g}:{min(map(float, seen)):g}"
+        return ArgumentProblem(
+            "numbers",
+            before=f"{line}; give the numbers of a win of system_x and of system_y: ",
+            in_python=f"=({ends.replace(':', ', ')})",
+            in_command=f" {ends}",
+            after=", or the other way round",
+        )
+    return with_proposal(line, proposals(seen, table.compared))
+
+
+def _differs_problem(table: RawTable, differs: pl.Series, rows: pl.DataFrame) -> str:
+    word, first, second = (shortened(name, 30) for name in rows.select(ROWS).row(0))
+    return ArgumentProblem(
+        "sides",
+        before=(
+            f"{table.place}, {rows_named(_rows(table, differs))}: the winner {word!r} of {first} and {second} is a "
+            f"system's name, and a word for {_place_words(word, table.compared)}, too; say which it is: "
+        ),
+        in_python="='names' or 'places'",
+        in_command=" names or places",
+    )
+
+
+def _place_words(word: str, columns: tuple[str, str]) -> str:
+    placed = outcome(word, "\0", "\0\0", columns=columns)
+    return {"x": "system_x", "y": "system_y"}.get(placed.winner or "", placed.word)
+
+
+def with_proposal(line: str, counted: Mapping[str, str]) -> str:
+    """Return a problem with a mapping of words that is ready to paste, as far as a line can hold it."""
+    kept: dict[str, str] = {}
+    for word, value in counted.items():
+        if len(kept) < MOST_PROPOSED and sum(len(one) + 12 for one in (*kept, word)) < PROPOSED_LENGTH:
+            kept[word] = value
+    command = [shlex.quote(f"{word}={value}") for word, value in kept.items()]
+    more = len(counted) - len(kept)
+    unknown = "?" in kept.values()
+    return ArgumentProblem(
+        "values",
+        before=f"{line}; say what each word counts: ",
+        in_python=f"={kept}",
+        in_command=" " + " --value ".join(command),
+        after=(f" and {more} more" if more else "") + (" (write a value for each ?)" if unknown else ""),
+    )
+
+
+def proposed_numbers(words: Sequence[str]) -> dict[str, str]:
+    """Return the number that each word of a scale is likely to count; "?" where no known scale holds all of them.
+
+    >>> proposed_numbers(["Good", "Very bad"]), proposed_numbers(["good", "green"])
+    ({'Very bad': '1', 'Good': '4'}, {'good': '?', 'green': '?'})
+    >>> proposed_numbers(["4 - Good", "1 - Bad"])
+    {'1 - Bad': '1', '4 - Good': '4'}
+    """
+    plain = {word: " ".join(word.casefold().replace("_", " ").split()) for word in words}
+    numbers = {word: re.findall(r"(?<![\d.,])-?\d+(?:\.\d+)?(?![\d.,])", word) for word in words}
+    if all(len(found) == 1 for found in numbers.values()):
+        ranked = {word: found[0] for word, found in numbers.items()}
+    else:
+        levels: Iterable[dict[str, int]] = (one for one in LEVELS if {*plain.values()} <= {*one})
+        scale = next(iter(levels), None)
+        if scale is None:
+            return dict.fromkeys(sorted(words), "?")
+        first = 0 if {"no", "false"} & {*scale} else 1
+        ranked = {word: str(scale[plain[word]] - 1 + first) for word in words}
+    return dict(sorted(ranked.items(), key=lambda one: float(one[1])))
+
+
+def with_proposed_numbers(problem: str, words: pl.Series) -> str:
+    """Add to the problem of a column of numbers what its words may count, where they are words and few."""
+    seen = [word for word in words.cast(pl.String).to_list() if word is not None]
+    if not seen or len(seen) > MOST_PROPOSED or not all(re.search(r"[^\W\d_]{2}", word) for word in seen):
+        return problem
+    return with_proposal(problem, proposed_numbers(seen))
+
+
+def with_numbers_proposed(problem: str, values: pl.Series, columns: tuple[str, str]) -> str:
+    """Add to the problem of preferences outside of [0, 1] the option that reads those of 1 to 2, and 0, a tie."""
+    given = values.drop_nulls()
+    if not given.filter(given != 0).is_between(1, 2).all():
+        return problem
+    ends = (2, 1) if orientation(columns)[1] else (1, 2)
+    return ArgumentProblem(
+        "numbers",
+        before=f"{problem}; where {ends[0]} says that {columns[0]} is better, and {ends[1]} {columns[1]}: ",
+        in_python=f"={ends}",
+        in_command=f" {ends[0]}:{ends[1]}",
+        after=", and 1.5 as the value of 0, if that is a tie" if (given == 0).any() else "",
+    )
