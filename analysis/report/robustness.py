@@ -87,7 +87,10 @@ def robustness(results: Results) -> Section | None:
             _counts(pairs, checks),
             *_differing(pairs, checks, names),
         ]
-    blocks += [*_crossed(pairs, chosen, names)]
+    rated = [row for row in pairs if not names.unnamed(row.group)]  # nobody is drawn where nobody is named
+    chosen = [row for row in chosen if not names.unnamed(row.group)]
+    if rated or chosen:
+        blocks += [*_crossed(rated, chosen, names)]
     if checks:
         blocks += [
             *_spacing(pairs, results.ratings.respacing, names),
@@ -115,6 +118,8 @@ def _counts(pairs: Sequence[RatingTest], checks: Sequence[RobustnessRow]) -> Tab
     cells = []
     for method, name in METHODS.items():
         own = [row for row in checks if row.method == method]
+        if not own:
+            continue
         compared = [row for row in own if row.agrees is not None]
         other = [(main[_key(row)], row.verdict) for row in compared if not row.agrees]
         lost = sum(found == "indifferent" for _, found in other)
@@ -122,7 +127,8 @@ def _counts(pairs: Sequence[RatingTest], checks: Sequence[RobustnessRow]) -> Tab
         numbers = (len(compared), len(compared) - len(other), lost, won, len(other) - lost - won)
         untested = len(pairs) - sum(row.p_value is not None for row in own)
         cells.append([cell(name), *(cell(f"{value:,}") for value in (*numbers, untested))])
-    notes = [f"{sentence(name)}: {meaning}." for name, meaning in MEANINGS.items()]
+    made = {METHODS[row.method] for row in checks}
+    notes = [f"{sentence(name)}: {meaning}." for name, meaning in MEANINGS.items() if name in made]
     notes.append(
         "Each of these tests is corrected as the paired tests are. Why a pair could not be tested "
         "stands in the CSV table ratings_robustness."
@@ -138,7 +144,8 @@ def _differing(pairs: Sequence[RatingTest], checks: Sequence[RobustnessRow], nam
             found.setdefault(_key(row), {})[row.method] = row
     rows = [row for row in pairs if any(one.agrees is False for one in found.get(_key(row), {}).values())]
     if not rows:
-        return [Paragraph(text="Wilcoxon's test, z-scores and the ordinal model change no verdict.")]
+        z_scores = ", z-scores" if any(row.method == "z_scores" for row in checks) else ""
+        return [Paragraph(text=f"Wilcoxon's test{z_scores} and the ordinal model change no verdict.")]
     fields: list[Field[RatingTest]] = [
         *_pair_fields(rows, names),
         text_column("Paired test", lambda row: verdict(row, names, "ratings")),
