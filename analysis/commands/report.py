@@ -386,6 +386,9 @@ def _print(results: Results) -> None:
     from analysis.results.words import Names
 
     console, names = Console(), Names(results)
+    for entry in results.settings.inputs:
+        for note in entry.notes:
+            console.print(Text(f"{entry.file}: {note}"))
     for title, text in results.headline.lines() if results.headline else ():
         console.print(Text.assemble((f"{title} " if title.endswith("?") else f"{title}: ", "bold"), text))
     claims = results.headline.claims if results.headline else ()

@@ -130,6 +130,10 @@ def settings(results: Results) -> Section | None:
         columns = [Column(title="File"), Column(title="SHA-256", explanation="a fingerprint of its bytes")]
         rows = [[cell(shown_name(name)), cell(digest, quoted=True)] for name, digest in files]
         blocks.append(build_table("input_files", "Files read", columns, rows))
+        said = [Column(title="File"), Column(title="How it was read")]
+        noted = [[cell(shown_name(entry.file)), cell(note)] for entry in chosen.inputs for note in entry.notes]
+        if noted:
+            blocks.append(build_table("input_notes", "How files were read", said, noted))
     folded = Fold(summary="Every setting, the software and the files read", blocks=(Terms(items=tuple(every)), *blocks))
     return Section(
         id="settings",

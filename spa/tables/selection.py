@@ -108,6 +108,7 @@ def _texts(source: Source, path: str, options: TableOptions) -> list[str | None]
     cells = source.values(begins)
     read = _reader()
     found: list[str | None] = []
+    there = False
     for number, cell in zip(source.numbers(), cells, strict=True):
         try:
             value = follow(read(cell), rest)
@@ -122,8 +123,9 @@ def _texts(source: Source, path: str, options: TableOptions) -> list[str | None]
                 else f"{source.place}, row {number}: expected one value at {path}, got {got} with "
                 f"{keys_there([value])}; name one of them"
             )
+        there = there or value is not None
         found.append(as_text(value) or None)
-    if cells and not any(value is not None for value in found) and any(cell is not None for cell in cells):
+    if not there and any(cell is not None for cell in cells):
         raise TableError(
             f"{source.place}: expected values at {path}, got none; {begins} holds {keys_there(cells[:1000])}"
         )
