@@ -79,6 +79,21 @@ def is_soft(table: pl.DataFrame) -> pl.DataFrame:
     return soft.select(pl.col("group", "criterion").cast(pl.String)).unique()
 
 
+def as_chosen(llms: pl.DataFrame, people: pl.DataFrame) -> pl.DataFrame:
+    """Return an LLM's answers to pairs as the choices that they imply, by criteria on which people chose.
+
+    Beside a person's choice a probability of 0.9 would count as further off than another person's choice. Where people
+    gave probabilities, too, the LLM's stay.
+    """
+    by_people = is_soft(people)["criterion"].unique().to_list()
+    stated = is_soft(llms).filter(~pl.col("criterion").is_in(by_people)).with_columns(stated=True)
+    if stated.is_empty():
+        return llms
+    both = llms.join(stated, on=("group", "criterion"), how="left", maintain_order="left")
+    chosen = 0.5 + (pl.col("value") - 0.5).sign() / 2
+    return both.with_columns(value=pl.when("stated").then(chosen).otherwise("value")).drop("stated")
+
+
 def _in_forms(asked: pl.DataFrame) -> pl.DataFrame:
     """Take what an LLM that names no assignment said of one item as one, where it was asked in both directions.
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from analysis.answers.item_preferences import as_chosen
 from analysis.answers.order import Order, turned
 from analysis.answers.plan import Plan
 from analysis.answers.unnamed import is_nameless
@@ -111,7 +112,7 @@ def llm_vs_people(
     if chosen is not None:
         order = orders["choices"]
         people, llms = (turned(side, order) for side in (chosen.people, chosen.llms))
-        judged = _means(replace(chosen, people=people, llms=llms), "choices")
+        judged = _means(replace(chosen, people=people, llms=as_chosen(llms, people)), "choices")
         alternative += _alternatives(judged, "choices", order, plan, people=chosen.kind)
         powered += powered_choices(kept["choices"], order, plan)
     return LLMsAndPeople(

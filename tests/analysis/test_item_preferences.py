@@ -10,16 +10,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
 from analysis import Plan, Reading, check_frames, choice_tests, krippendorff_alpha, preference_tests
-from analysis.answers.answer_checks import check_part
-from analysis.answers.columns import KNOWN
-from analysis.answers.reading import RawTable
 from analysis.answers.tables import AnswerTables
 from spa import AnalysisError
+from spa.cli import main
 from tests.analysis.answers import analyse, choices, preferences, render_report
 
 PUBLISHED = Path(__file__).parents[2].parent / "shared" / "cases" / "formats" / "alpaca_eval_annotations"
@@ -211,12 +210,12 @@ def test_tables_that_mix_rows_with_and_without_items_are_refused() -> None:
         read(soft(rows).with_columns(exposure=pl.Series(["1", "5"] * (len(rows) // 2))))
 
 
-def test_in_parts_they_are_refused() -> None:
-    frame = soft(judged(8)).select(pl.all().cast(pl.String))
-    assert set(frame.columns) <= KNOWN["preferences"]
-    table = RawTable(place="p.csv", columns=tuple(frame.columns), frame=frame, first_row=2, sha256=None)
-    [problem] = check_part(table, "preferences", ()).problems
-    assert "must stand in one file" in problem
+def test_in_parts_they_are_refused_in_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "preferences.csv"
+    soft(judged(8)).write_csv(path)
+    shown = CliRunner().invoke(main, ["report", "--preferences", str(path), "--in-parts", "--json"])
+    assert shown.exit_code == 1
+    assert "must stand in one file, not in parts" in shown.output
 
 
 def test_one_who_also_chose_is_told_apart_by_a_column() -> None:
@@ -226,6 +225,23 @@ def test_one_who_also_chose_is_told_apart_by_a_column() -> None:
         read(soft(rows), choices=chosen)
     found = analyse(read(soft(judged(9, who=("gpt",))), llms=("gpt",), choices=chosen), Plan())
     assert {row["group"] for row in found["choices"]["pairs"]} == {"human", "gpt"}
+
+
+def test_a_judge_that_is_sure_of_little_stands_in_as_well_as_one_that_chooses() -> None:
+    rows = judged(12, systems="ab", items=40)[::2]
+    people = choices(
+        [
+            (who, *row[1:4], "x" if float(row[4]) + at / 10 > 0.5 else "y")
+            for at, who in enumerate("pqr")
+            for row in rows
+        ]
+    )
+    winners = [(*row[:4], "x" if float(row[4]) > 0.5 else "tie" if float(row[4]) == 0.5 else "y") for row in rows]
+    stated = analyse(read(soft(rows), llms=("gpt",), choices=people), Plan())
+    tables = check_frames({"choices": pl.concat([people, choices(winners)])}, Reading(llms=("gpt",)))
+    [found], [expected] = (one["llm_vs_people"]["alternative_annotator"] for one in (stated, analyse(tables, Plan())))
+    assert found == expected
+    assert found["winning_rate"] > 0
 
 
 def test_the_functions_on_frames_know_them() -> None:
