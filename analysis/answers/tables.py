@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -15,19 +15,14 @@ from analysis.answers.answer_checks import (
     CODED,
     check_answers,
     check_columns,
-    check_kind,
     check_together,
     named_by_elicitation,
     unmet_codes,
 )
-from analysis.answers.careless import CARELESS_RULES
 from analysis.answers.codes import AnswerCode, find_codes, value_counts
 from analysis.answers.columns import (
-    ANNOTATOR_COLUMNS,
-    CORPUS_METRIC_COLUMNS,
     KNOWN,
     LAYOUTS,
-    METRIC_COLUMNS,
     Check,
     Scale,
 )
@@ -41,14 +36,14 @@ from analysis.answers.joins import check_joins
 from analysis.answers.options import Reading
 from analysis.answers.orderings import with_implied_choices
 from analysis.answers.other_scales import OtherScale, find_other_scales
+from analysis.answers.other_tables import CHECKS
 from analysis.answers.people import Logins
 from analysis.answers.reading import RawTable, raw_frame, read_raw, tidy_frame
 from analysis.answers.rescaling import Rescaled, rescale_scores, rescaled_words, unmet_annotators
 from analysis.answers.same_names import NearNames, Renamed, find_near_names
 from analysis.answers.shapes import shaped
-from analysis.answers.span_tables import check_spans, error_counts
+from analysis.answers.span_tables import error_counts
 from analysis.answers.unnamed import in_lists, without_names
-from analysis.statistics.checks import LARGEST
 from analysis.statistics.record import Record
 from spa.errors import AnalysisError, ArgumentProblem, shortened
 from spa.tables.selection import chosen_problems
@@ -56,16 +51,6 @@ from spa.tables.selection import chosen_problems
 ANSWERS = ("preferences", "ratings", "choices", "orders")
 WITH_ITEMS = (*ANSWERS, "spans")
 NO_FILES: Mapping[str, Path] = MappingProxyType({})
-PLANNED_RULES = (  # the plan's own; no table may name one
-    "self_consistency",
-    "screening",
-    "attention_checks",
-    "repeat_submissions",
-    "extra_answers",
-    "incomplete_answers",
-    "ended_early",
-    *CARELESS_RULES,
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -414,79 +399,3 @@ def _with_counts(ratings: pl.DataFrame | None, spans: pl.DataFrame) -> pl.DataFr
     check_together(check, "ratings", ())
     counts = check.frame
     return counts if ratings is None else named_by_elicitation(pl.concat([ratings, counts], how="diagonal_relaxed"))
-
-
-def _check_metrics(check: Check, columns: Sequence[str], scored: str) -> None:
-    for column in columns[:-1]:
-        check.names(column)
-    check.number("score", "value")
-    doubled = pl.struct(columns[:-1]).is_duplicated() & pl.col("value").is_not_null()
-    check.refuse(doubled, "metric", f"expected one score of a metric for each {scored}")
-    check.refuse(pl.col("value").abs() > LARGEST, "score", "score must be of a size up to 1e100, to be squared")
-    if "higher_is_better" in check.frame.columns:
-        check.truth("higher_is_better")
-        both = pl.col("higher_is_better").drop_nulls().n_unique().over("metric") > 1
-        check.refuse(both, "metric", "higher_is_better must be the same in all rows of a metric")
-
-
-def _check_identical_pairs(check: Check) -> None:
-    for column in ("annotator_id", "criterion", "expected"):
-        check.names(column)
-    check.blank(column for column in ("variant", "group") if column in check.frame.columns)
-    if "annotator_kind" in check.frame.columns:
-        check_kind(check)
-    check.number("expected", "expected")
-    check.number("score", "value")
-
-
-def _check_annotators(check: Check) -> None:
-    check.names("annotator_id")
-    check.blank(column for column in ANNOTATOR_COLUMNS[1:] if column in check.frame.columns)
-    if "annotator_kind" in check.frame.columns:
-        check_kind(check)
-    for column in ("submissions", "sessions", "checks_failed", "checks_total"):
-        if column in check.frame.columns:
-            check.whole(column)
-    if "screening_passed" in check.frame.columns:
-        check.truth("screening_passed")
-    if "seconds" in check.frame.columns:
-        check.number("seconds", "seconds")
-    doubled = pl.col("annotator_id").is_duplicated() & pl.col("annotator_id").is_not_null()
-    check.refuse(doubled, "annotator_id", "expected one row an annotator")
-
-
-def _check_reading(check: Check) -> None:
-    check.names("annotator_id")
-    check.blank(column for column in check.frame.columns if column not in ("row", "annotator_id"))
-    if "annotator_kind" in check.frame.columns:
-        check_kind(check)
-    check.whole("words")
-    for column in ("page_seconds", "seconds", "scrolled"):
-        check.number(column, column)
-        check.refuse(pl.col(column) < 0, column, f"{column} must be 0 or more")
-    check.refuse(pl.col("scrolled") > 1, "scrolled", "scrolled must be a share of the output's height, at most 1")
-    if "variant" not in check.frame.columns:
-        check.frame = check.frame.with_columns(variant=pl.lit(None, dtype=pl.String))
-
-
-def _check_exclusions(check: Check) -> None:
-    for column in ("annotator_id", "rule"):
-        check.names(column)
-    absent = [column for column in ("assignment_id", "evidence") if column not in check.frame.columns]
-    check.frame = check.frame.with_columns(pl.lit(None, dtype=pl.String).alias(column) for column in absent)
-    check.blank(column for column in ("assignment_id", "evidence") if column not in absent)
-    if "annotator_kind" in check.frame.columns:
-        check_kind(check)
-    taken = pl.col("rule").is_in(PLANNED_RULES)
-    check.refuse(taken, "rule", f"rule must be a name of your own, not one of the plan's ({', '.join(PLANNED_RULES)})")
-
-
-CHECKS: dict[str, Callable[[Check], None]] = {
-    "metrics": lambda check: _check_metrics(check, METRIC_COLUMNS, "output (item and system)"),
-    "corpus_metrics": lambda check: _check_metrics(check, CORPUS_METRIC_COLUMNS, "system"),
-    "identical_pairs": _check_identical_pairs,
-    "spans": check_spans,
-    "reading": _check_reading,
-    "exclusions": _check_exclusions,
-    "annotators": _check_annotators,
-}

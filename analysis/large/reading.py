@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from analysis.answers.exclusions import Exclusion
 from analysis.answers.options import Reading
-from analysis.answers.tables import PLANNED_RULES
+from analysis.answers.other_tables import PLANNED_RULES
 from analysis.large.adding import grid_of
 from analysis.large.buckets import BucketTask, add_buckets
 from analysis.large.building import build_totals
