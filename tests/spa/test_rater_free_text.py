@@ -207,3 +207,44 @@ def test_a_missing_answer_tells_its_level_and_readers_are_compared(
     found = read(asked, said, "strict")
     assert (getattr(found, "level", None), found.readings_differ) == (level, differ)
     assert read(asked, said, "first_number").readings_differ is differ
+
+
+@pytest.mark.parametrize(
+    ("labels", "said", "expected"),
+    [
+        (("A", "B"), "[[A]]", "x"),
+        (("B", "A"), "[[A]]", "y"),
+        (("B", "A"), "[[A>>B]]", "y"),
+        (("B", "A"), "A < B", "x"),
+        (("A", "C"), "[[C]]", "y"),
+        (("A", "C"), "[[B]]", None),
+        (("C", "D"), "[[A]]", None),
+        (("D", "E"), "[[C]]", "tie"),
+    ],
+)
+def test_a_verdict_is_about_the_labels_whichever_is_listed_first(
+    labels: tuple[str, str], said: str, expected: str | None
+) -> None:
+    x, y = labels
+    target = ChoiceTarget(label_x=x, label_y=y, item_id="i1", sample_x=1, sample_y=1, criterion="c")
+    offered = winner(f"System {x}", f"System {y}", "Both are equally good")
+    question = Question(question_id="q1", text="Which is better?", answer=offered, target=target)
+    protocol = RaterProtocol(conversation="question", answer_format="text", reading="strict")
+    (found,) = read_answers([question], LLMReply(outcome="answered", text=said), protocol)
+    assert getattr(found, "value", None) == expected
+
+
+@pytest.mark.parametrize("said", ["both are bad", "Unentschieden", "égalité", "They are similar."])
+def test_what_may_be_a_tie_is_missing_with_that_level(said: str) -> None:
+    found = read("choice", said, "strict")
+    assert isinstance(found, Missing)
+    assert found.level == "tie"
+
+
+def test_a_tie_that_is_not_offered_is_missing_with_that_level() -> None:
+    offered = options(("x", "System A", None), ("y", "System B", None))
+    question = Question(question_id="q1", text="Which is better?", answer=offered, target=PICKED)
+    protocol = RaterProtocol(conversation="question", answer_format="text", reading="strict")
+    (found,) = read_answers([question], LLMReply(outcome="answered", text="[[C]]"), protocol)
+    assert isinstance(found, Missing)
+    assert found.level == "tie"

@@ -20,6 +20,7 @@ from spa.forms.form import NumberAnswer, OptionsAnswer, OrderAnswer, PreferenceT
 from spa.raters.reading import phrases
 from spa.raters.reading.json_replies import SeveralObjects, UnreadableReply, find_list, find_payload
 from spa.raters.reading.named_answers import WINS, chosen_options, orders_in_text
+from spa.raters.reading.verdicts import result_of, verdicts_in
 from spa.study.raters import Reading
 
 REFUSED = "the model refused to answer"
@@ -33,7 +34,7 @@ DECORATION = re.compile(r"[*_`#\"“”«»{}\[\]$★⭐]|\\boxed|</?[a-z]+>|^\s
 LIST_MARKER = re.compile(r"^\s*(\d{1,2})[.)]\s+", re.MULTILINE)
 WORD = re.compile(r"-?\d+(?:\.\d+)?|[%<>≥≤+/=?~]|[^\W\d]+")
 NUMBER = r"(?<![a-zà-ÿ0-9_.,/<>≥≤+-])(?P<number>-?\d+(?:[.,]\d+)?)"
-OR = r"(?:-|~|to|or|and|至|到|或|إلى|أو)"
+OR = r"(?:-|~|to|or|and|bis|oder|und|à|ou|et|至|到|或|إلى|أو)"
 ALSO = rf",?\s*{OR}\s*(?:perhaps |maybe |even )?(?:an? )?(?:\w+ )?\d"  # the number is one end of a range
 # What may come after a number that counts nothing: an end, a mark, or a word that begins a reason or an aspect.
 FOLLOW = (
@@ -80,6 +81,13 @@ def read_free_text(question: Question, text: str, *, reading: Reading) -> str:
             raise UnreadableText(str(problem)) from problem
     if not isinstance(answer, NumberAnswer | OptionsAnswer):
         raise TypeError(f"no free text answers {type(answer).__name__}")
+    if (verdict := _verdict(question, text)) is not None:
+        return verdict
+    if reading == "strict" and (result := result_of(text)) is not None:
+        try:
+            return read_free_text(question, result, reading=reading)
+        except UnreadableText:  # a mark that only tells the form
+            text = text.replace("[RESULT]", " ")
     plain = _plain(OWN_MARK.sub(" ", text))
     scale = _scale(question)
     if reading != "strict":
@@ -95,6 +103,19 @@ def read_free_text(question: Question, text: str, *, reading: Reading) -> str:
     except UnreadableReply:  # none, or a broken one, which is read as text
         return _one_option(question, plain) if scale is None else _number(plain, scale, question)
     return read_free_text(question, _of_json(question, payload), reading="strict")
+
+
+def _verdict(question: Question, text: str) -> str | None:
+    """Return the outcome that a judge's verdict gives ("[[A]]"), where it gives one."""
+    given, likely = verdicts_in(question, text)
+    if likely:
+        raise UnreadableText(f"ambiguous: the reply may mean {', '.join(likely)}", likely)
+    if len(given) > 1:
+        raise UnreadableText(f"ambiguous: the reply gives {', '.join(given)}", given)
+    options = question.answer.options if isinstance(question.answer, OptionsAnswer) else ()
+    if given and given[0] not in {option.value for option in options}:
+        raise UnreadableText(f"{NO_OPTION}: {given[0]} is not offered", given)
+    return given[0] if given else None
 
 
 def _scale(question: Question) -> AnswerScale | None:
@@ -284,7 +305,7 @@ def _without_scale(text: str, scale: AnswerScale) -> str:
     low, high = scale.low, scale.high
     said = r"\s*%?\s*(?:\([^)\d]*\)|point)?\s*"
     scale_of = r"(?:(?:on an? )?(?:scale|range)\s*(?:of|from)?:?\s*)?"
-    to = r"(?:-|~|to|and|through|至|到|إلى|و)"
+    to = r"(?:-|~|to|and|through|bis|à|et|至|到|إلى|و)"
     ends = rf"{scale_of}(?<![\d.]){low}{said}{to}\s*{high}(?!\.?\d)\s*%?(?:\s*\([^)\d]*\))?"
     means = r"(?:is|being|=|means?|meaning|indicat\w+|represents?|表示|代表|为|يعني|هو)"
     end = rf"(?:(?:if|with|where|when)\s+)?(?<![\w.])(?:{low}|{high})\s*%?\s*{means}\s[^,.;:)\d]*(?:and\s)?"

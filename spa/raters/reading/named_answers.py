@@ -21,6 +21,8 @@ BEFORE = re.compile(  # what stands before an option that is chosen
     r"(?:the one )?(?:by |from )?(?:the )?"
     r"|\b(?:i|we)\b[^:]{0,25}\b(?:choose|pick|prefer|select|favou?r|vote for|go with|go for)\s+"
     r"(?:the (?:text|one) (?:by|of|from) )?"
+    r"|\b(?:antwort|urteil|gewinner|entscheidung|réponse|gagnant|choix)\b(?: (?:ist|lautet|est))?\s*[:=]\s*"
+    r"|\b(?:ich (?:wähle|bevorzuge|nehme)|je (?:choisis|préfère|prends))\s+(?:(?:den|die|das|le|la) )?(?:text(?:e)? )?"
     r"|(?:选择?|更喜欢|倾向于?|更好的是|答案(?:是|为)?)[:\s]*|(?:أختار|أفضل|الإجابة(?: هي)?|الأفضل هو)[:\s]*)$"
 )
 ALONE = re.compile(  # before an option that is all of its sentence, or is followed by a reason
@@ -33,6 +35,10 @@ WINS = (
     r"|(?:is|was)\s+(?:(?:clearly|much|slightly|somewhat|definitely|a bit|far)\s+)?(?:the )?"
     r"(?:better|best|stronger|superior|preferable|winner)(?: one| text)?|wins)"
     r"(?=\s*(?:$|[.,:;!)(-])|\s+(?:than|to|because|since|as|for|overall|in|at|by|with|and|but|while)\b)"
+    r"|(?:ist|war)\s+(?:(?:klar|deutlich|eindeutig|etwas|viel)\s+)?(?:besser|(?:der|die|das) bessere|am besten)"
+    r"(?=\s*(?:$|[.,:;!)(-])|\s+(?:als|weil|da|und|in|bei)\b)|gewinnt(?=\s*(?:$|[.,:;!)(-]))"
+    r"|(?:est|était)\s+(?:(?:nettement|clairement|légèrement|bien)\s+)?(?:(?:le|la) )?meilleure?"
+    r"(?=\s*(?:$|[.,:;!)(-])|\s+(?:que|car|parce|et|en|dans)\b)|gagne(?=\s*(?:$|[.,:;!)(-]))"
     r"|(?:比[^,.;]{1,20}?)?(?:明显|略|显然|写得|做得)*(?:更好|更佳|最好|胜出)(?!的)|(?:هو )?(?:الأفضل|أفضل)\b)"
 )
 

@@ -1,4 +1,4 @@
-"""The words by which replies in English, Chinese and Arabic give, deny, suppose and refuse an answer.
+"""The words by which replies in English, German, French, Chinese and Arabic give, deny, suppose and refuse an answer.
 
 All patterns are for text in small letters, with digits 0-9 and ASCII signs. Those that end with ``$`` are for what
 stands before a number or an option, from the beginning of its sentence.
@@ -28,13 +28,14 @@ REFUSALS = re.compile(
 ANSWER_NOUN = _any(
     r"\b(?:rating|score|grade|mark|verdict|answer|overall|probability|chance|likelihood|percentage|estimate|guess)\b",
     r"\b(?:winner|choice|preference)\b",
+    r"\b(?:bewertung|gesamtbewertung|punktzahl|wertung|urteil|antwort|evaluation|évaluation|réponse|(?:la|ma) note)\b",
     r"\bp\s*\([^)]*\)",
     "评分|分数|得分|打分|答案|回答|概率|可能性",
     "التقييم|تقييمي|الدرجة|درجتي|الإجابة|إجابتي|الجواب|الاحتمال|احتمال|النسبة",
 )
 HEDGE = _any("about", "around", "roughly", "approximately", "probably", "~", "≈", "大?约为?", "大概", "حوالي") + r"?\s*"
-UNIT = _any("points?", "stars?", "分", "星", "نقاط", "نجوم")
-_IS = _any(r"[:=]", r"\s-\s", r"\b(?:is|was|be|at|as)\b", "是|为", r"\b(?:هو|هي)\b")
+UNIT = _any("points?", "stars?", "punkte?n?", "sterne?n?", "étoiles?", "分", "星", "نقاط", "نجوم")
+_IS = _any(r"[:=]", r"\s-\s", r"\b(?:is|was|be|at|as|ist|lautet|beträgt|est)\b", "是|为", r"\b(?:هو|هي)\b")
 _OPENING = (
     r"\b(?:so|thus|therefore|hence|overall|actually|no|yes|ok|well|sure|maybe|or|only|just|honestly|personally|frankly)\b"
     "|所以|因此|总体"
@@ -58,6 +59,7 @@ STANDING = tuple(
         rf"(?:^|[,:]|\b(?:is|it's|that's|be|deserves?|earns?|gets?|merits?|absolutely|easily|definitely|clearly))\s*{_A}",
         r"\b(?:deserves?|earns?|merits?)",
         rf"(?:我[^,\d]{{0,12}}?|(?:^|[,:])\s*(?:应该|可以|会)?)(?:给|打|评|得|认为是)[^,\d]{{0,15}}?{HEDGE}",
+        r"\b(?:ich (?:ver)?gebe|(?:ver)?gebe ich|ich bewerte|je (?:lui )?(?:donne|mets))\b[^:,.\d]{0,60}?",
         rf"\b(?:أعطي|أعطيه|أعطيها|أمنح|أمنحه|أقيم|أقدر|أضع|أختار)\b[^:\d]{{0,60}}?{HEDGE}",
     )
 )
@@ -71,12 +73,15 @@ DENIED = re.compile(
         r"\b(?:some|others?|most|many|readers?|critics?|people|at first|initial\w*|first i|was going)\b",
         r"\b(?:less|more|fewer|greater|lower|higher|better|worse) than\s+(?:an?\s+)?$",
         r"\b(?:under|over|above|below|at least|at most|up to|almost|nearly|between|from)\s+(?:an?\s+)?$|[<>≥≤]\s*$",
+        r"\b(?:nicht|kein\w*|weder|niemals|könnte\w*|würde\w*|wäre\w*|sollte\w*|höchstens|mindestens|manche|einige|skala"
+        r"|pas|échelle|jamais|aucun\w*|ni|pourrait|serait|devrait|donnerais|au (?:plus|moins)|certains|d'autres)\b",
         r"不|没|无法|至少|至多|最多|低于|高于|超过|少于|多于|有人|别人|比\s*$",
         r"\b(?:لا|ليس|ليست|لن|لم|بين|البعض)\b|\b(?:أقل|أكثر|أعلى|أدنى) من\s*$|على الأقل",
     )
 )
 SUPPOSED = re.compile(  # or quoted; anywhere before in the sentence
     r"\b(?:if|unless|says|said|asks|asked|tells|told|claims|demands)\b|\bcontains\s+(?:(?:an?|the)\s+)?(?:rating|score|answer)"
+    r"|\b(?:wenn|falls|ob|sofern|sagt\w*|behauptet|si|s'il|dit|prétend)\b"
     r"|如果|假如|\b(?:إذا|لو)\b"
 )
 WORSE = re.compile(r"\b(?:no|not|n't) better\b|\bworse\b|不更好|\bليس أفضل\b")  # what a chance may be said of instead
