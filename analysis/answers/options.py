@@ -44,6 +44,8 @@ class Reading(TableOptions):
         What a winner is that is both a system's name and a place, such as A.
     criteria : tuple of str
         Columns of ratings that hold the scores, a criterion each.
+    cut_system : bool
+        ``item_id`` names outputs: the name of the system is taken out of it.
     names : tuple of str
         Words such as NA that are names where they stand in a column of names.
     """
@@ -53,6 +55,7 @@ class Reading(TableOptions):
     sides: Sides | None = None
     criteria: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
+    cut_system: bool = False
     llms: tuple[str, ...] = ()
     scales: tuple[Scale, ...] = ()
     unnamed: bool = False

@@ -37,6 +37,7 @@ from analysis.answers.options import Reading
 from analysis.answers.orderings import with_implied_choices
 from analysis.answers.other_scales import OtherScale, find_other_scales
 from analysis.answers.other_tables import CHECKS
+from analysis.answers.own_items import own_items_words, without_systems
 from analysis.answers.people import Logins
 from analysis.answers.reading import RawTable, raw_frame, read_raw, tidy_frame
 from analysis.answers.rescaling import Rescaled, rescale_scores, rescaled_words, unmet_annotators
@@ -247,7 +248,7 @@ def _check_all(
         else parts
         for kind, parts in raw.items()
     }
-    raw = without_names(raw, reading)
+    raw = without_names(without_systems(raw) if reading.cut_system else raw, reading)
     checked, rescaled = _checked(raw, reading, problems)
     if "spans" in checked:
         checked["ratings"] = _with_counts(checked.get("ratings"), checked["spans"])
@@ -265,7 +266,7 @@ def _check_all(
     mapped = {"ratings": [*said.get("ratings", ()), *rescaled_words(rescaled)]} if rescaled else {}
     return AnswerTables(
         **complete,
-        inputs=(*_inputs(raw, {**said, **mapped}), *people),
+        inputs=(*_inputs(raw, _together({**said, **mapped}, {} if agreed else own_items_words(raw))), *people),
         scales=reading.scales,
         missing_codes=reading.missing,
         rescaled=rescaled,
@@ -276,6 +277,10 @@ def _check_all(
         near_names=() if known is None else find_near_names(_named(known)),
         renamed={} if known is None else known.renamed,
     )
+
+
+def _together(first: Mapping[str, Sequence[str]], second: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    return {kind: [*first.get(kind, ()), *second.get(kind, ())] for kind in {**first, **second}}
 
 
 def _shaped(raw: Mapping[str, Sequence[RawTable]], reading: Reading, problems: list[str]) -> dict[str, list[RawTable]]:

@@ -40,6 +40,7 @@ def analyse_in_parts(
 ) -> Results:
     """Read a table of answers in parts, here or on a cluster, and analyse its sums."""
     options = {"--unnamed": reading.unnamed, "--means": reading.means, "--control": bool(reading.controls)}
+    options["--cut-system"] = reading.cut_system
     if any(options.values()):
         named = ", ".join(option for option, given in options.items() if given)
         raise click.UsageError(f"{named}: not with --{kind} in parts; expected a table that fits into memory")

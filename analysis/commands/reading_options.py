@@ -33,6 +33,7 @@ OPTIONS = (
         help="Lists or objects that become rows: completions, or questions{question}.{system}.reviews[].",
     ),
     click.option("--sheet", metavar="NAME", help="Of workbooks (.xlsx): the sheet that is read.  [the first]"),
+    click.option("--cut-system", is_flag=True, help="Take the system's name out of item_id, where it names outputs."),
     click.option("--llm", "llms", multiple=True, metavar="ID", help="Annotator that is an LLM; repeatable."),
     click.option(
         "--same",
@@ -101,6 +102,7 @@ def reading_of(given: Mapping[str, Any]) -> Reading:
         keep=_several(given.get("keep", ()), "--keep"),
         drop=_several(given.get("drop", ()), "--drop"),
         each=given.get("each"),
+        cut_system=bool(given.get("cut_system")),
         sheet=given.get("sheet"),
         values=_values(given.get("values", ())),
         numbers=_numbers(given.get("numbers")),
