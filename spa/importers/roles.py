@@ -40,6 +40,17 @@ def name_columns(mapping: Wide) -> list[str]:
     return [*names, *(column for question in mapping.questions for column in names_of(question.group))]
 
 
+def columns_of_several(mapping: Wide) -> list[str]:
+    """Return the columns whose cells may name several systems: lists or objects."""
+    several = [
+        question
+        for question in mapping.questions
+        if question.kind == "order"
+        or (question.kind in ("rating", "rank") and question.system is None and question.system_column is None)
+    ]
+    return list(dict.fromkeys(column for question in several for column in answer_columns(question)))
+
+
 def _others(mapping: Wide) -> Iterator[str]:
     for named in (mapping.kind_column, mapping.assignment, mapping.seconds):
         yield from names_of(named)

@@ -8,15 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from spa.errors import ResponseError, shortened
-from spa.importers import otree, qualtrics
+from spa.importers import otree, qualtrics, sliders
 from spa.importers.annotators import with_whole_numbers
 from spa.importers.keys import parts_of, with_key, with_parts
 from spa.importers.mapping import FILE, Wide
-from spa.importers.roles import name_columns, named_columns
+from spa.importers.roles import columns_of_several, name_columns, named_columns
 from spa.importers.sheets import SheetRow, Sheets, check_stems, files_of, open_sheet, read_sheets
 from spa.tables.options import TableOptions
 
-OPTIONAL = (qualtrics.STATUS, qualtrics.FINISHED)
+OPTIONAL = (qualtrics.STATUS, qualtrics.FINISHED, sliders.START)
 SHOWN = 5  # values that a message names
 Values = Mapping[str, tuple[str, ...]]
 
@@ -59,6 +59,7 @@ def asked_rows(paths: Sequence[Path], mapping: Wide, folder: Path) -> tuple[Shee
         [*(column for column in named if column not in made), *([otree.PERSON] if mapping.page_times else [])],
         replace(options, each=mapping.each),
         optional=(*OPTIONAL, *joined, *(key.on if key else ())),
+        whole=[column for column in columns_of_several(mapping) if column not in made],
     )
     sheets, is_qualtrics = qualtrics.without_headers(sheets)
     skipped: Counter[str] = Counter()

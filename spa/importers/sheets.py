@@ -14,6 +14,7 @@ from spa.errors import ResponseError, shortened
 from spa.importers.mapping import FILE
 from spa.tables.delimited import open_delimited
 from spa.tables.options import TableOptions
+from spa.tables.paths import beginnings, follow, is_path
 from spa.tables.reading import ENDINGS, open_table, reading, table_suffix
 from spa.tables.selection import arranged, needed
 from spa.tables.source import Source, Wanted
@@ -48,7 +49,12 @@ class Sheets:
 
 
 def read_sheets(
-    paths: Sequence[Path], columns: Collection[str], options: TableOptions, *, optional: Collection[str] = ()
+    paths: Sequence[Path],
+    columns: Collection[str],
+    options: TableOptions,
+    *,
+    optional: Collection[str] = (),
+    whole: Collection[str] = (),
 ) -> Sheets:
     """Read the rows of files, one file below the other.
 
@@ -62,6 +68,8 @@ def read_sheets(
         How they are read.
     optional : collection of str
         Columns that are read where there are such.
+    whole : collection of str
+        Those of ``columns`` whose cells may be lists or objects.
 
     Raises
     ------
@@ -71,15 +79,15 @@ def read_sheets(
     rows: list[SheetRow] = []
     known: dict[str, None] = {}
     notes: dict[str, list[Path]] = {}
-    wanted = frozenset((*columns, *optional))
+    wanted = {*columns, *optional} - {*whole}
     for path in paths:
         with reading(path) if _is_known(path) else nullcontext():  # columns are read on demand
-            source = open_sheet(path, wanted, options)
+            source = open_sheet(path, wanted | _beginnings(path, whole, options), options)
             known |= dict.fromkeys(source.schema)
             for note in source.notes:
                 notes.setdefault(note, []).append(path)
-            _check_columns(path, source, columns)
-            rows += _rows_of(path, source, [name for name in wanted if name in source.schema])
+            _check_columns(path, source, [column for column in columns if _begin(source, column, whole) is None])
+            rows += _rows_of(path, source, [*(name for name in wanted if name in source.schema), *whole])
     said = (f"{files[0] if len(files) == 1 else f'{len(files)} files'}: {note}" for note, files in notes.items())
     return Sheets(rows=rows, columns=tuple(known), files=tuple(paths), notes=tuple(said))
 
@@ -97,9 +105,28 @@ def _is_known(path: Path) -> bool:
     return table_suffix(path.name) is not None or not path.is_file()
 
 
-def _check_columns(path: Path, source: Source, columns: Collection[str]) -> None:
-    absent = next((column for column in columns if column not in source.schema), None)
-    if absent is not None:
+def _beginnings(path: Path, whole: Collection[str], options: TableOptions) -> set[str]:
+    """Return the columns in which lists and objects lie: a path to one is no column of one value."""
+    if not any(is_path(column) for column in whole):
+        return {*whole}
+    schema = open_sheet(path, (), options).schema
+    return {name for column in whole if (name := next((one for one in beginnings(column) if one in schema), None))}
+
+
+def _begin(source: Source, column: str, whole: Collection[str]) -> str | None:
+    """Return the column of a file that a column, or a path to a list or object, begins with."""
+    names = beginnings(column) if column in whole else (column,)
+    return next((name for name in names if name in source.schema), None)
+
+
+def _values(source: Source, column: str) -> list[object]:
+    begin = next(name for name in beginnings(column) if name in source.schema)
+    rest = column[len(begin) :].removeprefix(".")
+    return [follow(value, rest) for value in source.values(begin)]
+
+
+def _check_columns(path: Path, source: Source, absent_columns: Collection[str]) -> None:
+    for absent in absent_columns:
         close = get_close_matches(absent, source.schema, n=1)
         meant = f"did you mean {close[0]!r}? " if close else ""
         raise ResponseError(
@@ -109,12 +136,11 @@ def _check_columns(path: Path, source: Source, columns: Collection[str]) -> None
 
 
 def _rows_of(path: Path, source: Source, names: list[str]) -> list[SheetRow]:
-    cells = {name: [_cell(value) for value in source.values(name)] for name in names}
+    cells = {name: [_cell(value) for value in _values(source, name)] for name in names}
     person = stem(path)
-    numbers = range(source.first_row, source.first_row + source.height) if source.rows is None else source.rows
     return [
         SheetRow(place=f"{path}, row {number}", cells={FILE: person, **dict(zip(cells, values, strict=True))})
-        for number, *values in zip(numbers, *cells.values(), strict=True)
+        for number, *values in zip(source.numbers(), *cells.values(), strict=True)
         if any(value is not None for value in values)  # no blank line
     ]
 

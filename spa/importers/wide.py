@@ -227,7 +227,8 @@ class _Answers:
                 "missing" if question.untouched == "missing" else 'answers (untouched = "missing" leaves them out)'
             )
             yield f"{' and '.join(answer_columns(question))}: {count} sliders were not moved; they count as {counted}"
-        if sliders.START in self._sheets.columns and not any(one.start_column for one in self._mapping.questions):
+        began = any(row.cells.get(sliders.START) is not None for row in self._sheets.rows)
+        if began and not any(one.start_column for one in self._mapping.questions):
             yield (
                 f'jsPsych: sliders that were not moved are counted where start_column = "{sliders.START}" and ends = '
                 "[LOWEST, HIGHEST] say where they began"

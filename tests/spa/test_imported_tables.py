@@ -414,6 +414,61 @@ def test_an_object_in_a_cell_is_a_rating_of_each_system(tmp_path: Path) -> None:
     assert "expected `system` or `system_column` of a rating" in line
 
 
+def test_answers_inside_json_are_named_by_paths(tmp_path: Path) -> None:
+    """In a cell of a CSV file, and in records of JSON lines; a text "" is no answer."""
+    mapping = (
+        'annotator = "who"\nitem = "item"\nkeep = { task = ["likert"] }\nquestions = [\n'
+        '  { column = "response.fluency", system_column = "system", criterion = "fluency" },\n'
+        '  { column = "response.order", kind = "order" },\n'
+        '  { column = "response.scores", criterion = "all" },\n]\n'
+    )
+    answers = [
+        {"fluency": 4, "order": ["b", "a"], "scores": {"a": 1, "b": 2}},
+        {"fluency": "", "order": ["a", "b"], "scores": {"a": 3, "b": None}},
+    ]
+    table = "who,item,system,task,response\np,i0,a,slider,6\n" + "".join(
+        f'p,i{number},a,likert,"{json.dumps(answer).replace(chr(34), chr(34) * 2)}"\n'
+        for number, answer in enumerate(answers, start=1)
+    )
+    rows = imported(tmp_path, mapping, q=table)
+    assert [(row["item_id"], row["system"], row["score"]) for row in rows["ratings"]] == [
+        ("i1", "a", 4),
+        ("i1", "a", 1),
+        ("i1", "b", 2),
+        ("i2", "a", None),
+        ("i2", "a", 3),
+        ("i2", "b", None),
+    ]
+    assert [(row["item_id"], row["system"], row["rank"]) for row in rows["orders"]] == [
+        ("i1", "b", 1),
+        ("i1", "a", 2),
+        ("i2", "a", 1),
+        ("i2", "b", 2),
+    ]
+    lines = [
+        {"who": "p", "item": f"i{number}", "system": "a", "task": "likert", "response": answer}
+        for number, answer in enumerate(answers, start=1)
+    ]
+    (tmp_path / "q.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    made = read_wide([tmp_path / "q.jsonl"], read_mapping(tmp_path / "import.toml", Wide), tmp_path / "import.toml")
+    assert {table: several for table, several in made.rows.items() if several} == rows
+    (line,) = refused(tmp_path, mapping.replace("response.order", "respond.order"), q=table)
+    assert "expected a column 'respond.order'" in line
+
+
+def test_records_are_taken_apart(tmp_path: Path) -> None:
+    record = {"who": "p", "doc": {"id": "d"}, "answers": [{"sys": "a", "s": 4}, {"sys": "b", "s": 3}]}
+    (tmp_path / "q.jsonl").write_text(json.dumps(record) + "\n")
+    (tmp_path / "import.toml").write_text(
+        'annotator = "who"\nitem = "doc.id"\neach = "answers"\nquestions = [{ column = "s", system_column = "sys" }]\n'
+    )
+    made = read_wide([tmp_path / "q.jsonl"], read_mapping(tmp_path / "import.toml", Wide), tmp_path / "import.toml")
+    assert [(row["item_id"], row["system"], row["score"]) for row in made.rows["ratings"]] == [
+        ("d", "a", 4),
+        ("d", "b", 3),
+    ]
+
+
 def test_true_and_false_are_a_choice_by_a_mapping(tmp_path: Path) -> None:
     mapping = (
         'annotator = "who"\nitem = "item"\nquestions = [{ column = "a_better", kind = "choice", system_x = "a", '
