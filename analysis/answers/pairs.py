@@ -33,7 +33,7 @@ def read_pairs(path: Path, mapping: Mapping[str, str]) -> tuple[Pair, ...]:
     if lacking:
         raise AnalysisError(f"{path}: expected the columns {', '.join(COLUMNS)}, got {shortened(repr(table.columns))}")
     rows = list(table.frame.select(COLUMNS).iter_rows())
-    empty = [number for number, row in enumerate(rows, table.first_row) if not all(row)]
+    empty = [number for number, row in zip(table.numbers(), rows, strict=True) if not all(row)]
     if empty:
         raise AnalysisError(f"{path}, row {empty[0]}: expected two systems, got an empty cell")
     return tuple((x, y) for x, y in rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -58,6 +58,12 @@ class RawTable:
     def said(self) -> tuple[str, ...]:
         """Return all that is to be said of how it was read."""
         return (*self.notes, *(one.note() for one in self.chosen if one.left_out))
+
+    def numbers(self) -> Sequence[int]:
+        """Return what a reader calls each row."""
+        if self.rows is not None:
+            return self.rows.to_list()
+        return range(self.first_row, self.first_row + self.frame.height)
 
 
 def read_raw(path: Path, options: TableOptions, known: frozenset[str], *, coded: bool = False) -> RawTable:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from analysis.answers.study_texts import SEEN, UNSEEN, StudyText
@@ -12,7 +12,7 @@ SAYS = {"true": SEEN, "1": SEEN, "yes": SEEN, "false": UNSEEN, "0": UNSEEN, "no"
 
 
 def read_controls(path: Path) -> list[StudyText]:
-    """Read labelled texts: a CSV, JSONL or Parquet file with the columns ``text`` and ``seen`` (true or false).
+    """Read labelled texts: a table with the columns ``text`` and ``seen`` (true or false).
 
     Raises
     ------
@@ -26,11 +26,11 @@ def read_controls(path: Path) -> list[StudyText]:
     missing = [name for name in ("text", "seen") if name not in table.frame.columns]
     if missing:
         raise AnalysisError(f"{path}: expected the columns text and seen, got no {missing[0]}; add it")
-    return list(_controls(path, table.first_row, table.frame.select("text", "seen").iter_rows()))
+    return list(_controls(path, table.numbers(), table.frame.select("text", "seen").iter_rows()))
 
 
-def _controls(path: Path, first: int, rows: Iterator[tuple[str | None, str | None]]) -> Iterator[StudyText]:
-    for number, (text, seen) in enumerate(rows, start=first):
+def _controls(path: Path, numbers: Sequence[int], rows: Iterator[tuple[str | None, str | None]]) -> Iterator[StudyText]:
+    for number, (text, seen) in zip(numbers, rows, strict=True):
         if not text:
             raise AnalysisError(f"{path} row {number}: expected a text, got nothing; remove the row")
         source = SAYS.get((seen or "").strip().lower())

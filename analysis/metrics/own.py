@@ -39,7 +39,7 @@ def read_scores(path: Path) -> dict[tuple[str, str], float]:
     if absent:
         raise AnalysisError(f"{path}: expected columns {', '.join(COLUMNS)}, got no {', '.join(absent)}; name them so")
     scores: dict[tuple[str, str], float] = {}
-    for number, (item_id, system, score) in enumerate(raw.frame.select(COLUMNS).iter_rows(), start=raw.first_row):
+    for number, (item_id, system, score) in zip(raw.numbers(), raw.frame.select(COLUMNS).iter_rows(), strict=True):
         if (item_id, system) in scores:
             expected = f"expected one score of an output, got another of item {item_id!r} by {system!r}"
             raise AnalysisError(f"{path}, row {number}: {expected}; remove one")

@@ -19,7 +19,7 @@ def most_unpacked(path: Path) -> int:
 
 def check_depth(text: str) -> None:
     """Refuse JSON with more lists and objects within one another than tables have, with a ``ValueError``."""
-    if text.count("[") + text.count("{") <= DEEPEST:
+    if len(text) < 2 * DEEPEST or text.count("[") + text.count("{") <= DEEPEST:
         return
     depth = 0
     for sign in SIGNS.findall(text):

@@ -28,16 +28,15 @@ def read_json_lines(path: Path, *, halves: bool = False) -> Iterator[tuple[int, 
     for number, line in utf8_lines(path):
         if not (text := line.strip(" \t\r\n")):
             continue
-        place = f"{path}, line {number}"
         try:
             check_depth(text)
             read = json_object(text, decoder)
             if "\\u" in text and not halves:
                 json.dumps(read, ensure_ascii=False).encode()
         except UnicodeEncodeError as error:
-            raise TableError(f"{place}: expected UTF-8, got half of a surrogate pair") from error
+            raise TableError(f"{path}, line {number}: expected UTF-8, got half of a surrogate pair") from error
         except ValueError as error:
-            raise TableError(f"{place}: {error}") from error
+            raise TableError(f"{path}, line {number}: {error}") from error
         yield number, read
 
 

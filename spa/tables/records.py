@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +12,7 @@ import polars as pl
 from spa.errors import NoRows, TableError
 from spa.tables.source import Number, Source
 
-BLOCK = 100_000  # objects that are held as Python's values before they become strings of polars
+BLOCK = 2_000  # objects that are held as Python's values before they become strings of polars
 TEXT, NUMBER, BOOLEAN = 0, 1, 2
 CODES: Mapping[type, int] = {str: TEXT, type(None): TEXT, Number: NUMBER, bool: BOOLEAN}
 
@@ -75,7 +75,7 @@ class Records:
         self._unit, self._wanted = unit, wanted
         self._keys = dict.fromkeys(keys)
         self._numbers = array("L")
-        self._block: dict[str, list[object]] = {}  # the last objects
+        self._block: list[Mapping[str, object]] = []  # the last objects
         self._sealed = 0  # objects before those
         self._cells: dict[str, list[tuple[int, _Cells]]] = {}  # key -> first object and cells of a block
         self._nested: dict[str, str] = {}  # key -> where the first list or object stands
@@ -88,7 +88,7 @@ class Records:
     @property
     def begun(self) -> bool:
         """Return whether a wanted key was there."""
-        return bool(self._block or self._cells)
+        return not self._wanted.isdisjoint(self._keys)
 
     def following(self) -> Records:
         """Return what gathers the objects behind these."""
@@ -96,27 +96,30 @@ class Records:
 
     def add(self, number: int, record: Mapping[str, object]) -> None:
         """Take in the object that a reader finds in line or row ``number``."""
-        before = len(self._numbers) - self._sealed
-        for name, value in record.items():
-            self._keys[name] = None
-            if name in self._wanted:
-                cells = self._block.setdefault(name, [])
-                if len(cells) < before:
-                    cells.extend([None] * (before - len(cells)))
-                cells.append(value)
-                if isinstance(value, list | dict) and name not in self._nested:
-                    got = "a list" if isinstance(value, list) else "an object"
-                    place = f"{self.place}, {self._unit} {number}"
-                    self._nested[name] = f"{place}: {name}: expected one value, got {got}"
+        if record.keys() != self._keys.keys():
+            self._keys |= dict.fromkeys(record)
+        self._block.append(record)
         self._numbers.append(number)
-        if before + 1 == BLOCK:
+        if len(self._block) == BLOCK:
             self._seal()
 
     def _seal(self) -> None:
-        for name, values in self._block.items():
-            self._cells.setdefault(name, []).append((self._sealed, _Cells.of(values)))
-        self._block = {}
+        """Turn the last objects into cells, and forget what is not wanted of them."""
+        for name in self._wanted.intersection(self._keys) if self._block else ():
+            values = [record.get(name) for record in self._block]
+            cells = _Cells.of(values)
+            self._cells.setdefault(name, []).append((self._sealed, cells))
+            if cells.strings is None and name not in self._nested:
+                self._note_nested(name, values)
+        self._block = []
         self._sealed = len(self._numbers)
+
+    def _note_nested(self, name: str, values: Sequence[object]) -> None:
+        for number, value in zip(self._numbers[self._sealed :], values, strict=True):
+            if isinstance(value, list | dict):
+                got = "a list" if isinstance(value, list) else "an object"
+                self._nested[name] = f"{self.place}, {self._unit} {number}: {name}: expected one value, got {got}"
+                return
 
     def source(self) -> Source:
         """Return the objects as rows."""
@@ -133,12 +136,14 @@ class Records:
         def column(name: str) -> pl.Series:
             if name in nested:
                 raise TableError(nested[name])
-            column = pl.Series(name, [], dtype=pl.String)
+            blocks = [pl.Series(name, [], dtype=pl.String)]
+            filled = 0
             for first, block in cells.get(name, ()):
                 if block.strings is None:
                     raise TableError(f"{self.place}: {name}: expected UTF-8, got half of a surrogate pair")
-                column = column.extend_constant(None, first - len(column)).append(block.strings)
-            return column.extend_constant(None, height - len(column))
+                blocks += [_nothing(first - filled), block.strings]
+                filled = first + len(block.strings)
+            return pl.concat([*blocks, _nothing(height - filled)]).alias(name)
 
         numbers = self._numbers
         apart = height > 0 and numbers[-1] - numbers[0] + 1 > height
@@ -151,6 +156,10 @@ class Records:
             values=values,
             rows=pl.Series("row", np.array(numbers, dtype=np.uint32)) if apart else None,
         )
+
+
+def _nothing(height: int) -> pl.Series:
+    return pl.repeat(None, height, dtype=pl.String, eager=True)
 
 
 def gathered(

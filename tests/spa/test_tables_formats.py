@@ -111,10 +111,11 @@ def test_values_of_json_come_back_as_they_were_written(tmp_path: Path, rows: lis
             assert [value for one in slices for value in one.values(name)] == values
 
 
+@pytest.mark.parametrize("block", [2, 3, 5, 14])
 def test_long_files_are_kept_as_strings_and_what_is_nested_stays(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int
 ) -> None:
-    monkeypatch.setattr("spa.tables.records.BLOCK", 3)
+    monkeypatch.setattr("spa.tables.records.BLOCK", block)
     rows: list[Row] = [{"id": str(n), "score": n} if n % 5 else {"text": [n]} for n in range(14)]
     source = opened(tmp_path / "t.jsonl", as_lines(rows))
     assert source.values("id") == [str(n) if n % 5 else None for n in range(14)]
