@@ -38,6 +38,7 @@ from analysis.results.comparison_tests import ComparisonResults
 from analysis.results.conventions import conventions
 from analysis.results.headline import headline_of
 from analysis.results.overview import Group, LeftOut, WarningRow
+from analysis.results.place_words import about_places
 from analysis.results.rater_table import rater_table
 from analysis.results.records import SCHEMA, ChoiceResults, RatingResults, Results
 from analysis.results.warnings import about_names, about_scores, warn
@@ -131,7 +132,7 @@ def finished(
     empty = f" ({totals.empty_parts} of {totals.n_parts} parts had no row)" if totals.empty_parts else ""
     text = f"The {totals.kind} were read in parts{empty} and added up. Left out, as they need single answers: "
     row = WarningRow(kind="summed", group=None, text=f"{text}{', '.join(left_out.values())}.", left_out=tuple(left_out))
-    rows = (*warn(results, plan), *about_names(totals.near_names), *doubts, row)
+    rows = (*warn(results, plan), *about_names(totals.near_names), *about_places(results), *doubts, row)
     results = replace(results, warnings=tuple(row.text for row in rows), warning_rows=rows)
     return replace(results, headline=headline_of(results))
 

@@ -47,6 +47,7 @@ from analysis.results.conventions import conventions
 from analysis.results.headline import headline_of
 from analysis.results.live import with_fixed_estimates
 from analysis.results.nameless import without_raters
+from analysis.results.place_words import about_places
 from analysis.results.rater_rows import RaterRow
 from analysis.results.rater_table import count_answers, rater_table
 from analysis.results.records import SCHEMA, ChoiceResults, RatingResults, Results
@@ -99,6 +100,7 @@ def analyse(
         *warn(said, ready.plan),
         *outdated_files(said, study),
         *about_names(tables.near_names),
+        *about_places(said),
         *about_documents(tables.documents),
         *(about_scores(tables.codes, tables.other_scales) if study is None else ()),
         *about_controls(said),

@@ -381,6 +381,7 @@ SEVERITY: tuple[tuple[CaveatKind, Callable[[Known], Lines]], ...] = (
     ("near_names", _as_warned("near_names")),
     ("codes", _as_warned("codes")),
     ("other_scales", _as_warned("other_scales")),
+    ("places", _as_warned("places")),
     ("other_source_opposite", _other_source_opposite),
     ("weights_reverse", _weights_reverse),
     ("circle", _circle),

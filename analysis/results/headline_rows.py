@@ -28,6 +28,7 @@ CaveatKind = Literal[
     "near_names",
     "codes",
     "other_scales",
+    "places",
     "other_source_opposite",
     "weights_reverse",
     "circle",

@@ -52,6 +52,7 @@ WarningKind = Literal[
     "one_gave_most",
     "documents",
     "near_names",
+    "places",
     "codes",
     "maybe_codes",
     "other_scales",

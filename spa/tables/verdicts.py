@@ -90,6 +90,7 @@ PLACE = re.compile(
     rf"(?: {NOUN}| one)?"
 )
 SIGNED = re.compile(r"([^<>=≈~]*[^<>=≈~\s])\s*(>{1,3}|<{1,3}|={1,2}|≈|~)\s*([^<>=≈~\s][^<>=≈~]*)")
+NUMBERED = re.compile(rf"(?:{NOUN} ?)?[(\[]?(?:[a-h]|\d{{1,2}}|middle|third|mitte|dritte)[)\]]?")
 BRACKETED = re.compile(r"\[\[\s*([^\[\]]+?)\s*\]\]")
 READ = {
     **dict.fromkeys(("tie", "draw", "tie (inconsistent)"), TIE),
@@ -245,6 +246,16 @@ def orientation(columns: tuple[str, str]) -> tuple[tuple[str, str], bool]:
         if (other, one) == family:
             return family, True
     return ("", ""), False
+
+
+def is_place(name: str) -> bool:
+    """Whether a name is that of a place on a page or in a file, and of no system.
+
+    >>> is_place("A"), is_place("response_2"), is_place("left"), is_place("gpt-4"), is_place("x")
+    (True, True, True, False, False)
+    """
+    key = _key(name)
+    return key not in ("x", "y") and (PLACE.fullmatch(key) is not None or NUMBERED.fullmatch(key) is not None)
 
 
 def proposals(words: Iterable[str], columns: tuple[str, str] = COLUMNS) -> Mapping[str, str]:

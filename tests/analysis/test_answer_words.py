@@ -330,3 +330,33 @@ def test_words_of_a_long_table_give_its_means() -> None:
         "alpha": 3.7222,
         "beta": 3.0,
     }
+
+
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        (("A", "B"), True),
+        (("left", "right"), True),
+        (("response_1", "response_2"), True),
+        (("model_a", "model_b"), True),
+        (("1", "2"), True),
+        (("Output 1", "Output 2"), True),
+        (("A", "gpt-4"), False),
+        (("alpha", "beta"), False),
+        (("llama2", "llama3"), False),
+    ],
+)
+def test_systems_that_are_all_places_are_a_main_caveat(names: tuple[str, str], told: bool) -> None:
+    x, y = names
+    frame = pl.DataFrame(
+        {
+            "annotator_id": list("abcd"),
+            "item_id": list("1234"),
+            "system_x": x,
+            "system_y": y,
+            "winner": ["x", "y", "x", "tie"],
+        }
+    )
+    results: dict[str, Any] = analyse(check_frames({"choices": frame}, Reading()), Plan())
+    problems = results["headline"]["problems"]
+    assert any(one["kind"] == "places" for one in problems) is told

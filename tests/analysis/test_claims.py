@@ -495,15 +495,15 @@ def test_a_winner_that_turns_with_one_annotators_weight_is_not_named() -> None:
 
 
 def test_one_of_six_who_gave_most_answers_decides_nothing() -> None:
-    """One gives 200 of 210 answers, A in 9 of 10; the other five always choose B."""
-    rows = [("p0", f"i{item}", "A", "B", "y" if item % 10 == 0 else "x") for item in range(200)]
-    rows += [(f"p{who}", f"i{item}", "A", "B", "y") for who in range(1, 6) for item in range(2)]
+    """One gives 200 of 210 answers, alder in 9 of 10; the other five always choose birch."""
+    rows = [("p0", f"i{item}", "alder", "birch", "y" if item % 10 == 0 else "x") for item in range(200)]
+    rows += [(f"p{who}", f"i{item}", "alder", "birch", "y") for who in range(1, 6) for item in range(2)]
     found = run(choices=choices(rows))["headline"]
     (claim,) = found["claims"]
     assert (claim["strength"], claim["winner"]) == ("weights_reverse", None)
-    assert found["winner"] == "No winner can be named: one person gave 200 of 210 answers; the other 5 choose B."
+    assert found["winner"] == "No winner can be named: one person gave 200 of 210 answers; the other 5 choose birch."
     assert found["problems"][0]["kind"] == "one_gave_most"
-    assert found["problems"][0]["text"] == "One person gave 200 of 210 answers (A\u2013B)."
+    assert found["problems"][0]["text"] == "One person gave 200 of 210 answers (alder\u2013birch)."
 
 
 def test_the_share_of_answers_used_stands_on_the_first_page() -> None:
