@@ -10,10 +10,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import polars as pl
 
-from analysis.answers.columns import MISSING
 from analysis.answers.conversion import is_frame, polars_of, rename_columns
 from analysis.statistics.coding import DENSE, Floats, Ints, Numbers, fold, join_keys, number
 from spa.errors import AnalysisError
+from spa.tables.scale_words import MISSING
 
 UNIT = ("item_id", "system", "sample")
 ANNOTATOR = ("annotator_id", "variant", "repeat")

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 import polars as pl
 
-from analysis.answers.columns import LAYOUTS, MISSING, rows_named
+from analysis.answers.columns import LAYOUTS, rows_named
 from analysis.answers.options import Reading
 from analysis.answers.reading import RawTable
 from spa.errors import ArgumentProblem, shortened
+from spa.tables.scale_words import MISSING, proposed_numbers
 from spa.tables.verdicts import BOTH_BAD, COLUMNS, Outcome, Sides, orientation, outcome, proposals
 from spa.tables.verdicts import MISSING as NO_ANSWER
 
@@ -24,29 +25,6 @@ WINNERS = ("x", "y", "tie")
 VALUES = (*WINNERS, BOTH_BAD, NO_ANSWER)
 ROWS = ("winner", "system_x", "system_y")
 PROPOSED_LENGTH, MOST_PROPOSED = 260, 12  # characters and words of a mapping that a message proposes
-SCALES = (  # words of scales, worst first; each level with its kin
-    "very bad|very poor|terrible|awful; bad|poor; fair|average|neutral|acceptable|ok|okay|medium|moderate|mediocre"
-    "|neither good nor bad|so-so; good; very good|excellent|great",
-    "bad; poor; fair; good; excellent",
-    "poor; fair; good; very good; excellent",
-    "strongly disagree|disagree strongly|completely disagree; disagree|somewhat disagree|disagree somewhat"
-    "; neutral|neither agree nor disagree|undecided; agree|somewhat agree|agree somewhat"
-    "; strongly agree|agree strongly|completely agree",
-    "not at all; slightly|a little|somewhat; moderately; very|considerably; extremely",
-    "never; rarely|seldom; sometimes|occasionally; often|frequently; always",
-    "very dissatisfied; dissatisfied; neutral; satisfied; very satisfied",
-    "very unlikely; unlikely; neutral; likely; very likely",
-    "very low; low; medium|moderate|neutral; high; very high",
-    "sehr schlecht; schlecht; mittel|mittelmäßig|neutral|befriedigend; gut; sehr gut",
-    "stimme gar nicht zu|stimme überhaupt nicht zu; stimme nicht zu|stimme eher nicht zu"
-    "; teils/teils|neutral; stimme zu|stimme eher zu; stimme voll zu|stimme völlig zu|stimme voll und ganz zu",
-    "très mauvais; mauvais; moyen|passable|neutre; bon; très bon|excellent",
-    "pas du tout d'accord; pas d'accord|plutôt pas d'accord; neutre; d'accord|plutôt d'accord; tout à fait d'accord",
-    "no; yes",
-    "false; true",
-    "no; partly|partially|in part; yes",
-)
-LEVELS = [{word.strip(): n for n, level in enumerate(one.split(";"), 1) for word in level.split("|")} for one in SCALES]
 
 
 def with_counted_words(table: RawTable, kind: str, reading: Reading) -> RawTable:
@@ -246,28 +224,6 @@ def with_proposal(line: str, counted: Mapping[str, str]) -> str:
         in_command=" " + " --value ".join(command),
         after=(f" and {more} more" if more else "") + (" (write a value for each ?)" if unknown else ""),
     )
-
-
-def proposed_numbers(words: Sequence[str]) -> dict[str, str]:
-    """Return the number that each word of a scale is likely to count; "?" where no known scale holds all of them.
-
-    >>> proposed_numbers(["Good", "Very bad"]), proposed_numbers(["good", "green"])
-    ({'Very bad': '1', 'Good': '4'}, {'good': '?', 'green': '?'})
-    >>> proposed_numbers(["4 - Good", "1 - Bad"])
-    {'1 - Bad': '1', '4 - Good': '4'}
-    """
-    plain = {word: " ".join(word.casefold().replace("_", " ").split()) for word in words}
-    numbers = {word: re.findall(r"(?<![\d.,])-?\d+(?:\.\d+)?(?![\d.,])", word) for word in words}
-    if all(len(found) == 1 for found in numbers.values()):
-        ranked = {word: found[0] for word, found in numbers.items()}
-    else:
-        levels: Iterable[dict[str, int]] = (one for one in LEVELS if {*plain.values()} <= {*one})
-        scale = next(iter(levels), None)
-        if scale is None:
-            return dict.fromkeys(sorted(words), "?")
-        first = 0 if {"no", "false"} & {*scale} else 1
-        ranked = {word: str(scale[plain[word]] - 1 + first) for word in words}
-    return dict(sorted(ranked.items(), key=lambda one: float(one[1])))
 
 
 def with_proposed_numbers(problem: str, words: pl.Series) -> str:

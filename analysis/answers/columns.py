@@ -11,10 +11,10 @@ import polars as pl
 from analysis.statistics.coding import translate
 from analysis.statistics.record import Record
 from spa.errors import ArgumentProblem, shortened
+from spa.tables.scale_words import MISSING
 
 KINDS = ("human", "llm", "simulated")
 OVERALL = "overall"
-MISSING = r"(?i)^(nan|na|<na>|#?n/a|n\.a\.|none|null|-+|–|—|\.|\?)$"  # an answer that is none
 NOTHING = ("NaN", "nan", "NA")  # a cell that is empty, as pandas and R write it
 COMPARED = ("system_x", "system_y")
 SHOWN = 5  # row numbers that a message names

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import polars as pl
 
-from analysis.answers.columns import MISSING
 from analysis.answers.conversion import tidy_names
 from analysis.answers.documents import GROUPING
 from analysis.statistics.coding import translate
 from spa.errors import AnalysisError, NoRows, TableError, shortened
 from spa.tables.options import TableOptions
 from spa.tables.reading import open_slices, open_table, reading
+from spa.tables.scale_words import MISSING
 from spa.tables.selection import arranged, nested
 from spa.tables.source import RowsChosen, Source, Wanted, added, in_memory
 from spa.tables.typed_columns import as_texts

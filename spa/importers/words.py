@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from spa.errors import shortened
 from spa.importers.tables import number_of
+from spa.tables.scale_words import MISSING as MISSING_WORDS
+from spa.tables.scale_words import proposed_numbers
 from spa.tables.verdicts import COLUMNS, MISSING, Sides, orientation, outcome, place_outcome, proposals
 
-NO_ANSWER = ("na", "n/a", "none", "null", "-")
+NO_ANSWER = re.compile(MISSING_WORDS)
 NONE_GIVEN = ("", MISSING)  # what a mapping says of a word that is no answer
 SHOWN = 6  # words that a message proposes values for
 
@@ -75,7 +78,7 @@ def is_no_answer(word: str) -> bool:
     >>> is_no_answer("N/A"), is_no_answer("0")
     (True, False)
     """
-    return word.casefold() in NO_ANSWER
+    return NO_ANSWER.match(word) is not None
 
 
 def number(word: str, words: WordMeanings) -> float | None:
@@ -155,8 +158,8 @@ def proposed_values(words: Iterable[str], columns: tuple[str, str] | None) -> st
 
     >>> print(proposed_values(["similar", "left", "right", "garbage"], COLUMNS))
     add values = { similar = "tie", left = "x", right = "y", garbage = "missing" }
-    >>> print(proposed_values(["good"], None))
-    add values = { good = NUMBER }
+    >>> print(proposed_values(["good", "poor", "garbage"], None))
+    add values = { good = 4, poor = 2, garbage = "missing" }
     """
     listed = list(words)
     if columns is not None:
@@ -165,9 +168,12 @@ def proposed_values(words: Iterable[str], columns: tuple[str, str] | None) -> st
         }
         proposed = {word: f'"{found}"' for word, found in meant.items()}
     else:
-        proposed = {word: f'"{MISSING}"' if _is_nonsense(word) else "NUMBER" for word in listed}
+        numbers = proposed_numbers([word for word in listed if not _is_nonsense(word)])
+        proposed = {word: f'"{MISSING}"' if word not in numbers else numbers[word] for word in listed}
+        proposed = {word: value.replace("?", '"?"') for word, value in proposed.items()}
     given = [f"{_toml_key(word)} = {proposed[word]}" for word in listed[:SHOWN]]
-    unclear = '; write x, y, tie or missing for "?"' if '"?"' in " ".join(given) else ""
+    choices = "x, y, tie or missing" if columns is not None else "a number or missing"
+    unclear = f'; write {choices} for "?"' if '"?"' in " ".join(given) else ""
     more = f", and {len(listed) - SHOWN} more" if len(listed) > SHOWN else ""
     return f"add values = {{ {', '.join(given)} }}{more}{unclear}"
 

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.answers.answer_words import proposed_numbers
 from analysis.answers.options import Reading
 from analysis.answers.plan import Plan
 from analysis.answers.tables import AnswerTables, check_frames, read_tables
 from spa.errors import AnalysisError
+from spa.tables.scale_words import proposed_numbers
 from tests.analysis.answers import analyse
 
 CASES = Path(__file__).parents[2].parent / "shared" / "cases"

@@ -544,7 +544,9 @@ def test_words_that_nobody_explained_are_told_together(tmp_path: Path) -> None:
     mapping = 'annotator = "who"\nitem = "item"\nquestions = [{ column = "q", system = "s" }]\n'
     (line,) = refused(tmp_path, mapping, q="who,item,q\np,i,Good\np,j,very bad\np,k,Good\n")
     assert "row 2, q: expected a finite number" in line
-    assert line.endswith("got 'Good' and another word; add values = { Good = NUMBER, \"very bad\" = NUMBER }")
+    assert line.endswith("got 'Good' and another word; add values = { Good = 4, \"very bad\" = 1 }")
+    (line,) = refused(tmp_path, mapping, q="who,item,q\np,i,green\np,j,4\n")
+    assert line.endswith('got \'green\'; add values = { green = "?" }; write a number or missing for "?"')
     rows = imported(
         tmp_path,
         mapping.replace('"s" }', '"s", values = { good = 4, "Very bad" = 1.5 } }'),

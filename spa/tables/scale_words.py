@@ -1,0 +1,53 @@
+"""Words in the place of numbers: what people write for no answer, and for the levels of a scale."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+MISSING = r"(?i)^(nan|na|<na>|#?n/a|n\.a\.|none|null|-+|–|—|\.|\?)$"  # an answer that is none
+SCALES = (  # words of scales, worst first; each level with its kin
+    "very bad|very poor|terrible|awful; bad|poor; fair|average|neutral|acceptable|ok|okay|medium|moderate|mediocre"
+    "|neither good nor bad|so-so; good; very good|excellent|great",
+    "bad; poor; fair; good; excellent",
+    "poor; fair; good; very good; excellent",
+    "strongly disagree|disagree strongly|completely disagree; disagree|somewhat disagree|disagree somewhat"
+    "; neutral|neither agree nor disagree|undecided; agree|somewhat agree|agree somewhat"
+    "; strongly agree|agree strongly|completely agree",
+    "not at all; slightly|a little|somewhat; moderately; very|considerably; extremely",
+    "never; rarely|seldom; sometimes|occasionally; often|frequently; always",
+    "very dissatisfied; dissatisfied; neutral; satisfied; very satisfied",
+    "very unlikely; unlikely; neutral; likely; very likely",
+    "very low; low; medium|moderate|neutral; high; very high",
+    "sehr schlecht; schlecht; mittel|mittelmäßig|neutral|befriedigend; gut; sehr gut",
+    "stimme gar nicht zu|stimme überhaupt nicht zu; stimme nicht zu|stimme eher nicht zu"
+    "; teils/teils|neutral; stimme zu|stimme eher zu; stimme voll zu|stimme völlig zu|stimme voll und ganz zu",
+    "très mauvais; mauvais; moyen|passable|neutre; bon; très bon|excellent",
+    "pas du tout d'accord; pas d'accord|plutôt pas d'accord; neutre; d'accord|plutôt d'accord; tout à fait d'accord",
+    "no; yes",
+    "false; true",
+    "no; partly|partially|in part; yes",
+)
+LEVELS = [{word.strip(): n for n, level in enumerate(one.split(";"), 1) for word in level.split("|")} for one in SCALES]
+
+
+def proposed_numbers(words: Sequence[str]) -> dict[str, str]:
+    """Return the number that each word of a scale is likely to count; "?" where no known scale holds all of them.
+
+    >>> proposed_numbers(["Good", "Very bad"]), proposed_numbers(["good", "green"])
+    ({'Very bad': '1', 'Good': '4'}, {'good': '?', 'green': '?'})
+    >>> proposed_numbers(["4 - Good", "1 - Bad"])
+    {'1 - Bad': '1', '4 - Good': '4'}
+    """
+    plain = {word: " ".join(word.casefold().replace("_", " ").split()) for word in words}
+    numbers = {word: re.findall(r"(?<![\d.,])-?\d+(?:\.\d+)?(?![\d.,])", word) for word in words}
+    if all(len(found) == 1 for found in numbers.values()):
+        ranked = {word: found[0] for word, found in numbers.items()}
+    else:
+        levels: Iterable[dict[str, int]] = (one for one in LEVELS if {*plain.values()} <= {*one})
+        scale = next(iter(levels), None)
+        if scale is None:
+            return dict.fromkeys(sorted(words), "?")
+        first = 0 if {"no", "false"} & {*scale} else 1
+        ranked = {word: str(scale[plain[word]] - 1 + first) for word in words}
+    return dict(sorted(ranked.items(), key=lambda one: float(one[1])))
