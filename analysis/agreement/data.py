@@ -12,7 +12,7 @@ import polars as pl
 
 from analysis.answers.conversion import is_frame, polars_of, rename_columns
 from analysis.statistics.coding import DENSE, Floats, Ints, Numbers, fold, join_keys, number
-from spa.errors import AnalysisError
+from spa.errors import AnalysisError, shortened
 from spa.tables.scale_words import MISSING
 
 UNIT = ("item_id", "system", "sample")
@@ -125,7 +125,13 @@ def reliability_data(
         return _from_frame(
             rename_columns(polars_of(answers, place="ratings table"), mapping, place="ratings table"), criterion
         )
-    table = np.asarray(answers, dtype=np.float64)
+    try:
+        table = np.asarray(answers, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        texts = (one for one in np.asarray(answers, dtype=object).ravel().tolist() if isinstance(one, str))
+        got = shortened(repr(next(texts, answers)), 40)
+        expected = "answers must be numbers, units x annotators (coefficients of the nominal level take labels)"
+        raise ValueError(f"{expected}, got {got}") from error
     if table.ndim != 2:
         raise ValueError(f"answers must be units x annotators (2 dimensions), got {table.ndim}")
     unit, annotator = np.nonzero(~np.isnan(table))

@@ -10,6 +10,7 @@ from scipy.special import stdtrit
 
 from analysis.agreement.counts import Profiles, fold_profiles
 from analysis.agreement.data import Answers, ReliabilityData, reliability_data
+from analysis.agreement.labels import Categories, with_codes
 from analysis.agreement.result import CONSTANT, PERFECT, Agreement, beyond_chance, no_answer, undefined
 from analysis.statistics.checks import check_level
 from analysis.statistics.coding import Floats
@@ -26,7 +27,7 @@ def gwet_ac1(
     *,
     criterion: str | None = None,
     mapping: Mapping[str, str] | None = None,
-    categories: Sequence[float] | None = None,
+    categories: Categories | None = None,
     confidence: float = 0.95,
 ) -> Agreement:
     """Return Gwet's AC1: agreement corrected for chance, steady where one category prevails.
@@ -38,10 +39,10 @@ def gwet_ac1(
     Parameters
     ----------
     answers : array of shape (n_units, n_annotators), tidy frame or ReliabilityData
-        NaN, or no row, where an answer is missing; units with one answer count towards pi only.
+        Numbers or labels; NaN, or no row, where an answer is missing; units with one answer count towards pi only.
     criterion, mapping
         As for :func:`reliability_data`.
-    categories : sequence of float, optional
+    categories : sequence of float or str, optional
         All categories that could be given, used or not; by default those that were.
     confidence : float
         Level of the interval: value ± t(n - 1) standard errors over n units, at most 1.
@@ -62,8 +63,9 @@ def gwet_ac1(
     >>> round(gwet_ac1([[1, 1], [1, 1], [1, 2], [2, 2]]).value, 3)
     0.529
     """
+    answers, numbers = with_codes(answers, categories, mapping=mapping)
     data = reliability_data(answers, criterion=criterion, mapping=mapping)
-    return _chance_corrected("gwet_ac1", data, categories, confidence, "identity")
+    return _chance_corrected("gwet_ac1", data, numbers, confidence, "identity")
 
 
 def gwet_ac2(
@@ -134,6 +136,7 @@ def fleiss_kappa(
     >>> round(fleiss_kappa([[1, 1], [1, 1], [1, 2], [2, 2]]).value, 3)
     0.467
     """
+    answers, _ = with_codes(answers, mapping=mapping)
     data = reliability_data(answers, criterion=criterion, mapping=mapping)
     return _chance_corrected("fleiss_kappa", data, None, confidence)
 
@@ -173,6 +176,7 @@ def exact_agreement(
     0.5
     """
     check_level("confidence", confidence)
+    answers, _ = with_codes(answers, mapping=mapping)
     data = reliability_data(answers, criterion=criterion, mapping=mapping)
     reason = no_answer(data)
     if reason and not data.constant:

@@ -9,6 +9,7 @@ import numpy as np
 
 from analysis.agreement.counts import Profiles, fold_profiles
 from analysis.agreement.data import Answers, reliability_data
+from analysis.agreement.labels import with_codes
 from analysis.agreement.resampling import Statistic, interval_over_units
 from analysis.agreement.result import PERFECT, Agreement, at_whole, no_answer, undefined
 from analysis.statistics.checks import check_level
@@ -43,7 +44,7 @@ def krippendorff_alpha(
     Parameters
     ----------
     answers : array of shape (n_units, n_annotators), tidy frame or ReliabilityData
-        NaN, or no row, where an answer is missing.
+        NaN, or no row, where an answer is missing; labels at the nominal level.
     level : {"nominal", "ordinal", "interval", "ratio"}
         How far apart two values are; there is no default.
     criterion, mapping
@@ -81,6 +82,8 @@ def krippendorff_alpha(
         raise ValueError(f"level must be one of {', '.join(get_args(Level))}, got {level!r}")
     measure = f"krippendorff_alpha_{level}"
     check_level("confidence", confidence)
+    if level == "nominal":
+        answers, _ = with_codes(answers, mapping=mapping)
     data = reliability_data(answers, criterion=criterion, mapping=mapping)
     reason = no_answer(data)
     profiles = None if reason else fold_profiles(data, at_least=2)
