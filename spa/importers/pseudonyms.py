@@ -6,6 +6,7 @@ import hmac
 import os
 import secrets
 import unicodedata
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -53,10 +54,11 @@ def load_key(path: Path) -> PseudonymKey:
     created = False
     try:
         if not path.exists():
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(descriptor, "w", encoding="ascii") as file:
-                file.write(secrets.token_hex(KEY_BYTES) + "\n")
-            created = True
+            with suppress(FileExistsError):  # another import was faster
+                descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+                with os.fdopen(descriptor, "w", encoding="ascii") as file:
+                    file.write(secrets.token_hex(KEY_BYTES) + "\n")
+                created = True
         secret = bytes.fromhex(path.read_text(encoding="ascii").strip())
     except (OSError, ValueError) as error:
         reason = (error.strerror or error) if isinstance(error, OSError) else "something else"

@@ -58,7 +58,7 @@ def asked_rows(paths: Sequence[Path], mapping: Wide, folder: Path) -> tuple[Shee
         files,
         [*(column for column in named if column not in made), *([otree.PERSON] if mapping.page_times else [])],
         replace(options, each=mapping.each),
-        optional=(*OPTIONAL, *joined, *(key.on if key else ())),
+        optional=(*OPTIONAL, *([otree.APP_ROUND] if mapping.page_times else []), *joined, *(key.on if key else ())),
         whole=[column for column in columns_of_several(mapping) if column not in made],
     )
     sheets, is_qualtrics = qualtrics.without_headers(sheets)

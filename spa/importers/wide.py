@@ -50,6 +50,12 @@ def read_wide(paths: Sequence[Path], mapping: Wide, path: Path) -> ImportedTable
     missing = (*mapping.missing, *((qualtrics.SEEN,) if is_qualtrics else ()))
     options = TableOptions(encoding=mapping.encoding)
     timed_out = otree.read_page_times(folder / mapping.page_times, options) if mapping.page_times else None
+    columns = [column for question in mapping.questions for column in answer_columns(question)]
+    if timed_out is not None and not any(map(otree.is_field, columns)):
+        raise ResponseError(
+            f"{path}: page_times: expected questions in columns such as app.1.player.q or player.q, got "
+            f"{shortened(', '.join(columns), 120)}; remove page_times"
+        )
     return _Answers(sheets, mapping, missing, timed_out).tables(skipped)
 
 

@@ -625,6 +625,19 @@ def test_zeros_of_pages_whose_time_ran_out_are_missing(tmp_path: Path) -> None:
     rows = imported(tmp_path, 'page_times = "pages.csv"\n' + mapping, q=table)["ratings"]
     assert [(row["annotator_id"], row["score"]) for row in rows] == [("c1", 5), ("c1", None), ("c2", 0), ("c2", 4)]
     assert rows[1]["missing_reason"] == "page timed out"
+    of_app = (
+        "participant.code,participant._index_in_pages,subsession.round_number,player.q\n"
+        "c1,3,1,5\nc1,3,2,0\nc2,3,1,0\nc2,3,2,4\n"
+    )
+    one = (
+        'annotator = "participant.code"\nitem = "subsession.round_number"\npage_times = "pages.csv"\n'
+        'questions = [{ column = "player.q", system = "a" }]\n'
+    )
+    found = imported(tmp_path, one, app_2026=of_app)["ratings"]
+    assert [row["score"] for row in found] == [5, None, 0, 4]
+    other = one.replace("player.q", "participant._index_in_pages")
+    (line,) = refused(tmp_path, other, q=of_app)
+    assert "page_times: expected questions in columns such as app.1.player.q" in line
 
 
 def test_sliders_that_nobody_moved_are_counted(tmp_path: Path) -> None:
