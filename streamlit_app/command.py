@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
+from analysis.commands.reading_options import reading_of, reading_options
 from spa.commands.options import host_option, port_option, store_option
 
 TOKEN_BYTES = 24
@@ -21,10 +23,7 @@ Examples:
 )
 @click.argument("study", type=click.Path(path_type=Path), required=False)
 @click.option("--tables", type=click.Path(path_type=Path), help="Show a folder of tidy tables instead of a STUDY.")
-@click.option(
-    "--llm", "llms", multiple=True, metavar="ID", help="With --tables: id of a rater that is an LLM; repeatable."
-)
-@click.option("--map", "mapping", multiple=True, metavar="OLD=NEW", help="With --tables: rename a column; repeatable.")
+@reading_options
 @store_option
 @click.option(
     "--reviewer", "reviewers", multiple=True, metavar="NAME", help="Who may decide on submissions; repeatable."
@@ -47,8 +46,6 @@ Examples:
 def dashboard(
     study: Path | None,
     tables: Path | None,
-    llms: tuple[str, ...],
-    mapping: tuple[str, ...],
     store: str | None,
     reviewers: tuple[str, ...],
     two: bool | None,
@@ -57,8 +54,11 @@ def dashboard(
     host: str,
     port: int,
     browser: bool,
+    **reading: Any,
 ) -> None:
     """Show a study in the browser: progress, submissions, systems, annotators, raters, explanations, report and plan.
+
+    How --tables are read is said as for spa report.
 
     It pays nobody: decisions made with --reviewer are saved in the store and executed by the commands of the platform.
     With a --host other than this machine, the link contains an access token.
@@ -77,14 +77,21 @@ def dashboard(
         raise click.UsageError("--reviewer: expected a name, got an empty one")
     if (study is None) == (tables is None):
         raise click.UsageError("expected either STUDY or --tables FOLDER")
-    if study is not None and (mapping or llms):
-        raise click.UsageError("--map and --llm are for --tables; a study knows its own columns and raters")
-    renamed = tuple(_split(text) for text in mapping)
+    given = {
+        name: str(value) if isinstance(value, Path) else value
+        for name, value in reading.items()
+        if value not in (None, False, ())
+    }
+    if study is not None and given:
+        option = {param.name: param.opts[0] for param in click.get_current_context().command.params}
+        named = ", ".join(option[name] for name in given)
+        raise click.UsageError(f"{named}: for --tables; a study knows its own columns and raters")
+    if given:
+        reading_of(given)  # before anything is served
     options = DashboardOptions(
         study=None if study is None else str(study),
         tables=None if tables is None else str(tables),
-        llms=llms,
-        renamed=renamed,
+        reading=given,
         store=store,
         reviewers=reviewers,
         review=None if review_study is None else str(review_study),
@@ -104,10 +111,3 @@ def dashboard(
     from streamlit_app.serving import serve
 
     serve(options, background, host=host, port=port, browser=browser)
-
-
-def _split(text: str) -> tuple[str, str]:
-    old, equals, new = text.partition("=")
-    if not (old and equals and new):
-        raise click.UsageError(f"--map: expected OLD=NEW, got {text!r}")
-    return old, new

@@ -62,14 +62,12 @@ def read_source(options: DashboardOptions, workspace: Workspace | None) -> Study
 
     if workspace is not None:
         return answers_of(workspace, with_reading=True)
-    from analysis.answers.options import Reading
     from analysis.answers.plan import Plan
     from analysis.answers.tables import read_tables
+    from analysis.commands.reading_options import reading_of
     from streamlit_app.table_files import table_files
 
-    tables = read_tables(
-        table_files(Path(options.tables or "")), Reading(mapping=dict(options.renamed), llms=options.llms)
-    )
+    tables = read_tables(table_files(Path(options.tables or "")), reading_of(options.reading))
     return StudyAnswers(tables=tables, plan=Plan(seed=0), facts=None, reading=tables.reading)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from pydantic import TypeAdapter
@@ -23,8 +24,7 @@ class DashboardOptions:
 
     study: str | None = None
     tables: str | None = None
-    llms: tuple[str, ...] = ()  # annotators of the tables that are LLMs
-    renamed: tuple[tuple[str, str], ...] = ()  # columns of the tables: (their name, ours)
+    reading: Mapping[str, bool | str | tuple[str, ...]] = field(default_factory=dict)  # how tables are read
     store: str | None = None
     reviewers: tuple[str, ...] = ()
     token: str | None = None

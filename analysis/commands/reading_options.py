@@ -111,7 +111,7 @@ def reading_of(given: Mapping[str, Any]) -> Reading:
         names=tuple(given.get("names", ())),
         llms=tuple(given.get("llms", ())),
         same=tuple(given.get("same", ())),
-        people=None if people is None else read_people(people),
+        people=None if people is None else read_people(Path(people)),
         scales=tuple(_scale(text) for text in given.get("scale", ())),
         unnamed=bool(given.get("unnamed")),
         means=bool(given.get("means")),
