@@ -92,6 +92,8 @@ READING_COLUMNS = (
 EXCLUSION_COLUMNS = ("annotator_id", "assignment_id", "rule", "evidence")
 REQUIRED_SPANS = ("annotator_id", "item_id", "system", "start", "end", "severity")
 SPAN_COLUMNS = (*REQUIRED_SPANS, "text", "weight", "category", "reason", "characters")
+MARKED_TEXTS = ("target", "source")  # in which WMT marks an error
+VERBATIM = frozenset(("text", *MARKED_TEXTS))  # texts of which every blank counts
 KNOWN = {
     **{
         kind: frozenset((*ANSWER_COLUMNS, *OPTIONAL, *layout.required, *layout.cell, *layout.shown))
@@ -101,7 +103,9 @@ KNOWN = {
     "corpus_metrics": frozenset(CORPUS_METRIC_COLUMNS),
     "identical_pairs": frozenset(IDENTICAL_PAIR_COLUMNS),
     "annotators": frozenset(ANNOTATOR_COLUMNS),
-    "spans": frozenset((*ANSWER_COLUMNS, *SPAN_COLUMNS, "readout", "form", "visit", "label", "position")),
+    "spans": frozenset(
+        (*ANSWER_COLUMNS, *SPAN_COLUMNS, *MARKED_TEXTS, "readout", "form", "visit", "label", "position")
+    ),
     "reading": frozenset((*READING_COLUMNS, "annotator_kind", "group", "label", "variant")),
     "exclusions": frozenset((*EXCLUSION_COLUMNS, "annotator_kind", "group")),
 }

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from analysis.answers.columns import Scale
 from analysis.answers.people import Logins
+from analysis.answers.span_places import Ends
 from spa.tables.options import TableOptions
 from spa.tables.verdicts import Sides
 
@@ -48,6 +49,14 @@ class Reading(TableOptions):
         ``item_id`` names outputs: the name of the system is taken out of it.
     names : tuple of str
         Words such as NA that are names where they stand in a column of names.
+    ends : {"included", "excluded"}, optional
+        Whether the ``end`` of a marked error is its last character, or what follows it (the default).
+    clean_outputs : bool
+        Whether an output in which an annotator marked nothing has no errors, where they marked some in another output
+        of its item; else it counts as not judged.
+    weights : mapping of str to float
+        Weights of marked errors by severity, by category, or by both (``category:severity``), which goes first, in any
+        case of letters.
     """
 
     values: Mapping[str, str] = field(default_factory=dict)
@@ -65,3 +74,6 @@ class Reading(TableOptions):
     people: Logins | None = None
     missing: tuple[str, ...] = ()
     rescale: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    ends: Ends | None = None
+    clean_outputs: bool = False
+    weights: Mapping[str, float] = field(default_factory=dict)

@@ -14,7 +14,6 @@ from analysis.answers.columns import (
     METRIC_COLUMNS,
     Check,
 )
-from analysis.answers.span_tables import check_spans
 from analysis.statistics.checks import LARGEST
 
 PLANNED_RULES = (  # the plan's own; no table may name one
@@ -98,7 +97,6 @@ CHECKS: dict[str, Callable[[Check], None]] = {
     "metrics": lambda check: _check_metrics(check, METRIC_COLUMNS, "output (item and system)"),
     "corpus_metrics": lambda check: _check_metrics(check, CORPUS_METRIC_COLUMNS, "system"),
     "identical_pairs": _check_identical_pairs,
-    "spans": check_spans,
     "reading": _check_reading,
     "exclusions": _check_exclusions,
     "annotators": _check_annotators,

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
+from analysis.answers.columns import VERBATIM
 from analysis.answers.conversion import tidy_names
 from analysis.answers.documents import GROUPING
 from analysis.statistics.coding import translate
@@ -226,12 +227,13 @@ def _tidy(source: Source, mapping: Mapping[str, str], known: frozenset[str], *, 
         raise _no_row_stays(place, source.chosen)
     if not source.height:
         raise EmptyTable(f"{place}: a header without rows; expected at least one answer")
-    return pl.DataFrame(
-        [
-            (_coded(source.column(old), several=new == WIDE_COLUMN) if coded else _plain(source.column(old))).alias(new)
-            for old, new in kept.items()
-        ]
-    )
+    return pl.DataFrame([_cells(source.column(old), new, coded=coded).alias(new) for old, new in kept.items()])
+
+
+def _cells(column: pl.Series, name: str, *, coded: bool) -> pl.Series:
+    if name in VERBATIM:
+        return as_texts(column)
+    return _coded(column, several=name == WIDE_COLUMN) if coded else _plain(column)
 
 
 def _plain(column: pl.Series) -> pl.Series:

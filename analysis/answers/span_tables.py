@@ -2,42 +2,91 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
 import polars as pl
 
 from analysis.answers.columns import ANSWER_COLUMNS, OVERALL, SPAN_COLUMNS, Check
+from analysis.answers.options import Reading
+from analysis.answers.span_judged import CleanOutputs, clean_words, unsaid_outputs, with_clean_outputs
+from analysis.answers.span_places import OutputLengths, check_places, length_words, two_lengths
+from analysis.answers.span_weights import (
+    NO_ERRORS,
+    CategoryWeights,
+    category_words,
+    say_clean,
+    turn_penalties,
+    unweighed_categories,
+    weigh,
+)
 
-NO_ERRORS = "no errors"  # the reason of a row that says so
-WEIGHTS = {"minor": 1.0, "major": 5.0, "critical": 25.0}  # where the table has none
 ANSWERED = ("annotator_id", "annotator_kind", "assignment_id", "variant", "repeat", "group", "readout", "form", "visit")
+SpanDoubt = Literal["clean_outputs", "category_weights", "output_lengths"]
 COUNTED = "spans"  # the elicitation of ratings that are counts of errors
 
 
-def check_spans(check: Check) -> None:
-    """Check the table: an error has a place or a reason, an answer without errors a row with the reason "no errors"."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpanDoubts:
+    """What a reader must know of a table of marked errors, and what was done to it."""
+
+    clean: CleanOutputs | None = None
+    lengths: OutputLengths | None = None
+    categories: CategoryWeights | None = None
+    notes: tuple[str, ...] = ()
+
+    def words(self) -> Iterator[tuple[SpanDoubt, str]]:
+        """Word the caveats, each with its kind."""
+        if self.clean is not None:
+            yield "clean_outputs", clean_words(self.clean)
+        if self.categories is not None:
+            yield "category_weights", category_words(self.categories)
+        if self.lengths is not None:
+            yield "output_lengths", length_words(self.lengths)
+
+
+def check_spans(check: Check, reading: Reading) -> None:
+    """Check a table: an error has a place or a reason, an answer without errors a row with the reason "no errors"."""
     for column in ("annotator_id", "item_id", "system"):
         check.names(column)
     absent = [column for column in (*SPAN_COLUMNS, *ANSWER_COLUMNS) if column not in check.frame.columns]
     check.frame = check.frame.with_columns(pl.lit(None, dtype=pl.String).alias(column) for column in absent)
     check.blank(column for column in check.frame.columns if column not in ("row", *absent))
     check.frame = check.frame.with_columns(pl.col("criterion").fill_null(OVERALL))
+    say_clean(check)
     for column in ("start", "end", "characters"):
         check.whole(column)
     check.number("weight", "weight")
     if check.problems:
         return
-    marked, placed = pl.col("severity").is_not_null(), pl.col("start").is_not_null()
-    check.refuse(placed & ~marked, "severity", "an error with a place must have a severity")
-    check.refuse(
-        placed & (pl.col("end").is_null() | (pl.col("end") <= pl.col("start"))), "end", "end must follow start"
+    check_places(check, reading.ends)
+    silent = (
+        pl.col("severity").is_null()
+        & (pl.col("reason") != NO_ERRORS).fill_null(True)
+        & pl.col("missing_reason").is_null()
     )
-    beyond = placed & (pl.col("end") > pl.col("characters"))
-    check.refuse(beyond.fill_null(False), "end", "end must not exceed characters, the length of the text")
-    silent = ~marked & (pl.col("reason") != NO_ERRORS).fill_null(True) & pl.col("missing_reason").is_null()
     check.refuse(silent, "reason", f'a row without an error must have the reason "{NO_ERRORS}" or a missing_reason')
-    known = pl.col("severity").replace_strict(WEIGHTS, default=None, return_dtype=pl.Float64)
-    check.frame = check.frame.with_columns(pl.coalesce("weight", known).alias("weight"))
-    weightless = pl.col("severity").is_not_null() & pl.col("weight").is_null()
-    check.refuse(weightless, "severity", f"a severity other than {', '.join(WEIGHTS)} needs a column weight")
+    weigh(check, reading.weights)
+
+
+def check_spans_together(check: Check, reading: Reading) -> SpanDoubts:
+    """Apply what needs all rows: penalties are turned, outputs without errors are added where that was said."""
+    notes = turn_penalties(check)
+    if check.problems:
+        return SpanDoubts()
+    before = check.frame.height
+    if reading.clean_outputs:
+        check.frame = with_clean_outputs(check.frame)
+        notes += (f"{check.frame.height - before:,} outputs without rows count as without errors",)
+    found = SpanDoubts(
+        clean=None if reading.clean_outputs else unsaid_outputs(check.frame),
+        lengths=two_lengths(check.frame),
+        categories=unweighed_categories(check.frame, reading.weights),
+        notes=notes,
+    )
+    check.frame = check.frame.drop("weighed")
+    return found
 
 
 def error_counts(spans: pl.DataFrame) -> pl.DataFrame:

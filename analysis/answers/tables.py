@@ -19,7 +19,7 @@ from analysis.answers.answer_checks import (
     named_by_elicitation,
     unmet_codes,
 )
-from analysis.answers.codes import AnswerCode, find_codes, value_counts
+from analysis.answers.codes import AnswerCode
 from analysis.answers.columns import (
     KNOWN,
     LAYOUTS,
@@ -29,13 +29,14 @@ from analysis.answers.columns import (
 from analysis.answers.controls import ControlAnswers, without_controls
 from analysis.answers.conversion import Frame, mapping_problems, polars_of
 from analysis.answers.documents import GROUPING, Documents, find_documents
+from analysis.answers.doubts import doubtful_scores
 from analysis.answers.groups import fill_groups, kinds_by_annotator, with_groups
 from analysis.answers.identity import Identified, identified
 from analysis.answers.item_preferences import check_items, with_item_preferences
 from analysis.answers.joins import check_joins
 from analysis.answers.options import Reading
 from analysis.answers.orderings import with_implied_choices
-from analysis.answers.other_scales import OtherScale, find_other_scales
+from analysis.answers.other_scales import OtherScale
 from analysis.answers.other_tables import CHECKS
 from analysis.answers.own_items import own_items_words, without_systems
 from analysis.answers.people import Logins
@@ -43,7 +44,8 @@ from analysis.answers.reading import RawTable, raw_frame, read_raw, tidy_frame
 from analysis.answers.rescaling import Rescaled, rescale_scores, rescaled_words, unmet_annotators
 from analysis.answers.same_names import NearNames, Renamed, find_near_names
 from analysis.answers.shapes import shaped
-from analysis.answers.span_tables import error_counts
+from analysis.answers.span_marks import with_places
+from analysis.answers.span_tables import SpanDoubts, check_spans, check_spans_together, error_counts
 from analysis.answers.unnamed import in_lists, without_names
 from analysis.statistics.record import Record
 from spa.errors import AnalysisError, ArgumentProblem, shortened
@@ -95,6 +97,7 @@ class AnswerTables:
     documents: tuple[Documents, ...] = ()  # tables whose items look like segments of documents
     codes: tuple[AnswerCode, ...] = ()  # values that may stand for "no answer"
     other_scales: tuple[OtherScale, ...] = ()  # annotators who may have used another scale than the others
+    span_doubts: SpanDoubts | None = None
     near_names: tuple[NearNames, ...] = ()  # names that are nearly the same and count as different ones
     renamed: Renamed = field(default_factory=dict)  # names that were joined, by their column
 
@@ -229,7 +232,7 @@ def read_beside(paths: Mapping[str, Path], reading: Reading) -> AnswerTables:
         for kind, path in paths.items()
     }
     known = identified(raw, reading, complete=False)
-    checked, _ = _checked(known.tables, replace(known.reading, missing=(), rescale={}), [])
+    checked, *_ = _checked(known.tables, replace(known.reading, missing=(), rescale={}), [])
     filled: dict[str, Any] = fill_groups(checked, known.reading.llms, kinds_by_annotator(checked))
     return AnswerTables(**filled, inputs=_inputs(known.tables), scales=reading.scales)
 
@@ -249,7 +252,9 @@ def _check_all(
         for kind, parts in raw.items()
     }
     raw = without_names(without_systems(raw) if reading.cut_system else raw, reading)
-    checked, rescaled = _checked(raw, reading, problems)
+    if "spans" in raw:
+        raw = {**raw, "spans": [with_places(table) for table in raw["spans"]]}
+    checked, rescaled, span_doubts = _checked(raw, reading, problems)
     if "spans" in checked:
         checked["ratings"] = _with_counts(checked.get("ratings"), checked["spans"])
     if not any(kind in checked for kind in ANSWERS):
@@ -262,11 +267,11 @@ def _check_all(
     found = tuple(dict.fromkeys(one for one in documents if one is not None))
     logins = None if known is None else reading.people
     people = [] if known is None or logins is None else [people_file(logins, known.people)]
-    codes, others = _doubtful_scores(complete, reading)
-    mapped = {"ratings": [*said.get("ratings", ()), *rescaled_words(rescaled)]} if rescaled else {}
+    codes, others = doubtful_scores(complete, reading)
+    done = {"ratings": (*rescaled_words(rescaled),), "spans": () if span_doubts is None else span_doubts.notes}
     return AnswerTables(
         **complete,
-        inputs=(*_inputs(raw, _together({**said, **mapped}, {} if agreed else own_items_words(raw))), *people),
+        inputs=(*_inputs(raw, _together(said, done, {} if agreed else own_items_words(raw))), *people),
         scales=reading.scales,
         missing_codes=reading.missing,
         rescaled=rescaled,
@@ -274,13 +279,15 @@ def _check_all(
         controls=controls,
         codes=codes,
         other_scales=others,
+        span_doubts=span_doubts,
         near_names=() if known is None else find_near_names(_named(known)),
         renamed={} if known is None else known.renamed,
     )
 
 
-def _together(first: Mapping[str, Sequence[str]], second: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    return {kind: [*first.get(kind, ()), *second.get(kind, ())] for kind in {**first, **second}}
+def _together(*said: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    kinds = dict.fromkeys(kind for one in said for kind in one)
+    return {kind: [line for one in said for line in one.get(kind, ())] for kind in kinds}
 
 
 def _shaped(raw: Mapping[str, Sequence[RawTable]], reading: Reading, problems: list[str]) -> dict[str, list[RawTable]]:
@@ -295,22 +302,6 @@ def _shaped(raw: Mapping[str, Sequence[RawTable]], reading: Reading, problems: l
             else:
                 found.setdefault(kind, []).append(one)
     return found
-
-
-def _doubtful_scores(
-    tables: Mapping[str, pl.DataFrame], reading: Reading
-) -> tuple[tuple[AnswerCode, ...], tuple[OtherScale, ...]]:
-    """Return what may be no score, or a score on another scale; where annotators have no names all have one scale."""
-    codes: tuple[AnswerCode, ...] = ()
-    others: tuple[OtherScale, ...] = ()
-    if "ratings" in tables:
-        counts = value_counts(tables["ratings"])
-        codes = find_codes(counts, reading.scales)
-        if not (reading.unnamed or reading.means):
-            others = find_other_scales(tables["ratings"], counts, reading.scales, codes, reading.rescale)
-    if "preferences" in tables:
-        codes += find_codes(value_counts(tables["preferences"]), (), "preferences")
-    return codes, others
 
 
 def _named(known: Identified) -> dict[str, frozenset[str]]:
@@ -348,10 +339,14 @@ def _inputs(
 
 def _checked(
     raw: Mapping[str, Sequence[RawTable]], reading: Reading, problems: list[str]
-) -> tuple[dict[str, pl.DataFrame], tuple[Rescaled, ...]]:
-    """Check each table by itself; refuse all mistakes, and ``problems`` found before. Say which scores were mapped."""
+) -> tuple[dict[str, pl.DataFrame], tuple[Rescaled, ...], SpanDoubts | None]:
+    """Check each table by itself; refuse all mistakes, and ``problems`` found before.
+
+    Also say which scores were mapped, and what must be known of marked errors.
+    """
     checked: dict[str, pl.DataFrame] = {}
     rescaled: tuple[Rescaled, ...] = ()
+    doubts: SpanDoubts | None = None
     for kind, parts in raw.items():
         try:
             checks = [check_columns(table, kind) for table in parts]
@@ -361,11 +356,15 @@ def _checked(
         for check in checks:
             if kind in LAYOUTS:
                 check_answers(check, kind, reading)
+            elif kind == "spans":
+                check_spans(check, reading)
             else:
                 CHECKS[kind](check)
         whole = _one_table(checks, kind)
         if kind in LAYOUTS and (reading.unnamed or reading.means) and not whole.problems:
             in_lists(whole, kind)
+        if kind == "spans" and not whole.problems:
+            doubts = check_spans_together(whole, reading)
         if kind == "preferences":
             check_items(whole)
         if kind in LAYOUTS:
@@ -383,7 +382,7 @@ def _checked(
         problems += unmet_annotators(reading.rescale, set(), "the table of ratings")
     if problems:
         raise AnalysisError(*problems)
-    return checked, rescaled
+    return checked, rescaled, doubts
 
 
 def _one_table(checks: Sequence[Check], kind: str) -> Check:

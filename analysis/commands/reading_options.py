@@ -80,6 +80,17 @@ OPTIONS = (
         metavar="ID=LOW:HIGH",
         help="Annotator's own scale, mapped onto that of the others (--scale, else as they used it); repeatable.",
     ),
+    click.option("--ends", type=click.Choice(["included", "excluded"]), help="Of marked errors.  [excluded]"),
+    click.option(
+        "--clean-outputs", is_flag=True, help="No rows of marked errors, beside others of the item, mean no errors."
+    ),
+    click.option(
+        "--weight",
+        "weights",
+        multiple=True,
+        metavar="[CATEGORY:]WORD=NUMBER|wmt",
+        help="Of marked errors, by severity, category or both; wmt: WMT's weights; repeatable.",
+    ),
 )
 
 
@@ -118,6 +129,9 @@ def reading_of(given: Mapping[str, Any]) -> Reading:
         controls=tuple(given.get("controls", ())),
         missing=tuple(given.get("missing", ())),
         rescale=dict(_own_scale(text) for text in given.get("rescale", ())),
+        ends=given.get("ends"),
+        clean_outputs=bool(given.get("clean_outputs")),
+        weights={word: weight for text in given.get("weights", ()) for word, weight in _weights(text).items()},
     )
 
 
@@ -189,6 +203,22 @@ def _scale(text: str) -> Scale:
     if ends is None or (sign and not criterion):
         raise click.UsageError(f"expected --scale LOW:HIGH or CRITERION=LOW:HIGH, got {text!r}")
     return Scale(criterion=criterion if sign else None, low=ends[0], high=ends[1])
+
+
+def _weights(text: str) -> Mapping[str, float]:
+    """Return what one option weighs."""
+    from analysis.answers.span_weights import WMT
+
+    if text == "wmt":
+        return WMT
+    word, _, number = text.rpartition("=")
+    try:
+        weight = float(number)
+    except ValueError:
+        weight = math.nan
+    if not word or not math.isfinite(weight):
+        raise click.UsageError(f"expected --weight [CATEGORY:]WORD=NUMBER or wmt, got {text!r}")
+    return {word.lower(): weight}
 
 
 def _own_scale(text: str) -> tuple[str, tuple[float, float]]:

@@ -44,16 +44,23 @@ def spans(results: Results) -> Section | None:
 
 def _unplaced(rows: tuple[SpanCount, ...], names: Names) -> str:
     """Say whose errors have no place."""
-    errors, lost = Counter[str](), Counter[str]()
+    errors, lost, marked, left_out = (Counter[str]() for _ in range(4))
     for row in rows:
         if row.severity is None:
             errors[row.group] += row.n_errors
             lost[row.group] += row.n_unplaced
+            marked[row.group] += row.n_marked
+            left_out[row.group] += row.n_left_out
     parts = [f"{n:,} of {plural(errors[group], 'error')} by {names.group(group)}" for group, n in lost.items() if n]
-    return (
-        f"{listed(parts)} could not be placed in the text (why: column reason of the table spans). They are counted; "
-        "answers with such an error are left out of agreement."
-    )
+    start = f"{listed(parts)} could not be placed in the text (why: column reason of the table spans). They are counted"
+    if not left_out.total():
+        return f"{start}; as they are no part of it, agreement is on the other errors of these answers."
+    left = [
+        f"{marked[group] - n:,} of {plural(marked[group], 'answer')} with errors by {names.group(group)}"
+        for group, n in left_out.items()
+        if n
+    ]
+    return f"{start}; answers with such an error, omissions aside, are left out of agreement; it has {listed(left)}."
 
 
 def _counts(rows: tuple[SpanCount, ...], names: Names, results: Results) -> Table:

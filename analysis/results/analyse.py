@@ -52,7 +52,7 @@ from analysis.results.rater_rows import RaterRow
 from analysis.results.rater_table import count_answers, rater_table
 from analysis.results.records import SCHEMA, ChoiceResults, RatingResults, Results
 from analysis.results.verdicts import as_decided, with_decisions
-from analysis.results.warnings import about_documents, about_names, about_scores, outdated_files, warn
+from analysis.results.warnings import about_documents, about_names, about_scores, about_spans, outdated_files, warn
 from analysis.spans.rows import SpanResults, span_results
 from analysis.statistics.rank_orders import Ranking
 from analysis.statistics.record import rounded
@@ -103,6 +103,7 @@ def analyse(
         *about_places(said),
         *about_documents(tables.documents),
         *(about_scores(tables.codes, tables.other_scales) if study is None else ()),
+        *(about_spans(tables.span_doubts) if study is None else ()),
         *about_controls(said),
     )
     results, said = (

@@ -382,6 +382,8 @@ SEVERITY: tuple[tuple[CaveatKind, Callable[[Known], Lines]], ...] = (
     ("codes", _as_warned("codes")),
     ("other_scales", _as_warned("other_scales")),
     ("places", _as_warned("places")),
+    ("clean_outputs", _as_warned("clean_outputs")),
+    ("category_weights", _as_warned("category_weights")),
     ("other_source_opposite", _other_source_opposite),
     ("weights_reverse", _weights_reverse),
     ("circle", _circle),
@@ -405,6 +407,7 @@ SEVERITY: tuple[tuple[CaveatKind, Callable[[Known], Lines]], ...] = (
     ("assumed_direction", _assumed_direction),
     ("constant_scores", _as_warned("constant_scores")),
     ("maybe_codes", _as_warned("maybe_codes")),
+    ("output_lengths", _as_warned("output_lengths")),
     ("missing_answers", _missing_answers),
     ("dropped_items", _dropped_items),
 )

@@ -29,6 +29,8 @@ CaveatKind = Literal[
     "codes",
     "other_scales",
     "places",
+    "clean_outputs",
+    "category_weights",
     "other_source_opposite",
     "weights_reverse",
     "circle",
@@ -52,6 +54,7 @@ CaveatKind = Literal[
     "assumed_direction",
     "constant_scores",
     "maybe_codes",
+    "output_lengths",
     "missing_answers",
     "dropped_items",
 ]

@@ -11,6 +11,7 @@ from analysis.answers.documents import Documents, documents_words
 from analysis.answers.other_scales import OtherScale, other_scale_words
 from analysis.answers.plan import Plan
 from analysis.answers.same_names import NearNames, near_names_words
+from analysis.answers.span_tables import SpanDoubts
 from analysis.answers.study_facts import StudyFacts
 from analysis.answers.units import ENOUGH_ANNOTATORS
 from analysis.comparisons.ratings import RatingTest
@@ -155,6 +156,12 @@ def about_scores(codes: Sequence[AnswerCode], others: Sequence[OtherScale]) -> I
             yield WarningRow(kind=kind, group=None, text=text)
     for text in other_scale_words(others):
         yield WarningRow(kind="other_scales", group=None, text=text)
+
+
+def about_spans(found: SpanDoubts | None) -> Iterator[WarningRow]:
+    """Warn of what a table of marked errors leaves open."""
+    for kind, text in () if found is None else found.words():
+        yield WarningRow(kind=kind, group=None, text=text)
 
 
 def _about_groups(results: Results) -> Iterator[WarningRow]:

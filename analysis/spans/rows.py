@@ -15,6 +15,7 @@ import polars as pl
 
 from analysis.agreement.resampling import Interval, interval_over_units
 from analysis.answers.plan import Plan
+from analysis.answers.span_marks import IN_SOURCE, OMISSION
 from analysis.spans.agreement import Span, character_f1, coincidences, lay_out, unitizing_alpha
 from analysis.statistics.coding import Floats, Ints
 from analysis.statistics.reasons import Reason, why
@@ -44,6 +45,10 @@ class SpanCount(Record):
     """Of them, those whose quote was not found, or stands more than once."""
     per_answer: Spread
     """Errors an answer; for all severities the sum of their weights."""
+    n_marked: Count = 0
+    """Answers with errors of the severity."""
+    n_left_out: Count = 0
+    """Of them, those that agreement leaves out: with an error that has no place and is no omission."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -101,7 +106,8 @@ def span_results(
         return None
     counts: list[SpanCount] = []
     agreement: list[SpanAgreement] = []
-    weights = dict(answered.select("severity", "weight").drop_nulls().unique().sort("weight", "severity").iter_rows())
+    by_severity = answered.drop_nulls(["severity", "weight"]).group_by("severity").agg(pl.col("weight").max())
+    weights = dict(by_severity.sort("weight", "severity").iter_rows())
     for criterion in answered["criterion"].unique(maintain_order=True).to_list():
         own = answered.filter(pl.col("criterion") == criterion)
         marked = _by_annotator(own, {severity: 1 + place for place, severity in enumerate(weights)})
@@ -128,6 +134,7 @@ def _counts(
                 pl.col("severity").is_not_null() if severity is None else pl.col("severity") == severity
             )
             total = float(errors["weight"].sum()) if severity is None else errors.height
+            marked = errors.group_by(who).agg((pl.col("start").is_null() & ~_of_no_place()).any().alias("left_out"))
             yield SpanCount(
                 group=place[0],
                 criterion=place[1],
@@ -137,6 +144,8 @@ def _counts(
                 n_errors=errors.height,
                 n_unplaced=errors["start"].null_count(),
                 per_answer=total / answers,
+                n_marked=marked.height,
+                n_left_out=int(marked["left_out"].sum()),
             )
 
 
@@ -148,21 +157,22 @@ Outputs: TypeAlias = dict[Output, dict[str, Layout]]  # what each annotator mark
 def _by_annotator(own: pl.DataFrame, codes: Mapping[str, int]) -> dict[str, Outputs]:
     """Lay out what each annotator of each group marked in each output; an LLM's repeats are annotators.
 
-    An answer with an error that has no place may mark anything, and is left out.
+    An answer with an error that has no place may mark anything, and is left out; but an omission, and an error whose
+    mark stands in the source, have none by nature.
     """
     found: dict[str, dict[Output, dict[str, list[Span]]]] = {}
     lengths: dict[Output, int] = {}
     unknown: set[tuple[str, Output, str]] = set()
     names = ("group", "annotator_kind", "annotator_id", "variant", "repeat", "assignment_id", *OUTPUT)
     columns = (*names, "start", "end", "severity", "characters")
-    for row in own.select(pl.col(columns)).iter_rows(named=True):
+    for row in own.select(pl.col(columns), _of_no_place().alias("no_place")).iter_rows(named=True):
         llm = row["annotator_kind"] == "llm"
         rater = "/".join(row[name] or "" for name in (names[2:6] if llm else names[2:3]))
         output = tuple(row[name] or "" for name in OUTPUT)
         spans = found.setdefault(row["group"], {}).setdefault(output, {}).setdefault(rater, [])
         if row["start"] is not None:
             spans.append((row["start"], row["end"], codes[row["severity"]]))
-        elif row["severity"] is not None:
+        elif row["severity"] is not None and not row["no_place"]:
             unknown.add((row["group"], output, rater))
         lengths[output] = max(lengths.get(output, 0), row["characters"] or 0, row["end"] or 0)
     return {
@@ -179,6 +189,12 @@ def _by_annotator(own: pl.DataFrame, codes: Mapping[str, int]) -> dict[str, Outp
         }
         for group, outputs in found.items()
     }
+
+
+def _of_no_place() -> pl.Expr:
+    """Tell which errors are about what is not in the output, and so have no place in it."""
+    omission = pl.any_horizontal(pl.col("reason", "category").str.to_lowercase().str.contains(OMISSION, literal=True))
+    return omission.fill_null(False) | (pl.col("reason") == IN_SOURCE).fill_null(False)
 
 
 def _within(outputs: Outputs, place: _Place) -> Iterator[SpanAgreement]:
