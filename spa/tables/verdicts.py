@@ -202,14 +202,16 @@ def place_outcome(word: str, columns: tuple[str, str] = COLUMNS) -> Outcome:
     Outcome(winner='y', both_bad=False, standing='read')
     """
     key = _key(word)
+    family, turned = orientation(columns)
     if key in ("x", "y"):
+        if word.strip() in ("X", "Y") and family not in (("x", "y"), ("", "")):
+            return UNKNOWN  # on a sheet of A and B people write X for a tie
         return Outcome(winner="x" if key == "x" else "y")
     for column, side in zip(columns, ("x", "y"), strict=True):
         if word.strip() == column and columns[0] != columns[1]:
             return Outcome(winner="x" if side == "x" else "y")
     if key in READ:
         return READ[key]
-    family, turned = orientation(columns)
     inner = BRACKETED.fullmatch(key)
     if inner is not None and inner[1] in ("c", "tie"):
         return TIE

@@ -79,6 +79,14 @@ def test_a_name_that_is_also_a_place_is_read_where_both_say_the_same(first: str,
     assert outcome(second, second, first, sides="places").winner == "y"
 
 
+def test_an_x_on_a_sheet_of_a_and_b_is_asked_about() -> None:
+    """People write it for a tie; in small letters it is the word of the tidy table."""
+    columns = ("A_origin", "B_origin")
+    assert place_outcome("X", columns).standing == "unknown"
+    assert proposals(["X"], columns) == {"X": "?"}
+    assert place_outcome("x", columns) == place_outcome("X") == Outcome(winner="x")
+
+
 def test_the_words_of_the_tidy_table_are_its_own() -> None:
     assert outcome("x", "y", "x").winner == "x"
     assert outcome("x", "y", "x", columns=("one", "other")).standing == "differs"
