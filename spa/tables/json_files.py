@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,11 @@ def json_slices(path: Path, wanted: Wanted, options: TableOptions, rows: int) ->
     if document.holds_lines():  # under another name
         yield from json_lines_slices(path, wanted, options, rows)
         return
-    objects = enumerate(document.objects(wanted, whole=options.each is not None), start=1)
+    if options.each is not None and (whole := document.whole()) is not None:
+        objects: Iterable[tuple[int, Mapping[str, object]]] = [(1, whole)]
+        wanted = replace(wanted, columns=wanted.columns | whole.keys())  # a step may begin at its keys
+    else:
+        objects = enumerate(document.objects(wanted), start=1)
     expected = f"expected {ARRAY}, got none; write the rows there"
     yield from gathered(objects, Records(str(path), "row", wanted.columns), rows=rows, expected=expected)
 
@@ -66,18 +71,22 @@ class _Document:
             return False
         return self.text.startswith("{", self._after_blank(end))
 
-    def objects(self, wanted: Wanted, *, whole: bool) -> Iterator[Mapping[str, object]]:
-        """Yield the objects of an array; or those that the columns make, or the object itself as a ``whole``."""
+    def objects(self, wanted: Wanted) -> Iterator[Mapping[str, object]]:
+        """Yield the objects of an array, or those that the columns make."""
+        found = self.whole()
+        yield from self._elements() if found is None else _rows(found, wanted, self.path)
+
+    def whole(self) -> Mapping[str, object] | None:
+        """Return the object that the file holds; ``None`` of an array."""
         if self.text.startswith("[", self._start):
-            yield from self._elements()
-            return
+            return None
         if self._start == len(self.text):
             raise NoRows(f"{self.path}: expected {ARRAY}, got an empty file")
         value, end = self._value(self._start, str(self.path))
         self._check_end(end)
         if not isinstance(value, dict):
             raise TableError(f"{self.path}: expected {ARRAY}, got {_shown(value)}")
-        yield from [value] if whole else _rows(value, wanted, self.path)
+        return value
 
     def _elements(self) -> Iterator[Mapping[str, object]]:
         place = self._after_blank(self._start + 1)
@@ -131,6 +140,17 @@ def _rows(columns: Mapping[str, object], wanted: Wanted, path: Path) -> Iterator
     tables = [name for name, values in found.items() if values and all(isinstance(value, dict) for value in values)]
     if tables and not wanted.columns & columns.keys():
         raise TableError(_named_tables(path, tables, found))
+    if columns and all(isinstance(column, dict) for column in columns.values()) and not found:
+        listed = shortened(", ".join(columns), 100)
+        raise TableError(
+            ArgumentProblem(
+                "each",
+                before=f"{path}: expected {ARRAY}, got {len(columns)} objects ({listed}); take them apart with ",
+                in_python="='{id}'",
+                in_command=" '{id}'",
+                after=", where id is the column for their keys",
+            )
+        )
     if not found or len(found) < len(cells):
         others = shortened(", ".join(name for name, values in cells.items() if values is None))
         raise TableError(f"{path}: expected {ARRAY}, got an object with single values: {others or 'none'}")
@@ -153,9 +173,11 @@ def _cells(column: object) -> Sequence[object] | None:
 def _named_tables(path: Path, tables: Sequence[str], found: Mapping[str, Sequence[object]]) -> ArgumentProblem:
     """Say that the rows stand under a key, and how it is named."""
     listed = ", ".join(f"{len(found[name])} in {name}" for name in tables[:4]) + ", ..." * (len(tables) > 4)
+    every = "" if len(tables) == 1 else ", or all with {part}[] in its place"
     return ArgumentProblem(
         "each",
         before=f"{path}: expected {ARRAY}, got one with arrays of objects ({shortened(listed, 160)}); name one with ",
         in_python=f"={tables[0]!r}",
         in_command=f" {tables[0]}",
+        after=every,
     )

@@ -159,6 +159,7 @@ class _Outer:
     def at(self, row: int, path: str) -> Json:
         """Return what stands at a path of a row."""
         if not path:
+            self._columns = {name: self._columns.get(name) or self._source.values(name) for name in self._source.schema}
             return self.top(row)
         begins = next((name for name in beginnings(path) if name in self._source.schema), None)
         if begins is None:

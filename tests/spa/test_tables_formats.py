@@ -130,10 +130,28 @@ def test_blank_lines_are_no_rows_but_count(tmp_path: Path) -> None:
     assert (source.values("id"), list(source.numbers())) == (["a", None], [2, 5])
 
 
-def test_one_object_is_a_row_where_what_is_in_it_is_asked_for(tmp_path: Path) -> None:
-    content = b'{"id": "all", "text": [{"a": 1}, {"a": 2}]}'
-    source = opened(tmp_path / "t.json", content, options=TableOptions(each="text"))
-    assert (source.height, source.values("text")) == (1, [[{"a": "1"}, {"a": "2"}]])
+@pytest.mark.parametrize(
+    ("content", "each", "ids", "named"),
+    [
+        ('{"version": 1, "rows": [{"id": 1}, {"id": 2}]}', "rows", ["1", "2"], None),
+        ('{"wmt": [{"id": 1}], "asset": [{"id": 2}, {"id": 3}]}', "wmt", ["1"], None),
+        (
+            '{"wmt": [{"id": 1}], "asset": [{"id": 2}, {"id": 3}]}',
+            "{text}[]",
+            ["1", "2", "3"],
+            ["wmt", "asset", "asset"],
+        ),
+        ('{"i1": {"id": 1}, "i2": {"id": 2}}', "{text}", ["1", "2"], ["i1", "i2"]),
+        ('[{"of": [{"id": 1}]}, {"of": [{"id": 2}]}]', "of", ["1", "2"], None),
+    ],
+)
+def test_an_object_is_taken_apart_where_that_is_asked_for(
+    tmp_path: Path, content: str, each: str, ids: list[str], named: list[str] | None
+) -> None:
+    source = opened(tmp_path / "t.json", content.encode(), options=TableOptions(each=each))
+    assert source.column("id").to_list() == ids
+    if named is not None:
+        assert source.column("text").to_list() == named
 
 
 JSON = {
@@ -150,7 +168,8 @@ JSON = {
     '[{"id": "\\ud800"}]': "row 1: expected UTF-8, got half of a surrogate pair",
     '{"id": [1, 2], "score": [1]}': "expected columns of one length, got 2 in id, 1 in score",
     '{"id": 1, "score": 2}': "got an object with single values: id, score",
-    '{"wmt": [{"id": 1}], "asset": [{"id": 2}]}': "arrays of objects (1 in wmt, 1 in asset); name one with each='wmt'",
+    '{"wmt": [{"id": 1}], "b": [{"id": 2}]}': "(1 in wmt, 1 in b); name one with each='wmt', or all with {part}[]",
+    '{"i1": {"a": 1}, "i2": {"a": 2}}': "got 2 objects (i1, i2); take them apart with each='{id}', where id is the",
     "[" * 100_000: "row 1: expected one JSON object, got lists or objects nested too deeply",
     '[{"id": ' + "[" * 200 + "]" * 200 + "}]": "got lists or objects nested too deeply, beyond 100 levels",
 }
