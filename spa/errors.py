@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Self
 
 LONGEST_PROBLEM = 480  # characters; with what a command puts before it a line stays under 500
 
@@ -62,6 +63,12 @@ class SpaError(Exception):
             problem if isinstance(problem, ArgumentProblem) else _line(problem) for problem in problems
         )
         super().__init__("\n".join(self.problems))
+
+    def called(self, old: str, new: str) -> Self:
+        """Return the error with another name for the place of which it tells."""
+        renamed = type(self)(*(called(problem, old, new) for problem in self.problems))
+        vars(renamed).update({name: value for name, value in vars(self).items() if name != "problems"})
+        return renamed
 
     def with_options(self, options: Mapping[str, str]) -> list[str]:
         """Return the problems as a command says them, with its options (parameter -> option) for arguments."""

@@ -15,6 +15,7 @@ from analysis.answers.conversion import tidy_names
 from analysis.answers.documents import GROUPING
 from analysis.statistics.coding import translate
 from spa.errors import AnalysisError, NoRows, TableError, shortened
+from spa.tables.addresses import address_of, at_hand
 from spa.tables.options import TableOptions
 from spa.tables.reading import open_slices, open_table, reading
 from spa.tables.scale_words import MISSING
@@ -73,7 +74,7 @@ def read_raw(path: Path, options: TableOptions, known: frozenset[str], *, coded:
     Parameters
     ----------
     path : Path
-        A file of a format in :mod:`spa.tables.reading`.
+        A file of a format in :mod:`spa.tables.reading`, here or at an address.
     options : TableOptions
         What the columns are called (names that this file lacks are left alone), which rows stay.
     known : frozenset of str
@@ -87,23 +88,24 @@ def read_raw(path: Path, options: TableOptions, known: frozenset[str], *, coded:
         When the file cannot be read, has no rows, or a column twice.
     """
     try:
-        with reading(path):  # columns are read on demand
-            source = open_table(path, _wanted(known, coded), options)
-            return _raw_table(source, options, known, sha256=_digest(path), coded=coded)
+        with at_hand(path) as file, reading(file):  # columns are read on demand
+            source = open_table(file, _wanted(known, coded), options)
+            table = _raw_table(source, options, known, sha256=_digest(file), coded=coded)
+            return table if file == path else replace(table, place=address_of(path) or str(path))
     except TableError as error:
         raise _translated(error) from error
 
 
 def read_slices(
-    path: Path, options: TableOptions, known: frozenset[str], *, rows: int, coded: bool
+    path: Path | str, options: TableOptions, known: frozenset[str], *, rows: int, coded: bool
 ) -> Iterator[RawTable]:
     """Yield a file as :func:`read_raw` reads it, about ``rows`` rows at a time."""
     try:
-        with reading(path):
+        with at_hand(path) as file, reading(file):
             chosen: tuple[RowsChosen, ...] = ()
             sha256, some = None, False
-            for source in open_slices(path, _wanted(known, coded), options, rows=rows):
-                sha256 = sha256 or _digest(path)
+            for source in open_slices(file, _wanted(known, coded), options, rows=rows):
+                sha256 = sha256 or _digest(file)
                 chosen = added(chosen, source.chosen)  # of this slice and those before
                 if source.height or not source.chosen:
                     some = True

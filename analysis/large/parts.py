@@ -26,7 +26,6 @@ from analysis.answers.shapes import shaped
 from analysis.large.adding import Sums, described, keyed_rows, merged
 from analysis.large.building import NAMED
 from analysis.large.ids_of_parts import IdsFound, Visits, identified_slice, together
-from analysis.large.locations import local_file
 from analysis.large.totals import LargeKind
 from analysis.statistics.coding import Ints
 from spa.errors import AnalysisError, shortened
@@ -83,14 +82,17 @@ def checked_slices(task: PartTask) -> Iterator[tuple[RawTable, Check, tuple[Resc
 
     Problems call the part by its address; the reading calls LLMs as the slice does.
     """
-    with local_file(task.address) as path:
-        for table in read_slices(
-            path, task.reading, KNOWN[task.kind] | {*task.reading.criteria}, rows=ROWS, coded=task.kind in CODED
-        ):
-            named = shaped(replace(table, place=task.address), task.kind, task.reading)
-            named, reading, ids = identified_slice(named, task.reading, task.named)
-            check, mapped = check_part(named, task.kind, reading)
-            yield named, check, mapped, reading, ids
+    for table in read_slices(
+        task.address,
+        task.reading,
+        KNOWN[task.kind] | {*task.reading.criteria},
+        rows=ROWS,
+        coded=task.kind in CODED,
+    ):
+        named = shaped(replace(table, place=task.address), task.kind, task.reading)
+        named, reading, ids = identified_slice(named, task.reading, task.named)
+        check, mapped = check_part(named, task.kind, reading)
+        yield named, check, mapped, reading, ids
 
 
 def read_part(task: PartTask) -> PartFound:

@@ -10,7 +10,7 @@ from pathlib import Path, PurePath
 
 import polars as pl
 
-from spa.errors import TableError, called, shortened
+from spa.errors import TableError, shortened
 from spa.tables.delimited import delimited_slices, open_delimited
 from spa.tables.json_files import json_slices, open_json
 from spa.tables.json_lines import json_lines_slices, open_json_lines
@@ -109,7 +109,7 @@ def _problems_called(inside: Path, path: Path) -> Iterator[None]:
     try:
         yield
     except TableError as error:
-        raise type(error)(*(called(problem, str(inside), str(path)) for problem in error.problems)) from error
+        raise error.called(str(inside), str(path)) from error
 
 
 def _called(source: Source, inside: Path, path: Path) -> Source:
