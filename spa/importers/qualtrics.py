@@ -16,7 +16,7 @@ from spa.importers.sheets import SheetRow, Sheets
 STATUS, FINISHED = "Status", "Finished"
 SEEN = "-99"
 MARK = '{"ImportId"'
-REAL = {STATUS: ("0", "IP Address"), FINISHED: ("1", "True", "true")}
+REAL = {STATUS: ("0", "IP Address"), FINISHED: ("1", "True", "TRUE", "true")}
 CALLED = {"1": "a preview", "Survey Preview": "a preview", "2": "a test", "8": "spam", "Spam": "spam"}
 
 

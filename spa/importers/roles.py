@@ -8,7 +8,7 @@ from pathlib import Path
 from spa.errors import ResponseError
 from spa.importers.mapping import FILE, QuestionColumn, Wide, names_of
 
-PAIR_KINDS = ("preference", "choice")
+MOST_TOLD = 5  # problems that are told at once
 CONSTANTS = {  # key of a question -> what names a column instead
     "system": "system_column",
     "system_x": "system_x_column",
@@ -75,6 +75,17 @@ def _roles(mapping: Wide) -> Iterator[tuple[str, str]]:
         yield from (("question", name) for name in answer_columns(question))
 
 
+def first_problems(problems: Sequence[str]) -> list[str]:
+    """Return the first lines, the last of them with how many more there are.
+
+    >>> first_problems([f"q{number}: wrong" for number in range(9)])[-2:]
+    ['q3: wrong', 'q4: wrong (and 4 more problems)']
+    """
+    more = len(problems) - MOST_TOLD
+    shown = list(problems[:MOST_TOLD])
+    return [*shown[:-1], f"{shown[-1]} (and {more} more problems)"] if more > 0 else shown
+
+
 def check_mapping(mapping: Wide, path: Path) -> None:
     """Refuse a mapping that names no answers, no annotator, or a column for two things.
 
@@ -112,7 +123,7 @@ def check_mapping(mapping: Wide, path: Path) -> None:
                 f"annotator, an item and a system each stand in a column of their own{hint}"
             )
     if problems:
-        raise ResponseError(*(f"{path}: {problem}" for problem in problems))
+        raise ResponseError(*first_problems([f"{path}: {problem}" for problem in problems]))
 
 
 def check_constants(mapping: Wide, columns: Sequence[str], path: Path) -> None:
@@ -142,4 +153,4 @@ def check_constants(mapping: Wide, columns: Sequence[str], path: Path) -> None:
                 f"{instead} = {value!r}? If it is meant as a name, add constants = [{value!r}]".replace("'", '"')
             ] = None
     if problems:
-        raise ResponseError(*(f"{path}: {problem}" for problem in problems))
+        raise ResponseError(*first_problems([f"{path}: {problem}" for problem in problems]))

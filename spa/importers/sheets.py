@@ -8,6 +8,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime, time
 from difflib import get_close_matches
+from math import isnan
 from pathlib import Path
 
 from spa.errors import ResponseError, shortened
@@ -147,6 +148,8 @@ def _rows_of(path: Path, source: Source, names: list[str]) -> list[SheetRow]:
 
 def _cell(value: object) -> Cell:
     """Return a value as it is written, without spaces around it, its letters composed (NFC)."""
+    if isinstance(value, float) and isnan(value):
+        return None
     if value is None or isinstance(value, list | dict):
         return value
     if isinstance(value, bool):

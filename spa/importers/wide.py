@@ -11,7 +11,7 @@ from spa.importers import otree, qualtrics, sliders
 from spa.importers.annotators import AnnotatorNames, JoinedNames, said_of_near_names
 from spa.importers.mapping import QuestionColumn, Wide
 from spa.importers.questions import TABLE_OF, Asked, pair_columns
-from spa.importers.roles import answer_columns, check_constants, check_mapping
+from spa.importers.roles import answer_columns, check_constants, check_mapping, first_problems
 from spa.importers.selection import asked_rows
 from spa.importers.sheets import SheetRow, Sheets
 from spa.importers.tables import ImportedTables, Row, number_of
@@ -87,9 +87,8 @@ class _Answers:
                 for column in answer_columns(question):
                     rows[TABLE_OF[question.kind]] += self._answers(number, question, column, row, asked)
         if self._unexplained:
-            raise ResponseError(
-                *(found.line(self._mapping.questions[number].kind) for number, found in self._unexplained.items())
-            )
+            lines = [found.line(self._mapping.questions[number].kind) for number, found in self._unexplained.items()]
+            raise ResponseError(*first_problems(lines))
         self._people.check_names(asked | silent)
         own = self._mapping.sample is not None or any(
             one.item or one.item_column for one in self._mapping.questions if one.kind == "preference"

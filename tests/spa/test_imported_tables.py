@@ -721,7 +721,7 @@ def test_sides_may_change_from_row_to_row(
 def test_order_files_spaces_and_names_change_nothing(
     tmp_path: Path, rows: list[tuple[str, str, str, str]], cut: int, data: st.DataObject
 ) -> None:
-    """Reordered, split in two files, padded with spaces, with people under other names: the same tables."""
+    """Reordered, split in two files, padded, with people under other names, as JSON: the same tables."""
     mapping = (
         'annotator = "who"\nitem = "item"\nquestions = [{ column = "q", system = "alpha" }, '
         '{ column = "won", kind = "choice", system_x = "alpha", system_y = "beta" }]\n'
@@ -754,6 +754,31 @@ def test_order_files_spaces_and_names_change_nothing(
         b=table([*other[cut:]], "  ") if other[cut:] else header + "\n" + ",,,\n",
     )
     assert as_set(plain, {}) == as_set(changed, {new: old for old, new in renamed.items()})
+    lines = [dict(zip(header.split(","), row, strict=True)) for row in [*rows, ("w0", "i0", "3", "tie")]]
+    (tmp_path / "q.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    as_json = read_wide([tmp_path / "q.jsonl"], read_mapping(tmp_path / "import.toml", Wide), tmp_path / "import.toml")
+    assert as_set({table: several for table, several in as_json.rows.items() if several}, {}) == as_set(plain, {})
+
+
+def test_gaps_of_a_column_of_floats_are_no_names(tmp_path: Path) -> None:
+    pl.DataFrame({"who": [1.0, float("nan")], "item": [7.0, None], "q": [3.5, float("nan")]}).write_parquet(
+        tmp_path / "q.parquet"
+    )
+    (tmp_path / "import.toml").write_text(
+        'annotator = "who"\nitem = "item"\nquestions = [{ column = "q", system = "s" }]\n'
+    )
+    made = read_wide([tmp_path / "q.parquet"], read_mapping(tmp_path / "import.toml", Wide), tmp_path / "import.toml")
+    assert [(row["annotator_id"], row["item_id"], row["score"]) for row in made.rows["ratings"]] == [("1", "7", 3.5)]
+
+
+def test_many_problems_are_counted(tmp_path: Path) -> None:
+    columns = [f"c{number}" for number in range(9)]
+    mapping = 'annotator = "who"\nitem = "item"\n' + "".join(
+        f'[[questions]]\ncolumn = "{column}"\nsystem = "model"\n' for column in columns
+    )
+    lines = refused(tmp_path, mapping, q=f"who,item,model,{','.join(columns)}\np,i,m{',1' * 9}\n")
+    assert len(lines) == 5
+    assert lines[-1].endswith("(and 4 more problems)")
 
 
 def test_ids_written_as_floats_are_whole_numbers(tmp_path: Path) -> None:
