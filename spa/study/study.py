@@ -64,13 +64,14 @@ class OutputFiles(TomlTable):
     keep: dict[str, tuple[Text, ...]] = added({})  # column -> values of the rows that are read
     drop: dict[str, tuple[Text, ...]] = added({})  # column -> values of the rows that are left out
     encoding: Text | None = added(None)  # of text files that are neither UTF-8 nor begin with a byte order mark
+    sheet: Text | None = added(None)  # of workbooks; the first where absent
     references: tuple[Text, ...] = ()  # for automatic metrics: columns with a reference text, or systems that are one
     filters: tuple[OutputFilter, ...] = ()
     match_length_of: Ident | None = None  # system cut to whole sentences, never longer than the longest other
 
     def options(self) -> TableOptions:
         """Return how the files are read."""
-        return TableOptions(each=self.each, keep=self.keep, drop=self.drop, encoding=self.encoding)
+        return TableOptions(each=self.each, keep=self.keep, drop=self.drop, encoding=self.encoding, sheet=self.sheet)
 
 
 class Option(TomlTable):
