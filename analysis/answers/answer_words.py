@@ -64,8 +64,10 @@ def compared_columns(table: RawTable, reading: Reading) -> tuple[str, str]:
 def _with_values(table: RawTable, answer: str, values: Mapping[str, str]) -> RawTable:
     """Put what words count in their place; "missing" is no answer, for the reason that the word is."""
     texts = table.frame[answer]
-    if not values or texts.null_count() == len(texts):
+    if not values:
         return table
+    if NO_ANSWER in values.values() and "missing_reason" not in table.frame.columns:
+        table = replace(table, frame=table.frame.with_columns(missing_reason=pl.lit(None, dtype=_strings(texts))))
     folded = {word.strip().casefold(): value for word, value in values.items()}
     seen = texts.unique().drop_nulls().cast(pl.String).to_list()
     counts = {
@@ -80,7 +82,7 @@ def _with_values(table: RawTable, answer: str, values: Mapping[str, str]) -> Raw
     plain = pl.col(answer).cast(pl.String)
     frame = table.frame
     if gone:
-        given = pl.col("missing_reason").cast(pl.String) if "missing_reason" in frame.columns else pl.lit(None)
+        given = pl.col("missing_reason").cast(pl.String)
         why = pl.when(plain.is_in(gone)).then(pl.coalesce(given, plain)).otherwise(given)
         frame = frame.with_columns(why.cast(_strings(texts)).alias("missing_reason"))
     counted = pl.when(~plain.is_in(gone)).then(plain.replace(kept))

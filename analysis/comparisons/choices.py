@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from analysis.answers.equal_weights import (
@@ -115,6 +116,8 @@ class ChoiceTest(Record):
     """Whether the means over annotators and over answers lie on different sides of no difference: no winner."""
     probabilities: bool = False
     """The answers are preferences about items: win_rate is the mean chance given to x; wins are those above a half."""
+    both_bad: Count | None = None
+    """Ties in which both were called bad; null where no answer of the table says so."""
 
     @property
     def effect(self) -> float:
@@ -136,6 +139,7 @@ class ChoiceCells:
     assignment: Ints
     item: Ints
     value: Floats
+    bad: npt.NDArray[np.bool_] | None = None  # ties of two that are bad
 
     @property
     def n_annotators(self) -> int:
@@ -160,6 +164,8 @@ class ChoiceTotals:
         How many chose between the two.
     outcomes : array of int, shape (n_pairs, 3)
         Cells that x lost, tied and won.
+    bad : array of int, shape (n_pairs,), optional
+        Ties of two that are bad; ``None`` where answers do not tell.
     averages : callable
         From the unit of every pair to the share that x won, averaged within the unit.
     people : callable
@@ -175,6 +181,7 @@ class ChoiceTotals:
     n_annotators: int
     annotators: Ints
     outcomes: Ints
+    bad: Ints | None
     averages: Callable[[Sequence[Unit]], list[UnitValues | None]]
     people: Callable[[int], AnnotatorTotals]
     items: Callable[[int], WeighedItems]
@@ -194,6 +201,10 @@ def choice_cells(table: pl.DataFrame, order: Order) -> Iterator[ChoiceCells]:
     llm = (table["annotator_kind"] == "llm").to_numpy()
     cells = fold(group, criterion, assignment, variant, item, sample, x, y)
     first = cells.first
+    bad = None
+    if "both_bad" in table.columns and table["both_bad"].any():
+        said = table["both_bad"].fill_null(False).to_numpy().astype(np.float64)
+        bad = cells.mean(said) == 1  # each time that it was asked
     turned = x[first] > y[first]
     share = cells.mean(table["value"].to_numpy())
     share = np.where(turned, 1 - share, share)
@@ -212,6 +223,7 @@ def choice_cells(table: pl.DataFrame, order: Order) -> Iterator[ChoiceCells]:
             assignment=assignment[own],
             item=item[own],
             value=share[rows],
+            bad=None if bad is None else bad[rows],
         )
 
 
@@ -245,6 +257,7 @@ def compare_choices(cells: ChoiceCells, plan: Plan) -> list[ChoiceTest]:
         n_annotators=cells.n_annotators,
         annotators=count_by(pair, cells.annotator, k * k),
         outcomes=np.bincount(pair * 3 + outcomes, minlength=k * k * 3).reshape(k * k, 3).astype(np.int64),
+        bad=None if cells.bad is None else np.bincount(pair[cells.bad], minlength=k * k),
         averages=averages,
         people=weights.people,
         items=weights.items,
@@ -278,6 +291,7 @@ def compare_choice_totals(totals: ChoiceTotals, plan: Plan) -> list[ChoiceTest]:
                 wins_x=wins,
                 wins_y=losses,
                 ties=ties,
+                both_bad=None if totals.bad is None else int(totals.bad[number]),
                 win_rate=result.mean,
                 p_binomial=sign_test(wins, losses),
                 n_answers=wins + ties + losses,

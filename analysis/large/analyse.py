@@ -235,6 +235,7 @@ def _left_out(totals: AnswerTotals, results: Results) -> dict[LeftOut, str]:
     left_out["documents"] = "whether items are segments of documents"
     left_out["near_items"] = "whether ids of items are nearly the same"
     if totals.kind == "choices":
+        left_out["both_bad"] = "which ties are of two bad outputs"
         left_out["strengths_both_ways"] = "intervals of strengths by annotator and item at once"
     if totals.kind == "ratings":
         left_out["person_correlations"] = "correlations of one person with the others"

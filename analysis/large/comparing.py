@@ -115,6 +115,7 @@ def _choice_totals(part: CriterionSums) -> ChoiceTotals:
         n_annotators=part.n_annotators,
         annotators=np.bincount(part.pairs["annotator"][PAIR], minlength=k * k).astype(np.int64),
         outcomes=outcomes,
+        bad=None,
         averages=averages,
         people=lambda pair: people_of_pair(equal, pair),
         items=lambda pair: items_of_pair(equal, pair, scale=1.0),

@@ -90,6 +90,7 @@ def checked_slices(task: PartTask) -> Iterator[tuple[RawTable, Check, tuple[Resc
         coded=task.kind in CODED,
     ):
         named = shaped(replace(table, place=task.address), task.kind, task.reading)
+        named = replace(named, frame=named.frame.drop("both_bad", strict=False))  # sums do not tell
         named, reading, ids = identified_slice(named, task.reading, task.named)
         check, mapped = check_part(named, task.kind, reading)
         yield named, check, mapped, reading, ids

@@ -115,6 +115,8 @@ def pair_table(
     study = results.study
     same, notes = how_tested(rows) if results.live is None else (("Unit",), [])
     fields = [field for field in fields if field[0].title != "Unit" or "Unit" not in same]
+    if all(getattr(row, "both_bad", None) is None for row in rows):
+        fields = [field for field in fields if field[0] is not BOTH_BAD[0]]
     if study is not None and study.exposures:
         same = (*same, "Outputs read")
     if len(names.groups) == 1:
@@ -236,10 +238,12 @@ def _fields(results: Results, names: Names, source: Source) -> list[Field[Any]]:
     ]
 
 
+BOTH_BAD: Field[Any] = number_column("Both bad", lambda row: count(row.both_bad), "of the ties")
 _WINS: list[Field[Any]] = [
     number_column("Wins", lambda row: count(row.wins_x), "choices of the first system"),
     number_column("Losses", lambda row: count(row.wins_y), "choices of the second"),
     number_column("Ties", lambda row: count(row.ties)),
+    BOTH_BAD,
 ]
 _BINOMIAL: Field[Any] = number_column(
     "Binomial p",

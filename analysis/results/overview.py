@@ -75,6 +75,7 @@ LeftOut = Literal[
     "agreement",
     "documents",
     "near_items",
+    "both_bad",
     "codes",
     "strengths_both_ways",
     "person_correlations",

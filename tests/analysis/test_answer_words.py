@@ -11,9 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from analysis import analyse as analyse_records
 from analysis.answers.options import Reading
 from analysis.answers.plan import Plan
 from analysis.answers.tables import AnswerTables, check_frames, read_tables
+from analysis.report.csv_tables import csv_tables
+from analysis.report.markdown import render_markdown
+from analysis.report.parts import full_report
+from analysis.report.sections import build_document
 from spa.errors import AnalysisError
 from spa.tables.scale_words import proposed_numbers
 from tests.analysis.answers import analyse
@@ -360,3 +365,20 @@ def test_systems_that_are_all_places_are_a_main_caveat(names: tuple[str, str], t
     results: dict[str, Any] = analyse(check_frames({"choices": frame}, Reading()), Plan())
     problems = results["headline"]["problems"]
     assert any(one["kind"] == "places" for one in problems) is told
+
+
+def test_the_report_counts_ties_of_two_bad_ones_apart() -> None:
+    words = ["tie (bothbad)", "tie", "model_a", "both_bad", "model_b", "model_a"] * 2
+    frame = pl.DataFrame(pair(words)).rename({"system_x": "model_a", "system_y": "model_b"})
+    frame = frame.with_columns(annotator_id=pl.col("item_id"))
+    names = {"model_a": "system_x", "model_b": "system_y"}
+    results = analyse_records(check_frames({"choices": frame}, Reading(mapping=names)), Plan())
+    (row,) = results.choices.pairs
+    assert (row.ties, row.both_bad) == (6, 4)
+    assert "both_bad" in csv_tables(results)["choices_pairs.csv"]
+    assert "Both bad" in render_markdown(full_report(build_document(results)))
+    plain = frame.with_columns(winner=pl.col("winner").replace({"tie (bothbad)": "tie", "both_bad": "tie"}))
+    other = analyse_records(check_frames({"choices": plain}, Reading(mapping=names)), Plan())
+    assert other.choices.pairs[0].both_bad is None
+    assert other.choices.pairs[0].win_rate == row.win_rate
+    assert "Both bad" not in render_markdown(full_report(build_document(other)))
