@@ -12,7 +12,7 @@ from spa.files import unique_keys
 from spa.importers.mapping import QuestionColumn
 from spa.importers.sheets import Cell, SheetRow
 from spa.importers.tables import Row
-from spa.importers.words import NONE_GIVEN, ComparedPair, WordMeanings, is_no_answer, number, winner
+from spa.importers.words import NONE_GIVEN, RowPair, WordMeanings, is_no_answer, number, winner
 from spa.tables.verdicts import COLUMNS, Sides
 
 TABLE_OF = {"rating": "ratings", "preference": "preferences", "choice": "choices", "rank": "orders", "order": "orders"}
@@ -136,9 +136,9 @@ class Asked:
             "missing_reason": None if won is not None else reason,
         }
 
-    def _named_pair(self) -> ComparedPair:
+    def _named_pair(self) -> RowPair:
         sides: dict[str | None, Sides] = {"name": "names", "side": "places"}
-        return ComparedPair(
+        return RowPair(
             systems=self._pair(), columns=pair_columns(self.question), sides=sides.get(self.question.winner_is)
         )
 

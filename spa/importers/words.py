@@ -96,7 +96,7 @@ def number(word: str, words: WordMeanings) -> float | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ComparedPair:
+class RowPair:
     """Both systems of a comparison, the columns that name them, and how a name that is also a place is read."""
 
     systems: tuple[str, str]
@@ -104,7 +104,7 @@ class ComparedPair:
     sides: Sides | None = None
 
 
-def winner(word: str, words: WordMeanings, pair: ComparedPair) -> str | None:
+def winner(word: str, words: WordMeanings, pair: RowPair) -> str | None:
     """Return x, y, tie or both_bad, ``None`` where a cell holds a word for no answer.
 
     A cell, or what ``values`` says of it, is the name of one of the row's systems, or a word of
@@ -125,7 +125,7 @@ def winner(word: str, words: WordMeanings, pair: ComparedPair) -> str | None:
     raise NotUnderstood("x, y or tie (`values` turns words into them), or a system of the row", word)
 
 
-def _is_letter_of_other_places(word: str, pair: ComparedPair) -> bool:
+def _is_letter_of_other_places(word: str, pair: RowPair) -> bool:
     """Whether an X or Y is none of the two places: where these are called A and B, people write X for a tie."""
     family, _ = orientation(pair.columns)
     capital = word in ("X", "Y") and (family != ("x", "y") or pair.columns == COLUMNS)
