@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 
-from spa.errors import ResponseError, StudyError
+from spa.errors import NoRows, ResponseError, StudyError, TableError
 from spa.journal import STARTED, JournalEntry
 from spa.platforms.idempotent_calls import DONE, IdempotentCalls, PlatformCall
 from spa.responses.decisions import Decision, VisitDecisions, parse_amount
+from spa.tables.options import TableOptions
+from spa.tables.paths import as_text
+from spa.tables.reading import open_table, reading
+from spa.tables.source import Wanted
 
 DECISION = "decision"  # begins the name of what a reviewer decided on
 
@@ -126,24 +128,29 @@ class BonusRow:
 
 
 def read_bonus_rows(path: Path, *, recipient: str) -> list[BonusRow]:
-    """Read a CSV file with the columns ``recipient`` names, amount and reason, and purpose where it varies.
+    """Read a table with the columns ``recipient`` names, amount and reason, and purpose where it varies.
 
     Raise StudyError with one line for each mistake.
     """
     columns = (recipient, "amount", "reason")
+    expected = f"{path}: expected the columns {', '.join(columns)} and at least one bonus, got"
     try:
-        rows = csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig")), strict=True)
-        missing = [name for name in columns if name not in (rows.fieldnames or ())]
-        given = [] if missing else list(rows)
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise StudyError(f"{path}: expected a CSV file with the columns {', '.join(columns)}, got {error}") from error
-    if missing or not given:
-        got = f"no {', '.join(missing)}" if missing else "a header alone"
-        raise StudyError(f"{path}: expected the columns {', '.join(columns)} and at least one bonus, got {got}")
+        with reading(path):
+            source = open_table(path, Wanted(columns=frozenset({*columns, "purpose"}), guarded=False), TableOptions())
+            values = {name: source.values(name) for name in (*columns, "purpose") if name in source.schema}
+    except NoRows as error:
+        raise StudyError(f"{expected} nothing") from error
+    except TableError as error:
+        raise StudyError(*error.problems) from error
+    if missing := [name for name in columns if name not in values]:
+        raise StudyError(f"{expected} no {', '.join(missing)}")
+    given = [(number, row) for number, *row in zip(source.numbers(), *values.values(), strict=True) if any(row)]
+    if not given:
+        raise StudyError(f"{expected} a header alone")
     found, problems = [], []
-    for number, row in enumerate(given, start=2):
-        place = f"{path} line {number}"
-        cells = {name: row.get(name) or "" for name in (*columns, "purpose")}
+    for number, row in given:
+        place = f"{path} row {number}"
+        cells = {"purpose": ""} | {name: as_text(cell) or "" for name, cell in zip(values, row, strict=True)}
         try:
             found.append(
                 BonusRow(

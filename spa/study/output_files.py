@@ -9,6 +9,7 @@ from pathlib import Path
 
 from spa.errors import NoRows, StudyError, TableError, called, shortened
 from spa.tables.options import TableOptions
+from spa.tables.paths import path_to_text
 from spa.tables.reading import open_table, reading
 from spa.tables.source import RowsChosen, Source, Wanted
 
@@ -151,4 +152,6 @@ def _not_texts(path: Path, column: str, cells: Iterable[tuple[int, object]]) -> 
     got = {bool: "true or false", list: "a list", dict: "an object"}[type(value)]
     more = f" (as in {len(wrong) - 1} more)" if len(wrong) > 1 else ""
     place = OutputFileRow(path, number, {}).place
-    return [f'{place}: "{column}": expected text, got {got}{more}; write it as text in quotes']
+    inside = path_to_text(value)
+    do = f"name a text in it, such as {column}{inside}" if inside else "write it as text in quotes"
+    return [f'{place}: "{column}": expected text, got {got}{more}; {do}']

@@ -20,6 +20,8 @@ KEYS_SHOWN = 12
 QUOTED = re.compile(r"""\[("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')\]""")
 INDEX = re.compile(r"\[(-?[0-9]{1,9})\]")
 PRINTED = re.compile(r"""\s*('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s'",\[\]]+)\s*""")  # an element of a printed array
+PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")  # a key that needs no quotes
+TEXTS = ("content", "text", "response", "output")  # keys under which texts of systems usually stand
 NOTHING = ("None", "nan", "NaN")
 
 
@@ -141,3 +143,22 @@ def keys_there(values: Iterable[Json]) -> str:
             keys.update(dict.fromkeys(found))
     listed = list(keys)
     return shortened(", ".join(listed[:KEYS_SHOWN]) + ", ..." * (len(listed) > KEYS_SHOWN), 160) or "none"
+
+
+def path_to_text(value: Json) -> str:
+    """Return a path below a list or object that ends at a text, so that it can be proposed; empty if there is none.
+
+    >>> path_to_text([{"role": "user", "content": "Hi"}]), path_to_text({"of": {"text": "Hi"}}), path_to_text([])
+    ('[-1].content', '.of.text', '')
+    """
+    if isinstance(value, list) and value:
+        parts = {"[-1]": value[-1]}
+    elif isinstance(value, dict):
+        plain = (key for key in value if PLAIN.fullmatch(key))
+        parts = {f".{key}": value[key] for key in sorted(plain, key=lambda key: key not in TEXTS)}
+    else:
+        return ""
+    for step, part in parts.items():
+        if isinstance(part, str) and not isinstance(part, Number):
+            return step
+    return next((f"{step}{below}" for step, part in parts.items() if (below := path_to_text(part))), "")

@@ -92,7 +92,8 @@ def test_a_list_of_turns_is_told_once_beside_a_column_that_is_absent(tmp_path: P
     assert output_problems(tmp_path, rows, outputs=OUTPUTS + 'item_text = "prompt"\n') == [
         'outputs.jsonl: expected column "prompt", got columns "item_id", "system", "output" in 60 rows; '
         "name the columns in [outputs] (item, system, output, sample, item_text, layout)",
-        'outputs.jsonl line 1: "output": expected text, got a list (as in 59 more); write it as text in quotes',
+        'outputs.jsonl line 1: "output": expected text, got a list (as in 59 more); '
+        "name a text in it, such as output[-1].content",
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
@@ -40,15 +41,15 @@ def test_every_mistake_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(StudyError) as refused:
         read_bonus_rows(path, recipient="assignment")
     found = [problem.removeprefix(f"{path} ") for problem in refused.value.problems]
-    assert [problem.split(":")[0] for problem in found] == ["line 2", "line 3", "line 4", "line 5"]
-    assert found[0] == "line 2: expected an assignment, got none"
-    assert found[3] == "line 5: expected a reason, got none"
+    assert [problem.split(":")[0] for problem in found] == ["row 2", "row 3", "row 4", "row 5"]
+    assert found[0] == "row 2: expected an assignment, got none"
+    assert found[3] == "row 5: expected a reason, got none"
 
 
 @pytest.mark.parametrize(
     ("text", "got"),
     [
-        ("", "no recipient, amount, reason"),
+        ("", "nothing"),
         ("recipient,amount\na,1\n", "no reason"),
         ("recipient,amount,reason\n", "a header alone"),
     ],
@@ -56,6 +57,19 @@ def test_every_mistake_is_one_line(tmp_path: Path) -> None:
 def test_a_file_without_columns_or_rows_is_refused(tmp_path: Path, text: str, got: str) -> None:
     with pytest.raises(StudyError, match=f"got {got}"):
         read_bonus_rows(listed(tmp_path, text), recipient="recipient")
+
+
+def test_a_list_may_be_of_any_format_and_a_quote_that_stays_open_is_told(tmp_path: Path) -> None:
+    rows = [{"recipient": "a1", "amount": 1.50, "reason": "'- so"}, {"recipient": "a2", "amount": "2", "reason": "b"}]
+    (tmp_path / "b.json").write_text(json.dumps(rows), encoding="utf-8")
+    found = read_bonus_rows(tmp_path / "b.json", recipient="recipient")
+    assert [(one.recipient, one.amount, one.reason) for one in found] == [
+        ("a1", Decimal("1.5"), "'- so"),
+        ("a2", Decimal(2), "b"),
+    ]
+    path = listed(tmp_path, 'recipient,amount,reason\na1,1.00,"good\na2,1.00,well done\n')
+    with pytest.raises(StudyError, match="line 2: expected CSV, got a double quote that never closes"):
+        read_bonus_rows(path, recipient="recipient")
 
 
 class Killed(BaseException):
