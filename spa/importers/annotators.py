@@ -7,15 +7,18 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
+from pathlib import Path
 
 from spa.errors import ResponseError, shortened
 from spa.importers.mapping import FILE, Columns, QuestionColumn, Wide, names_of
-from spa.importers.sheets import Cell, SheetRow, Sheets
+from spa.importers.sheets import Cell, SheetRow, Sheets, open_sheet, read_sheets
 from spa.tables.near_matches import escaped, matches_shown, near_matches
+from spa.tables.options import TableOptions
 
 FRACTIONAL = re.compile(r"[0-9]+\.0")  # how other programs write the whole numbers of a column with gaps
 KINDS = {"human": "human", "person": "human", "llm": "llm"}
 GLUE = "/"
+PEOPLE_COLUMNS = ("annotator_id", "person")
 
 
 class JoinedNames:
@@ -45,8 +48,9 @@ class JoinedNames:
 class AnnotatorNames:
     """Who answers the questions of a row, and of what kind they are."""
 
-    def __init__(self, mapping: Wide) -> None:
+    def __init__(self, mapping: Wide, person_of: Mapping[str, str]) -> None:
         self._mapping = mapping
+        self._person_of = person_of
         self._joined = JoinedNames()
         self._llms = dict.fromkeys(mapping.llms, False)  # whether an answer of theirs was met
         self._kinds: dict[str, str] = {}
@@ -60,10 +64,10 @@ class AnnotatorNames:
     def of(self, question: QuestionColumn, column: str, row: SheetRow) -> str | None:
         """Return who answered a column of a row, by the name that `people` gives."""
         name = self._written(question, column, row)
-        if name is None or name not in self._mapping.people:
+        if name is None or name not in self._person_of:
             return name
         self._renamed.add(name)
-        return self._mapping.people[name]
+        return self._person_of[name]
 
     def _written(self, question: QuestionColumn, column: str, row: SheetRow) -> str | None:
         if question.annotators:
@@ -77,8 +81,8 @@ class AnnotatorNames:
             return annotator
         return annotator.replace(FILE, row.text(FILE) or "") if FILE in annotator else row.text(annotator)
 
-    def kind(self, annotator: str, column: str, row: SheetRow) -> str | None:
-        """Return human or llm, ``None`` where nothing says who is an LLM."""
+    def kind(self, annotator: str, header: str | None, row: SheetRow) -> str | None:
+        """Return human or llm, ``None`` where nothing says who is an LLM; ``header`` is a column of one annotator."""
         if not self.told:
             return None
         kind = "human"
@@ -89,8 +93,8 @@ class AnnotatorNames:
                     f"{row.place}, {self._mapping.kind_column}: expected human or llm, got {shortened(repr(word))}"
                 )
             kind = KINDS[word.casefold()]
-        for name in (annotator, column):
-            if name in self._llms:
+        for name in (annotator, header):
+            if name is not None and name in self._llms:
                 self._llms[name] = True
                 kind = "llm"
         if self._kinds.setdefault(annotator, kind) != kind:
@@ -102,11 +106,41 @@ class AnnotatorNames:
     def check_names(self, met: Collection[str]) -> None:
         """Refuse names of LLMs that answered nothing, and people under names that nobody has."""
         llms = [("llms", name) for name, found in self._llms.items() if not found]
-        people = [("people", name) for name in self._mapping.people if name not in self._renamed]
+        people = [("people", name) for name in self._person_of if name not in self._renamed]
+        people = people if not isinstance(self._mapping.people, str) else []  # a file may hold those of other tables
         for key, absent in [*llms, *people]:
             close = get_close_matches(absent, met, n=1, cutoff=0.4)
             meant = f"; did you mean {close[0]!r}?" if close else ""
             raise ResponseError(f"{key}: no annotator is called {shortened(repr(absent))}{meant}")
+
+
+def person_of(people: str | Mapping[str, str], folder: Path, options: TableOptions) -> Mapping[str, str]:
+    """Return who each annotator is, from a mapping or its file: ``annotator_id`` and ``person``, or two such columns.
+
+    Raise ResponseError where a login has two people, or its person is a login of somebody else.
+    """
+    if isinstance(people, str):
+        path = folder / people
+        columns = tuple(open_sheet(path, (), options).schema)
+        named = PEOPLE_COLUMNS if {*PEOPLE_COLUMNS} <= {*columns} else columns
+        if len(named) != 2:
+            found = shortened(", ".join(columns), 160)
+            raise ResponseError(f"{path}: expected the columns annotator_id and person, or two columns, got {found}")
+        given: dict[str, str] = {}
+        for row in read_sheets([path], named, options).rows:
+            login, person = (row.text(name) for name in named)
+            if login is None or person is None:
+                raise ResponseError(f"{row.place}: expected an annotator and a person, got an empty cell")
+            if given.setdefault(login, person) != person:
+                raise ResponseError(f"{row.place}: expected one person of {shortened(repr(login))}, got a second")
+        people = given
+    chained = next((name for name, person in people.items() if people.get(person, person) != person), None)
+    if chained is not None:
+        raise ResponseError(
+            f"people: {shortened(repr(chained))} is {shortened(repr(people[chained]))}, who is somebody else again; "
+            "name the person at the end"
+        )
+    return people
 
 
 def said_of_near_names(names: Collection[str]) -> list[str]:

@@ -89,7 +89,7 @@ class Wide(TomlTable):
     annotator: Text | None = None  # column, or a name that holds {file}
     kind_column: Text | None = None  # human or llm
     llms: tuple[Text, ...] = ()  # annotators that are LLMs
-    people: dict[str, Text] = Field(default_factory=dict)  # annotator as it is written -> who it is
+    people: Text | dict[str, Text] = Field(default_factory=dict)  # annotator -> who it is, or a file that says so
     item: Columns | None = None
     sample: Columns | None = None  # which of several outputs of an item, such as a segment of a document
     assignment: Text | None = None  # column

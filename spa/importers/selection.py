@@ -44,7 +44,7 @@ def asked_rows(paths: Sequence[Path], mapping: Wide, folder: Path) -> tuple[Shee
     """
     options = TableOptions(encoding=mapping.encoding)
     key = mapping.key
-    beside = [folder / name for name in (key.file if key else None, mapping.page_times) if name]
+    beside = [folder / name for name in (key.file if key else None, mapping.page_times, _file(mapping.people)) if name]
     named = named_columns(mapping)
     joined: list[str] = []
     if key is not None:
@@ -71,6 +71,10 @@ def asked_rows(paths: Sequence[Path], mapping: Wide, folder: Path) -> tuple[Shee
     if key is not None:
         sheets = chosen.of(with_key(sheets, key, folder, options, named))
     return with_whole_numbers(sheets, name_columns(mapping)), skipped, is_qualtrics
+
+
+def _file(people: object) -> str | None:
+    return people if isinstance(people, str) else None
 
 
 class _Chosen:

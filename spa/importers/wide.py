@@ -8,7 +8,7 @@ from pathlib import Path
 
 from spa.errors import ResponseError, shortened
 from spa.importers import otree, qualtrics, sliders
-from spa.importers.annotators import AnnotatorNames, JoinedNames, said_of_near_names
+from spa.importers.annotators import AnnotatorNames, JoinedNames, person_of, said_of_near_names
 from spa.importers.mapping import QuestionColumn, Wide
 from spa.importers.questions import TABLE_OF, Asked, pair_columns
 from spa.importers.roles import answer_columns, check_constants, check_mapping, first_problems
@@ -56,19 +56,25 @@ def read_wide(paths: Sequence[Path], mapping: Wide, path: Path) -> ImportedTable
             f"{path}: page_times: expected questions in columns such as app.1.player.q or player.q, got "
             f"{shortened(', '.join(columns), 120)}; remove page_times"
         )
-    return _Answers(sheets, mapping, missing, timed_out).tables(skipped)
+    people = AnnotatorNames(mapping, person_of(mapping.people, folder, options))
+    return _Answers(sheets, mapping, people, missing, timed_out).tables(skipped)
 
 
 class _Answers:
     """Goes through the rows, and counts what became no answer."""
 
     def __init__(
-        self, sheets: Sheets, mapping: Wide, missing: tuple[str, ...], timed_out: otree.TimedOut | None
+        self,
+        sheets: Sheets,
+        mapping: Wide,
+        people: AnnotatorNames,
+        missing: tuple[str, ...],
+        timed_out: otree.TimedOut | None,
     ) -> None:
         self._sheets = sheets
         self._mapping = mapping
         self._timed_out = timed_out
-        self._people = AnnotatorNames(mapping)
+        self._people = people
         self._items = JoinedNames()
         self._words = [WordMeanings(values=question.values, missing=missing) for question in mapping.questions]
         self._unexplained: dict[int, Unexplained] = {}
@@ -182,7 +188,7 @@ class _Answers:
             raise ResponseError(f"{place}: expected a criterion in column {question.criterion_column!r}, got nothing")
         return {
             "annotator_id": annotator,
-            "annotator_kind": self._people.kind(annotator, column, row),
+            "annotator_kind": self._people.kind(annotator, column if question.annotators else None, row),
             "assignment_id": row.text(self._mapping.assignment) if self._mapping.assignment else None,
             "criterion": question.criteria.get(criterion, criterion),
             "sample": self._items.of(row, self._mapping.sample),

@@ -505,6 +505,8 @@ def test_who_is_an_llm_is_said_on_import(tmp_path: Path) -> None:
     assert ids[1] == ids[2] != "ann"
     assert "LLMs: none named" in told(tmp_path, mapping, "--keep-ids", q=table)
     assert "annotator_kind" not in pl.read_csv(tmp_path / "t" / "ratings.csv").columns  # so that --llm may say it
+    named_so = 'llms = ["q"]\n' + mapping  # a column of ratings is no annotator
+    assert "llms: no annotator is called 'q'" in refused(tmp_path, named_so, q=table)[0]
     (line,) = refused(tmp_path, 'llms = ["gpt4"]\n' + mapping, q=table)
     assert "no annotator is called 'gpt4'; did you mean 'gpt-4'?" in line
     (line,) = refused(tmp_path, 'kind_column = "item"\n' + mapping, q=table)
@@ -521,6 +523,11 @@ def test_annotators_that_may_be_one_person_are_told_before_pseudonyms_hide_it(tm
     assert 'people = { "Anna" = "anna" }' in said
     assert "may be one" not in told(tmp_path, joined, q=table)
     assert len(set(pl.read_csv(tmp_path / "t" / "ratings.csv")["annotator_id"])) == 3
+    (tmp_path / "people.csv").write_text("login,who\nAnna,anna\nben\u200b,ben\nzed,zoe\n", encoding="utf-8")
+    by_file = 'people = "people.csv"\n' + mapping
+    assert len({row["annotator_id"] for row in imported(tmp_path, by_file, q=table)["ratings"]}) == 3
+    (line,) = refused(tmp_path, 'people = { Anna = "anna", anna = "ben" }\n' + mapping, q=table)
+    assert "people: 'Anna' is 'anna', who is somebody else again" in line
     (line,) = refused(tmp_path, 'people = { "Ben" = "ben" }\n' + mapping, q=table)
     assert "people: no annotator is called 'Ben'; did you mean 'ben'?" in line
 
