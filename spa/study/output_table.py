@@ -11,6 +11,7 @@ from spa.study.problems import nearest, quote
 from spa.study.raters import rater_variants
 from spa.study.study import Study
 from spa.study.toml_table import NOTHING
+from spa.tables.near_matches import matches_shown, near_matches
 from spa.tables.source import Number
 
 LISTED = 5  # how many of many like mistakes are listed
@@ -88,7 +89,8 @@ def sort_rows(study: Study, rows: Iterable[OutputFileRow]) -> tuple[Cells, list[
         ordered[key], mistakes = _in_order(study, key, samples)
         problems += mistakes
     files = display_files(study.outputs.files)
-    problems += _absent(files, texts, ordered, needed)
+    absent = _absent(files, texts, ordered, needed)
+    problems += [*absent, *(_nearly_the_same(files, known, texts) if absent else ())]
     problems += [
         f"{files}: expected outputs of {quote(system)}, got none; add some or remove the system"
         for system in known
@@ -107,6 +109,13 @@ def _references(study: Study, identified: Iterable[tuple[str, OutputFileRow]]) -
             if text.strip():
                 found[item_id][text] = None
     return {item_id: tuple(texts) for item_id, texts in found.items()}
+
+
+def _nearly_the_same(files: str, systems: Iterable[str], items: Iterable[str]) -> Iterator[str]:
+    """Yield the systems and items that may be one, where outputs are missing because they count as two."""
+    for what, near in (("systems", near_matches(systems, versions=True)), ("items", near_matches(items))):
+        if near:
+            yield f"{files}: {what} {matches_shown(near)} may be the same; write each in one way"
 
 
 def systems_answering_every_item(study: Study) -> list[str]:

@@ -10,9 +10,11 @@ from statistics import fmean
 from typing import get_args
 
 from spa.study.filters import count_words
+from spa.study.output_files import display_files
 from spa.study.outputs import Outputs, count_rules
 from spa.study.study import Continuous, Elicitation, Likert, People, Study
 from spa.study.validation import parse_expected
+from spa.tables.near_matches import matches_shown, near_matches
 
 ADVISED_EXPOSURE = 4  # Ethayarajh & Jurafsky (2022) advise to show at least so many outputs of each system
 FAST_READING = 500  # words a minute; Brysbaert (2019) gives 175 to 300 as usual for silent reading of English
@@ -46,7 +48,7 @@ def study_warnings(study: Study, outputs: Outputs) -> tuple[str, ...]:
     of_analysis = (_checks, _careless, _expected_pairs)
     checks = (_exposure, _annotators, _never_used, _item_name, *of_analysis, _alike, _disconnected, _scales)
     of_texts = (_single_words, _other_scripts, _lengths, _equal_outputs) if study.outputs.kind == "text" else ()
-    of_outputs = (_how_read, _dropped, _unreadable, *of_texts, _equal_items, _name_leaks)
+    of_outputs = (_how_read, _alike_items, _dropped, _unreadable, *of_texts, _equal_items, _name_leaks)
     of_study = [line for check in checks for line in check(study)]
     return (*of_study, *(line for check in of_outputs for line in check(study, outputs)))
 
@@ -137,14 +139,19 @@ def _expected_pairs(study: Study) -> Iterator[str]:
 
 def _alike(study: Study) -> Iterator[str]:
     for key, names in (("id", [one.id for one in study.systems]), ("name", [one.name for one in study.systems])):
-        first: dict[str, str] = {}
-        for name in names:
-            if name is None:
-                continue
-            if earlier := first.get(name.casefold()):
-                how = "twice" if earlier == name else f'and "{earlier}", which differ in case only'
-                yield f'[[systems]] {key} "{name}" {how}: readers of tables will confuse them'
-            first.setdefault(name.casefold(), name)
+        given = Counter(name for name in names if name is not None)
+        confused = "readers of tables will confuse them"
+        yield from (f'[[systems]] {key} "{name}" twice: {confused}' for name, times in given.items() if times > 1)
+        if near := near_matches(given, versions=True):
+            yield f"[[systems]] {key}: {matches_shown(near)} are nearly the same: {confused}"
+
+
+def _alike_items(study: Study, outputs: Outputs) -> Iterator[str]:
+    if near := near_matches(item.item_id for item in outputs.items):
+        yield (
+            f"{display_files(study.outputs.files)}: items with nearly the same id count as different ones "
+            f"({matches_shown(near)}); where two are one, write its id in one way"
+        )
 
 
 def _disconnected(study: Study) -> Iterator[str]:

@@ -148,10 +148,12 @@ def _plainness(name: str) -> tuple[int, int, int, str]:
 def _odd(name: str) -> list[int]:
     """Return the places of characters that the eye cannot tell from others, or does not see."""
     doubled = {place for found in re.finditer(r"\s{2,}", name) for place in range(*found.span())}
-    return [place for place, sign in enumerate(name) if place in doubled or (not sign.isascii() and _is_odd(sign))]
+    return [place for place, sign in enumerate(name) if place in doubled or _is_odd(sign)]
 
 
 def _is_odd(character: str) -> bool:
+    if character.isascii():
+        return not character.isprintable()
     return _skeleton(character) != unicodedata.normalize("NFC", character).casefold()
 
 
