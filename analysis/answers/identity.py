@@ -101,6 +101,7 @@ def identified(raw: Mapping[str, Sequence[RawTable]], reading: Reading, *, compl
             reading,
             llms=llms,
             scales=_scales(reading.scales, together["criterion"], renamed),
+            rescale={written(name, annotators, changed["annotator_id"]): own for name, own in reading.rescale.items()},
             controls=tuple(written(name, together["system"], renamed.get("system", {})) for name in reading.controls),
         ),
         names={

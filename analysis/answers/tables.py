@@ -241,6 +241,7 @@ def _check_all(
     raw: Mapping[str, Sequence[RawTable]], reading: Reading, problems: list[str], *, agreed: bool = False
 ) -> AnswerTables:
     raw = _shaped(raw, reading, problems)
+    raw = without_systems(raw) if reading.cut_system else raw
     known = None if agreed or problems else identified(raw, reading)
     if known is not None:
         raw, reading = known.tables, known.reading
@@ -251,10 +252,13 @@ def _check_all(
         else parts
         for kind, parts in raw.items()
     }
-    raw = without_names(without_systems(raw) if reading.cut_system else raw, reading)
+    raw = without_names(raw, reading)
     if "spans" in raw:
         raw = {**raw, "spans": [with_places(table) for table in raw["spans"]]}
-    checked, rescaled, span_doubts = _checked(raw, reading, problems)
+    try:
+        checked, rescaled, span_doubts = _checked(raw, reading, problems)
+    except AnalysisError as error:
+        raise AnalysisError(*error.problems, *(() if known is None else _about_people(known))) from error
     if "spans" in checked:
         checked["ratings"] = _with_counts(checked.get("ratings"), checked["spans"])
     if not any(kind in checked for kind in ANSWERS):
@@ -308,6 +312,15 @@ def _named(known: Identified) -> dict[str, frozenset[str]]:
     """Return the names of each column that say who or what is meant."""
     nameless = known.reading.unnamed or known.reading.means
     return {role: own for role, own in known.together.items() if not nameless or role != "annotator_id"}
+
+
+def _about_people(known: Identified) -> list[str]:
+    """Say in an error that rows of one person may be those of several ids."""
+    people = known.reading.people
+    if people is None:
+        return []
+    what = "a person answers a cell once, whichever id was used, and has one row in a table of annotators"
+    return [f"{people.place}: {known.people[0]}; {what}"]
 
 
 def _check_joins(known: Identified, checked: Mapping[str, pl.DataFrame]) -> dict[str, list[str]]:
