@@ -459,7 +459,7 @@ ODD = [
     ({"systems": NAMED, "rest": SPA + '[[raters]]\nid = "l"\nmodel = "m"\nguidelines = "x-1"\n'}, "in [[raters]] l"),
     ({"systems": NAMED, "outputs": OUTPUTS + 'item_text = "source"\n'}, "appears in 1 item texts, 1 outputs"),
     ({"outputs": OUTPUTS + 'item_text = "source"\n'}, 'item_text = "source": annotators read "Prompt 1" above it'),
-    ({"systems": THREE.replace('"z"', '"X"')}, '[[systems]] id: x and X are nearly the same: readers'),
+    ({"systems": THREE.replace('"z"', '"X"')}, "[[systems]] id: x and X are nearly the same: readers"),
     ({"systems": SYSTEMS + 'name = "A"\n[[systems]]\nid = "z"\nname = "A"\n'}, '[[systems]] name "A" twice: readers'),
     (
         {"systems": THREE, "rest": SPA + 'comparisons = [["x", "y"]]\n'},
