@@ -15,13 +15,14 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from spa.errors import StudyError, shortened
+from spa.errors import StudyError, TableError, shortened
 from spa.study.output_files import decoded, is_control
 from spa.study.outputs import Outputs, load_outputs
 from spa.study.problems import LONGEST_VALUE, StudyProblem, mistake, quote
 from spa.study.schema_errors import schema_errors
 from spa.study.study import Study, Words
 from spa.study.validation import validate_study
+from spa.tables.addresses import address_of, at_hand
 from spa.tables.reading import table_suffix
 
 DEEPEST = 20  # tables within tables
@@ -145,7 +146,10 @@ def _images(outputs: Outputs) -> Iterator[Path]:
 
 def _read_bytes(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        with at_hand(path) as file:
+            return file.read_bytes()
+    except TableError as error:
+        raise StudyError(*error.problems) from error
     except IsADirectoryError:
         raise StudyError(f"{path}: expected a file, got a directory; name the file in it") from None
     except FileNotFoundError:
@@ -256,9 +260,9 @@ def _without_bad_tables(raw: dict[str, Any], error: ValidationError) -> tuple[St
 def _read_files(study: Study, folder: Path) -> tuple[Study, list[StudyProblem]]:
     """Make the output files absolute and put the text files' words in their place."""
     findings: list[StudyProblem] = []
-    files = tuple((folder / file).resolve() for file in study.outputs.files)
+    files = tuple(file if address_of(file) else (folder / file).resolve() for file in study.outputs.files)
     for given, file in zip(study.outputs.files, files, strict=True):
-        if not os.path.isfile(file):  # unlike Path.is_file, it takes any name
+        if not (address_of(file) or os.path.isfile(file)):  # unlike Path.is_file, it takes any name
             got = f"{quote(str(given))}, {'a directory' if os.path.isdir(file) else 'no such file'}"
             findings.append(mistake("[outputs] files", "a file", got, "paths are relative to the study file"))
     changes: dict[str, Any] = {"outputs": study.outputs.model_copy(update={"files": files})}

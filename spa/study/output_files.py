@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spa.errors import NoRows, StudyError, TableError, called, shortened
+from spa.tables.addresses import address_of, at_hand
 from spa.tables.options import TableOptions
 from spa.tables.paths import path_to_text
-from spa.tables.reading import open_table, reading
+from spa.tables.reading import open_table, reading, table_suffix
 from spa.tables.source import RowsChosen, Source, Wanted
 
 # Control characters but tab and line ends, halves of surrogate pairs, and the two non-characters
@@ -37,11 +38,14 @@ class OutputFileRow:
     @property
     def place(self) -> str:
         """Return "outputs.jsonl line 3" or "outputs.csv row 3"."""
-        return f"{display_path(self.file)} {'line' if self.file.suffix.lower() in LINES else 'row'} {self.number}"
+        unit = "line" if (table_suffix(self.file.name) or "").startswith(LINES) else "row"
+        return f"{display_path(self.file)} {unit} {self.number}"
 
 
 def display_path(path: Path) -> str:
-    """Return a path as a reader knows it: from the working directory where it lies below."""
+    """Return a path as a reader knows it: from the working directory where it lies below; or an address."""
+    if (address := address_of(path)) is not None:
+        return address
     here = Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
 
@@ -106,14 +110,15 @@ def read_rows(path: Path, columns: Sequence[str], options: TableOptions) -> Outp
     """
     place = display_path(path)
     try:
-        with reading(path):  # columns are read on demand
-            source = open_table(path, Wanted(columns=frozenset(columns), guarded=False), options)
+        with at_hand(path) as file, reading(file):  # columns are read on demand
+            source = open_table(file, Wanted(columns=frozenset(columns), guarded=False), options)
             found = [column for column in columns if column in source.schema]
             cells = {column: source.values(column) for column in found}
     except NoRows as error:
         raise StudyError(f"{place}: {NO_ROWS}") from error
     except TableError as error:
-        told = (called(called(one, f"{path}, ", f"{place} "), str(path), place) for one in error.problems)
+        known = address_of(path) or str(path)
+        told = (called(called(one, f"{known}, ", f"{place} "), known, place) for one in error.problems)
         raise StudyError(*told) from error
     if not source.height and source.chosen:
         left = "; ".join(one.note() for one in source.chosen)

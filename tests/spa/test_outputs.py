@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import gzip
 import json
 import re
 from pathlib import Path
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from spa.commands.check import overview_of
 from spa.errors import StudyError
 from spa.study.filters import failures
-from spa.study.load import load_study
+from spa.study.load import load_study, study_fingerprint
 from spa.study.output_files import cleaned, read_rows
 from spa.study.outputs import load_outputs
 from spa.study.study import OutputFilter
@@ -103,6 +104,28 @@ def test_blank_lines_count_and_nan_is_nothing(tmp_path: Path) -> None:
     (tmp_path / "outputs.jsonl").write_text("\n".join(lines), encoding="utf-8")
     with pytest.raises(StudyError, match=r'outputs.jsonl line 4: expected an output of "y", got an empty text'):
         load_outputs(load_study(write_study(tmp_path)))
+    (tmp_path / "o.jsonl.gz").write_bytes(gzip.compress((tmp_path / "outputs.jsonl").read_bytes()))
+    with pytest.raises(StudyError, match=r'o.jsonl.gz line 4: expected an output of "y", got an empty text'):
+        load_outputs(load_study(write_study(tmp_path, outputs=OUTPUTS.replace("outputs.jsonl", "o.jsonl.gz"))))
+
+
+def test_outputs_may_stand_at_an_address(tmp_path: Path) -> None:
+    fsspec = pytest.importorskip("fsspec", reason="needs extra cluster")
+    expected = outputs_of(tmp_path, ROWS)
+    memory = fsspec.filesystem("memory")
+    memory.pipe("/outputs/o.jsonl", (tmp_path / "outputs.jsonl").read_bytes())
+    study = load_study(write_study(tmp_path, outputs=OUTPUTS.replace("outputs.jsonl", "memory://outputs/o.jsonl")))
+    assert load_outputs(study) == expected
+    first = study_fingerprint(study)
+    memory.pipe("/outputs/o.jsonl", b'{"item_id": 1}\n')
+    assert study_fingerprint(study) != first
+    with pytest.raises(
+        StudyError, match=r'^memory://outputs/o.jsonl: expected columns "system", "output", got columns'
+    ):
+        load_outputs(study)
+    memory.store.clear()
+    with pytest.raises(StudyError, match=r"^memory://outputs/o.jsonl: cannot be read: FileNotFoundError"):
+        load_outputs(study)
 
 
 def test_several_columns_make_an_item(tmp_path: Path) -> None:
