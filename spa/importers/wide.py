@@ -225,6 +225,11 @@ class _Answers:
             yield f"not asked: {silent} annotators without any answer, who are in no table"
         for why, count in self._not_asked.items():
             yield f"not asked: {count} empty cells {why}"
+        for question in self._mapping.questions:
+            if question.seconds is not None and question.kind != "rating":
+                yield f"{question.seconds}: times are kept of ratings alone, not of a {question.kind}"
+        if self._mapping.seconds is not None and all(one.kind != "rating" for one in self._mapping.questions):
+            yield f"{self._mapping.seconds}: times are kept of ratings alone, and none are asked for"
         for column, (first, count) in self._times.items():
             yield f"{column}: {count} times are no numbers and left empty, the first {first}"
         if self._filled_in and self._timed_out is None and otree.is_wide_export(self._sheets.columns):
