@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from spa.errors import ResponseError, shortened
+from spa.importers.annotators import with_whole_numbers
 from spa.importers.mapping import Key
 from spa.importers.sheets import Cell, SheetRow, Sheets, open_sheet, read_sheets
 from spa.tables.options import TableOptions
@@ -96,7 +97,8 @@ def with_key(sheets: Sheets, key: Key, folder: Path, options: TableOptions, want
     both = next((name for name in taken if name in sheets.columns), None)
     if both is not None:
         raise ResponseError(f"{path}: column {both!r} stands in the answers and in the key; rename one")
-    read = read_sheets([path], [*on.values(), *taken], options)
+    sheets = with_whole_numbers(sheets, on)
+    read = with_whole_numbers(read_sheets([path], [*on.values(), *taken], options), on.values())
     known = _by_key(read, tuple(on.values()))
     used: Counter[tuple[Cell, ...]] = Counter()
     rows = []
@@ -105,9 +107,10 @@ def with_key(sheets: Sheets, key: Key, folder: Path, options: TableOptions, want
         found_row = known.get(place)
         if found_row is None:
             named = ", ".join(f"{column} {value!r}" for column, value in zip(on, place, strict=True))
+            other = "" if key.on else ", say by key = { file = ..., on = ... } what is joined"
             raise ResponseError(
-                f"{row.place}: expected a row of {path} with {shortened(named, 160)}, got none; mend the key, or leave "
-                "the row out with `keep` or `drop`"
+                f"{row.place}: expected a row of {path} with {shortened(named, 160)}, got none; mend the key{other}, "
+                "or leave the row out with `keep` or `drop`"
             )
         used[place] += 1
         rows.append(replace(row, cells={**{name: found_row.cells[name] for name in taken}, **row.cells}))

@@ -334,6 +334,18 @@ def test_sheets_of_one_person_each_are_read_by_a_key(tmp_path: Path) -> None:
     assert winners(rows) == {("lima", "mt"): 1, ("lima", "human"): 1, ("oslo", "human"): 1, ("oslo", "tie"): 1}
 
 
+def test_a_key_may_hold_its_numbers_as_floats_and_be_joined_on_what_both_have(tmp_path: Path) -> None:
+    (tmp_path / "key.csv").write_text("form,one,other\n1.0,mt,human\n2.0,human,mt\n")
+    mapping = (
+        'annotator = "who"\nitem = "form"\nkey = "key.csv"\nquestions = [{ column = "won", kind = "choice", '
+        'system_x_column = "one", system_y_column = "other" }]\n'
+    )
+    rows = imported(tmp_path, mapping, q="who,form,won\np,1,mt\np,2,mt\n")["choices"]
+    assert [(row["item_id"], row["winner"]) for row in rows] == [("1", "x"), ("2", "y")]
+    (line,) = refused(tmp_path, mapping, q="who,form,won\np,3,mt\n")
+    assert "got none; mend the key, say by key = { file = ..., on = ... } what is joined" in line
+
+
 @pytest.mark.parametrize(
     ("old", "new", "key", "line"),
     [
