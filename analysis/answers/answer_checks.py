@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import polars as pl
 
-from analysis.answers.answer_words import with_numbers_proposed, with_proposed_numbers
+from analysis.answers.answer_words import with_numbers_proposed, with_proposed_numbers, with_ranks_proposed
 from analysis.answers.columns import (
     CORPUS_METRIC_COLUMNS,
     KINDS,
@@ -74,7 +74,7 @@ def check_columns(table: RawTable, kind: str) -> Check:
     """Begin the check of a table that has all required columns."""
     absent = [column for column in REQUIRED[kind] if column not in table.frame.columns]
     if absent:
-        raise AnalysisError(*table.problems, _absent(table, absent))
+        raise AnalysisError(*table.problems, *_absent_lines(table, absent))
     rows = table.rows if table.rows is not None else pl.int_range(pl.len(), dtype=pl.UInt32) + table.first_row
     frame = table.frame.select(rows.alias("row"), pl.all())
     if all(frame[column].has_nulls() for column in frame.columns[1:]):
@@ -94,6 +94,16 @@ def check_together(check: Check, kind: str, scales: Sequence[Scale]) -> None:
         check.frame = named_by_elicitation(check.frame)
 
 
+def _absent_lines(table: RawTable, absent: Sequence[str]) -> list[str]:
+    """Say which columns are missing; columns of numbers that may be the scores are proposed in a line of their own."""
+    if "score" not in absent or "system" in absent or not table.unread:
+        return [_absent(table, absent)]
+    others = [column for column in absent if column != "score"]
+    there = shortened(", ".join(table.columns), 200)
+    line = f"{table.place}: column score is missing (there are: {there}); "
+    return [*([_absent(table, others)] if others else []), criteria_proposed(line, table.unread)]
+
+
 def _absent(table: RawTable, absent: Sequence[str]) -> str:
     """Say which columns are missing; names with spaces around them are shown in quotes."""
     missing = f"column {absent[0]} is" if len(absent) == 1 else f"columns {', '.join(absent)} are"
@@ -102,8 +112,6 @@ def _absent(table: RawTable, absent: Sequence[str]) -> str:
     line = f"{table.place}: {missing} missing (there are: {shortened(there, 200)}{rows}); "
     if any(name != name.strip() and name.strip() in absent for name in table.columns):
         return line + "take out the spaces around names and values, such as those after a comma"
-    if [*absent] == ["score"] and table.unread:
-        return criteria_proposed(line, table.unread)
     return ArgumentProblem(
         "mapping",
         before=line + "name yours with ",
@@ -167,7 +175,10 @@ def _check_answer(check: Check, kind: str, reading: Reading) -> None:
             check.problems[there] = proposed
     if kind == "orders":
         below = (pl.col("value") < 1) | (pl.col("value") % 1 != 0)
+        there = len(check.problems)
         check.refuse(below, answer, "rank must be a whole number from 1, the best")
+        if len(check.problems) > there:
+            check.problems[there] = with_ranks_proposed(check.problems[there], check.frame["value"])
     if kind == "ratings":
         size = pl.col("value").abs()
         extreme = (size > LARGEST) | ((size > 0) & (size < 1 / LARGEST))

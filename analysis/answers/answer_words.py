@@ -17,7 +17,16 @@ from analysis.answers.options import Reading
 from analysis.answers.reading import RawTable
 from spa.errors import ArgumentProblem, shortened
 from spa.tables.scale_words import MISSING, proposed_numbers
-from spa.tables.verdicts import BOTH_BAD, COLUMNS, Outcome, Sides, orientation, outcome, proposals
+from spa.tables.verdicts import (
+    BOTH_BAD,
+    COLUMNS,
+    Outcome,
+    Sides,
+    orientation,
+    outcome,
+    proposals,
+    says_nothing_of_sides,
+)
 from spa.tables.verdicts import MISSING as NO_ANSWER
 
 NUMBERS = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
@@ -180,7 +189,7 @@ def _unread_problem(table: RawTable, unread: pl.Series, words: pl.Series) -> str
     )
     seen = words.to_list()
     numeric = all(re.fullmatch(NUMBERS, word) for word in seen)
-    if numeric and (len(seen) > 3 or any(float(word) % 1 for word in seen)):
+    if numeric and (len(seen) > 3 or any(float(word) % 1 or float(word) < 0 for word in seen)):
         ends = f"{max(map(float, seen)):g}:{min(map(float, seen)):g}"
         return ArgumentProblem(
             "numbers",
@@ -189,7 +198,9 @@ def _unread_problem(table: RawTable, unread: pl.Series, words: pl.Series) -> str
             in_command=f" {ends}",
             after=", or the other way round",
         )
-    return with_proposal(line, proposals(seen, table.compared))
+    first = shortened(table.compared[0], 30)
+    only = f", if {first} always stood first" if says_nothing_of_sides(seen, table.compared) else ""
+    return with_proposal(line, proposals(seen, table.compared), only)
 
 
 def _differs_problem(table: RawTable, differs: pl.Series, rows: pl.DataFrame) -> str:
@@ -210,7 +221,7 @@ def _place_words(word: str, columns: tuple[str, str]) -> str:
     return {"x": "system_x", "y": "system_y"}.get(placed.winner or "", placed.word)
 
 
-def with_proposal(line: str, counted: Mapping[str, str]) -> str:
+def with_proposal(line: str, counted: Mapping[str, str], only: str = "") -> str:
     """Return a problem with a mapping of words that is ready to paste, as far as a line can hold it."""
     kept: dict[str, str] = {}
     for word, value in counted.items():
@@ -224,7 +235,7 @@ def with_proposal(line: str, counted: Mapping[str, str]) -> str:
         before=f"{line}; say what each word counts: ",
         in_python=f"={kept}",
         in_command=" " + " --value ".join(command),
-        after=(f" and {more} more" if more else "") + (" (write a value for each ?)" if unknown else ""),
+        after=only + (f" and {more} more" if more else "") + (" (write a value for each ?)" if unknown else ""),
     )
 
 
@@ -234,6 +245,15 @@ def with_proposed_numbers(problem: str, words: pl.Series) -> str:
     if not seen or len(seen) > MOST_PROPOSED or not all(re.search(r"[^\W\d_]{2}", word) for word in seen):
         return problem
     return with_proposal(problem, proposed_numbers(seen))
+
+
+def with_ranks_proposed(problem: str, values: pl.Series) -> str:
+    """Add to the problem of ranks that begin at 0 the mapping that lets them begin at 1."""
+    given = values.drop_nulls()
+    ranks = given.unique().sort().to_list()
+    if not ranks or ranks[0] != 0 or any(rank % 1 for rank in ranks):
+        return problem
+    return with_proposal(problem, {f"{rank:g}": f"{rank + 1:g}" for rank in ranks})
 
 
 def with_numbers_proposed(problem: str, values: pl.Series, columns: tuple[str, str]) -> str:

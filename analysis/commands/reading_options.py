@@ -108,7 +108,7 @@ def reading_of(given: Mapping[str, Any]) -> Reading:
 
     people = given.get("people")
     return Reading(
-        mapping=dict(_last_sides(text) for text in given.get("mapping", ())),
+        mapping=_mapping(given.get("mapping", ())),
         constants=_constants(given.get("constants", ())),
         keep=_several(given.get("keep", ()), "--keep"),
         drop=_several(given.get("drop", ()), "--drop"),
@@ -133,6 +133,16 @@ def reading_of(given: Mapping[str, Any]) -> Reading:
         clean_outputs=bool(given.get("clean_outputs")),
         weights={word: weight for text in given.get("weights", ()) for word, weight in _weights(text).items()},
     )
+
+
+def _mapping(texts: Sequence[str]) -> dict[str, str]:
+    """Return what columns are called; one column is one thing."""
+    found: dict[str, str] = {}
+    for text in texts:
+        old, new = _last_sides(text)
+        if found.setdefault(old, new) != new:
+            raise click.UsageError(f"--map {old}: expected one name, got {found[old]} and {new}; a column is one thing")
+    return found
 
 
 def _last_sides(text: str) -> tuple[str, str]:

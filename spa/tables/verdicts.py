@@ -8,7 +8,10 @@ word (letter case, ``_`` and ``-`` do not matter)                            mea
 a system of its row; one between signs (``alpha > beta``)                    that system               read
 ``x``, ``y`` (under ``system_x``, ``system_y`` also where systems are called
 so); ``system_x``, ``model_a``, the name of the system's column              first, second             read
-``[[A]]``, ``[[B]]``, ``[[C]]``; ``A>B``, ``[[A>>B]]``, ``A=B``, ``[[B<<A]]`` first, second, tie        read
+``[[A]]``, ``[[B]]``; ``A>B``, ``[[A>>B]]``, ``[[B<<A]]`` where the columns
+are ``system_x``, ``system_y`` or told apart by such signs                   first, second             read
+the same where the columns say nothing of sides (``model``, ``baseline``)    first, second             proposed
+``[[C]]``, ``A=B``                                                           tie                       read
 ``tie``, ``draw``, ``tie (inconsistent)``                                    tie                       read
 ``tie (bothbad)``, ``both_bad``                                              tie, both bad             read
 ``A``, ``B``; ``1``, ``2``; ``left``, ``right``, ... where the columns of
@@ -212,6 +215,7 @@ def place_outcome(word: str, columns: tuple[str, str] = COLUMNS) -> Outcome:
             return Outcome(winner="x" if side == "x" else "y")
     if key in READ:
         return READ[key]
+    told = columns == COLUMNS or family != ("", "")  # whether the columns say which of them a place is
     inner = BRACKETED.fullmatch(key)
     if inner is not None and inner[1] in ("c", "tie"):
         return TIE
@@ -219,15 +223,16 @@ def place_outcome(word: str, columns: tuple[str, str] = COLUMNS) -> Outcome:
         first, second = (PLACES.get(end.strip()) for end in (signed[1], signed[3]))
         if first is None or second is None or first == second:
             return UNKNOWN
-        return _by_sign(signed[2], first=(first == 0) != turned)
+        found = _by_sign(signed[2], first=(first == 0) != turned)
+        return found if told or found.winner == "tie" else Outcome(winner=found.winner, standing="proposed")
     place = PLACE.fullmatch(inner[1] if inner else key)
     if place is not None:
-        sure = place[1] in family or (inner is not None and place[1] in "ab") or key in ("model a", "model b")
         own = key in ("system x", "system y") and family != ("x", "y")  # the tidy table's names, whatever the file's
+        sure = place[1] in family or (told and (key in ("model a", "model b") or (inner and place[1] in "ab")))
         second_won = (PLACES[place[1]] == 1) != (turned and not own)
         return Outcome(winner="y" if second_won else "x", standing="read" if sure or own else "proposed")
-    found = PROPOSED.get(key)
-    return UNKNOWN if found is None else Outcome(winner=found.winner, both_bad=found.both_bad, standing="proposed")
+    likely = PROPOSED.get(key)
+    return UNKNOWN if likely is None else Outcome(winner=likely.winner, both_bad=likely.both_bad, standing="proposed")
 
 
 @lru_cache(maxsize=64)
@@ -270,18 +275,24 @@ def proposals(words: Iterable[str], columns: tuple[str, str] = COLUMNS) -> Mappi
     """
     found: dict[str, str] = {}
     told = list(dict.fromkeys(words))
-    numbers = {one for word in told if (one := _key(word)) in ("0", "1", "2", "3", "-1")}
+    numbers = {one for word in told if re.fullmatch(r"-?\d+(\.\d+)?", one := _key(word))}
+    three = numbers == {"1", "2", "3"}
+    known = three or (numbers <= {"0", "1", "2"} and ("0" not in numbers or "2" in numbers))  # else a margin, 0 and 1
     for word in told:
-        placed = place_outcome(word, columns)
-        key = _key(word)
-        if key in numbers and not numbers <= {"0", "1", "2"} and numbers != {"1", "2", "3"}:
-            found[word] = "?"  # a margin, or a scale of its own
-        elif key in numbers and "0" in numbers and "2" not in numbers:
-            found[word] = "?"  # whether 1 is the first, or the second of 0 and 1, is not told
-        else:
-            third = key == "3" and numbers == {"1", "2", "3"}
-            found[word] = "tie" if third else "?" if placed.standing == "unknown" else placed.word
+        placed, key = place_outcome(word, columns), _key(word)
+        unknown = placed.standing == "unknown" or (key in numbers and not known)
+        found[word] = "tie" if three and key == "3" else "?" if unknown else placed.word
     return found
+
+
+def says_nothing_of_sides(words: Iterable[str], columns: tuple[str, str]) -> bool:
+    """Whether words name places, and the columns do not say which of them a place is.
+
+    >>> says_nothing_of_sides(["A>B"], ("model", "baseline")), says_nothing_of_sides(["A"], ("model_a", "model_b"))
+    (True, False)
+    """
+    told = columns == COLUMNS or orientation(columns)[0] != ("", "")
+    return not told and any(place_outcome(word, columns).winner in ("x", "y") for word in words)
 
 
 def _key(word: str) -> str:

@@ -382,3 +382,25 @@ def test_the_report_counts_ties_of_two_bad_ones_apart() -> None:
     assert other.choices.pairs[0].both_bad is None
     assert other.choices.pairs[0].win_rate == row.win_rate
     assert "Both bad" not in render_markdown(full_report(build_document(other)))
+
+
+def test_sides_that_no_column_tells_are_asked_about() -> None:
+    table = pair(["A>B", "B>A"])
+    table = {{"system_x": "model", "system_y": "baseline"}.get(name, name): cells for name, cells in table.items()}
+    line = refusal(table, "choices", mapping={"model": "system_x", "baseline": "system_y"})
+    assert "--value 'A>B=x' --value 'B>A=y', if model always stood first" in line
+
+
+def test_ranks_from_nought_come_with_ranks_from_one() -> None:
+    table = {"annotator_id": ["a"] * 3, "item_id": ["i"] * 3, "system": ["s", "t", "u"], "rank": [0, 2, 1]}
+    assert "--value 0=1 --value 1=2 --value 2=3" in refusal(table, "orders")
+    found = check_frames({"orders": pl.DataFrame(table)}, Reading(values={"0": "1", "1": "2", "2": "3"})).orders
+    assert found is not None
+    assert found["value"].to_list() == [1, 3, 2]
+
+
+def test_criteria_are_proposed_beside_other_columns_that_are_missing() -> None:
+    table = {"rater": ["1", "2"], "item_id": ["i"] * 2, "system": ["s"] * 2, "fluency": [3, 4]}
+    lines = refusal(table, "ratings").splitlines()
+    assert "column annotator_id is missing" in lines[0]
+    assert lines[1].endswith("--criteria fluency")

@@ -115,3 +115,15 @@ def test_what_is_proposed_depends_on_all_words() -> None:
     assert proposals(["0", "1"]) == {"0": "?", "1": "?"}
     assert proposals(["-1", "0", "1"]) == {"-1": "?", "0": "?", "1": "?"}
     assert proposals(["A", "B", "C", "hm"]) == {"A": "x", "B": "y", "C": "tie", "hm": "?"}
+
+
+@pytest.mark.parametrize("word", ["A>B", "[[A]]", "[[A>>B]]", "model_a"])
+def test_places_are_only_proposed_where_columns_say_nothing_of_sides(word: str) -> None:
+    """As in Arena-Hard, whose two games show the model and its baseline the other way round."""
+    assert place_outcome(word, ("model", "baseline")) == Outcome(winner="x", standing="proposed")
+    assert place_outcome("A=B", ("model", "baseline")) == Outcome(winner="tie")
+
+
+def test_margins_are_not_taken_for_places() -> None:
+    assert set(proposals(["-2", "0", "2"]).values()) == {"?"}
+    assert set(proposals(["1", "2", "3", "4"]).values()) == {"?"}
