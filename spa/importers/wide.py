@@ -80,7 +80,7 @@ class _Answers:
         self._unexplained: dict[int, Unexplained] = {}
         self._ranked: Counter[tuple[object, ...]] = Counter()  # rankings of an item by an annotator
         self._not_asked: Counter[str] = Counter()  # empty cells, by why
-        self._times: dict[str, tuple[str, int]] = {}  # unreadable times by their column: the first, how many
+        self._times: dict[str, dict[str, str]] = {}  # unreadable times by their column and row
         self._filled_in = 0  # zeros that oTree may have written
         self._untouched: Counter[int] = Counter()  # sliders that were not moved, by their question
 
@@ -202,8 +202,7 @@ class _Answers:
             return None
         value = number_of(text)
         if value is None or value < 0:
-            first, count = self._times.get(column, (f"{shortened(repr(text), 40)} in {row.place}", 0))
-            self._times[column] = (first, count + 1)
+            self._times.setdefault(column, {})[row.place] = text
             return None
         return value / UNITS[self._mapping.seconds_unit]
 
@@ -230,8 +229,10 @@ class _Answers:
                 yield f"{question.seconds}: times are kept of ratings alone, not of a {question.kind}"
         if self._mapping.seconds is not None and all(one.kind != "rating" for one in self._mapping.questions):
             yield f"{self._mapping.seconds}: times are kept of ratings alone, and none are asked for"
-        for column, (first, count) in self._times.items():
-            yield f"{column}: {count} times are no numbers and left empty, the first {first}"
+        for column, times in self._times.items():
+            place, text = next(iter(times.items()))
+            first = f"{shortened(repr(text), 40)} in {place}"
+            yield f"{column}: {len(times)} times are no numbers and left empty, the first {first}"
         if self._filled_in and self._timed_out is None and otree.is_wide_export(self._sheets.columns):
             yield (
                 f"oTree: {self._filled_in} cells of 0 may stand for pages whose time ran out; "

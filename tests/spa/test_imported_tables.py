@@ -502,6 +502,8 @@ def test_times_have_a_unit_and_unreadable_ones_are_missing(tmp_path: Path) -> No
     assert [row["seconds"] for row in imported(tmp_path, mapping, q=table)["ratings"]] == [1.5, None, None, None]
     said = told(tmp_path, mapping, q=table)
     assert "rt: 2 times are no numbers and left empty, the first 'null' in" in said
+    twice = mapping.replace('"s" }', '"s" }, { column = "q", system = "t" }')
+    assert "rt: 2 times are no numbers" in told(tmp_path, twice, q=table)
     chosen = mapping.replace('system = "s"', 'kind = "choice", system_x = "a", system_y = "b"')
     assert "rt: times are kept of ratings alone" in told(tmp_path, chosen, q=table.replace(",4", ",x"))
 
