@@ -50,6 +50,7 @@ class QuestionColumn(TomlTable):
     system: Text | None = None  # of a rating or rank
     system_column: Text | None = None
     systems: tuple[Text, ...] = ()  # those that a cell with several systems may name
+    labels: dict[str, Text] = Field(default_factory=dict)  # label in such a cell -> column that names its system
     system_x: Text | None = None  # of a comparison
     system_y: Text | None = None
     system_x_column: Text | None = None

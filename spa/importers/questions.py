@@ -87,10 +87,14 @@ class Asked:
                 f'cell such as {{"SYSTEM": VALUE}}, got none and {_quoted(cell)}'
             )
         systems = self.question.systems
-        unknown = next((name for name in read if systems and name not in systems), None)
-        if unknown is not None:
-            raise ResponseError(f"{self.place}: system {_quoted(unknown)} is none of {_quoted(', '.join(systems))}")
-        named = {name.strip(): _plain(value) for name, value in read.items()}
+        named: dict[str, Cell] = {}
+        for key, value in read.items():
+            name = self._labelled(key.strip())
+            if systems and name not in systems:
+                raise ResponseError(f"{self.place}: system {_quoted(name)} is none of {_quoted(', '.join(systems))}")
+            if name in named:
+                raise ResponseError(f"{self.place}: expected each system once, got {_quoted(name)} twice")
+            named[name] = _plain(value)
         return {**named, **{name: None for name in systems if name not in named}}
 
     def _number(self, cell: Cell) -> tuple[float | None, str | None]:
@@ -210,8 +214,20 @@ class Asked:
             places = _whole_names(places, separator, self.question.systems)
         return [[self._ordered_name(name.strip()) for name in place] for place in places]
 
+    def _labelled(self, name: str) -> str:
+        """Return the system that a label stands for in this row, a name without a label as it is."""
+        column = self.question.labels.get(name)
+        if column is None:
+            return name
+        system = self.row.text(column)
+        if system is None:
+            raise ResponseError(
+                f"{self.place}: expected the system {_quoted(name)} stands for in {column!r}, got nothing"
+            )
+        return system
+
     def _ordered_name(self, name: str) -> str:
-        named = self.words.explained(name) or name
+        named = self._labelled(name) if name in self.question.labels else self.words.explained(name) or name
         systems = self.question.systems
         if not named or (systems and named not in systems):
             raise ResponseError(

@@ -42,13 +42,14 @@ def name_columns(mapping: Wide) -> list[str]:
 
 def columns_of_several(mapping: Wide) -> list[str]:
     """Return the columns whose cells may name several systems: lists or objects."""
-    several = [
-        question
-        for question in mapping.questions
-        if question.kind == "order"
-        or (question.kind in ("rating", "rank") and question.system is None and question.system_column is None)
-    ]
+    several = [question for question in mapping.questions if _names_several(question)]
     return list(dict.fromkeys(column for question in several for column in answer_columns(question)))
+
+
+def _names_several(question: QuestionColumn) -> bool:
+    if question.kind in ("rating", "rank"):
+        return question.system is None and question.system_column is None
+    return question.kind == "order"
 
 
 def _others(mapping: Wide) -> Iterator[str]:
@@ -70,7 +71,7 @@ def _roles(mapping: Wide) -> Iterator[tuple[str, str]]:
         for column in names_of(question.item_column):
             yield "item", column
         systems = (question.system_column, question.system_x_column, question.system_y_column, question.systems_in)
-        yield from (("system", column) for column in systems if column is not None)
+        yield from (("system", column) for column in (*systems, *question.labels.values()) if column is not None)
         yield from (("criterion", name) for name in names_of(question.criterion_column))
         yield from (("question", name) for name in answer_columns(question))
 
@@ -101,6 +102,8 @@ def check_mapping(mapping: Wide, path: Path) -> None:
                 f"{place}: expected who answered, got nothing; name the column in `annotator`, or give "
                 f'annotator = "{FILE}" for one file a person, or `annotators` = their columns'
             )
+        if question.labels and not _names_several(question):
+            problems.append(f"{place}: `labels` name the systems of a cell that holds several; remove them")
         if question.group is not None and not question.annotators:
             problems.append(f"{place}: `group` says within what a header of `annotators` is one person; add these")
         for key in ("item", "system", "system_x", "system_y"):

@@ -481,6 +481,30 @@ def test_records_are_taken_apart(tmp_path: Path) -> None:
     ]
 
 
+@EVERY_EXAMPLE
+@given(st.lists(st.tuples(st.permutations(["mt", "human", "post"]), st.permutations("ABC")), min_size=1, max_size=5))
+def test_labels_of_an_order_stand_for_the_systems_of_their_row(
+    tmp_path: Path, sheets: list[tuple[list[str], list[str]]]
+) -> None:
+    """Whichever label a system had on a row's sheet, the order is that of the systems; ratings in a cell likewise."""
+    mapping = (
+        'annotator = "who"\nitem = "item"\nquestions = [\n'
+        '  { column = "best", kind = "order", labels = { A = "at_a", B = "at_b", C = "at_c" } },\n'
+        '  { column = "scores", labels = { A = "at_a", B = "at_b", C = "at_c" } },\n]\n'
+    )
+    lines = ["who,item,at_a,at_b,at_c,best,scores"]
+    for number, (order, labels) in enumerate(sheets):
+        at = dict(zip(labels, order, strict=True))
+        scores = json.dumps({label: place for place, label in enumerate(labels)}).replace('"', '""')
+        lines.append(f'p,i{number},{at["A"]},{at["B"]},{at["C"]},{">".join(labels)},"{scores}"')
+    rows = imported(tmp_path, mapping, q="\n".join(lines) + "\n")
+    for number, (order, _) in enumerate(sheets):
+        own = [row for row in rows["orders"] if row["item_id"] == f"i{number}"]
+        assert [row["system"] for row in sorted(own, key=lambda row: row["rank"])] == order
+        scored = {row["system"]: row["score"] for row in rows["ratings"] if row["item_id"] == f"i{number}"}
+        assert scored == {system: place for place, system in enumerate(order)}
+
+
 def test_true_and_false_are_a_choice_by_a_mapping(tmp_path: Path) -> None:
     mapping = (
         'annotator = "who"\nitem = "item"\nquestions = [{ column = "a_better", kind = "choice", system_x = "a", '
