@@ -14,6 +14,7 @@ from mturk.answers import AnswerRefused, XMLRefused, answer_pairs, read_answers
 from mturk.archive_import.mapping import ANSWERS, Cells, ColumnSource, ResultMapping, Table
 from spa.errors import PlatformError
 from spa.importers.pseudonyms import PseudonymKey
+from spa.tables.verdicts import outcome
 
 LARGEST_CELL = 10_000_000  # characters; a whole page may stand in an Input column
 DEEPEST = 6  # levels of JSON in one answer
@@ -262,6 +263,11 @@ def _row(table: Table, cells: Cells, result: Result) -> dict[str, Any]:
             reason = reason or (str(unreadable) if name == answer else f"{name}: {unreadable}")
     if reason is None and row[answer] is None:
         reason = EMPTY
+    if reason is None and table == "choices":
+        try:
+            row["winner"] = _winner(row, cells)
+        except UnreadableCell as unreadable:
+            reason = str(unreadable)
     if reason is not None:
         row[answer] = None
     return {**row, "missing_reason": reason}
@@ -300,9 +306,19 @@ def _typed(name: str, value: str | float | None, scale: float) -> Any:
                 raise UnreadableCell(f"expected a whole number, got {number:g}")
             return int(number)
         return number
-    if name == "winner" and value not in WINNERS:
-        raise UnreadableCell(f"expected x, y or tie, got {_shown(str(value))} (say in levels what it means)")
     return str(value)
+
+
+def _winner(row: Mapping[str, Any], cells: Cells) -> str:
+    """Return who won by the tidy table's words, by a system's name, or by a place of the columns that name systems."""
+    said = str(row["winner"])
+    if said in WINNERS:
+        return said
+    x, y = ((cells[name].column or "") if name in cells else "" for name in ("system_x", "system_y"))
+    found = outcome(said, str(row.get("system_x")), str(row.get("system_y")), columns=(x, y))
+    if found.standing != "read":
+        raise UnreadableCell(f"expected x, y or tie, got {_shown(said)} (say in levels what it means)")
+    return found.word
 
 
 def _number(text: str) -> float | None:

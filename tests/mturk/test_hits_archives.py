@@ -140,3 +140,24 @@ def test_a_submission_that_was_downloaded_twice_counts_once(folder: Path) -> Non
 def test_a_mapping_that_does_not_fit_is_told(folder: Path, change: tuple[str, str], told: str) -> None:
     (folder / "old.toml").write_text(MAPPING.replace(*change))
     assert told in imported(folder, "batch.csv", code=1)["error"]
+
+
+def test_winners_named_by_system_or_by_their_column_follow_the_sides_of_their_row(tmp_path: Path) -> None:
+    (tmp_path / "old.toml").write_text(
+        '[[choices]]\nitem_id = {column = "Input.story"}\nsystem_x = {column = "Input.model_b"}\n'
+        'system_y = {column = "Input.model_a"}\nwinner = {column = "Answer.winner"}\n'
+    )
+    header = "HITId,AssignmentId,WorkerId,AssignmentStatus,Input.story,Input.model_a,Input.model_b,Answer.winner"
+    cells = [
+        ("gpt", "base", "gpt", "y"),
+        ("base", "gpt", "gpt", "x"),
+        ("gpt", "base", "A", "y"),
+        ("base", "gpt", "model_b", "x"),
+        ("gpt", "base", "tie (bothbad)", "both_bad"),
+        ("gpt", "base", "similar", None),
+    ]
+    rows = [f"H{n},A{n},W{n},Approved,s{n},{a},{b},{said}" for n, (a, b, said, _) in enumerate(cells)]
+    (tmp_path / "batch.csv").write_text("\n".join((header, *rows)) + "\n")
+    imported(tmp_path, "batch.csv")
+    found = {row["item_id"]: row["winner"] for row in table(tmp_path, "choices")}
+    assert found == {f"s{n}": won for n, (*_, won) in enumerate(cells)}
