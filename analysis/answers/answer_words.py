@@ -156,7 +156,10 @@ def _with_winners(table: RawTable, reading: Reading) -> RawTable:
     unread = frame.select(pl.col("standing").is_in(["proposed", "unknown"]) & ~missing)["standing"]
     differs = frame["standing"] == "differs"
     if unread.any():
-        problems.append(_unread_problem(table, unread, frame.filter(unread)["winner"].unique(maintain_order=True)))
+        near = {one.casefold(): one for one in sorted(systems - {None})}
+        problems.append(
+            _unread_problem(table, unread, frame.filter(unread)["winner"].unique(maintain_order=True), near)
+        )
     if differs.any():
         problems.append(_differs_problem(table, differs, frame.filter(differs)))
     columns = [pl.when(pl.col("standing") == "read").then("won").when(missing).then("winner").alias("winner")]
@@ -181,7 +184,7 @@ def _outcome(
     return outcome(word, first, second, columns=columns, sides=sides)
 
 
-def _unread_problem(table: RawTable, unread: pl.Series, words: pl.Series) -> str:
+def _unread_problem(table: RawTable, unread: pl.Series, words: pl.Series, near: Mapping[str, str]) -> str:
     got = shortened(repr(words[0]))
     line = (
         f"{table.place}, {rows_named(_rows(table, unread))}: winner must be x, y or tie (x stands for system_x), or a "
@@ -200,7 +203,9 @@ def _unread_problem(table: RawTable, unread: pl.Series, words: pl.Series) -> str
         )
     first = shortened(table.compared[0], 30)
     only = f", if {first} always stood first" if says_nothing_of_sides(seen, table.compared) else ""
-    return with_proposal(line, proposals(seen, table.compared), only)
+    counted = proposals(seen, table.compared)
+    named = {word: near[word.casefold()] for word, value in counted.items() if value == "?" and word.casefold() in near}
+    return with_proposal(line, {**counted, **named}, only)
 
 
 def _differs_problem(table: RawTable, differs: pl.Series, rows: pl.DataFrame) -> str:

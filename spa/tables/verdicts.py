@@ -164,7 +164,7 @@ def outcome(
     ('differs', 'y')
     """
     placed = place_outcome(word, columns)
-    named = _named(word.strip(), first, second)
+    named = _named(one_way(word), one_way(first), one_way(second)) if one_way(first) != one_way(second) else None
     if named is None:
         return placed
     if columns == COLUMNS and sides != "names" and word.strip() in ("x", "y"):
@@ -174,6 +174,15 @@ def outcome(
     if sides == "places":
         return Outcome(winner=placed.winner, both_bad=placed.both_bad)
     return DIFFERS
+
+
+def one_way(name: str) -> str:
+    """Return a name as ids of two columns are compared: composed, without outer blanks, a whole number without ``.0``.
+
+    >>> one_way(" 2.0"), one_way("1.10")
+    ('2', '1.10')
+    """
+    return re.sub(r"^(-?\d+)\.0+$", r"\1", unicodedata.normalize("NFC", name).strip())
 
 
 def _named(word: str, first: str, second: str) -> Outcome | None:

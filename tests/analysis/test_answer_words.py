@@ -404,3 +404,21 @@ def test_criteria_are_proposed_beside_other_columns_that_are_missing() -> None:
     lines = refusal(table, "ratings").splitlines()
     assert "column annotator_id is missing" in lines[0]
     assert lines[1].endswith("--criteria fluency")
+
+
+def test_a_winner_in_other_letters_is_proposed_as_that_system() -> None:
+    assert "--value ALPHA=alpha" in refusal(pair(["ALPHA", "beta"]), "choices")
+    found = check_frames(
+        {"choices": pl.DataFrame(pair(["ALPHA", "ALPHA"]))}, Reading(values={"ALPHA": "alpha"})
+    ).choices
+    assert found is not None
+    assert found["value"].to_list() == [1.0, 0.0]
+
+
+def test_a_winner_is_the_system_written_as_another_number_or_composed_otherwise() -> None:
+    numbers = pair(["2", "2"], ("1.0", "2.0"))
+    accents = pair(["cafe\u0301", "cafe\u0301"], ("caf\u00e9", "base"))
+    for table, expected in ((numbers, [0.0, 1.0]), (accents, [1.0, 0.0])):
+        found = check_frames({"choices": pl.DataFrame(table)}, Reading(sides="names")).choices
+        assert found is not None
+        assert found["value"].to_list() == expected
