@@ -472,3 +472,72 @@ def test_the_command_reads_parts(tmp_path: Path) -> None:
         ("--ratings", where, "--cluster", "tcp://a:1"): "expected --scratch FOLDER",
     }.items():
         assert line in run(report, [*wrong, "--json"]).output
+
+
+def _float_ids(table: pl.DataFrame) -> pl.DataFrame:
+    names = {"gpt": "9", **{f"p{number}": str(number) for number in range(9)}}
+    whole = pl.col("annotator_id").replace(names)
+    return table.with_columns(pl.format("{}.0", whole).alias("annotator_id"))
+
+
+def test_ids_written_as_fractions_in_every_part_are_those_of_one_file(tmp_path: Path) -> None:
+    table = _float_ids(ratings().filter(pl.col("annotator_kind") == "human"))
+    where = split(table, tmp_path / "p", [50, 100], "csv")
+    table.write_csv(tmp_path / "whole.csv")
+    (tmp_path / "people.csv").write_text("annotator_id,screening_passed\n1,no\n2,yes\n77,no\n")
+    (tmp_path / "gone.csv").write_text("annotator_id,rule\n2,mine\n")
+    beside = ["--annotators", str(tmp_path / "people.csv"), "--exclusions", str(tmp_path / "gone.csv"), "--json"]
+    found = [
+        json.loads(CliRunner().invoke(report, ["--ratings", *ways, *beside], catch_exceptions=False).stdout)
+        for ways in ([where], [str(tmp_path / "whole.csv")])
+    ]
+    for one in found:
+        assert {row["annotator_id"] for row in one["exclusions"]} == {"1", "2"}
+        assert one["groups"][0]["excluded_annotators"] == 2
+        notes = [note for row in one["settings"]["inputs"] for note in row["notes"]]
+        assert "1 of 3 annotators has no answers" in notes
+    assert found[0]["ratings"]["means"] == found[1]["ratings"]["means"]
+
+
+def test_ids_written_in_two_ways_in_one_part_are_refused(tmp_path: Path) -> None:
+    table = ratings().filter(pl.col("annotator_kind") == "human")
+    where = split(table, tmp_path / "p", [50, 100], "csv")
+    _float_ids(table[50:100]).write_csv(tmp_path / "p" / "part-001.csv")
+    (line,) = problems_of(where)
+    assert "part-001.csv: expected annotator_id as in" in line
+    assert len(line) < 500
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("annotator_id,rule\nnobody,mine\np1,mine\n", "got 1 of 2 without answers: 'nobody'"),
+        ("annotator_id,rule,assignment_id\np1,mine,none such\n", "expected an assignment of 'p1', got 'none such'"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["ratings", "choices"])
+def test_exclusions_of_nobody_in_the_parts_are_refused(kind: LargeKind, text: str, line: str, tmp_path: Path) -> None:
+    where = split(TABLES[kind](), tmp_path / "p", [20, 40], "csv")
+    (tmp_path / "gone.csv").write_text(text)
+    asked = [f"--{kind}", where, "--exclusions", str(tmp_path / "gone.csv"), "--json"]
+    assert line in " ".join(str(CliRunner().invoke(report, asked).exception).split())
+
+
+def test_names_of_parts_are_joined_and_told(tmp_path: Path) -> None:
+    table = ratings().filter(pl.col("annotator_kind") == "human")
+    system = table["system"][0]
+    other = pl.when((pl.col("system") == system) & (pl.int_range(pl.len()) > 90)).then(pl.lit(system.upper() + "\u200b"))
+    twice = table.with_columns(other.otherwise("system").alias("system"))
+    where = split(twice, tmp_path / "p", [50, 100], "csv")
+
+    def asked(*options: str) -> dict[str, Any]:
+        run = CliRunner().invoke(report, ["--ratings", where, "--json", *options], catch_exceptions=False)
+        return json.loads(run.stdout)  # type: ignore[no-any-return]
+
+    (text,) = [row["text"] for row in asked()["warning_rows"] if row["kind"] == "near_names"]
+    assert f"{system.upper()}<U+200B>" in text
+    joined = asked("--same", f"system:{system.upper()}\\u200b={system}")
+    split(table, tmp_path / "p", [50, 100], "csv")
+    assert joined["ratings"]["means"] == asked()["ratings"]["means"]
+    assert "expected COLUMN:OLD=NEW of a table in parts" in problems_of(where, Reading(same=("system",)))[0]
+    assert "no part has the name 'zz'" in problems_of(where, Reading(same=("system:zz=a",)))[0]
