@@ -13,6 +13,16 @@ from analysis.statistics.record import Record
 from spa.errors import ArgumentProblem, shortened
 from spa.tables.scale_words import MISSING
 
+ROLES = {  # columns of one kind of names
+    "annotator_id": ("annotator_id",),
+    "item_id": ("item_id",),
+    "system": ("system", "system_x", "system_y"),
+    "criterion": ("criterion",),
+    "assignment_id": ("assignment_id",),
+    "sample": ("sample", "sample_x", "sample_y"),
+}
+OTHER_NAMES = ("variant", "group", "metric")  # in which letters alone are written in one way
+NAMED = frozenset((*(column for own in ROLES.values() for column in own), *OTHER_NAMES))
 KINDS = ("human", "llm", "simulated")
 OVERALL = "overall"
 NOTHING = ("NaN", "nan", "NA")  # a cell that is empty, as pandas and R write it

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import polars as pl
 
-from analysis.answers.columns import NOTHING, Scale
+from analysis.answers.columns import NAMED, NOTHING, OTHER_NAMES, ROLES, Scale
 from analysis.answers.given_names import FRACTION, FRACTIONAL, written
 from analysis.answers.options import Reading
 from analysis.answers.people import met_logins, person_of_login, refuse_models
@@ -19,16 +19,6 @@ from analysis.answers.reading import RawTable
 from analysis.answers.same_names import Names, Renamed, explicit_same, parse_same
 from analysis.statistics.coding import translate
 
-ROLES = {  # columns of one kind of names
-    "annotator_id": ("annotator_id",),
-    "item_id": ("item_id",),
-    "system": ("system", "system_x", "system_y"),
-    "criterion": ("criterion",),
-    "assignment_id": ("assignment_id",),
-    "sample": ("sample", "sample_x", "sample_y"),
-}
-OTHER_NAMES = ("variant", "group", "metric")  # in which letters alone are written in one way
-NAMED = frozenset((*(column for own in ROLES.values() for column in own), *OTHER_NAMES))
 Seen: TypeAlias = Mapping[str, pl.Series]
 
 
@@ -179,8 +169,7 @@ def distinct(seen: Sequence[Seen], role: str) -> pl.Series:
 
 
 def _unique(column: pl.Series) -> pl.Series:
-    coded = isinstance(column.dtype, pl.Categorical)
-    seen = column.unique(maintain_order=coded).cast(pl.String).drop_nulls()  # categories are faster in order
+    seen = column.unique(maintain_order=True).cast(pl.String).drop_nulls()  # in order is faster
     return seen.filter(~seen.is_in(NOTHING))
 
 

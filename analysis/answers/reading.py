@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
-from analysis.answers.columns import VERBATIM
+from analysis.answers.columns import NAMED, VERBATIM
 from analysis.answers.conversion import tidy_names
 from analysis.answers.documents import GROUPING
 from analysis.statistics.coding import translate
@@ -164,16 +164,19 @@ def _raw_table(
     rated = {WIDE_COLUMN, "annotator_id"} <= known
     unread = unread_numbers(source, {old for old, new in names.items() if new not in known}, names) if rated else ()
     scored = WIDE_COLUMN in names.values() and unread
+    padded: set[str] = set()
+    frame = _tidy(source, options.mapping, known, coded=coded, padded=padded)
+    spaces = (f"{', '.join(sorted(padded))}: spaces around names are not read",) if padded else ()
     told = (f"columns of numbers that are not read: {shortened(', '.join(unread), 200)} (see criteria)",)
     return RawTable(
         place=source.place,
         columns=tuple(source.schema),
         fractional=frozenset(names[old] for old, kind in source.schema.items() if kind.is_float()),
-        frame=_tidy(source, options.mapping, known, coded=coded),
+        frame=frame,
         height=source.height,
         first_row=source.first_row,
         rows=source.rows,
-        notes=source.notes + (told if scored else ()),
+        notes=source.notes + (told if scored else ()) + spaces,
         chosen=source.chosen,
         constants=source.constants,
         sha256=sha256,
@@ -217,7 +220,14 @@ def tidy_frame(
     return _tidy(in_memory(frame, place), mapping, known, coded=coded)
 
 
-def _tidy(source: Source, mapping: Mapping[str, str], known: frozenset[str], *, coded: bool) -> pl.DataFrame:
+def _tidy(
+    source: Source,
+    mapping: Mapping[str, str],
+    known: frozenset[str],
+    *,
+    coded: bool,
+    padded: set[str] | None = None,
+) -> pl.DataFrame:
     place = source.place
     names = tidy_names(source.schema, mapping, place)
     kept = {old: new for old, new in names.items() if new in known}
@@ -230,22 +240,30 @@ def _tidy(source: Source, mapping: Mapping[str, str], known: frozenset[str], *, 
         raise _no_row_stays(place, source.chosen)
     if not source.height:
         raise EmptyTable(f"{place}: a header without rows; expected at least one answer")
-    return pl.DataFrame([_cells(source.column(old), new, coded=coded).alias(new) for old, new in kept.items()])
+    padded = set() if padded is None else padded
+    return pl.DataFrame([_cells(source.column(old), new, padded, coded=coded).alias(new) for old, new in kept.items()])
 
 
-def _cells(column: pl.Series, name: str, *, coded: bool) -> pl.Series:
+def _cells(column: pl.Series, name: str, padded: set[str], *, coded: bool) -> pl.Series:
+    """Return the strings of a column; names with spaces around them are added to ``padded``."""
     if name in VERBATIM:
         return as_texts(column)
-    return _coded(column, several=name == WIDE_COLUMN) if coded else _plain(column)
+    cells, spaces = _coded(column, several=name == WIDE_COLUMN) if coded else _plain(column)
+    if spaces and name in NAMED:
+        padded.add(name)
+    return cells
 
 
-def _plain(column: pl.Series) -> pl.Series:
-    strings = as_texts(column).str.strip_chars()
+def _plain(column: pl.Series) -> tuple[pl.Series, bool]:
+    """Return the strings of a column without spaces around them, and whether there were some."""
+    given = as_texts(column)
+    strings = given.str.strip_chars()
+    spaces = given.str.len_bytes().sum() != strings.str.len_bytes().sum()
     empty = strings.str.len_bytes() == 0
-    return strings.set(empty, None) if empty.any() else strings
+    return strings.set(empty, None) if empty.any() else strings, spaces
 
 
-def _coded(column: pl.Series, *, several: bool) -> pl.Series:
+def _coded(column: pl.Series, *, several: bool) -> tuple[pl.Series, bool]:
     """Return the strings of a column as categories, each different one cast and stripped once."""
     if not isinstance(column.dtype, pl.Categorical):
         few = not several or column.n_unique() <= WIDE
@@ -257,6 +275,7 @@ def _coded(column: pl.Series, *, several: bool) -> pl.Series:
             seen = column.unique()
             column = column.replace_strict(seen, as_texts(seen).cast(pl.Categorical), return_dtype=pl.Categorical)
     seen = column.unique(maintain_order=True).cast(pl.String)  # in order is faster
-    if seen.equals(_plain(seen)):
-        return column
-    return translate(column, lambda strings: _plain(strings).cast(pl.Categorical))
+    plain, spaces = _plain(seen)
+    if seen.equals(plain):
+        return column, False
+    return translate(column, lambda strings: _plain(strings)[0].cast(pl.Categorical)), spaces

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
+from analysis.answers.columns import ROLES
 from analysis.answers.given_names import FRACTION, FRACTIONAL, written
-from analysis.answers.identity import ROLES, changes, distinct, models_of, seen_of, with_ids
+from analysis.answers.identity import changes, distinct, models_of, seen_of, with_ids
 from analysis.answers.joins import unmet, without_answers
 from analysis.answers.options import Reading
 from analysis.answers.order import Order

@@ -145,6 +145,14 @@ def test_one_name_in_composed_and_decomposed_letters_is_one_and_said() -> None:
     assert "system: 1 name read with composed letters (NFC)" in notes(**tables)
 
 
+@pytest.mark.parametrize("kind", ["ratings", "exclusions"])
+def test_spaces_around_names_are_said(kind: str) -> None:
+    tables = {"ratings": scored(), "exclusions": exclusions("2")}
+    assert notes(**tables) == []
+    tables[kind] = mapped(tables[kind], lambda name: f" {name}", "annotator_id")
+    assert notes(**tables) == ["annotator_id: spaces around names are not read"]
+
+
 def test_a_plan_may_write_names_in_another_way() -> None:
     table = mapped(scored(), lambda name: name.replace("alpha", "caf\u00e9"), "system")
     table = table.with_columns(criterion=pl.lit("2.0"))
