@@ -526,7 +526,9 @@ def test_exclusions_of_nobody_in_the_parts_are_refused(kind: LargeKind, text: st
 def test_names_of_parts_are_joined_and_told(tmp_path: Path) -> None:
     table = ratings().filter(pl.col("annotator_kind") == "human")
     system = table["system"][0]
-    other = pl.when((pl.col("system") == system) & (pl.int_range(pl.len()) > 90)).then(pl.lit(system.upper() + "\u200b"))
+    other = pl.when((pl.col("system") == system) & (pl.int_range(pl.len()) > 90)).then(
+        pl.lit(system.upper() + "\u200b")
+    )
     twice = table.with_columns(other.otherwise("system").alias("system"))
     where = split(twice, tmp_path / "p", [50, 100], "csv")
 
