@@ -78,11 +78,11 @@ def _instances(path: Path, folder: Path, mapping: Potato, skipped: Counter[str])
 
 
 def _rows(instance: Instance, shared: Row, questions: Questions, scores: LabelScores) -> Iterator[Row]:
-    """Yield the ratings of an instance; a text stands once, beside the first rating of what it is about."""
+    """Yield the ratings of an instance; a text stands once, beside the first rating of its system."""
     texts = questions.explanations(instance)
     for system, criterion, label in questions.score_labels():
         score, reason, beside = score_of(instance.labels.get(label), f"{instance.place}, {label}", scores)
-        told = [text for text in (beside, texts.pop(system, None), texts.pop(None, None)) if text]
+        told = [text for text in (beside, texts.pop(system, None)) if text]
         yield {
             **shared,
             "system": system,

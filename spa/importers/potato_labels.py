@@ -70,24 +70,24 @@ class Questions:
         """Return system, criterion and label of each question that asks for a score."""
         return _score_labels(self.systems, self.criteria)
 
-    def explanations(self, instance: Instance) -> dict[str | None, str]:
-        """Return the texts of an instance by their systems; those about the item as a whole by ``None``.
+    def explanations(self, instance: Instance) -> dict[str, str]:
+        """Return the texts of an instance by their systems.
 
-        As of a score, the label of the second system ends in ``_2``; without any such the text is about the item.
+        As of a score, the label of the second system ends in ``_2``; a text about the item as a whole is put to the
+        first, too.
         """
-        found: dict[str | None, list[tuple[str, str]]] = {}
+        found: dict[str, list[tuple[str, str]]] = {}
         for label in sorted(self.texts & set(instance.labels)):
             text = _text(instance.labels[label])
             if text:
                 found.setdefault(self._system(label), []).append((label, text))
         return {system: _together(texts) for system, texts in found.items()}
 
-    def _system(self, label: str) -> str | None:
+    def _system(self, label: str) -> str:
         base, _, number = label.rpartition("_")
         if base in self.texts and number.isdecimal() and 2 <= int(number) <= len(self.systems):
             return self.systems[int(number) - 1]
-        several = any(f"{label}_{other}" in self.texts for other in range(2, len(self.systems) + 1))
-        return self.systems[0] if several else None
+        return self.systems[0]
 
 
 def questions_of(mapping: Potato, instances: Iterable[Instance], scores: LabelScores) -> Questions:
