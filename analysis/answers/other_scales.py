@@ -16,6 +16,7 @@ from spa.errors import shortened
 
 FEWEST = 5  # answers that say on what scale somebody answered
 TWICE, MANY_TIMES = 1, 4  # ranges of the others' scale by which scores lie beyond it
+MANY, SOME = 0.35, 0.2  # least shares of scores beyond it, where they are any numbers or only every second one
 OTHERS_ANSWERS = 30  # of the others, where scores lie beyond their scale by less than many times
 SEVERAL = 3  # others, likewise
 SHIFTED_ANSWERS = 10
@@ -24,6 +25,7 @@ USUAL = frozenset(
 )  # scales of the others where one begins one number beside
 EXPECTED = 4.0  # answers at an end that somebody would have given on the others' scale
 WITHIN = 0.25  # of one number, by which an LLM's scores must lie off people's
+HALF_WITHIN, STEEPEST = 0.6, 0.7  # on a scale half as wide: distance at people's middle, and slope
 SAME_OUTPUTS, ALIKE = 20, 0.5  # outputs that both scored, and the correlation over them
 NAMED = 3
 
@@ -60,6 +62,11 @@ class GivenScores:
     def high(self) -> float:
         """Return the highest score."""
         return float(self.values[-1])
+
+    @property
+    def middle(self) -> float:
+        """Return what lies half way between both."""
+        return (self.low + self.high) / 2
 
     @property
     def total(self) -> int:
@@ -116,12 +123,17 @@ def find_other_scales(
         told = {one.annotator_id for one in found if one.criterion == criterion}
         for one in known:
             people = _people_beside(one, known)
-            if table is None or not one.llm or one.annotator_id in told or not (people and _may_be_moved(one, people)):
+            if table is None or not one.llm or one.annotator_id in told or not people:
                 continue
-            moved = _moved(table, str(criterion), one.annotator_id)
-            others = _together(people)
-            if moved is not None and abs(moved - (1 if others.low == 0 else -1)) <= WITHIN:
-                found.append(_other_scale(str(criterion), one, others, moved))
+            others, moves = _together(people), _may_be_moved(one, people)
+            half = _is_half(one, others)
+            beside = _beside_people(table, str(criterion), one.annotator_id) if moves or half else None
+            if beside is None:
+                continue
+            if half and abs(beside.at(others.middle) - one.middle) <= HALF_WITHIN and beside.slope < STEEPEST:
+                found.append(_other_scale(str(criterion), one, others))
+            elif moves and abs(beside.less - (1 if others.low == 0 else -1)) <= WITHIN:
+                found.append(_other_scale(str(criterion), one, others, beside.less))
     return tuple(found)
 
 
@@ -141,11 +153,11 @@ def _other_scale(criterion: str, one: GivenScores, others: GivenScores, moved: f
 def on_another_scale(answered: Sequence[GivenScores]) -> list[tuple[GivenScores, GivenScores]]:
     """Return who seems to have used another scale, each with the scores of the others together.
 
-    Either scores lie beyond the others' scale by as much as it is wide, more than half of each one's: certain where it
-    is four times as much; else there must be three others who used up a scale of whole numbers, or only every second
-    number (2, 4, ... 10) was given. Or the scale is the others' but begins with 0 instead of 1, or 1 instead of 0: its
-    own first number is given though three others (of an LLM: two people) never do, and their last never, though they
-    often do. Who uses part of the others' scale does not count.
+    Either scores lie beyond the others' scale by as much as it is wide, and often: certain where it is four times
+    as much; else three others (two, each with all of 1 to 5 or 7) must have used up a scale of whole numbers, or only
+    every second number (2, 4, ... 10) was given. Or the scale is the others' but begins with 0 instead of 1, or 1
+    instead of 0: its own first number is given though three others (of an LLM: two people) never do, and their last
+    never, though they often do. Who uses part of the others' scale does not count.
     """
     away = _beyond(answered)
     rest = [one for one in answered if one not in away]
@@ -167,26 +179,26 @@ def _beyond(answered: Sequence[GivenScores]) -> list[GivenScores]:
         width = max(scale.high - scale.low, 1e-9)
         if upper[0].high < scale.high + TWICE * width:
             continue
-        if any(one.share_above(scale.high) <= 0.5 for one in upper):
-            continue
         far = upper[0].high >= scale.high + MANY_TIMES * width
+        by_steps = all(_step(one) > 1 for one in upper)
+        least = 0.5 if far else SOME if by_steps else MANY
+        if any(one.share_above(scale.high) <= least for one in upper):
+            continue
         fewer_above = _weight(upper) <= _weight(lower)
-        if fewer_above and _upper_is_other(scale, lower, upper, far=far):
+        if fewer_above and _upper_is_other(scale, lower, far=far, by_steps=by_steps):
             return upper
         if not fewer_above and _lower_is_other(scale, upper):
             return lower
     return []
 
 
-def _upper_is_other(
-    scale: GivenScores, lower: Sequence[GivenScores], upper: Sequence[GivenScores], *, far: bool
-) -> bool:
+def _upper_is_other(scale: GivenScores, lower: Sequence[GivenScores], *, far: bool, by_steps: bool) -> bool:
     whole = _used_up(scale) and scale.low <= 1
     if far:
         return whole or scale.total >= OTHERS_ANSWERS
-    several = len(lower) >= SEVERAL and scale.total >= OTHERS_ANSWERS and whole
-    by_steps = whole and all(_step(one) > 1 for one in upper)
-    return several or by_steps
+    usual = scale.low == 1 and scale.high in (5, 7) and all(one.low == 1 and one.high == scale.high for one in lower)
+    several = len(lower) >= (SEVERAL - 1 if usual else SEVERAL) and scale.total >= OTHERS_ANSWERS
+    return whole and (several or by_steps)
 
 
 def _lower_is_other(scale: GivenScores, upper: Sequence[GivenScores]) -> bool:
@@ -236,8 +248,29 @@ def _may_be_moved(one: GivenScores, people: Sequence[GivenScores]) -> bool:
     return bool(inside and one.total * missing / others.total >= EXPECTED)
 
 
-def _moved(table: pl.DataFrame, criterion: str, llm: str) -> float | None:
-    """Return an LLM's scores less people's on the same outputs, on average, where they agree but for that."""
+def _is_half(one: GivenScores, others: GivenScores) -> bool:
+    """Tell whether an LLM used up a scale to 4 or 5 where people used almost all of one to 10."""
+    wide = (
+        others.high == 10 and others.low in (0, 1) and len(others.values) >= 9 and bool((others.values % 1 == 0).all())
+    )
+    return wide and _used_up(one) and (one.low, one.high) in ((0, 4), (0, 5), (1, 5)) and one.total >= SAME_OUTPUTS
+
+
+@dataclass(frozen=True, slots=True)
+class _BesidePeople:
+    """An LLM's scores beside people's means of the same outputs."""
+
+    less: float  # an LLM's scores less people's, on average
+    slope: float  # of the line through the LLM's scores by people's
+    start: float
+
+    def at(self, people: float) -> float:
+        """Return the LLM's score on the line where people's is known."""
+        return self.start + self.slope * people
+
+
+def _beside_people(table: pl.DataFrame, criterion: str, llm: str) -> _BesidePeople | None:
+    """Compare an LLM with people on the outputs that both scored; ``None`` where they are few or it does not agree."""
     output = ["item_id", "system", *(["sample"] if "sample" in table.columns else [])]
     own = table.filter(pl.col("criterion") == criterion, pl.col("value").is_not_null())
     by_llm, by_people = (
@@ -248,10 +281,14 @@ def _moved(table: pl.DataFrame, criterion: str, llm: str) -> float | None:
         )
     )
     both = by_llm.join(by_people, on=output, nulls_equal=True)
-    x, y = both["llm"].to_numpy(), both["people"].to_numpy()
+    x, y = both["people"].to_numpy(), both["llm"].to_numpy()
     if len(x) < SAME_OUTPUTS or not (x.std() > 0 and y.std() > 0):
         return None
-    return float((x - y).mean()) if float(np.corrcoef(x, y)[0, 1]) >= ALIKE else None
+    agree = float(np.corrcoef(x, y)[0, 1])
+    if agree < ALIKE:
+        return None
+    slope = agree * float(y.std() / x.std())
+    return _BesidePeople(float((y - x).mean()), slope, float(y.mean() - slope * x.mean()))
 
 
 def _together(some: Sequence[GivenScores]) -> GivenScores:

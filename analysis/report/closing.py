@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from analysis.answers.rescaling import rescaled_words
 from analysis.figures.plain_text import shown_name
 from analysis.report.cells import cell
 from analysis.report.document import (
@@ -34,6 +35,8 @@ SETTINGS = {
     "references": "References of the metrics",
     "rating_test": "Test of mean ratings",
     "seed": "Seed",
+    "missing_codes": "Answers that mean no answer",
+    "rescaled": "Scores mapped onto another scale",
     "regularisation": "Regularisation of Bradley-Terry",
     "epsilon": "Epsilon of the alternative-annotator test",
     "max_failed_checks": "Failed attention checks allowed",
@@ -167,6 +170,8 @@ def _setting(key: str, value: Any, means: str) -> str:
         return f"{100 * float(value):g}%"
     if key == "scales":
         return listed([f"{scale.criterion or 'every criterion'} {scale.low:g} to {scale.high:g}" for scale in value])
+    if key == "rescaled":
+        return listed([*rescaled_words(value)])
     if isinstance(value, tuple):
         return listed([str(part) for part in value])
     return str(value)

@@ -21,6 +21,9 @@ from analysis.answers.other_scales import GivenScores, on_another_scale
 from analysis.answers.rescaling import Rescaled
 from analysis.answers.tables import AnswerTables, check_frames, read_tables
 from analysis.large.reading import read_totals
+from analysis.report.markdown import render_markdown
+from analysis.report.parts import full_report
+from analysis.report.sections import build_document
 from spa.cli import main
 from spa.errors import AnalysisError
 from tests.analysis.answers import ratings
@@ -102,6 +105,45 @@ def test_an_llm_that_agrees_with_people_but_one_number_below_is_told_without_a_0
     (text,) = (row.text for row in results.warning_rows if row.kind == "other_scales")
     assert " below people's of the same outputs and are never 5, yet count as one scale" in text
     assert "whether it can replace annotators too. If it is another, add --rescale judge=0:4" in text
+
+
+@pytest.mark.parametrize("people", [2, 5])
+def test_an_llm_to_10_beside_people_to_5_is_told(people: int) -> None:
+    rng = np.random.default_rng(1)
+    frame = table(lambda score: float(np.clip(2 * score - rng.integers(0, 2), 1, 10)), who="judge", people=people)
+    assert told(frame) == [("judge", 1, 10)]
+
+
+def test_an_llm_to_5_beside_people_to_10_is_told_where_it_agrees() -> None:
+    rng = np.random.default_rng(1)
+    rows = []
+    for item in range(40):
+        for system in "xy":
+            quality = rng.uniform(1, 10)
+            for who in ("judge", "p0", "p1", "p2"):
+                score = quality + rng.normal(0, 1)
+                own = 1 + (score - 1) * 4 / 9 if who == "judge" else score
+                rows.append((who, f"i{item}", system, f"{np.clip(round(own), 1, 5 if who == 'judge' else 10):g}"))
+    assert told(ratings(rows)) == [("judge", 1, 5)]
+
+
+@pytest.mark.parametrize(("low", "high", "most"), [(1, 5, 3), (1, 10, 2), (0, 10, 2)])
+def test_llms_that_are_severe_raise_few_alarms(low: int, high: int, most: int) -> None:
+    """Whole tables of five people and an LLM, the LLM's severity drawn with an SD of a tenth of the scale."""
+    rng = np.random.default_rng(6)
+    alarms = 0
+    for _ in range(80):
+        width = high - low
+        lean, spread = rng.normal(0, width / 10), rng.uniform(0.1, 0.25)
+        rows = []
+        for item in range(30):
+            for system in "xy":
+                quality = rng.normal((low + high) / 2, spread * width)
+                for who in ("judge", "p0", "p1", "p2", "p3", "p4"):
+                    score = quality + (lean if who == "judge" else 0) + rng.normal(0, 0.12 * width)
+                    rows.append((who, f"i{item}", system, f"{np.clip(np.round(score), low, high):g}"))
+        alarms += bool(check(ratings(rows)).other_scales)
+    assert alarms <= most
 
 
 def test_the_caveat_names_the_option_and_a_declared_scale_settles_it() -> None:
@@ -195,18 +237,16 @@ def test_raters_who_use_part_of_a_scale_raise_few_alarms(low: int, high: int) ->
     assert alarms <= 5
 
 
-def test_llms_that_are_severe_raise_few_alarms() -> None:
-    """Whole tables of five people and an LLM on 1 to 5, the LLM's severity drawn with an SD of 0.4 points."""
-    rng = np.random.default_rng(6)
-    alarms = 0
-    for _ in range(120):
-        lean = rng.normal(0, 0.4)
-        rows = []
-        for item in range(30):
-            for system in "xy":
-                quality = rng.normal(3.2, 0.8)
-                for who in ("judge", "p0", "p1", "p2", "p3", "p4"):
-                    score = np.clip(np.round(quality + (lean if who == "judge" else 0) + rng.normal(0, 0.6)), 1, 5)
-                    rows.append((who, f"i{item}", system, f"{score:g}"))
-        alarms += bool(check(ratings(rows)).other_scales)
-    assert alarms <= 3
+def test_a_scale_is_given_by_any_way_of_writing_an_annotator() -> None:
+    frame = table(TIMES_20).with_columns(pl.col("annotator_id").str.replace("p", "") + ".0")
+    for name in ("0", "0.0"):
+        (own, *_) = check(frame, rescale={name: (20, 100)}).rescaled
+        assert own.annotator_id == "0"
+    assert told(frame) == [("0", 20, 100)]
+
+
+def test_the_settings_say_what_was_mapped() -> None:
+    found = analyse_records(check(table(TIMES_20), rescale={"p0": (20, 100)}), Plan())
+    text = render_markdown(full_report(build_document(found)))
+    assert "scores by p0 mapped from 20:100 onto 1:5" in text
+    assert "Rescaled(" not in text
