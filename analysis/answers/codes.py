@@ -48,17 +48,19 @@ class AnswerCode:
 
 
 def value_counts(table: pl.DataFrame) -> pl.DataFrame:
-    """Count the answers of each annotator: ``criterion, elicitation, annotator_id, annotator_kind, value, n``.
+    """Count the answers of each annotator: ``criterion, annotator_kind, annotator_id, value, n``.
 
     A criterion that is a count of errors, or has named options, has no scale and is left out.
     """
-    keys = ["criterion", "elicitation", "annotator_id", "annotator_kind", "value"]
-    there = [name for name in keys if name in table.columns]
-    counted = table.filter(pl.col("value").is_not_null()).group_by(there).agg(pl.len().alias("n"))
-    nothing = pl.lit(None, dtype=pl.String)
-    counted = counted.with_columns(nothing.alias(name) for name in keys if name not in there)
-    counted = counted.with_columns(pl.col(*keys[:-1]).cast(pl.String))
-    return counted.filter(~pl.col("elicitation").is_in(UNSCALED).fill_null(False)).sort(keys)
+    answered = table.filter(pl.col("value").is_not_null()) if table["value"].has_nulls() else table
+    if "elicitation" in table.columns and table["elicitation"].null_count() < table.height:
+        unscaled = table.filter(pl.col("elicitation").is_in(UNSCALED))["criterion"].unique().to_list()
+        answered = answered.filter(~pl.col("criterion").is_in(unscaled))
+    keys = ["criterion", "annotator_id", "value"]
+    counted = answered.group_by(keys).agg(pl.len().alias("n"), pl.col("annotator_kind").first())
+    return counted.select(pl.col("criterion", "annotator_kind", "annotator_id").cast(pl.String), "value", "n").sort(
+        keys
+    )
 
 
 def find_codes(counts: pl.DataFrame, scales: Sequence[Scale], kind: str = "scores") -> tuple[AnswerCode, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -105,6 +107,12 @@ def find_other_scales(
     for (criterion,), own in counts.group_by("criterion", maintain_order=True):
         if declared_scale(scales, str(criterion)) is not None:
             continue
+        own = own.filter(
+            ~pl.col("value").is_in([value for name, value in no_scores if name == criterion]),
+            ~pl.col("annotator_id").is_in([*settled]),
+        )
+        if not _may_differ(own):
+            continue
         answered = [
             GivenScores(
                 annotator_id=str(who),
@@ -112,10 +120,7 @@ def find_other_scales(
                 values=rows["value"].to_numpy(),
                 n=rows["n"].to_numpy().astype(np.int64),
             )
-            for (who, kind), rows in own.filter(
-                ~pl.col("value").is_in([value for name, value in no_scores if name == criterion]),
-                ~pl.col("annotator_id").is_in([*settled]),
-            ).group_by("annotator_id", "annotator_kind", maintain_order=True)
+            for (who, kind), rows in own.group_by("annotator_id", "annotator_kind", maintain_order=True)
         ]
         known = [one for one in answered if one.total >= FEWEST]
         for one, others in on_another_scale(known):
@@ -135,6 +140,19 @@ def find_other_scales(
             elif moves and abs(beside.less - (1 if others.low == 0 else -1)) <= WITHIN:
                 found.append(_other_scale(str(criterion), one, others, beside.less))
     return tuple(found)
+
+
+def _may_differ(own: pl.DataFrame) -> bool:
+    """Tell by the ends of everybody's scores whether anybody can be on another scale; quick where there are many."""
+    ends = own.group_by("annotator_id", "annotator_kind").agg(
+        pl.col("value").min().alias("low"), pl.col("value").max().alias("high"), pl.col("n").sum().alias("total")
+    )
+    ends = ends.filter(pl.col("total") >= FEWEST).sort("high")
+    if ends.height < 2 or (ends["annotator_kind"] == "llm").any():
+        return ends.height > 1
+    low, high = ends["low"].to_numpy(), ends["high"].to_numpy()
+    gap = high[1:] >= high[:-1] + TWICE * (high[:-1] - np.minimum.accumulate(low)[:-1])
+    return bool(gap.any() or (low == low.min()).sum() == 1 or (high == high.max()).sum() == 1)
 
 
 def _other_scale(criterion: str, one: GivenScores, others: GivenScores, moved: float | None = None) -> OtherScale:
@@ -165,20 +183,34 @@ def on_another_scale(answered: Sequence[GivenScores]) -> list[tuple[GivenScores,
         return [(one, _together(rest)) for one in away]
     return [
         (one, _together(people))
-        for one in answered
+        for one in _at_ends_alone(answered)
         if (people := _people_beside(one, answered)) and _shifted(one, people)
     ]
+
+
+def _at_ends_alone(answered: Sequence[GivenScores]) -> list[GivenScores]:
+    """Return the LLMs, and the people who alone went as low or as high as anybody did."""
+    people = [one for one in answered if not one.llm]
+    lows, highs = Counter(one.low for one in people), Counter(one.high for one in people)
+    alone = (
+        {low for low in lows if low == min(lows) and lows[low] == 1},
+        {high for high in highs if high == max(highs) and highs[high] == 1},
+    )
+    return [one for one in answered if one.llm or one.low in alone[0] or one.high in alone[1]]
 
 
 def _beyond(answered: Sequence[GivenScores]) -> list[GivenScores]:
     """Split annotators by how high they went where a gap shows two scales; return the smaller part."""
     by_height = sorted(answered, key=lambda one: (one.high, one.low, one.annotator_id))
+    lowest = math.inf
     for place in range(1, len(by_height)):
+        below = by_height[place - 1]
+        lowest = min(lowest, below.low)
+        width = max(below.high - lowest, 1e-9)
+        if by_height[place].high < below.high + TWICE * width:
+            continue
         lower, upper = by_height[:place], by_height[place:]
         scale = _together(lower)
-        width = max(scale.high - scale.low, 1e-9)
-        if upper[0].high < scale.high + TWICE * width:
-            continue
         far = upper[0].high >= scale.high + MANY_TIMES * width
         by_steps = all(_step(one) > 1 for one in upper)
         least = 0.5 if far else SOME if by_steps else MANY

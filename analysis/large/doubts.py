@@ -10,7 +10,7 @@ from analysis.large.criterion_sums import by_criterion, option_counts, ways_of_t
 from analysis.large.totals import AnswerTotals
 
 COUNTED = {
-    **dict.fromkeys(("criterion", "elicitation", "annotator_id", "annotator_kind"), pl.String),
+    **dict.fromkeys(("criterion", "annotator_id", "annotator_kind"), pl.String),
     "value": pl.Float64,
     "n": pl.Int64,
 }
@@ -44,7 +44,6 @@ def doubtful_sums(totals: AnswerTotals) -> tuple[tuple[AnswerCode, ...], tuple[O
         found.append(
             long.select(
                 pl.lit(part.criterion).alias("criterion"),
-                pl.lit(None, dtype=pl.String).alias("elicitation"),
                 "annotator_id",
                 pl.lit("llm" if part.llm else "human").alias("annotator_kind"),
                 pl.Series("value", part.options[long["place"].cast(pl.Int64).to_numpy()]),
