@@ -24,7 +24,7 @@ def read_json_lines(path: Path, *, halves: bool = False) -> Iterator[tuple[int, 
     object, has a key twice, or is not UTF-8; ``halves`` of surrogate pairs may be allowed.
     """
     check_table_file(path)
-    decoder = json_decoder()
+    decoder, begun = json_decoder(), False
     for number, line in utf8_lines(path):
         if not (text := line.strip(" \t\r\n")):
             continue
@@ -36,7 +36,9 @@ def read_json_lines(path: Path, *, halves: bool = False) -> Iterator[tuple[int, 
         except UnicodeEncodeError as error:
             raise TableError(f"{path}, line {number}: expected UTF-8, got half of a surrogate pair") from error
         except ValueError as error:
-            raise TableError(f"{path}, line {number}: {error}") from error
+            array = "; if the file is one array, call it .json" if text.startswith("[") and not begun else ""
+            raise TableError(f"{path}, line {number}: {error}{array}") from error
+        begun = True
         yield number, read
 
 

@@ -99,6 +99,7 @@ def _records(path: Path, place: str, sheet: Any, wanted: Wanted) -> Iterator[tup
     """Yield the rows below the header that are not empty, with their numbers in the sheet."""
     sheet.reset_dimensions()  # what it claims need not be so
     header: dict[int, str] = {}
+    record: dict[str, object]
     cells, empty = 0, set[tuple[int, int]]()
     for number, row in enumerate(sheet.iter_rows(), start=1):
         cells += len(row)
@@ -107,10 +108,17 @@ def _records(path: Path, place: str, sheet: Any, wanted: Wanted) -> Iterator[tup
         if not header:
             header = _header(place, row)
             continue
-        values = {name: _value(place, row[at], name in wanted.columns) for at, name in header.items() if at < len(row)}
-        empty |= {(number, at) for at, name in header.items() if name in wanted.columns and values.get(name) is None}
-        if any(value is not None for value in values.values()):
-            yield number, dict.fromkeys(header.values()) | values
+        record = dict.fromkeys(header.values())
+        for at, name in header.items():
+            cell = row[at] if at < len(row) else None
+            if name in wanted.columns:
+                record[name] = None if cell is None else _value(place, cell)
+                if record[name] is None:
+                    empty.add((number, at))
+            elif cell is not None:
+                record[name] = cell.value
+        if any(value is not None for value in record.values()):
+            yield number, record
     if empty:
         _refuse_formulas(path, place, sheet.title, empty)
 
@@ -129,24 +137,22 @@ def _refuse_formulas(path: Path, place: str, title: str, empty: Container[tuple[
 
 def _header(place: str, row: Any) -> dict[int, str]:
     """Return the names of columns by their places; none if the row is empty."""
-    names = {at: str(value) for at, cell in enumerate(row) if (value := _value(place, cell, True)) is not None}
+    names = {at: str(value) for at, cell in enumerate(row) if (value := _value(place, cell)) is not None}
     doubled = sorted(name for name, times in Counter(names.values()).items() if times > 1)
     if doubled:
         raise TableError(f"{place}: column {shortened(', '.join(doubled))} stands in the header twice; rename one")
     return names
 
 
-def _value(place: str, cell: Any, asked: bool) -> object:
-    """Return what a reader of the sheet sees in a cell; refuse an error in one that is ``asked`` for."""
+def _value(place: str, cell: Any) -> object:
+    """Return what a reader of the sheet sees in a cell; refuse an error."""
     value = cell.value
     if value is None or isinstance(value, bool):
         return value
     if cell.data_type == "e":
-        if asked:
-            raise TableError(f"{place}, cell {cell.coordinate}: expected a value, got {value}; correct the formula")
-        return None
+        raise TableError(f"{place}, cell {cell.coordinate}: expected a value, got {value}; correct the formula")
     if isinstance(value, int | float):
-        return Number(_number(value, cell.number_format))
+        return Number(_number(value, cell.number_format if cell.has_style else "General"))
     if isinstance(value, datetime.datetime):
         return str(value.date() if value.time() == MIDNIGHT else value)
     text = ESCAPED.sub(lambda found: {"9": "\t", "A": "\n", "D": ""}[found[1]], str(value))

@@ -271,7 +271,7 @@ def test_a_bad_row_is_told_by_its_line(tmp_path: Path, row: dict[str, object], s
     ("name", "content", "said"),
     [
         ("o.jsonl", b"", "expected rows of outputs, got none"),
-        ("o.jsonl", b"[1]\n", "line 1: expected one JSON object"),
+        ("o.jsonl", b"[1]\n", "line 1: expected one JSON object, got a list; if the file is one array, call it .json"),
         ("o.jsonl", b"\n{\n", "line 2: expected one JSON object, got a mistake"),
         ("o.jsonl", b'{"a": 1, "a": 2}\n', 'expected each key once, got "a" twice'),
         ("o.jsonl", b"[" * 100_000, "line 1: expected one JSON object"),
