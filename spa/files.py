@@ -1,12 +1,11 @@
-"""Files: written so that nobody ever finds half of one; TOML read; what is wrong with a line of CSV or JSON."""
+"""Files: written so that nobody ever finds half of one; TOML read; what is wrong with a line of JSON."""
 
 from __future__ import annotations
 
-import csv
 import json
 import secrets
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -56,32 +55,6 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise StudyError(f"{path}: expected TOML in UTF-8, got a mistake: {error}") from error
     except RecursionError as error:
         raise StudyError(f"{path}: expected TOML, got lists or tables nested too deeply") from error
-
-
-def csv_mistake(lines: Iterable[str]) -> str | None:
-    """Say what is wrong with the first line of a CSV file that has other values than its header; ``None`` if all fit.
-
-    >>> csv_mistake(["a,b", "1,2", "1,2,3"])
-    'line 3: expected 2 values, got 3, more fields than the header; put a text that holds a comma in double quotes'
-    """
-    csv.field_size_limit(2**31 - 1)
-    reader = csv.reader(lines, strict=True)
-    columns, start = 0, 1
-    try:
-        for values in reader:
-            if not (columns := columns or len(values)):
-                return f"line {start}: expected the names of columns, got a blank line; remove it"
-            if values and len(values) != columns:
-                found = f"{len(values)}, {'more' if len(values) > columns else 'fewer'} fields than the header"
-                return (
-                    f"line {start}: expected {columns} values, got {found}; "
-                    "put a text that holds a comma in double quotes"
-                )
-            start = reader.line_num + 1
-    except csv.Error as error:
-        found = "a double quote that never closes" if "end of data" in str(error) else f"a mistake: {error}"
-        return f'line {start}: expected CSV, got {found}; write a double quote inside a text as ""'
-    return None
 
 
 def json_object(text: str, decoder: json.JSONDecoder) -> dict[str, Any]:

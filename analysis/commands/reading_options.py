@@ -32,6 +32,10 @@ OPTIONS = (
         metavar="PATH",
         help="Lists or objects that become rows: completions, or questions{question}.{system}.reviews[].",
     ),
+    click.option("--encoding", metavar="NAME", help="Of text files that are not UTF-8 and do not say it: cp1252."),
+    click.option(
+        "--quotes", type=click.Choice(["csv", "text"]), help="Of CSV files: double quotes enclose cells, or are text."
+    ),
     click.option("--sheet", metavar="NAME", help="Of workbooks (.xlsx): the sheet that is read.  [the first]"),
     click.option("--cut-system", is_flag=True, help="Take the system's name out of item_id, where it names outputs."),
     click.option("--llm", "llms", multiple=True, metavar="ID", help="Annotator that is an LLM; repeatable."),
@@ -114,6 +118,8 @@ def reading_of(given: Mapping[str, Any]) -> Reading:
         drop=_several(given.get("drop", ()), "--drop"),
         each=given.get("each"),
         cut_system=bool(given.get("cut_system")),
+        encoding=_encoding(given.get("encoding")),
+        quotes=given.get("quotes"),
         sheet=given.get("sheet"),
         values=_values(given.get("values", ())),
         numbers=_numbers(given.get("numbers")),
@@ -151,6 +157,12 @@ def _last_sides(text: str) -> tuple[str, str]:
     if not (old and sign and new):
         raise click.UsageError(f"expected --map OLD=NEW, got {text!r}")
     return old, new
+
+
+def _encoding(name: str | None) -> str | None:
+    from spa.tables.encodings import known_encoding
+
+    return None if name is None else known_encoding(name)
 
 
 def _constants(given: Sequence[str]) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +23,8 @@ class TableOptions:
         Path of the lists or objects of a record that become rows of their own.
     encoding : str, optional
         Of text files that are neither UTF-8 nor begin with a byte order mark.
+    quotes : {"csv", "text"}, optional
+        Of delimited text where it is in doubt: double quotes enclose cells, or are text.
     sheet : str, optional
         Of workbooks: which one is read, if not the first that can be seen.
     """
@@ -32,4 +35,5 @@ class TableOptions:
     drop: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     each: str | None = None
     encoding: str | None = None
+    quotes: Literal["csv", "text"] | None = None
     sheet: str | None = None

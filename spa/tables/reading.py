@@ -40,7 +40,7 @@ class FileFormat:
 
 
 FORMATS = (
-    FileFormat(suffixes=(".csv",), open=open_delimited, slices=delimited_slices),
+    FileFormat(suffixes=(".csv", ".tsv"), open=open_delimited, slices=delimited_slices),
     FileFormat(suffixes=(".json",), open=open_json, slices=json_slices),
     FileFormat(suffixes=(".jsonl", ".ndjson"), open=open_json_lines, slices=json_lines_slices),
     FileFormat(suffixes=(".parquet",), text=False, open=open_parquet, slices=parquet_slices),

@@ -288,7 +288,6 @@ def test_a_bad_row_is_told_by_its_line(tmp_path: Path, row: dict[str, object], s
         ),
         ("o.csv", "item_id,system\n1,x\n".encode("utf-16-le"), "o.csv line 1: expected UTF-8, got a NUL byte"),
         ("o.csv", b"", "expected rows of outputs, got none"),
-        ("o.csv", b"item_id;system;output\n1;x;a\n", "columns must be separated by commas, this file has semicolons"),
         (
             "o.csv",
             b"item_id,system,output,output\n1,x,a,b\n",
