@@ -99,11 +99,11 @@ def csv(
     annotator answered, of all items or of one; with `annotators` in the mapping each annotator has a column, with
     annotator = "{file}" a file.
 
-    Keys of the mapping: annotator, item, sample, assignment, seconds, seconds_unit, kind_column, llms, people, keep,
-    drop, missing, split, key, page_times, each, encoding, constants. Of a question: column (or annotators, and their
-    group), kind (rating, preference, choice, rank, order), values; system, system_x, system_y, item and criterion,
-    or system_column, ..., criterion_column; systems_in with separator, systems, labels, criteria, annotator, seconds,
-    exposure, percent, scale, winner_is, start_column with ends, untouched.
+    Keys of the mapping: annotator, item, sample, assignment, seconds, seconds_unit, kind_column, llms, people,
+    keep, drop, missing, split, key, page_times, each, encoding, decimal, constants. Of a question: column (or
+    annotators, and their group), kind (rating, preference, choice, rank, order), values; system, system_x,
+    system_y, item and criterion, or system_column, ..., criterion_column; systems_in with separator, systems,
+    labels, criteria, annotator, seconds, exposure, percent, scale, winner_is, start_column with ends, untouched.
     """
     from spa.importers.mapping import Wide, read_mapping
     from spa.importers.wide import read_wide

@@ -15,7 +15,7 @@ from spa.importers.roles import answer_columns, check_constants, check_mapping, 
 from spa.importers.selection import asked_rows
 from spa.importers.sheets import SheetRow, Sheets
 from spa.importers.tables import ImportedTables, Row, number_of
-from spa.importers.words import NotUnderstood, Unexplained, WordMeanings
+from spa.importers.words import NotUnderstood, Unexplained, WordMeanings, in_points
 from spa.tables.options import TableOptions
 
 UNITS = {"s": 1.0, "ms": 1000.0}  # how many are a second
@@ -76,7 +76,10 @@ class _Answers:
         self._timed_out = timed_out
         self._people = people
         self._items = JoinedNames()
-        self._words = [WordMeanings(values=question.values, missing=missing) for question in mapping.questions]
+        self._words = [
+            WordMeanings(values=question.values, missing=missing, decimal=mapping.decimal)
+            for question in mapping.questions
+        ]
         self._unexplained: dict[int, Unexplained] = {}
         self._ranked: Counter[tuple[object, ...]] = Counter()  # rankings of an item by an annotator
         self._not_asked: Counter[str] = Counter()  # empty cells, by why
@@ -200,7 +203,7 @@ class _Answers:
         text = row.text(column) if column is not None else None
         if column is None or text is None or question.kind != "rating":
             return None
-        value = number_of(text)
+        value = number_of(in_points(text, self._mapping.decimal))
         if value is None or value < 0:
             self._times.setdefault(column, {})[row.place] = text
             return None

@@ -13,6 +13,7 @@ from spa.tables.scale_words import proposed_numbers
 from spa.tables.verdicts import COLUMNS, MISSING, Sides, orientation, outcome, place_outcome, proposals
 
 NO_ANSWER = re.compile(MISSING_WORDS)
+DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 NONE_GIVEN = ("", MISSING)  # what a mapping says of a word that is no answer
 SHOWN = 6  # words that a message proposes values for
 
@@ -36,6 +37,7 @@ class WordMeanings:
 
     values: Mapping[str, str | float]
     missing: tuple[str, ...] = ()
+    decimal: str = "."
     _known: dict[str, str | None] = field(default_factory=dict, compare=False)  # words that were met
 
     def explained(self, word: str) -> str | None:
@@ -81,6 +83,15 @@ def is_no_answer(word: str) -> bool:
     return NO_ANSWER.match(word) is not None
 
 
+def in_points(text: str, decimal: str) -> str:
+    """Return a number with a decimal point; one that has a point already is left as it is.
+
+    >>> in_points("3,5", ","), in_points("1.234,5", ","), in_points("3,5", ".")
+    ('3.5', '1.234,5', '3,5')
+    """
+    return text.replace(",", ".") if decimal == "," and "." not in text else text
+
+
 def number(word: str, words: WordMeanings) -> float | None:
     """Return the number that a cell holds, ``None`` where it holds a word for no answer.
 
@@ -89,8 +100,10 @@ def number(word: str, words: WordMeanings) -> float | None:
     explained = words.explained(word)
     if explained in NONE_GIVEN or (explained is None and is_no_answer(word)):
         return None
-    value = number_of(word if explained is None else explained)
+    value = number_of(in_points(word, words.decimal) if explained is None else explained)
     if value is None:
+        if words.decimal == "." and DECIMAL_COMMA.fullmatch(word):
+            raise NotUnderstood("a number with a decimal point", word, do='add decimal = "," if the comma is one')
         raise NotUnderstood("a finite number (`values` turns words into numbers)", word)
     return value
 

@@ -628,6 +628,20 @@ def test_a_table_of_any_format_is_read(name: str, tmp_path: Path) -> None:
     assert [row["winner"] for row in made["choices"]] == ["x", "tie"]
 
 
+def test_a_decimal_comma_is_read_where_the_mapping_says_so(tmp_path: Path) -> None:
+    mapping = (
+        'annotator = "who"\nitem = "item"\nseconds = "rt"\nquestions = [{ column = "q", system = "s", '
+        "values = { good = 4.5 } }]\n"
+    )
+    table = 'who,item,rt,q\np,i,"1,5","3,5"\np,j,2,good\np,k,"0,5",4\n'
+    (line,) = refused(tmp_path, mapping, q=table)
+    assert line.endswith("got '3,5'; add decimal = \",\" if the comma is one")
+    rows = imported(tmp_path, 'decimal = ","\n' + mapping, q=table)["ratings"]
+    assert [(row["score"], row["seconds"]) for row in rows] == [(3.5, 1.5), (4.5, 2), (4, 0.5)]
+    both = table + 'p,l,1,"1.234,5"\n'
+    assert "expected a finite number" in refused(tmp_path, 'decimal = ","\n' + mapping, q=both)[0]
+
+
 def test_an_item_may_be_named_by_several_columns(tmp_path: Path) -> None:
     mapping = 'annotator = "who"\nitem = ["doc", "seg"]\nquestions = [{ column = "q", system = "s" }]\n'
     rows = imported(tmp_path, mapping, q="who,doc,seg,q\np,d,1,4\np,d,2,5\n")["ratings"]
