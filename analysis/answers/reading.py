@@ -18,7 +18,7 @@ from spa.errors import AnalysisError, NoRows, TableError, shortened
 from spa.tables.addresses import address_of, at_hand
 from spa.tables.options import TableOptions
 from spa.tables.reading import open_slices, open_table, reading
-from spa.tables.scale_words import MISSING
+from spa.tables.scale_words import LEVELS, MISSING
 from spa.tables.selection import arranged, nested
 from spa.tables.source import RowsChosen, Source, Wanted, added, in_memory
 from spa.tables.typed_columns import as_texts
@@ -53,7 +53,7 @@ class RawTable:
     chosen: tuple[RowsChosen, ...] = ()  # rows left out by the options
     constants: frozenset[str] = frozenset()  # columns that the file lacks
     sha256: str | None
-    unread: tuple[str, ...] = ()  # columns of the file that hold numbers as answers are, and are not known
+    unread: tuple[str, ...] = ()  # columns of the file that look like scores, and are not known
     compared: tuple[str, str] = ("system_x", "system_y")  # what the file calls them
     named: tuple[str, ...] = ()  # words such as NA that are names
     problems: tuple[str, ...] = ()  # found before the table was checked
@@ -162,12 +162,10 @@ def _raw_table(
 ) -> RawTable:
     names = tidy_names(source.schema, options.mapping, source.place)
     rated = {WIDE_COLUMN, "annotator_id"} <= known
-    unread = unread_numbers(source, {old for old, new in names.items() if new not in known}, names) if rated else ()
-    scored = WIDE_COLUMN in names.values() and unread
+    unread = unread_scores(source, {old for old, new in names.items() if new not in known}, names) if rated else ()
     padded: set[str] = set()
     frame = _tidy(source, options.mapping, known, coded=coded, padded=padded)
     spaces = (f"{', '.join(sorted(padded))}: spaces around names are not read",) if padded else ()
-    told = (f"columns of numbers that are not read: {shortened(', '.join(unread), 200)} (see criteria)",)
     return RawTable(
         place=source.place,
         columns=tuple(source.schema),
@@ -176,7 +174,7 @@ def _raw_table(
         height=source.height,
         first_row=source.first_row,
         rows=source.rows,
-        notes=source.notes + (told if scored else ()) + spaces,
+        notes=source.notes + spaces,
         chosen=source.chosen,
         constants=source.constants,
         sha256=sha256,
@@ -184,8 +182,10 @@ def _raw_table(
     )
 
 
-def unread_numbers(source: Source, columns: Container[str], names: Mapping[str, str]) -> tuple[str, ...]:
-    """Return those of some columns that look like scores: numbers up to 100 under no name of another quantity.
+def unread_scores(source: Source, columns: Container[str], names: Mapping[str, str]) -> tuple[str, ...]:
+    """Return those of some columns that look like scores: numbers up to 100, or words of a scale.
+
+    Names of other quantities ("seconds", "turn") are left out.
 
     Where there is a score beside them, texts of long tables are not looked at.
     """
@@ -197,13 +197,19 @@ def unread_numbers(source: Source, columns: Container[str], names: Mapping[str, 
             continue
         values = source.column(name).head(LOOKED_AT)
         texts = values.cast(pl.String).str.strip_chars()
-        given = texts.filter((texts.str.len_bytes() > 0) & ~texts.str.contains(MISSING))
-        numbers = given.cast(pl.Float64, strict=False)
-        if len(given) and not numbers.has_nulls() and numbers.n_unique() <= MOST_STEPS:
-            largest = numbers.abs().max()
-            if isinstance(largest, float) and largest <= HIGHEST:
-                found.append(name)
+        given = texts.filter((texts.str.len_bytes() > 0) & ~texts.str.contains(MISSING)).unique()
+        if 0 < len(given) <= MOST_STEPS and _may_be_scores(given):
+            found.append(name)
     return tuple(found)
+
+
+def _may_be_scores(texts: pl.Series) -> bool:
+    """Whether different texts are numbers of a usual size, or words of one scale."""
+    numbers = texts.cast(pl.Float64, strict=False)
+    largest = numbers.abs().max()
+    words = {" ".join(word.casefold().split()) for word in texts.filter(numbers.is_null()).to_list()}
+    small = not isinstance(largest, float) or largest <= HIGHEST
+    return small and any(words <= {*scale} for scale in LEVELS)
 
 
 def tidy_frame(

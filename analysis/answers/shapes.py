@@ -27,8 +27,13 @@ def shaped(table: RawTable, kind: str, reading: Reading) -> RawTable:
     table = replace(table, named=reading.names)
     if kind not in LAYOUTS:
         return table
-    if kind == "ratings" and reading.criteria:
-        table = _long(table, reading)
+    if kind == "ratings":
+        if table.unread and ("score" in table.frame.columns or reading.criteria):
+            said = (
+                f"columns that look like scores are not read: {shortened(', '.join(table.unread), 200)} (see criteria)"
+            )
+            table = replace(table, notes=(*table.notes, said))
+        table = _long(table, reading) if reading.criteria else table
     return with_counted_words(table, kind, reading)
 
 

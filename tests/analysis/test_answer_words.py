@@ -294,9 +294,15 @@ def test_a_column_is_one_thing(criteria: tuple[str, ...], mapping: dict[str, str
 
 def test_columns_of_numbers_beside_a_score_are_not_dropped_without_a_line(tmp_path: Path) -> None:
     path = tmp_path / "r.csv"
-    path.write_text("annotator_id,item_id,system,score,fluency,seconds,note\na,i,s,3,2,9,x\nb,i,s,4,1,8,y\n")
+    path.write_text(
+        "annotator_id,item_id,system,score,fluency,faith,seconds,note\na,i,s,3,2,5,9,x\nb,i,s,4,1,N/A,8,y\n"
+    )
     (found,) = read_tables({"ratings": path}, Reading()).inputs
-    assert found.notes == ("columns of numbers that are not read: fluency (see criteria)",)
+    assert found.notes == ("columns that look like scores are not read: fluency, faith (see criteria)",)
+    (found,) = read_tables(
+        {"ratings": path}, Reading(mapping={"score": "overall"}, criteria=("overall", "faith"))
+    ).inputs
+    assert found.notes[0] == "columns that look like scores are not read: fluency (see criteria)"
 
 
 def test_preferences_of_one_to_two_are_told_and_read_by_an_option() -> None:
