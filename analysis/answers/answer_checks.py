@@ -79,7 +79,7 @@ def check_columns(table: RawTable, kind: str) -> Check:
     frame = table.frame.select(rows.alias("row"), pl.all())
     if all(frame[column].has_nulls() for column in frame.columns[1:]):
         frame = frame.filter(pl.any_horizontal(pl.exclude("row").is_not_null()))  # blank lines hold nothing
-    check = Check(frame, table.place, named=table.named, compared=table.compared)
+    check = Check(frame, table.place, named=table.named, compared=table.compared, parts=table.parts)
     check.problems += table.problems
     return check
 
@@ -119,9 +119,20 @@ def _absent(table: RawTable, absent: Sequence[str]) -> str:
         in_command=f" YOURS={absent[0]}",
         after=", or make a row of each score where each system has a column (spa import csv)"
         if {"system", "score"} <= {*absent}
-        else "; of people whom nobody named say --unnamed"
+        else "; of one judge say --set annotator_id=NAME, of people whom nobody named --unnamed"
         if [*absent] == ["annotator_id"]
-        else "",
+        else "" + _lists(table.lists),
+    )
+
+
+def _lists(columns: Sequence[str]) -> str:
+    """Say how to reach what stands in lists and objects."""
+    if not columns:
+        return ""
+    hold = "holds" if len(columns) == 1 else "hold"
+    return (
+        f"; {shortened(', '.join(columns), 60)} {hold} lists or objects: --each {shortened(columns[0], 30)} makes "
+        f"their parts rows, --map {shortened(columns[0], 30)}.KEY=NEW (of a list: [0].KEY) names one"
     )
 
 
@@ -262,18 +273,23 @@ def _check_cells(check: Check, cell: Sequence[str]) -> None:
     twice = twice.group_by(key, maintain_order=True).agg(pl.col("row"))
     for found in twice.head(DOUBLED_SHOWN).to_dicts():
         place = f"{check.place}, {rows_named(pl.Series(found['row']))}"
-        check.problems.append(answered_twice(place, len(found["row"]), {name: found[name] for name in cell}))
+        own = {name: found[name] for name in cell}
+        check.problems.append(answered_twice(place, len(found["row"]), own, parts=check.parts))
     if twice.height > DOUBLED_SHOWN:
         check.problems.append(f"{check.place}: {twice.height - DOUBLED_SHOWN} more cells are answered twice")
 
 
-def answered_twice(place: str, times: int, cell: Mapping[str, str | None]) -> str:
-    """Return the problem of a cell with several answers; ``cell`` is its columns."""
+def answered_twice(place: str, times: int, cell: Mapping[str, str | None], *, parts: Sequence[str] = ()) -> str:
+    """Return the problem of a cell with several answers; ``cell`` is its columns, ``parts`` those that name items."""
+    if parts:
+        do = f"if {parts[0]} and item_id name the item together, say --map {parts[0]}+item_id=item_id; else "
+    else:
+        do = ""
     where = ", ".join(f"{name} {shortened(value, 40)}" for name, value in cell.items() if value is not None)
     return (
         f"{place}: expected one answer a cell, got {times} for {shortened(where, 200)}; "
-        "number them in a column repeat or remove all but one"
-        + ("; of several people whom nobody named say --unnamed" if cell.get("item_id") is not None else "")
+        f"{do}number them in a column repeat or remove all but one"
+        + ("; of several people whom nobody named say --unnamed" if cell.get("item_id") and not parts else "")
     )
 
 

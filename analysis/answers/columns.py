@@ -139,12 +139,19 @@ class Check:
     """Collects what is wrong with one table, one line a kind of mistake."""
 
     def __init__(
-        self, frame: pl.DataFrame, place: str, *, named: Collection[str] = (), compared: tuple[str, str] = COMPARED
+        self,
+        frame: pl.DataFrame,
+        place: str,
+        *,
+        named: Collection[str] = (),
+        compared: tuple[str, str] = COMPARED,
+        parts: tuple[str, ...] = (),
     ) -> None:
         self.frame = frame
         self.place = place
         self.compared = compared  # what the columns of two systems are called in the file
         self.nothing = [word for word in NOTHING if word not in named]  # in columns of names
+        self.parts = parts  # columns by which items of one id are several
         self.problems: list[str] = []
 
     def coded(self, column: str) -> bool:

@@ -53,6 +53,8 @@ class RawTable:
     chosen: tuple[RowsChosen, ...] = ()  # rows left out by the options
     constants: frozenset[str] = frozenset()  # columns that the file lacks
     sha256: str | None
+    lists: tuple[str, ...] = ()  # columns of the file that hold lists or objects
+    parts: tuple[str, ...] = ()  # columns by which items of one id are several, such as document
     unread: tuple[str, ...] = ()  # columns of the file that look like scores, and are not known
     compared: tuple[str, str] = ("system_x", "system_y")  # what the file calls them
     named: tuple[str, ...] = ()  # words such as NA that are names
@@ -174,6 +176,7 @@ def _raw_table(
         height=source.height,
         first_row=source.first_row,
         rows=source.rows,
+        lists=tuple(name for name, kind in source.schema.items() if nested(kind)),
         notes=source.notes + spaces,
         chosen=source.chosen,
         constants=source.constants,

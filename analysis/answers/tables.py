@@ -219,6 +219,14 @@ def _grouping(frame: pl.DataFrame) -> list[str]:
     return [name for name in frame.columns if name in GROUPING]
 
 
+def _parts(frame: pl.DataFrame) -> tuple[str, ...]:
+    """Return the columns by which items of one id are several."""
+    if "item_id" not in frame.columns:
+        return ()
+    n_items = frame["item_id"].n_unique()
+    return tuple(name for name in _grouping(frame) if frame.select("item_id", name).n_unique() > n_items)
+
+
 def read_beside(paths: Mapping[str, Path], reading: Reading) -> AnswerTables:
     """Read and check tables that stand beside answers which are read in parts: of annotators and exclusions.
 
@@ -247,7 +255,9 @@ def _check_all(
         raw, reading = known.tables, known.reading
     seen = [table.frame for kind, parts in raw.items() if kind in WITH_ITEMS for table in parts]
     raw = {
-        kind: [replace(table, frame=table.frame.drop(_grouping(table.frame))) for table in parts]
+        kind: [
+            replace(table, frame=table.frame.drop(_grouping(table.frame)), parts=_parts(table.frame)) for table in parts
+        ]
         if kind in WITH_ITEMS
         else parts
         for kind, parts in raw.items()

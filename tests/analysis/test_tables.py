@@ -519,3 +519,19 @@ def test_a_table_with_a_column_per_system_is_told_what_makes_it_long(tmp_path: P
     assert "columns system, score are missing (there are: annotator_id, item_id, alpha, beta)" in done.output
     assert "--map YOURS=system, or make a row of each score" in done.output
     assert "spa import csv" in done.output
+
+
+def test_columns_that_hold_lists_are_told_with_the_ways_into_them(tmp_path: Path) -> None:
+    told = refusal(tmp_path, '{"question": "q", "games": [{"score": "A>B"}]}\n', "choices", name="t.jsonl")
+    assert "games holds lists or objects: --each games makes their parts rows, --map games.KEY=NEW" in told
+
+
+def test_a_missing_annotator_is_told_with_the_constant_and_with_nobody_named(tmp_path: Path) -> None:
+    told = refusal(tmp_path, "item_id,system,score\ni,s,4\n", "ratings")
+    assert "of one judge say --set annotator_id=NAME, of people whom nobody named --unnamed" in told
+
+
+def test_an_item_that_a_document_and_a_number_name_together_is_proposed(tmp_path: Path) -> None:
+    rows = "".join(f"r,{doc},1,s,{score}\n" for doc, score in (("d1", 3), ("d2", 4)))
+    told = refusal(tmp_path, "annotator_id,doc,item_id,system,score\n" + rows, "ratings")
+    assert "if doc and item_id name the item together, say --map doc+item_id=item_id" in told
