@@ -18,10 +18,10 @@ from analysis.answers.reading import RawTable
 from spa.errors import ArgumentProblem, shortened
 from spa.tables.scale_words import MISSING, proposed_numbers
 from spa.tables.verdicts import (
-    BOTH_BAD,
     COLUMNS,
     Outcome,
     Sides,
+    one_way,
     orientation,
     outcome,
     proposals,
@@ -31,7 +31,6 @@ from spa.tables.verdicts import MISSING as NO_ANSWER
 
 NUMBERS = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 WINNERS = ("x", "y", "tie")
-VALUES = (*WINNERS, BOTH_BAD, NO_ANSWER)
 ROWS = ("winner", "system_x", "system_y")
 PROPOSED_LENGTH, MOST_PROPOSED = 260, 12  # characters and words of a mapping that a message proposes
 
@@ -77,13 +76,10 @@ def _with_values(table: RawTable, answer: str, values: Mapping[str, str]) -> Raw
         return table
     if NO_ANSWER in values.values() and "missing_reason" not in table.frame.columns:
         table = replace(table, frame=table.frame.with_columns(missing_reason=pl.lit(None, dtype=_strings(texts))))
-    folded = {word.strip().casefold(): value for word, value in values.items()}
+    folded = {one_way(word).casefold(): value for word, value in values.items()}
     seen = texts.unique().drop_nulls().cast(pl.String).to_list()
-    counts = {
-        word: values.get(word, folded.get(word.casefold()))
-        for word in seen
-        if word in values or word.casefold() in folded
-    }
+    told = {word: values.get(word, folded.get(one_way(word).casefold())) for word in seen}
+    counts = {word: value for word, value in told.items() if value is not None}
     if not counts:
         return table
     gone = [word for word, value in counts.items() if value == NO_ANSWER]
@@ -135,10 +131,10 @@ def _with_winners(table: RawTable, reading: Reading) -> RawTable:
     """Write every winner as x, y or tie; ``both_bad`` marks the ties of two bad ones. What is not told is refused."""
     frame = table.frame
     words = {*frame["winner"].unique().to_list()} - {None}
+    if words <= {*WINNERS} and table.compared == COLUMNS and reading.sides != "names":
+        if not any((frame[column] == "tie").any() for column in COLUMNS):
+            return table
     systems = {*frame["system_x"].unique().to_list(), *frame["system_y"].unique().to_list()}
-    own = table.compared == COLUMNS and reading.sides != "names" and "tie" not in systems
-    if words <= {*WINNERS} and (own or systems.isdisjoint(WINNERS)):
-        return table
     sides = reading.sides or ("places" if "label_x" in frame.columns else None)  # a study's own table
     told = frame.select(ROWS).unique(maintain_order=True).drop_nulls("winner")
     found = [

@@ -428,3 +428,10 @@ def test_a_winner_is_the_system_written_as_another_number_or_composed_otherwise(
         found = check_frames({"choices": pl.DataFrame(table)}, Reading(sides="names")).choices
         assert found is not None
         assert found["value"].to_list() == expected
+
+
+def test_a_mapping_of_numbers_holds_however_they_are_written() -> None:
+    values = {"1": "x", "2": "y", "0": "tie"}
+    found = check_frames({"choices": pl.DataFrame(pair(["1.0", "2", "0.0"]))}, Reading(values=values)).choices
+    assert found is not None
+    assert found["value"].to_list() == [1.0, 0.0, 0.5]
