@@ -379,6 +379,9 @@ def other_scale_words(found: Sequence[OtherScale]) -> Iterator[str]:
         criteria = [*dict.fromkeys(one.criterion for one in own)]
         about = "" if criteria == ["overall"] else f" ({shortened(', '.join(criteria), 60)})"
         ends = "{:g}:{:g}".format(*own_scale(first))
+        options = " ".join(f"--rescale {one}={ends}" for one in who[:NAMED]) + (
+            " and so on" if len(who) > NAMED else ""
+        )
         low, high = min(first.low, first.others_low), max(first.high, first.others_high)
         if first.moved is None:
             start = (
@@ -393,6 +396,6 @@ def other_scale_words(found: Sequence[OtherScale]) -> Iterator[str]:
             )
         also = "whether it can replace annotators" if first.llm else "agreement"
         yield (
-            f"{start}, yet count as one scale, in {also} too. If it is another, add --rescale {who[0]}={ends}; if "
+            f"{start}, yet count as one scale, in {also} too. If it is another, add {options}; if "
             f"not, --scale {low:g}:{high:g}."
         )

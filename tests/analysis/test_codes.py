@@ -278,3 +278,25 @@ def test_published_ratings_raise_no_alarm(shared_data: Path, name: str) -> None:
     tables = check_frames({"ratings": frame.select(columns)}, Reading(llms=llms))
     assert tables.codes == ()
     assert tables.other_scales == ()
+
+
+def test_simulated_preferences_raise_few_doubts() -> None:
+    """People with opinions from weak to strong, who answer in steps of 5 or 10 percent."""
+    rng = np.random.default_rng(8)
+    told = 0
+    for number in range(400):
+        strength = rng.uniform(0.5, 6)
+        share = rng.beta(strength * 0.6, strength * 0.4, int(rng.choice([10, 30, 100])))
+        steps = 20 if number % 2 else 10
+        values, times = np.unique(np.round(share * steps) / steps, return_counts=True)
+        counts = pl.DataFrame(
+            {
+                "criterion": ["overall"] * len(values),
+                "annotator_kind": ["human"] * len(values),
+                "annotator_id": [f"p{place}" for place in range(len(values))],
+                "value": values,
+                "n": times,
+            }
+        )
+        told += bool(find_codes(counts, (), "preferences"))
+    assert told <= 4

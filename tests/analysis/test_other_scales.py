@@ -250,3 +250,21 @@ def test_the_settings_say_what_was_mapped() -> None:
     text = render_markdown(full_report(build_document(found)))
     assert "scores by p0 mapped from 20:100 onto 1:5" in text
     assert "Rescaled(" not in text
+
+
+@pytest.mark.parametrize("who", [("p0", "p1"), ("p1", "p4")])
+def test_two_of_five_on_another_scale_are_both_told(who: tuple[str, str]) -> None:
+    frame = table(lambda score: score)
+    times = pl.when(pl.col("annotator_id").is_in(who)).then(20).otherwise(1)
+    mixed = frame.with_columns(score=(pl.col("score").cast(pl.Int64) * times).cast(pl.String))
+    tables = check(mixed)
+    assert [one.annotator_id for one in tables.other_scales] == [*who]
+    (text,) = (row.text for row in analyse_records(tables, Plan()).warning_rows if row.kind == "other_scales")
+    assert text.startswith(f"Scores by {who[0]}, {who[1]} run from 20 to 100, those of the others from 1 to 5")
+    assert f"add --rescale {who[0]}=20:100 --rescale {who[1]}=20:100; if not" in text
+    assert check(mixed, rescale=dict.fromkeys(who, (20, 100))).other_scales == ()
+
+
+@pytest.mark.parametrize("people", [2, 3])
+def test_one_of_few_people_to_100_is_told(people: int) -> None:
+    assert told(table(TIMES_20, people=people)) == [("p0", 20, 100)]
