@@ -108,7 +108,7 @@ def _absent(table: RawTable, absent: Sequence[str]) -> str:
     """Say which columns are missing; names with spaces around them are shown in quotes."""
     missing = f"column {absent[0]} is" if len(absent) == 1 else f"columns {', '.join(absent)} are"
     there = ", ".join(name if name == name.strip() else repr(name) for name in table.columns)
-    rows = f", in {table.height} rows" if table.height and not table.frame.columns else ""
+    rows = f", in {table.height} row{'s' * (table.height > 1)}" if table.height and not table.frame.columns else ""
     line = f"{table.place}: {missing} missing (there are: {shortened(there, 200)}{rows}); "
     if any(name != name.strip() and name.strip() in absent for name in table.columns):
         return line + "take out the spaces around names and values, such as those after a comma"

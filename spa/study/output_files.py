@@ -144,8 +144,9 @@ def _absent(place: str, absent: Sequence[str], source: Source) -> str:
     names = [f'"{name}"' for name in source.schema]
     listed = shortened(", ".join(names[:20]) + ", ..." * (len(names) > 20), 200)
     expected = f"column{'s' * (len(absent) > 1)} " + ", ".join(f'"{name}"' for name in absent)
+    rows = f"{source.height} row{'s' * (source.height > 1)}"
     hint = "name the columns in [outputs] (item, system, output, sample, item_text, layout)"
-    return f"{place}: expected {expected}, got columns {listed or 'none'} in {source.height} rows; {hint}"
+    return f"{place}: expected {expected}, got columns {listed or 'none'} in {rows}; {hint}"
 
 
 def _not_texts(path: Path, column: str, cells: Iterable[tuple[int, object]]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
@@ -12,6 +12,7 @@ import polars as pl
 
 from spa.errors import TableError, shortened
 from spa.tables.delimited import delimited_slices, open_delimited
+from spa.tables.encodings import in_utf8
 from spa.tables.json_files import json_slices, open_json
 from spa.tables.json_lines import json_lines_slices, open_json_lines
 from spa.tables.options import TableOptions
@@ -30,19 +31,21 @@ Slices = Callable[[Path, Wanted, TableOptions, int], Iterator[Source]]
 class FileFormat:
     """A format of files: how its files' names end, and what reads them whole and in slices of some rows.
 
-    Files of ``text`` may be packed with gzip, their names end in ``.gz`` then.
+    Files of ``text`` may be packed with gzip, their names end in ``.gz`` then. What reads a format ``in_utf8`` is given
+    a file in UTF-8, whatever encoding it was in.
     """
 
     suffixes: tuple[str, ...]
     text: bool = True
+    in_utf8: bool = False
     open: Open
     slices: Slices
 
 
 FORMATS = (
     FileFormat(suffixes=(".csv", ".tsv"), open=open_delimited, slices=delimited_slices),
-    FileFormat(suffixes=(".json",), open=open_json, slices=json_slices),
-    FileFormat(suffixes=(".jsonl", ".ndjson"), open=open_json_lines, slices=json_lines_slices),
+    FileFormat(suffixes=(".json",), in_utf8=True, open=open_json, slices=json_slices),
+    FileFormat(suffixes=(".jsonl", ".ndjson"), in_utf8=True, open=open_json_lines, slices=json_lines_slices),
     FileFormat(suffixes=(".parquet",), text=False, open=open_parquet, slices=parquet_slices),
     FileFormat(suffixes=(".xlsx",), text=False, open=open_workbook, slices=workbook_slices),
 )
@@ -80,28 +83,34 @@ def open_table(path: Path, wanted: Wanted, options: TableOptions) -> Source:
     TableError
         When the file cannot be read, or does not hold what the options name.
     """
-    with _inside(path) as (inside, format):
+    with _inside(path, options) as (inside, format, notes):
         source = format.open(inside, needed(wanted, options), options)
-        return arranged(_called(source, inside, path), wanted, options)
+        return arranged(_called(source, inside, path, notes), wanted, options)
 
 
 def open_slices(path: Path, wanted: Wanted, options: TableOptions, *, rows: int) -> Iterator[Source]:
     """Yield a file as :func:`open_table` opens it, about ``rows`` rows at a time."""
-    with _inside(path) as (inside, format):
+    with _inside(path, options) as (inside, format, notes):
         for source in format.slices(inside, needed(wanted, options), options, rows):
-            yield arranged(_called(source, inside, path), wanted, options)
+            yield arranged(_called(source, inside, path, notes), wanted, options)
 
 
 @contextmanager
-def _inside(path: Path) -> Iterator[tuple[Path, FileFormat]]:
-    """Yield the file that is to be read, and its format; problems name the file that was asked for."""
-    with reading(path) as format:
-        if not is_packed(path):
-            yield path, format
-            return
-        with unpacked(path) as inside, _problems_called(inside, path):
+def _inside(path: Path, options: TableOptions) -> Iterator[tuple[Path, FileFormat, tuple[str, ...]]]:
+    """Yield the file that is to be read, its format and what is to be said; problems name the file asked for."""
+    with reading(path) as format, ExitStack() as opened:
+        inside, notes = path, tuple[str, ...]()
+        if is_packed(path):
+            inside = opened.enter_context(unpacked(path))
+            opened.enter_context(_problems_called(inside, path))
             check_table_file(inside)
-            yield inside, format
+        if format.in_utf8:
+            text = opened.enter_context(in_utf8(inside, options.encoding))
+            inside = text.path
+            if text.encoding is not None:
+                notes = (f"read as {text.encoding}",)
+            opened.enter_context(_problems_called(inside, path))
+        yield inside, format, notes
 
 
 @contextmanager
@@ -112,8 +121,8 @@ def _problems_called(inside: Path, path: Path) -> Iterator[None]:
         raise error.called(str(inside), str(path)) from error
 
 
-def _called(source: Source, inside: Path, path: Path) -> Source:
-    """Return what was read of a file as that of another, of which a reader knows."""
+def _called(source: Source, inside: Path, path: Path, notes: tuple[str, ...]) -> Source:
+    """Return what was read of a file as that of another, of which a reader knows, with what is to be said of that."""
     if inside == path:
         return source
 
@@ -125,7 +134,7 @@ def _called(source: Source, inside: Path, path: Path) -> Source:
         with _problems_called(inside, path):
             return source.values(name)
 
-    return replace(source, place=str(path), column=column, values=values)
+    return replace(source, place=str(path), column=column, values=values, notes=(*notes, *source.notes))
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from spa.errors import TableError
+from spa.tables.encodings import bad_byte, nul_in_header
 
 PARQUET, WORKBOOK = "a Parquet file", "a workbook or zip file"
 KINDS = {  # how files begin that are not texts
@@ -50,12 +51,11 @@ def utf8_lines(path: Path) -> Iterator[tuple[int, str]]:
         with path.open("rb") as stream:
             for number, line in enumerate(stream, start=1):
                 content = line.removeprefix(BOM) if number == 1 else line
+                if number == 1 and b"\0" in content:
+                    raise nul_in_header(path, number)
                 try:
                     yield number, content.decode()
                 except UnicodeDecodeError as error:
-                    raise TableError(
-                        f"{path}, line {number}: expected UTF-8, got the byte 0x{content[error.start]:02x} that is "
-                        "not UTF-8; save the file as UTF-8"
-                    ) from error
+                    raise bad_byte(path) or TableError(f"{path}, line {number}: expected UTF-8") from error
     except OSError as error:
         raise TableError(f"{path}: cannot be read: {error.strerror or error}") from error

@@ -259,7 +259,7 @@ BROKEN: dict[str, tuple[str, str | bytes, str]] = {
     "a deep document": ("t.jsonl", DEEP, "line 1: expected one JSON object, got lists or objects nested too deeply"),
     "half a pair": ("t.jsonl", line() + line(annotator_id="\ud800"), "line 2: expected UTF-8"),
     "JSON in Latin-1": ("t.jsonl", (line() + '{"a": "ä"}').encode("latin-1"), "line 2: expected UTF-8"),
-    "JSON in UTF-16": ("t.jsonl", line().encode("utf-16"), "line 1: expected UTF-8"),
+    "JSON in UTF-16 without a mark": ("t.jsonl", line().encode("utf-16-le"), "line 1: expected UTF-8, got a NUL byte"),
     "JSON in gzip": ("t.jsonl", gzip.compress(line().encode()), "expected text, got a gzip file"),
     "JSON without a column": (
         "t.jsonl",

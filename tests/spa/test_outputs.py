@@ -281,11 +281,6 @@ def test_a_bad_row_is_told_by_its_line(tmp_path: Path, row: dict[str, object], s
             b'{"id": "1", "text": "a"}\n',
             'expected columns "item_id", "system", "output", got columns "id", "te',
         ),
-        (
-            "o.jsonl",
-            '{"item_id": "1"}\n'.encode("utf-16"),
-            "o.jsonl line 1: expected UTF-8, got the byte 0xff that is not UTF-8; save the file as UTF-8",
-        ),
         ("o.csv", "item_id,system\n1,x\n".encode("utf-16-le"), "o.csv line 1: expected UTF-8, got a NUL byte"),
         ("o.csv", b"", "expected rows of outputs, got none"),
         (

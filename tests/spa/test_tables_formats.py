@@ -125,6 +125,34 @@ def test_long_files_are_kept_as_strings_and_what_is_nested_stays(
         source.column("text")
 
 
+@pytest.mark.parametrize("form", ["json", "columns", "lines", "json, packed", "lines, packed"])
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig", "cp1252"])
+def test_json_in_another_encoding_is_read_or_told(tmp_path: Path, form: str, encoding: str) -> None:
+    name, make = FORMS[form.partition(",")[0]]
+    text = (
+        json.dumps(json.loads(make(ROWS)), ensure_ascii=False)
+        if "json" in name and "lines" not in form
+        else "\n".join(json.dumps(row, ensure_ascii=False) for row in ROWS)
+    )
+    content = text.encode(encoding)
+    path = tmp_path / (f"{name}.gz" if "packed" in form else name)
+    written = gzip.compress(content) if "packed" in form else content
+    if encoding == "cp1252":
+        line = 2 if "lines" in form else 1
+        said = (
+            f"{path}, line {line}: expected UTF-8, got the byte 0xdc that is not UTF-8; save the file as UTF-8, or say"
+        )
+        assert problem_of(path, written).startswith(said)
+    options = TableOptions(encoding="cp1252" if encoding == "cp1252" else None)
+    source = opened(path, written, options=options)
+    assert source.column("text").to_list() == [row["text"] for row in ROWS]
+    assert (
+        source.notes
+        == ({"utf-16": "read as UTF-16", "cp1252": "read as cp1252"}.get(encoding, ""),)[: encoding != "utf-8-sig"]
+    )
+    assert source.place == str(path)
+
+
 def test_blank_lines_are_no_rows_but_count(tmp_path: Path) -> None:
     source = opened(tmp_path / "t.jsonl", b'\n{"id": "a"}\n\n \n{"id": NaN}\n')
     assert (source.values("id"), list(source.numbers())) == (["a", None], [2, 5])
