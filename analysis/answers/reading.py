@@ -128,9 +128,13 @@ def _translated(error: TableError) -> AnalysisError:
 
 
 class EmptyTable(AnalysisError):
-    """A table has no row: as a part of a larger one it may be left out; ``chosen`` says which rows it had."""
+    """A table has no row: as a part of a larger one it may be left out.
+
+    ``chosen`` says which rows it had, ``columns`` which known ones it has above none.
+    """
 
     chosen: tuple[RowsChosen, ...] = ()
+    columns: tuple[str, ...] = ()
 
 
 def _no_row_stays(place: str, chosen: tuple[RowsChosen, ...]) -> EmptyTable:
@@ -248,7 +252,9 @@ def _tidy(
     if not source.height and source.chosen:
         raise _no_row_stays(place, source.chosen)
     if not source.height:
-        raise EmptyTable(f"{place}: a header without rows; expected at least one answer")
+        empty = EmptyTable(f"{place}: a header without rows; expected at least one answer")
+        empty.columns = tuple(kept.values())
+        raise empty
     padded = set() if padded is None else padded
     return pl.DataFrame([_cells(source.column(old), new, padded, coded=coded).alias(new) for old, new in kept.items()])
 

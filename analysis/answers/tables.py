@@ -40,7 +40,7 @@ from analysis.answers.other_scales import OtherScale
 from analysis.answers.other_tables import CHECKS
 from analysis.answers.own_items import own_items_words, without_systems
 from analysis.answers.people import Logins
-from analysis.answers.reading import RawTable, raw_frame, read_raw, tidy_frame
+from analysis.answers.reading import EmptyTable, RawTable, raw_frame, read_raw, tidy_frame
 from analysis.answers.rescaling import Rescaled, rescale_scores, rescaled_words, unmet_annotators
 from analysis.answers.same_names import NearNames, Renamed, find_near_names
 from analysis.answers.shapes import shaped
@@ -135,7 +135,7 @@ def read_tables(paths: Mapping[str, Path | Sequence[Path]], reading: Reading) ->
             try:
                 table = read_raw(path, _options(reading, kind), _columns_read(kind, reading), coded=kind in CODED)
             except AnalysisError as error:
-                problems += error.problems
+                problems += () if excludes_nobody(kind, error) else error.problems
             else:
                 raw.setdefault(kind, []).append(table)
     if raw:
@@ -144,6 +144,11 @@ def read_tables(paths: Mapping[str, Path | Sequence[Path]], reading: Reading) ->
         problems += chosen_problems(reading, (one for parts in raw.values() for table in parts for one in table.chosen))
         problems += _constant_problems(raw, reading)
     return _check_all(raw, reading, problems)
+
+
+def excludes_nobody(kind: str, error: AnalysisError) -> bool:
+    """Whether a table without rows is one of exclusions, as an export or import of nobody's writes it."""
+    return kind == "exclusions" and isinstance(error, EmptyTable) and {"annotator_id", "rule"} <= {*error.columns}
 
 
 def _options(reading: Reading, kind: str) -> Reading:
@@ -235,10 +240,13 @@ def read_beside(paths: Mapping[str, Path], reading: Reading) -> AnswerTables:
     AnalysisError
         With every mistake of every file.
     """
-    raw = {
-        kind: [shaped(read_raw(path, _options(reading, kind), KNOWN[kind]), kind, reading)]
-        for kind, path in paths.items()
-    }
+    raw: dict[str, list[RawTable]] = {}
+    for kind, path in paths.items():
+        try:
+            raw[kind] = [shaped(read_raw(path, _options(reading, kind), KNOWN[kind]), kind, reading)]
+        except EmptyTable as error:
+            if not excludes_nobody(kind, error):
+                raise
     known = identified(raw, reading, complete=False)
     checked, *_ = _checked(known.tables, replace(known.reading, missing=(), rescale={}), [])
     filled: dict[str, Any] = fill_groups(checked, known.reading.llms, kinds_by_annotator(checked))

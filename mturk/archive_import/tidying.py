@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,9 +13,10 @@ from mturk.answers import AnswerRefused, XMLRefused, answer_pairs, read_answers
 from mturk.archive_import.mapping import ANSWERS, Cells, ColumnSource, ResultMapping, Table
 from spa.errors import PlatformError
 from spa.importers.pseudonyms import PseudonymKey
+from spa.tables.delimited import delimited_rows
+from spa.tables.options import TableOptions
 from spa.tables.verdicts import outcome
 
-LARGEST_CELL = 10_000_000  # characters; a whole page may stand in an Input column
 DEEPEST = 6  # levels of JSON in one answer
 ANSWER = "Answer."
 UNREADABLE = "Answer.(unreadable)"  # why an answer's XML could not be read
@@ -25,6 +25,7 @@ TRUE = ("true", "on", "1", "yes")
 WINNERS = ("x", "y", "tie")
 WHOLE = ("sample", "exposure", "position")
 REJECTED = "Rejected"
+QUESTION = ("item_id", "system", "system_x", "system_y", "criterion", "sample", "exposure", "elicitation")
 EMPTY = "no answer"
 
 
@@ -33,17 +34,18 @@ class Result:
     """One submission: its columns, and its place in a file."""
 
     columns: Mapping[str, str]
-    where: str  # "batch.csv, line 7"
+    where: str  # "batch.csv, row 7"
+    file: Path | None = None  # of a table, which holds a batch
 
 
-def read_results(paths: Iterable[Path]) -> Iterator[Result]:
-    """Read the submissions of result files, whose suffix tells the format."""
+def read_results(paths: Iterable[Path], options: TableOptions, notes: list[str]) -> Iterator[Result]:
+    """Read the submissions of result files, whose suffix tells the format; what is to be said is added to ``notes``."""
     for path in paths:
         suffix = path.suffix.lower()
         try:
             match suffix:
                 case ".csv" | ".tsv" | ".results" | ".txt":
-                    yield from _read_table(path)
+                    yield from _read_table(path, options, notes)
                 case ".json" | ".jsonl" | ".ndjson":
                     yield from _read_json(path)
                 case ".xml":
@@ -51,28 +53,22 @@ def read_results(paths: Iterable[Path]) -> Iterator[Result]:
                     yield Result(columns={"AssignmentId": path.stem, **_answers(text)}, where=str(path))
                 case _:
                     raise PlatformError(f"{path}: expected .csv, .tsv, .results, .json, .jsonl or .xml, got {suffix!r}")
-        except (OSError, UnicodeDecodeError, csv.Error) as error:
+        except (OSError, UnicodeDecodeError) as error:
             raise PlatformError(f"{path}: cannot be read ({error}); save it as UTF-8") from error
 
 
-def _read_table(path: Path) -> Iterator[Result]:
-    csv.field_size_limit(LARGEST_CELL)
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        head = file.readline()
-        file.seek(0)
-        reader = csv.reader(file, delimiter="\t" if head.count("\t") > head.count(",") else ",")
-        names = next(reader, [])
-        twice = sorted({name for name in names if names.count(name) > 1 and name})
-        if twice:
-            raise PlatformError(f"{path}: expected a name for each column, got {twice[0]!r} twice; rename one")
-        for cells in reader:
+def _read_table(path: Path, options: TableOptions, notes: list[str]) -> Iterator[Result]:
+    """Yield the rows of a table, each named as a reader counts them; the last cells of a row may be absent."""
+    with delimited_rows(path, options) as (names, rows, said):
+        notes += (f"{path}: {note}" for note in said)
+        for number, cells in rows:
             if not any(cells):
                 continue
-            where = f"{path}, line {reader.line_num}"
+            where = f"{path}, row {number}"
             if len(cells) > len(names):
                 raise PlatformError(f"{where}: expected {len(names)} cells, got {len(cells)}; is a quote missing?")
             found = dict(zip(names, cells, strict=False))
-            yield Result(columns=_with_json(found), where=where)
+            yield Result(columns=_with_json(found), where=where, file=path)
 
 
 def _read_json(path: Path) -> Iterator[Result]:
@@ -167,7 +163,7 @@ class UnreadableCell(Exception):
 
 @dataclass(slots=True, kw_only=True)
 class TidyArchive:
-    """The rows of each table, and counts."""
+    """The rows of each table, and counts; those of rejected submissions are apart."""
 
     ratings: list[dict[str, Any]] = field(default_factory=list)
     preferences: list[dict[str, Any]] = field(default_factory=list)
@@ -177,16 +173,22 @@ class TidyArchive:
     submissions: int = 0
     repeated: int = 0  # the same submission in another file
     missing: int = 0
+    rejected: TidyArchive | None = None
 
 
-def tidy(results: Iterable[Result], mapping: ResultMapping, key: PseudonymKey) -> TidyArchive:
+def tidy(
+    results: Iterable[Result], mapping: ResultMapping, key: PseudonymKey, *, keep_rejected: bool = False
+) -> TidyArchive:
     """Convert results to tidy rows; with the same key, a worker always gets the same pseudonym.
 
-    An unreadable answer is a row with its reason; a rejected submission is kept, with a row of exclusions. The same
-    submission in two files counts once. Raise PlatformError if a column of the mapping is in none of the results, or a
-    submission occurs with two contents.
+    An unreadable answer is a row with its reason. Answers of a rejected submission, and its row of exclusions, are
+    those of ``rejected``; with ``keep_rejected`` they stand among the others. The same submission in two files counts
+    once. HITs of one batch are one submission of their worker; another is a batch in which the worker answered about
+    the same item again. Raise PlatformError if a column of the mapping is in none of the results, or a submission
+    occurs with two contents.
     """
-    made = TidyArchive()
+    made = TidyArchive(rejected=TidyArchive())
+    batches: dict[tuple[object, ...], set[object]] = {}
     people: dict[str, dict[str, Any]] = {}
     seen: dict[str, Result] = {}
     known: set[str] = set()
@@ -204,16 +206,29 @@ def tidy(results: Iterable[Result], mapping: ResultMapping, key: PseudonymKey) -
         annotator_id = key.pseudonym(_worker(result, mapping, assignment_id))
         who = {"annotator_id": annotator_id, "annotator_kind": "human", "assignment_id": assignment_id}
         _note_person(people, annotator_id, result.columns.get(mapping.seconds, ""))
+        into = made
         if result.columns.get(mapping.status, "").strip() == REJECTED:
+            into = made if keep_rejected else made.rejected or made
             evidence = result.columns.get(mapping.feedback, "") or "no reason given"
-            made.exclusions.append({**who, "rule": "rejected by the requester", "evidence": evidence})
+            into.exclusions.append({**who, "rule": "rejected by the requester", "evidence": evidence})
         for table, cells in mapping.blocks():
             row = _row(table, cells, result)
-            made.missing += row["missing_reason"] is not None
-            getattr(made, table).append({**who, **row})
+            into.missing += row["missing_reason"] is not None
+            getattr(into, table).append({**who, **row})
+            if into is made and row.get("item_id"):
+                asked = tuple(sorted((name, str(row.get(name))) for name in QUESTION if name in row))
+                batches.setdefault((annotator_id, table, asked), set()).add(_batch(result))
     _check_columns(mapping, known)
+    for (worker, *_), own in batches.items():
+        person = people[str(worker)]
+        person["submissions"] = max(person["submissions"], len(own))
     made.annotators = list(people.values())
     return made
+
+
+def _batch(result: Result) -> object:
+    """Return what tells the batch of a submission: its file, if that is a table, and the type of its HIT."""
+    return result.file, result.columns.get("HITTypeId", "").strip()
 
 
 def _worker(result: Result, mapping: ResultMapping, assignment_id: str) -> str:
@@ -222,9 +237,8 @@ def _worker(result: Result, mapping: ResultMapping, assignment_id: str) -> str:
 
 
 def _note_person(people: dict[str, dict[str, Any]], annotator_id: str, seconds: str) -> None:
-    new = {"annotator_id": annotator_id, "annotator_kind": "human", "source": "mturk", "submissions": 0}
+    new = {"annotator_id": annotator_id, "annotator_kind": "human", "source": "mturk", "submissions": 1}
     person = people.setdefault(annotator_id, {**new, "seconds": None})
-    person["submissions"] += 1
     time = _number(seconds)
     if time is not None:
         person["seconds"] = (person["seconds"] or 0.0) + time

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -30,31 +31,55 @@ if TYPE_CHECKING:
     type=click.Path(dir_okay=False, path_type=Path),
     help="Secret key that pseudonymizes worker ids; created if missing. [default: pseudonyms.key beside MAPPING]",
 )
+@click.option("--keep-rejected", is_flag=True, help="Keep answers of rejected submissions, for --exclusions to name.")
+@click.option("--encoding", metavar="NAME", help="Of tables that are not UTF-8 and do not say it: cp1252.")
+@click.option(
+    "--quotes", type=click.Choice(["csv", "text"]), help="Of tables: double quotes enclose cells, or are text."
+)
 @json_option
 def import_(
-    results: tuple[Path, ...], mapping: Path, out: Path, format_: TableFormat, key: Path | None, as_json: bool
+    results: tuple[Path, ...],
+    mapping: Path,
+    out: Path,
+    format_: TableFormat,
+    key: Path | None,
+    keep_rejected: bool,
+    encoding: str | None,
+    quotes: Literal["csv", "text"] | None,
+    as_json: bool,
 ) -> None:
     """Convert results of earlier studies to tidy tables that `spa report` reads.
 
     FILE is a results CSV from the requester site, a tab-separated file of its command-line tools, assignments as
     returned by the API (JSON or JSONL), or the XML of one answer. Worker ids are pseudonymized; with the same key
-    a worker always gets the same code. docs/hits.md shows a mapping.
+    a worker always gets the same code. Answers of rejected submissions go to the folder `rejected` in OUT.
+    docs/hits.md shows a mapping.
     """
     from mturk.archive_import.mapping import load_mapping
     from mturk.archive_import.tidying import read_results, tidy
     from spa.importers.pseudonyms import default_key_path, load_key
     from spa.responses.table_files import write_tables
+    from spa.tables.encodings import known_encoding
+    from spa.tables.options import TableOptions
 
     found = load_mapping(mapping)
     secret = load_key(key or default_key_path(mapping))
-    made = tidy(read_results(results), found, secret)
+    options = TableOptions(encoding=None if encoding is None else known_encoding(encoding), quotes=quotes)
+    notes: list[str] = []
+    made = tidy(read_results(results, options, notes), found, secret, keep_rejected=keep_rejected)
     paths = write_tables(as_tables(made), out, format=format_)
+    apart, folder = made.rejected or made, out / "rejected"
+    if apart.exclusions or folder.exists():  # what an earlier import left there is not of these results
+        write_tables(as_tables(apart), folder, format=format_)
+    rejected = len(made.exclusions) + len(apart.exclusions)
     facts: dict[str, Any] = {
         "submissions": made.submissions,
         "repeated": made.repeated,
         "annotators": len(made.annotators),
         "missing": made.missing,
-        "rejected": len(made.exclusions),
+        "rejected": rejected,
+        "notes": notes,
+        "rejected_files": str(folder) if apart.exclusions else None,
         "files": [str(path) for path in paths],
     }
     if as_json:
@@ -62,12 +87,26 @@ def import_(
         return
     click.echo(
         f"{made.submissions} submissions by {len(made.annotators)} annotators ({made.repeated} duplicates skipped); "
-        f"{made.missing} answers missing, {len(made.exclusions)} submissions rejected"
+        f"{made.missing} answers missing, {rejected} submissions rejected"
     )
+    for note in notes:
+        click.echo(note)
+    if apart.exclusions:
+        click.echo(
+            f"rejected submissions: their answers are in {folder} and in no table below (--keep-rejected keeps them there)"
+        )
+    elif made.exclusions:
+        click.echo(
+            f"rejected submissions: their answers count unless the report gets --exclusions {_exclusions(paths)}"
+        )
     if secret.created:
         click.echo(f"pseudonyms: key written to {secret.path}; keep it for further imports, and to yourself")
     for path in paths:
         click.echo(str(path))
+
+
+def _exclusions(paths: Sequence[Path]) -> Path:
+    return next(path for path in paths if path.stem == "exclusions")
 
 
 def as_tables(made: TidyArchive) -> Tables:

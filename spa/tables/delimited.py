@@ -69,6 +69,19 @@ def read_csv(
         return frame
 
 
+@contextmanager
+def delimited_rows(
+    path: Path, options: TableOptions
+) -> Iterator[tuple[tuple[str, ...], Iterator[tuple[int, list[str]]], tuple[str, ...]]]:
+    """Yield the header of a file of delimited text, its rows cell by cell, and what is to be said of how it is read.
+
+    Each row has what a reader calls it. It may have another number of cells than the header; a blank line has none.
+    """
+    with _opened(path, options, Wanted(columns=frozenset(), guarded=False)) as text:
+        records = (cells for _, cells in islice(text.records(), 1, None))
+        yield text.dialect.header, enumerate(records, start=text.dialect.first_row), text.notes
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Text:
     """A file of delimited text, and how it is read: its frames of about so many rows; ``None`` gives a single one."""
@@ -76,6 +89,7 @@ class _Text:
     dialect: Dialect
     notes: tuple[str, ...]
     frames: Callable[[int | None], Iterator[pl.DataFrame]]
+    records: Callable[[], Iterator[tuple[int, list[str]]]]
 
 
 @contextmanager
@@ -90,7 +104,7 @@ def _opened(path: Path, options: TableOptions, wanted: Wanted) -> Iterator[_Text
                 read = _How(text.path, path, dialect, _quotes(text.path, path, dialect, options), wanted)
                 read.check_header()
                 notes = (*_parted(text.encoding, dialect), *read.notes())
-                yield _Text(dialect=dialect, notes=notes, frames=read.frames)
+                yield _Text(dialect=dialect, notes=notes, frames=read.frames, records=read.records)
             except UnicodeDecodeError as error:
                 raise (bad_byte(path) or TableError(f"{path}: expected UTF-8, got {error.reason}")) from error
     except OSError as error:

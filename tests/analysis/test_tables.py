@@ -535,3 +535,14 @@ def test_an_item_that_a_document_and_a_number_name_together_is_proposed(tmp_path
     rows = "".join(f"r,{doc},1,s,{score}\n" for doc, score in (("d1", 3), ("d2", 4)))
     told = refusal(tmp_path, "annotator_id,doc,item_id,system,score\n" + rows, "ratings")
     assert "if doc and item_id name the item together, say --map doc+item_id=item_id" in told
+
+
+def test_a_table_of_nobodys_exclusions_excludes_nobody(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(HEADER + ROW)
+    (tmp_path / "none.csv").write_text("annotator_id,assignment_id,rule,evidence\n")
+    arguments = ["report", "--preferences", str(tmp_path / "t.csv"), "--exclusions", str(tmp_path / "none.csv")]
+    done = CliRunner().invoke(main, [*arguments, "--out", str(tmp_path / "report")])
+    assert done.exit_code == 0, done.output
+    (tmp_path / "none.csv").write_text("who,why\n")
+    done = CliRunner().invoke(main, [*arguments, "--out", str(tmp_path / "report")])
+    assert "a header without rows" in done.output

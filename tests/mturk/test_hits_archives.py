@@ -49,10 +49,10 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def imported(folder: Path, *names: str, code: int = 0) -> dict[str, Any]:
+def imported(folder: Path, *names: str, code: int = 0, more: tuple[str, ...] = ()) -> dict[str, Any]:
     """Import files and return what the command says; with a code, its error."""
     files = [str(folder / name) for name in names]
-    options = ["--mapping", str(folder / "old.toml"), "--out", str(folder / "tables"), "--json"]
+    options = ["--mapping", str(folder / "old.toml"), "--out", str(folder / "tables"), "--json", *more]
     result = CliRunner().invoke(main, ["mturk", "import", *files, *options], catch_exceptions=False)
     assert result.exit_code == code, result.output + result.stderr
     return dict(json.loads(result.stdout)) if code == 0 else {"error": result.stderr}
@@ -64,25 +64,25 @@ def table(folder: Path, name: str) -> list[dict[str, Any]]:
 
 def test_a_result_file_becomes_tidy_tables(folder: Path) -> None:
     told = imported(folder, "batch.csv")
-    assert (told["submissions"], told["annotators"], told["rejected"], told["missing"]) == (3, 2, 1, 4)
+    assert (told["submissions"], told["annotators"], told["rejected"], told["missing"]) == (3, 2, 1, 3)
     ratings = table(folder, "ratings")
     assert [(row["item_id"], row["system"], row["score"]) for row in ratings] == [
         ("s1", "gpt", 5.0),
         ("s1", "gpt", None),
-        ("s2", "human", 1.0),
     ]
     assert ratings[1]["missing_reason"] == "expected one of 1 (worst), 2, 5 (best), got '7'"
     preferences = table(folder, "preferences")
-    assert [row["preference"] for row in preferences] == [0.7, None, None]
+    assert [row["preference"] for row in preferences] == [0.7, None]
     assert preferences[1]["missing_reason"] == "expected 0 to 1, got 7 (give scale = 100 for percent)"
-    assert preferences[2]["missing_reason"] == "no answer"
     choices = table(folder, "choices")
-    assert [row["winner"] for row in choices] == ["x", None, "y"]
+    assert [row["winner"] for row in choices] == ["x", None]
     assert choices[1]["missing_reason"] == "answered twice: Answer.better.left, Answer.better.right"
-    [excluded] = table(folder, "exclusions")
+    assert table(folder, "exclusions") == []
+    [excluded] = table(folder, "rejected/exclusions")
     assert (excluded["assignment_id"], excluded["evidence"]) == ("A3", "Only one letter typed")
     people = {row["annotator_id"]: row for row in table(folder, "annotators")}
-    assert sorted((row["submissions"], row["seconds"]) for row in people.values()) == [(1, 30.0), (2, 65.0)]
+    assert sorted((row["submissions"], row["seconds"]) for row in people.values()) == [(1, 30.0), (1, 65.0)]
+    assert [row["winner"] for row in table(folder, "rejected/choices")] == ["y"]
     written = "".join(path.read_text() for path in (folder / "tables").glob("*.csv"))
     assert "AWORKER" not in written
     assert (folder / "pseudonyms.key").stat().st_mode & 0o777 == 0o600
@@ -140,6 +140,79 @@ def test_a_submission_that_was_downloaded_twice_counts_once(folder: Path) -> Non
 def test_a_mapping_that_does_not_fit_is_told(folder: Path, change: tuple[str, str], told: str) -> None:
     (folder / "old.toml").write_text(MAPPING.replace(*change))
     assert told in imported(folder, "batch.csv", code=1)["error"]
+
+
+def test_rejected_answers_count_nowhere_unless_they_are_kept(folder: Path) -> None:
+    imported(folder, "batch.csv", more=("--keep-rejected",))
+    assert [row["assignment_id"] for row in table(folder, "ratings")] == ["A1", "A2", "A3"]
+    assert [row["assignment_id"] for row in table(folder, "exclusions")] == ["A3"]
+    assert not (folder / "tables" / "rejected").exists()
+    imported(folder, "batch.csv")
+    assert [row["assignment_id"] for row in table(folder, "ratings")] == ["A1", "A2"]
+    assert [row["assignment_id"] for row in table(folder, "rejected/ratings")] == ["A3"]
+    done = CliRunner().invoke(
+        main,
+        [
+            "mturk",
+            "import",
+            str(folder / "batch.csv"),
+            "--mapping",
+            str(folder / "old.toml"),
+            "--out",
+            str(folder / "t"),
+        ],
+    )
+    assert "1 submissions rejected" in done.output
+    assert str(folder / "t" / "rejected") in done.output.replace("\n", "")
+
+
+PLAIN = """
+[[ratings]]
+item_id = {column = "seg"}
+system = {column = "sys"}
+score = {column = "score"}
+"""
+UNPAIRED = [
+    "AssignmentId,WorkerId,sys,seg,target,score",
+    "a1,w1,S,1,plain 1,1",
+    'a2,w1,S,2,"Hallo,2',
+    "a3,w1,S,3,plain 3,3",
+    'a4,w1,S,4,"Welt ist,4',
+    "a5,w1,S,5,plain 5,5",
+]
+
+
+@pytest.mark.parametrize(("name", "separator"), [("q.csv", ","), ("q.tsv", "\t"), ("q.csv", ";"), ("q.results", "\t")])
+def test_an_unpaired_quote_swallows_no_submission(tmp_path: Path, name: str, separator: str) -> None:
+    (tmp_path / "old.toml").write_text(PLAIN)
+    (tmp_path / name).write_text("\n".join(UNPAIRED).replace(",", separator))
+    assert imported(tmp_path, name)["submissions"] == 5
+    assert [row["score"] for row in table(tmp_path, "ratings")] == [1, 2, 3, 4, 5]
+
+
+def test_two_quotes_far_apart_are_asked_about(tmp_path: Path) -> None:
+    (tmp_path / "old.toml").write_text(PLAIN)
+    text = "\n".join(UNPAIRED).replace('"Welt ist', 'Welt"')
+    (tmp_path / "q.csv").write_text(text)
+    assert "q.csv, line 3: expected a quoted cell or a row" in imported(tmp_path, "q.csv", code=1)["error"]
+    assert imported(tmp_path, "q.csv", more=("--quotes", "text"))["submissions"] == 5
+    (tmp_path / "q.tsv").write_text(text.replace(",", "\t"))
+    assert imported(tmp_path, "q.tsv")["submissions"] == 5
+
+
+def test_hits_of_one_batch_are_one_participation(tmp_path: Path) -> None:
+    (tmp_path / "old.toml").write_text(PLAIN)
+    header = "HITTypeId,AssignmentId,WorkerId,sys,seg,score,Approve,Reject"
+    first = [f"T1,a{number},w{number % 2},S,{number},3" for number in range(8)]  # as the site writes: two cells absent
+    again = ["T1,b0,w0,S,0,4", "T1,b1,w1,S,9,4"]
+    (tmp_path / "one.csv").write_text("\n".join([header, *first]))
+    (tmp_path / "two.csv").write_text("\n".join([header, *again]))
+    imported(tmp_path, "one.csv")
+    assert [row["submissions"] for row in table(tmp_path, "annotators")] == [1, 1]
+    imported(tmp_path, "one.csv", "two.csv")  # w0 rated item 0 in both
+    assert [row["submissions"] for row in table(tmp_path, "annotators")] == [2, 1]
+    (tmp_path / "one.csv").write_text("\n".join([header, *first, "T1,c,w0,S,1,2,,,,"]))
+    assert "one.csv, row 10: expected 8 cells, got 10" in imported(tmp_path, "one.csv", code=1)["error"]
 
 
 def test_winners_named_by_system_or_by_their_column_follow_the_sides_of_their_row(tmp_path: Path) -> None:
