@@ -92,9 +92,7 @@ def import_(
     for note in notes:
         click.echo(note)
     if apart.exclusions:
-        click.echo(
-            f"rejected submissions: their answers are in {folder} and in no table below (--keep-rejected keeps them there)"
-        )
+        click.echo(f"rejected submissions: their answers are in {folder} not below (--keep-rejected has them there)")
     elif made.exclusions:
         click.echo(
             f"rejected submissions: their answers count unless the report gets --exclusions {_exclusions(paths)}"
