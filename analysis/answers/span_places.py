@@ -45,10 +45,12 @@ def check_places(check: Check, ends: Ends | None) -> None:
     wrong = told.filter((pl.col("longer") != 0) & ~pl.col("annotator_id").is_in(short.implode()))
     if len(neither):
         longer, first = wrong["longer"][0], wrong.row(0, named=True)
+        whole = first["characters"] is not None and len(first["text"]) >= first["characters"] > 0
+        do = "if text is the whole output, --map text=output" if whole else "count code points, not bytes"
         check.problems.append(
             f"{check.place}, {rows_named(wrong['row'])}: text must be as long as end - start, got "
             f"{shortened(repr(first['text']), 40)} with {len(first['text'])} characters for {first['start']} to "
-            f"{first['end']}, {abs(longer)} {'less' if longer > 0 else 'more'}; count code points, not bytes"
+            f"{first['end']}, {abs(longer)} {'less' if longer > 0 else 'more'}; {do}"
         )
         return
     if len(short) and ends != "included":

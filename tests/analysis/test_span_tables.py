@@ -201,6 +201,13 @@ def test_texts_of_another_length_are_refused_with_their_rows(ends: str | None) -
             results(marked({"p1": -1}), ends=ends)
 
 
+def test_whole_outputs_in_a_column_text_are_told_and_left_alone_under_another_name() -> None:
+    frame = marked({"p1": 0, "p2": 0}).with_columns(text=pl.lit("x" * 40))
+    with pytest.raises(AnalysisError, match="if text is the whole output, --map text=output"):
+        results(frame)
+    assert results(frame, mapping={"text": "output"}).spans == results(marked({"p1": 0, "p2": 0})).spans
+
+
 def test_blanks_at_the_ends_of_a_text_count(tmp_path: Path) -> None:
     frame = table([{"item_id": 1, "system": "x", "start": 3, "end": 6, "severity": "minor", "text": " a "}])
     frame.write_csv(tmp_path / "s.csv")
