@@ -8,7 +8,7 @@ from dataclasses import replace
 import polars as pl
 
 from analysis.answers.answer_words import with_counted_words
-from analysis.answers.columns import LAYOUTS
+from analysis.answers.columns import LAYOUTS, NOTHING
 from analysis.answers.options import Reading
 from analysis.answers.reading import RawTable
 from spa.errors import AnalysisError, ArgumentProblem, shortened
@@ -27,6 +27,11 @@ def shaped(table: RawTable, kind: str, reading: Reading) -> RawTable:
     table = replace(table, named=reading.names)
     if kind not in LAYOUTS:
         return table
+    if "criterion" in table.frame.columns:
+        seen = {*table.frame["criterion"].unique().cast(pl.String).to_list()}
+        if words := sorted(seen & {*NOTHING} - {*reading.names}):
+            said = f"criterion {', '.join(words)} is read as no criterion, not as a name (see names)"
+            table = replace(table, notes=(*table.notes, said))
     if kind == "ratings":
         if table.unread and ("score" in table.frame.columns or reading.criteria):
             said = (

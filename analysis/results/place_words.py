@@ -22,6 +22,8 @@ def about_places(results: Results) -> Iterator[WarningRow]:
     names |= {name for row in results.preferences for name in (row.system_x, row.system_y)}
     if len(names) < 2 or not all(map(is_place, names)):
         return
+    if len(names) > 2 and all(name.casefold().startswith(("model", "system")) for name in names):
+        return  # no page shows so many sides
     shown = [shortened(name, 30) for name in sorted(names)[:SHOWN]]
     text = (
         f"the systems are called {listed(shown)}{' ...' if len(names) > SHOWN else ''}, which are places: where "

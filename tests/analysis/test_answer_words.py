@@ -352,13 +352,16 @@ def test_words_of_a_long_table_give_its_means() -> None:
         (("model_a", "model_b"), True),
         (("1", "2"), True),
         (("Output 1", "Output 2"), True),
+        (("model1", "model2"), True),
+        (("model1", "model2", "model3"), False),
+        (("response 1", "response 2", "response 3"), True),
         (("A", "gpt-4"), False),
         (("alpha", "beta"), False),
         (("llama2", "llama3"), False),
     ],
 )
-def test_systems_that_are_all_places_are_a_main_caveat(names: tuple[str, str], told: bool) -> None:
-    x, y = names
+def test_systems_that_are_all_places_are_a_main_caveat(names: tuple[str, ...], told: bool) -> None:
+    x, y = [names[n % len(names)] for n in range(4)], [names[(n + 1) % len(names)] for n in range(4)]
     frame = pl.DataFrame(
         {
             "annotator_id": list("abcd"),
@@ -435,3 +438,14 @@ def test_a_mapping_of_numbers_holds_however_they_are_written() -> None:
     found = check_frames({"choices": pl.DataFrame(pair(["1.0", "2", "0.0"]))}, Reading(values=values)).choices
     assert found is not None
     assert found["value"].to_list() == [1.0, 0.0, 0.5]
+
+
+def test_a_criterion_called_na_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    path.write_text("annotator_id,item_id,system,score,criterion\na,i,s,3,NA\nb,i,s,4,NA\n")
+    told = read_tables({"ratings": path}, Reading())
+    assert "criterion NA is read as no criterion" in told.inputs[0].notes[0]
+    kept = read_tables({"ratings": path}, Reading(names=("NA",)))
+    assert kept.inputs[0].notes == ()
+    assert kept.ratings is not None
+    assert {*kept.ratings["criterion"].to_list()} == {"NA"}
