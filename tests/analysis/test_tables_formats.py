@@ -39,6 +39,9 @@ def written(folder: Path, form: str) -> Path:
     contents = {
         "csv": frame.write_csv().encode(),
         "csv.gz": gzip.compress(frame.write_csv().encode()),
+        "tsv": frame.write_csv(separator="\t").encode(),
+        "csv of semicolons": frame.write_csv(separator=";").encode(),
+        "csv in UTF-16": frame.write_csv().encode("utf-16"),
         "json": array,
         "json.gz": gzip.compress(array),
         "json of columns": json.dumps(frame.to_dict(as_series=False)).encode(),
@@ -64,7 +67,7 @@ def written(folder: Path, form: str) -> Path:
 
 FORMS = (
     *("csv", "csv.gz", "json", "json.gz", "jsonl", "jsonl.gz", "parquet", "xlsx"),
-    *("json of columns", "parquet of categories", "parquet of JSON"),
+    *("tsv", "csv of semicolons", "csv in UTF-16", "json of columns", "parquet of categories", "parquet of JSON"),
 )
 
 
@@ -83,6 +86,15 @@ def test_results_are_the_same_in_every_format(tmp_path: Path, form: str) -> None
 def test_a_table_in_parts_is_read_in_every_format(tmp_path: Path, form: str) -> None:
     found = read_totals(str(written(tmp_path, form)), "ratings", Reading())
     assert_same(read_totals(str(written(tmp_path, "csv")), "ratings", Reading()), found)
+
+
+@pytest.mark.parametrize("kind", [pl.Date(), pl.Datetime("ms"), pl.Datetime("ns", "UTC")])
+def test_days_that_name_systems_are_days(tmp_path: Path, kind: pl.DataType) -> None:
+    days = {"x": "2025-08-07", "y": "2025-05-13", "z": "2025-01-31"}
+    named = pl.DataFrame(ROWS).with_columns(pl.col("system").replace_strict(days))
+    named.with_columns(pl.col("system").str.to_date().cast(kind)).write_parquet(tmp_path / "r.parquet")
+    named.write_csv(tmp_path / "r.csv")
+    assert results_of(tmp_path / "r.parquet") == results_of(tmp_path / "r.csv")
 
 
 @pytest.mark.parametrize("name", ["t.jsonl", "t.json"])
