@@ -17,7 +17,7 @@ the same where the columns say nothing of sides (``model``, ``baseline``)    fir
 ``A``, ``B``; ``1``, ``2``; ``left``, ``right``, ... where the columns of
 the two systems are told apart by the same signs (``model_1``, ``model_2``)  that column               read
 the same elsewhere; ``response_1``, ``Assistant B``, ``option (a)``; ``C``,
-``0``                                                                        first, second; tie        proposed
+``0``; ``A is much better``, ``prefer B``                                    first, second; tie        proposed
 ``similar``, ``same``, ``equal``, ``neither``, ``no preference``, ``gleich``,
 ``égalité`` ...                                                              tie                       proposed
 ``both are bad``, ``beide schlecht``, ``les deux sont mauvais`` ...          tie, both bad             proposed
@@ -94,6 +94,11 @@ PLACE = re.compile(
 )
 SIGNED = re.compile(r"([^<>=≈~]*[^<>=≈~\s])\s*(>{1,3}|<{1,3}|={1,2}|≈|~)\s*([^<>=≈~\s][^<>=≈~]*)")
 NUMBERED = re.compile(rf"(?:{NOUN} ?)?[(\[]?(?:[a-h]|\d{{1,2}}|middle|third|mitte|dritte)[)\]]?")
+BETTER = re.compile(  # "A is much better", "prefer B"
+    r"(?:(?:i )?(?:(?:strongly|slightly|somewhat|clearly) )?prefers? )?(?P<place>.{1,24}?)"
+    r"(?P<said> (?:(?:is|was|are|ist|est) )?(?:(?:much|slightly|somewhat|clearly|significantly|far|a bit|a little|etwas"
+    r"|viel|deutlich|un peu|nettement|légèrement) )*(?:better|preferred|stronger|wins|won|besser|gewinnt|meilleure?))?"
+)
 BRACKETED = re.compile(r"\[\[\s*([^\[\]]+?)\s*\]\]")
 READ = {
     **dict.fromkeys(("tie", "draw", "tie (inconsistent)"), TIE),
@@ -240,6 +245,9 @@ def place_outcome(word: str, columns: tuple[str, str] = COLUMNS) -> Outcome:
         sure = place[1] in family or (told and (key in ("model a", "model b") or (inner and place[1] in "ab")))
         second_won = (PLACES[place[1]] == 1) != (turned and not own)
         return Outcome(winner="y" if second_won else "x", standing="read" if sure or own else "proposed")
+    better = BETTER.fullmatch(key)
+    if better is not None and better["place"] != key and PLACE.fullmatch(better["place"]):
+        return Outcome(winner=place_outcome(better["place"], columns).winner, standing="proposed")
     likely = PROPOSED.get(key)
     return UNKNOWN if likely is None else Outcome(winner=likely.winner, both_bad=likely.both_bad, standing="proposed")
 

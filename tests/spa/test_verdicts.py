@@ -21,13 +21,28 @@ READ = {
     **dict.fromkeys(("tie (bothbad)", "both_bad", "Both bad"), "both_bad"),
 }
 PROPOSED = {
-    **dict.fromkeys(("A", "a", "1", "left", "first", "response_1", "Assistant A", "option (a)", "first one"), "x"),
+    **dict.fromkeys(
+        (
+            "A",
+            "a",
+            "1",
+            "left",
+            "first",
+            "A is much better",
+            "I slightly prefer A",
+            "response_1",
+            "Assistant A",
+            "option (a)",
+            "first one",
+        ),
+        "x",
+    ),
     **dict.fromkeys(("B", "2", "2.0", "right", "second", "output_2", "Antwort 2", "zweite", "droite"), "y"),
     **dict.fromkeys(("C", "0", "similar", "Same", "equal", "neither", "no preference", "gleich gut", "égalité"), "tie"),
     **dict.fromkeys(("both are bad", "beide schlecht", "Les deux sont mauvais"), "both_bad"),
     **dict.fromkeys(("garbage", "error", "Invalid"), "missing"),
 }
-UNKNOWN = ("gamma", "12", "", "A>A", "good", "ab")
+UNKNOWN = ("gamma", "A is worse", "not A", "A is not better", "gpt is better", "12", "", "A>A", "good", "ab")
 PAIRS = (
     ("model_a", "model_b"),
     ("generator_1", "generator_2"),
