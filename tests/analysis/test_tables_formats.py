@@ -16,6 +16,7 @@ from analysis.large.reading import read_totals
 from analysis.results.analyse import analyse
 from analysis.results.files import to_json
 from spa.errors import AnalysisError
+from streamlit_app.table_files import table_files
 from tests.analysis.test_large_parts import assert_same
 
 ROWS: list[dict[str, str | int | None]] = [
@@ -104,3 +105,17 @@ def test_rows_without_a_column_that_is_asked_for_are_counted(tmp_path: Path, nam
     (tmp_path / name).write_text(text, encoding="utf-8")
     with pytest.raises(AnalysisError, match=r"are missing \(there are: rater, model, value, in 2 rows\); name yours"):
         read_tables({"ratings": tmp_path / name}, Reading())
+
+
+def test_a_folder_of_tables_holds_each_once_in_any_format(tmp_path: Path) -> None:
+    for name in ("ratings.json.gz", "Annotators.CSV", "notes.txt", "corpus_metrics.parquet"):
+        (tmp_path / name).touch()
+    found = {kind: path.name for kind, path in table_files(tmp_path).items()}
+    assert found == {
+        "ratings": "ratings.json.gz",
+        "annotators": "Annotators.CSV",
+        "corpus_metrics": "corpus_metrics.parquet",
+    }
+    (tmp_path / "ratings.csv").touch()
+    with pytest.raises(AnalysisError, match=r"expected one file of ratings, got ratings.csv and ratings.json.gz"):
+        table_files(tmp_path)
