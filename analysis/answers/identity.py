@@ -106,6 +106,24 @@ def identified(raw: Mapping[str, Sequence[RawTable]], reading: Reading, *, compl
     )
 
 
+def beside_agreed(raw: Mapping[str, Sequence[RawTable]], kinds: Collection[str]) -> dict[str, list[RawTable]]:
+    """Write the ids of tables of some ``kinds`` as the other tables, whose ids agree, write them."""
+    seen = {kind: [seen_of(table) for table in tables] for kind, tables in raw.items()}
+    renamed: dict[str, dict[str, str]] = {}
+    for role in ROLES:
+        known = frozenset(distinct([one for kind in seen if kind not in kinds for one in seen[kind]], role).to_list())
+        own = distinct([one for kind in seen if kind in kinds for one in seen[kind]], role).to_list()
+        new = {name: written(name, known, {}) for name in own if name not in known}
+        if any(name != given for given, name in new.items()):
+            renamed[role] = {given: name for given, name in new.items() if given != name}
+    return {
+        kind: [with_ids(table, renamed, (), one) for table, one in zip(tables, seen[kind], strict=True)]
+        if kind in kinds
+        else [*tables]
+        for kind, tables in raw.items()
+    }
+
+
 def union(names: Mapping[str, Names], role: str) -> frozenset[str]:
     """Return the names of a column over several tables."""
     return frozenset().union(*(own.get(role, ()) for own in names.values()))

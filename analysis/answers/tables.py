@@ -31,7 +31,7 @@ from analysis.answers.conversion import Frame, mapping_problems, polars_of
 from analysis.answers.documents import GROUPING, Documents, find_documents
 from analysis.answers.doubts import doubtful_scores
 from analysis.answers.groups import fill_groups, kinds_by_annotator, with_groups
-from analysis.answers.identity import Identified, identified
+from analysis.answers.identity import Identified, beside_agreed, identified
 from analysis.answers.item_preferences import check_items, with_item_preferences
 from analysis.answers.joins import check_joins
 from analysis.answers.options import Reading
@@ -53,6 +53,7 @@ from spa.tables.selection import chosen_problems
 
 ANSWERS = ("preferences", "ratings", "choices", "orders")
 WITH_ITEMS = (*ANSWERS, "spans")
+BESIDE_STUDY = ("metrics", "corpus_metrics")  # tables of files, beside those of a store
 NO_FILES: Mapping[str, Path] = MappingProxyType({})
 
 
@@ -258,6 +259,8 @@ def _check_all(
 ) -> AnswerTables:
     raw = _shaped(raw, reading, problems)
     raw = without_systems(raw) if reading.cut_system else raw
+    if agreed and not problems and not {*BESIDE_STUDY}.isdisjoint(raw):
+        raw = beside_agreed(raw, BESIDE_STUDY)
     known = None if agreed or problems else identified(raw, reading)
     if known is not None:
         raw, reading = known.tables, known.reading

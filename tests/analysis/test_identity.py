@@ -105,6 +105,19 @@ def test_a_column_of_floats_names_whole_numbers(written: tuple[str, ...]) -> Non
     assert any(".0 read without it" in note for note in notes(**tables))
 
 
+def test_metrics_beside_a_study_follow_its_ids(tmp_path: Path) -> None:
+    """A store's tables agree and stay as they are; a file beside them is read as they write ids."""
+    mapped(metrics([str(item) for item in ITEMS]), as_floats, "item_id").write_csv(tmp_path / "metrics.csv")
+    nobody = pl.DataFrame({"annotator_id": ["q1"], "screening_passed": [0]})
+    frames = {"ratings": scored(), "annotators": nobody}
+    tables = check_frames(frames, Reading(), files={"metrics": tmp_path / "metrics.csv"}, agreed=True)
+    assert tables.metrics is not None
+    assert tables.metrics["item_id"].unique().sort().to_list() == [str(item) for item in ITEMS]
+    kept = check_frames({"ratings": mapped(scored(), as_floats, "item_id")}, Reading(), agreed=True)
+    assert kept.ratings is not None
+    assert "1.0" in kept.ratings["item_id"].to_list()
+
+
 def test_a_column_of_numbers_with_gaps_in_memory_is_one_of_whole_numbers() -> None:
     numbers = [1.0, None, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]
     table = pl.DataFrame({"annotator_id": numbers, "screening_passed": [0] + [1] * 8}).drop_nulls()
