@@ -120,6 +120,10 @@ KNOWN = {
     "exclusions": frozenset((*EXCLUSION_COLUMNS, "annotator_kind", "group")),
 }
 
+NUMBERS = frozenset(  # columns that hold them; in texts without commas between cells they may have decimal commas
+    ("score", "preference", "rank", "weight", "seconds", "page_seconds", "scrolled", "words", "mass", "expected")
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Scale(Record):

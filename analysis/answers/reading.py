@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
-from analysis.answers.columns import NAMED, VERBATIM
+from analysis.answers.columns import KNOWN, NAMED, NUMBERS, VERBATIM
 from analysis.answers.conversion import tidy_names
 from analysis.answers.documents import GROUPING
 from analysis.statistics.coding import translate
@@ -32,6 +32,8 @@ NO_SCORE = re.compile(
     r"|temperature|top_p|top_k|cost|price|round|session|segment|doc|document|sample|repeat|version|weight"
     r"|annotator|rater|worker|judge|participant|subject|user|person|item|question|prompt|system|model|task|hit|group)(?:$|[\W_\d])"
 )
+
+ANY_TABLE = GROUPING.union(*KNOWN.values())  # columns that one or another has
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +122,8 @@ def read_slices(
 
 
 def _wanted(known: frozenset[str], coded: bool) -> Wanted:
-    return Wanted(columns=known, coded=known - {WIDE_COLUMN} if coded else frozenset())
+    numbers = known & NUMBERS | known - ANY_TABLE  # which none has are criteria, named by the options
+    return Wanted(columns=known, coded=known - {WIDE_COLUMN} if coded else frozenset(), numbers=numbers)
 
 
 def _translated(error: TableError) -> AnalysisError:

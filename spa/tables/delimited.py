@@ -17,6 +17,7 @@ from typing import Any
 import polars as pl
 
 from spa.errors import ArgumentProblem, NoRows, TableError, shortened
+from spa.tables.decimals import DecimalCommas
 from spa.tables.dialect import BLANKS, ONE, Dialect, dialect_of
 from spa.tables.encodings import bad_byte, in_utf8
 from spa.tables.formulas import unguarded
@@ -34,7 +35,7 @@ def open_delimited(path: Path, wanted: Wanted, options: TableOptions) -> Source:
     """Read a file of delimited text."""
     with _opened(path, options, wanted) as text:
         (frame,) = text.frames(None)
-        return _source(frame, path, text.dialect.first_row, text.notes)
+        return _source(frame, path, text.dialect.first_row, (*text.notes, *text.decimals.notes()))
 
 
 def delimited_slices(path: Path, wanted: Wanted, options: TableOptions, rows: int) -> Iterator[Source]:
@@ -42,7 +43,7 @@ def delimited_slices(path: Path, wanted: Wanted, options: TableOptions, rows: in
     with _opened(path, options, wanted) as text:
         first = text.dialect.first_row
         for frame in text.frames(rows):
-            yield _source(frame, path, first, text.notes)
+            yield _source(frame, path, first, (*text.notes, *text.decimals.notes()))
             first += frame.height
 
 
@@ -90,6 +91,7 @@ class _Text:
     notes: tuple[str, ...]
     frames: Callable[[int | None], Iterator[pl.DataFrame]]
     records: Callable[[], Iterator[tuple[int, list[str]]]]
+    decimals: DecimalCommas
 
 
 @contextmanager
@@ -101,10 +103,13 @@ def _opened(path: Path, options: TableOptions, wanted: Wanted) -> Iterator[_Text
                 dialect = dialect_of(text.path, path, wanted.columns)
                 if dialect is None:
                     raise NoRows(f"{path}: expected a header and rows, got an empty file")
-                read = _How(text.path, path, dialect, _quotes(text.path, path, dialect, options), wanted)
+                quoting = _quotes(text.path, path, dialect, options)
+                read = _How(text.path, path, dialect, quoting, wanted, DecimalCommas(path))
                 read.check_header()
                 notes = (*_parted(text.encoding, dialect), *read.notes())
-                yield _Text(dialect=dialect, notes=notes, frames=read.frames, records=read.records)
+                yield _Text(
+                    dialect=dialect, notes=notes, frames=read.frames, records=read.records, decimals=read.decimals
+                )
             except UnicodeDecodeError as error:
                 raise (bad_byte(path) or TableError(f"{path}: expected UTF-8, got {error.reason}")) from error
     except OSError as error:
@@ -194,6 +199,7 @@ class _How:
     dialect: Dialect
     quoting: _Quoting
     wanted: Wanted
+    decimals: DecimalCommas
 
     def notes(self) -> tuple[str, ...]:
         return () if self.quoting.note is None else (self.quoting.note,)
@@ -226,7 +232,8 @@ class _How:
                 if facts is not None and facts.nul:
                     _refuse_nul(frame, self.wanted.columns, self.path, first)
                 first += frame.height
-                yield unguarded(frame) if guarded else frame
+                tidy = unguarded(frame) if guarded else frame
+                yield tidy if self.dialect.separator == "," else self.decimals.read(tidy, self.wanted.numbers)
         except pl.exceptions.PolarsError as error:
             if (wrong := bad_byte(self.file)) is not None:
                 raise wrong from error

@@ -24,7 +24,8 @@ def needed(wanted: Wanted, options: TableOptions) -> Wanted:
     columns = {begin for name in names | sources for part in _parts(name) for begin in beginnings(part)}
     if options.each is not None:
         columns |= roots(options.each)
-    return replace(wanted, columns=frozenset(columns))
+    numbers = wanted.numbers | {old for old, new in options.mapping.items() if new in wanted.numbers}
+    return replace(wanted, columns=frozenset(columns), numbers=numbers)
 
 
 def arranged(source: Source, wanted: Wanted, options: TableOptions) -> Source:

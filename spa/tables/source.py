@@ -122,12 +122,14 @@ class Source:
 class Wanted:
     """What is asked of a file.
 
-    ``columns`` by their names in it; ``coded`` those whose strings may be categories; whether cells may be ``guarded``
-    as those of our own tables are (:mod:`spa.tables.formulas`): texts of others are read as they are written.
+    ``columns`` by their names in it; ``coded`` those whose strings may be categories; ``numbers`` those that hold
+    numbers, which files of text may write with decimal commas (:mod:`spa.tables.decimals`); whether cells may be
+    ``guarded`` as those of our own tables are (:mod:`spa.tables.formulas`): texts of others are read as written.
     """
 
     columns: frozenset[str]
     coded: frozenset[str] = frozenset()
+    numbers: frozenset[str] = frozenset()
     guarded: bool = True
 
 
