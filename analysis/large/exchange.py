@@ -26,6 +26,7 @@ from analysis.answers.answer_checks import (
 from analysis.answers.columns import LAYOUTS, rows_named
 from analysis.answers.conversion import mapping_problems
 from analysis.answers.exclusions import Exclusion
+from analysis.answers.given_names import written
 from analysis.answers.groups import check_groups, group_order
 from analysis.answers.options import Reading
 from analysis.answers.order import Order
@@ -303,9 +304,9 @@ def _refuse_problems(parts: Sequence[PartFound], known: Sums, where: str, readin
         problems += unknown_scales(reading.scales, criteria, where)
         problems += unmet_options(reading, together(part.ids for part in parts))
         problems += unmet_codes(reading.missing, known["missing"]["reason"].drop_nulls())
-        problems += unmet_annotators(
-            reading.rescale, {one.annotator_id for part in parts for one in part.rescaled}, where
-        )
+        mapped = {one.annotator_id for part in parts for one in part.rescaled}
+        own = {written(name, mapped, {}): ends for name, ends in reading.rescale.items()}
+        problems += unmet_annotators(own, mapped, where)
     if problems:
         raise AnalysisError(*problems)
 

@@ -68,7 +68,11 @@ def identified_slice(table: RawTable, reading: Reading, named: Visits) -> tuple[
     done = with_ids(table, changes(renamed, person_of), whole, seen)
     return (
         done,
-        replace(reading, llms=llms),
+        replace(
+            reading,
+            llms=llms,
+            rescale={written(name, annotators, given["annotator_id"]): own for name, own in reading.rescale.items()},
+        ),
         IdsFound(
             whole=whole,
             other=frozenset(names) - whole,

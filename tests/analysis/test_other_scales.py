@@ -245,6 +245,15 @@ def test_a_scale_is_given_by_any_way_of_writing_an_annotator() -> None:
     assert told(frame) == [("0", 20, 100)]
 
 
+def test_parts_take_any_way_of_writing_an_annotator_too(tmp_path: Path) -> None:
+    frame = table(TIMES_20).with_columns(pl.col("annotator_id").str.replace("p", "") + ".0")
+    frame[:99].write_csv(tmp_path / "a.csv")
+    frame[99:].write_csv(tmp_path / "b.csv")
+    for name in ("0", "0.0"):
+        reading = Reading(rescale={name: (20, 100)}, scales=(Scale(criterion=None, low=1, high=5),))
+        assert {one.annotator_id for one in read_totals(str(tmp_path), "ratings", reading).rescaled} == {"0"}
+
+
 def test_the_settings_say_what_was_mapped() -> None:
     found = analyse_records(check(table(TIMES_20), rescale={"p0": (20, 100)}), Plan())
     text = render_markdown(full_report(build_document(found)))
