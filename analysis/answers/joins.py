@@ -63,7 +63,8 @@ def check_joins(
             problem, note = _beside(places[kind], role, own, known)
             problems += [problem] if problem else []
             found += problem is not None
-            notes.setdefault(kind, []).extend([note] if note else [])
+            said = silent_annotators(frames, answer_kinds) if note and kind == "annotators" else [note] if note else []
+            notes.setdefault(kind, []).extend(said)
         if kind == "metrics" and not found:
             problems += _outputs(frames, places[kind], answer_kinds)
     if problems:
@@ -136,6 +137,22 @@ def _beside(place: str, role: str, own: frozenset[str], known: frozenset[str]) -
     if near:
         return unmet(place, what, sorted(near), len(own), known - own, role), None
     return None, without_answers(len(lacking), len(own), role)
+
+
+def silent_annotators(frames: Mapping[str, pl.DataFrame], answer_kinds: Collection[str]) -> list[str]:
+    """Say how many of the table of annotators have no answers, and how many of those were screened out."""
+    table = frames.get("annotators")
+    if table is None:
+        return []
+    answered = [
+        frame["annotator_id"].unique().cast(pl.String) for kind, frame in frames.items() if kind in answer_kinds
+    ]
+    silent = table.filter(~pl.col("annotator_id").cast(pl.String).is_in(pl.concat(answered).to_list()))
+    if silent.is_empty():
+        return []
+    screened = silent.filter(~pl.col("screening_passed")).height if "screening_passed" in silent.columns else 0
+    said = without_answers(silent.height, table.height, "annotator_id")
+    return [f"{said}, {screened:,} of them screened out" if screened else said]
 
 
 def without_answers(n: int, of: int, role: str) -> str:

@@ -33,7 +33,7 @@ from analysis.answers.doubts import doubtful_scores
 from analysis.answers.groups import fill_groups, kinds_by_annotator, with_groups
 from analysis.answers.identity import Identified, beside_agreed, identified
 from analysis.answers.item_preferences import check_items, with_item_preferences
-from analysis.answers.joins import check_joins
+from analysis.answers.joins import check_joins, silent_annotators
 from analysis.answers.options import Reading
 from analysis.answers.orderings import with_implied_choices
 from analysis.answers.other_scales import OtherScale
@@ -285,7 +285,9 @@ def _check_all(
     if not any(kind in checked for kind in ANSWERS):
         expected = "at least one table of preferences, ratings, choices, orders or spans"
         raise AnalysisError(f"no answers: expected {expected}")
-    said: Mapping[str, Sequence[str]] = {} if known is None else _check_joins(known, checked)
+    said: Mapping[str, Sequence[str]] = (
+        {"annotators": silent_annotators(checked, WITH_ITEMS)} if known is None else _check_joins(known, checked)
+    )
     grouped, controls = without_controls(with_groups(checked, reading.llms), reading.controls)
     complete: dict[str, Any] = with_item_preferences(with_implied_choices(grouped))
     documents = (find_documents(frame, {name: frame[name] for name in _grouping(frame)}) for frame in seen)

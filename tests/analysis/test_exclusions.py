@@ -287,3 +287,22 @@ def test_a_given_exclusion_must_not_go_by_a_rule_of_the_plan() -> None:
     given_away = pl.DataFrame({"annotator_id": ["a"], "rule": ["screening"]})
     with pytest.raises(AnalysisError, match=r"row 1: rule must be a name of your own.*got 'screening'"):
         check(preferences=table, exclusions=given_away)
+
+
+@pytest.mark.parametrize("agreed", [False, True])
+def test_people_screened_out_without_an_answer_are_counted_and_not_excluded(agreed: bool) -> None:
+    ratings = pl.DataFrame(
+        {
+            "annotator_id": [f"a{person}" for person in range(3) for _ in range(4)],
+            "item_id": ["1", "1", "2", "2"] * 3,
+            "system": ["oak", "elm"] * 6,
+            "score": [1, 2, 3, 4, 5, 4, 3, 2, 1, 2, 3, 3],
+        }
+    )
+    annotators = pl.DataFrame(
+        {"annotator_id": ["a0", "a1", "a2", "z0", "z1", "z2"], "screening_passed": [1, 1, 1, 0, 0, None]}
+    )
+    tables = check_frames({"ratings": ratings, "annotators": annotators}, Reading(), agreed=agreed)
+    said = {file.table: file.notes for file in tables.inputs}
+    assert said["annotators"] == ("3 of 6 annotators have no answers, 2 of them screened out",)
+    assert find_exclusions(tables, Plan()) == []
