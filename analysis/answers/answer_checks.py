@@ -117,12 +117,19 @@ def _absent(table: RawTable, absent: Sequence[str]) -> str:
         before=line + "name yours with ",
         in_python="=" + repr({"YOURS": absent[0]}),
         in_command=f" YOURS={absent[0]}",
-        after=", or make a row of each score where each system has a column (spa import csv)"
-        if {"system", "score"} <= {*absent}
-        else "; of one judge say --set annotator_id=NAME, of people whom nobody named --unnamed"
-        if [*absent] == ["annotator_id"]
-        else "" + _lists(table.lists),
+        after=_ways(table, absent),
     )
+
+
+def _ways(table: RawTable, absent: Sequence[str]) -> str:
+    """Say what else may be done about columns that are missing."""
+    if table.lists:
+        return _lists(table.lists)
+    if {"system", "score"} <= {*absent}:
+        return ", or make a row of each score where each system has a column (spa import csv)"
+    if [*absent] == ["annotator_id"]:
+        return "; of one judge say --set annotator_id=NAME, of people whom nobody named --unnamed"
+    return ""
 
 
 def _lists(columns: Sequence[str]) -> str:

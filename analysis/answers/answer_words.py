@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import polars as pl
@@ -16,6 +16,7 @@ from analysis.answers.columns import LAYOUTS, rows_named
 from analysis.answers.options import Reading
 from analysis.answers.reading import RawTable
 from spa.errors import ArgumentProblem, shortened
+from spa.tables.paths import inside
 from spa.tables.scale_words import MISSING, proposed_numbers
 from spa.tables.verdicts import (
     COLUMNS,
@@ -240,9 +241,25 @@ def with_proposal(line: str, counted: Mapping[str, str], only: str = "") -> str:
     )
 
 
+def _way_inside(words: Sequence[str]) -> str:
+    """Say how to reach what stands in cells that hold JSON; nothing where they hold none."""
+    found = inside(words[0]) if words else None
+    if isinstance(found, list) and not any(isinstance(one, list | dict) for one in found):
+        return "such a cell holds a list: --each COLUMN makes a row of each (several of equal length: --each 'A, B')"
+    first, place = (found[0], "[0]") if isinstance(found, list) else (found, "")
+    key = next(iter(first), None) if isinstance(first, dict) else None
+    return (
+        ""
+        if key is None
+        else f"such a cell holds JSON: name what is inside, such as COLUMN{place}.{shortened(key, 30)}"
+    )
+
+
 def with_proposed_numbers(problem: str, words: pl.Series) -> str:
     """Add to the problem of a column of numbers what its words may count, where they are words and few."""
     seen = [word for word in words.cast(pl.String).to_list() if word is not None]
+    if way := _way_inside(seen):
+        return f"{problem}; {way}"
     if not seen or len(seen) > MOST_PROPOSED or not all(re.search(r"[^\W\d_]{2}", word) for word in seen):
         return problem
     return with_proposal(problem, proposed_numbers(seen))

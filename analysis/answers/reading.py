@@ -155,6 +155,10 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
+def _nested(source: Source) -> list[str]:
+    return [name for name, kind in source.schema.items() if nested(kind)]
+
+
 def raw_frame(
     frame: pl.DataFrame, place: str, options: TableOptions, known: frozenset[str], *, coded: bool = False
 ) -> RawTable:
@@ -183,7 +187,7 @@ def _raw_table(
         height=source.height,
         first_row=source.first_row,
         rows=source.rows,
-        lists=tuple(name for name, kind in source.schema.items() if nested(kind)),
+        lists=tuple(sorted(_nested(source), key=lambda name: isinstance(source.schema[name], pl.Struct))),
         notes=source.notes + spaces,
         chosen=source.chosen,
         constants=source.constants,

@@ -79,7 +79,7 @@ class Records:
         self._block: list[Mapping[str, object]] = []  # the last objects
         self._sealed = 0  # objects before those
         self._cells: dict[str, list[tuple[int, _Cells]]] = {}  # key -> first object and cells of a block
-        self._lists: set[str] = set()  # keys not wanted whose first values are lists or objects
+        self._lists: dict[str, pl.DataType] = {}  # keys not wanted whose first values are lists or objects
         self._nested: dict[str, str] = {}  # key -> where the first list or object stands
 
     @property
@@ -113,9 +113,11 @@ class Records:
             self._cells.setdefault(name, []).append((self._sealed, cells))
             if cells.strings is None and name not in self._nested:
                 self._note_nested(name, values)
-        for name in self._keys.keys() - self._wanted - self._lists:
-            if any(isinstance(record.get(name), list | dict) for record in self._block[:LOOKED_AT]):
-                self._lists.add(name)
+        for name in self._keys.keys() - self._wanted - self._lists.keys():
+            first = (record.get(name) for record in self._block[:LOOKED_AT])
+            found = next((value for value in first if isinstance(value, list | dict)), None)
+            if found is not None:
+                self._lists[name] = pl.List(pl.Null()) if isinstance(found, list) else pl.Struct([])
         self._block = []
         self._sealed = len(self._numbers)
 
@@ -154,7 +156,7 @@ class Records:
         apart = height > 0 and numbers[-1] - numbers[0] + 1 > height
         return Source(
             place=self.place,
-            schema={name: pl.Object() if name in nested or name in self._lists else pl.String() for name in self._keys},
+            schema={name: pl.Object() if name in nested else self._lists.get(name, pl.String()) for name in self._keys},
             height=height,
             first_row=numbers[0] if height else 1,
             column=column,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis import Plan
+from analysis import Plan, Reading, check_frames
 from analysis.answers.exclusions import apply_exclusions, find_exclusions
 from spa import AnalysisError
 from tests.analysis.answers import check, preferences, ratings, run

@@ -546,3 +546,16 @@ def test_a_table_of_nobodys_exclusions_excludes_nobody(tmp_path: Path) -> None:
     (tmp_path / "none.csv").write_text("who,why\n")
     done = CliRunner().invoke(main, [*arguments, "--out", str(tmp_path / "report")])
     assert "a header without rows" in done.output
+
+
+@pytest.mark.parametrize(
+    ("cell", "way"),
+    [
+        ('[{"rating": 5}]', "such as COLUMN[0].rating"),
+        ("[3, 2]", "--each COLUMN"),
+        ('{"fluency": 4}', "COLUMN.fluency"),
+    ],
+)
+def test_a_cell_that_holds_json_is_told_with_the_way_inside(tmp_path: Path, cell: str, way: str) -> None:
+    quoted = cell.replace('"', '""')
+    assert way in refusal(tmp_path, f'annotator_id,item_id,system,score\nr,i,s,"{quoted}"\n', "ratings")
