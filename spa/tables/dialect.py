@@ -17,7 +17,7 @@ SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
 ONE = {",": "a comma", "\t": "a tab", ";": "a semicolon", "|": "a bar"}  # as in "a text that holds a comma"
 BLANKS = "blanks"  # spaces and tabs, one or several
 SAMPLE, SAMPLED = 1 << 18, 200  # bytes and rows that are looked at
-SEPARATOR_LINE = re.compile(r'(?i)"?sep=(\\t|[^"\n])"?')
+SEPARATOR_LINE = re.compile(r'(?i)"?sep=(\\t|[\t -!#-~])"?')
 COMMENT = "#"
 HALF = re.compile("[\ud800-\udfff]")  # bytes that are not UTF-8
 

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
-QUOTE, LINE_END, RETURN, TAB = b'"\n\r\t'
-PIECE = 1 << 24  # bytes at a time
+QUOTE, LINE_END, RETURN, TAB, APOSTROPHE, NUL = b"\"\n\r\t'\0"
+PIECE = 1 << 19  # bytes at a time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,11 +49,12 @@ class Quotes:
 
 
 def pieces(path: Path, start: int) -> Iterator[bytes]:
-    """Yield a file from a place on, in pieces of whole lines."""
+    """Yield a file from a place on, in pieces of whole lines, each of which ends in a line end."""
     with path.open("rb") as stream:
         stream.seek(start)
         while piece := stream.read(PIECE):
-            yield piece if piece.endswith(b"\n") else piece + stream.readline()
+            whole = piece if piece.endswith(b"\n") else piece + stream.readline()
+            yield whole if whole.endswith(b"\n") else whole + b"\n"
 
 
 def quotes_of(path: Path, separator: str, start: int) -> Quotes:
@@ -60,42 +62,87 @@ def quotes_of(path: Path, separator: str, start: int) -> Quotes:
 
     Time O(bytes): about that of finding a byte where there are none.
     """
-    before = place = 0
-    last = None
-    regular, begins, ends, spans, apostrophe, nul = True, False, False, False, False, False
-    sign = separator.encode()[-1]
-    first = separator.encode()[0]
-    for piece in pieces(path, start):
-        apostrophe = apostrophe or b"'" in piece
-        nul = nul or b"\0" in piece
-        if b'"' in piece:
-            codes = np.frombuffer(piece, dtype=np.uint8)
-            quotes = np.flatnonzero(codes == QUOTE)
-            previous = np.where(quotes > 0, codes[quotes - 1], LINE_END)
-            following = np.where(quotes + 1 < len(codes), codes[np.minimum(quotes + 1, len(codes) - 1)], LINE_END)
-            after_start = (previous == sign) | (previous == LINE_END)
-            before_end = (following == first) | (following == LINE_END) | (following == RETURN)
-            begins, ends = begins or bool(after_start.any()), ends or bool(before_end.any())
-            odd = (np.arange(before, before + len(quotes)) & 1).astype(bool)
-            fits = np.where(odd, before_end | (following == QUOTE), after_start | (previous == QUOTE))
-            regular = regular and bool(fits.all())
-            if regular and not spans:
-                signs = np.flatnonzero((codes == LINE_END) | (codes == TAB) if separator == "\t" else codes == LINE_END)
-                spans = bool(((np.searchsorted(quotes, signs) + before) & 1).any())
-            before += len(quotes)
-            last = start + place + int(quotes[-1])
-        elif before & 1:
-            spans = spans or b"\n" in piece
+    there = _present(path, start)
+    before = place = last = 0
+    regular, spans = True, False
+    for piece in pieces(path, start) if QUOTE in there else ():
+        if (found := piece.rfind(b'"')) >= 0:
+            last = start + place + found
+            if regular:
+                regular, over, before = _pairs(np.frombuffer(piece, dtype=np.uint8), ord(separator), before)
+                spans = spans or over
+            else:
+                before ^= piece.count(b'"') & 1
+        elif before:
+            spans = True
         place += len(piece)
     return Quotes(
-        any=before > 0,
+        any=QUOTE in there,
         regular=regular,
-        unclosed=last if before & 1 else None,
-        enclosing=begins and ends,
+        unclosed=last if before else None,
+        enclosing=regular or _enclosing(path, separator, start),
         spans=spans,
-        apostrophe=apostrophe,
-        nul=nul,
+        apostrophe=APOSTROPHE in there,
+        nul=NUL in there,
     )
+
+
+def _present(path: Path, start: int) -> set[int]:
+    """Return which of a double quote, an apostrophe and NUL are in a file."""
+    buffer, sought, found = bytearray(PIECE), [QUOTE, APOSTROPHE, NUL], set[int]()
+    with path.open("rb") as stream:
+        stream.seek(start)
+        while sought and (size := stream.readinto(buffer)):
+            new = [sign for sign in sought if buffer.find(sign, 0, size) >= 0]
+            found |= set(new)
+            sought = [sign for sign in sought if sign not in found]
+    return found
+
+
+BEFORE_IN_BYTE = np.arange(256, dtype=np.uint8)  # parity up to each bit
+for _shift in (1, 2, 4):
+    BEFORE_IN_BYTE ^= BEFORE_IN_BYTE >> _shift
+
+
+def _pairs(codes: NDArray[np.uint8], separator: int, before: int) -> tuple[bool, bool, int]:
+    """Look at the quotes in whole lines, eight bytes at a time; ``before`` says whether one is open.
+
+    Returns
+    -------
+    regular, spans : bool
+        As in :class:`Quotes`.
+    after : int
+        Whether one is open behind them.
+    """
+    quote, line_end = codes == QUOTE, codes == LINE_END
+    parts = codes == separator
+    bounds = quote | line_end | parts
+    may_begin, may_end = np.ones(len(codes), bool), np.ones(len(codes), bool)
+    may_begin[1:] = bounds[:-1]
+    bounds |= codes == RETURN
+    may_end[:-1] = bounds[1:]
+    quotes = np.packbits(quote)
+    inside = BEFORE_IN_BYTE[quotes]  # whether the number of quotes up to each byte is odd
+    open_after = np.bitwise_xor.accumulate(inside & 1) ^ np.uint8(before)
+    open_before = np.concatenate((np.array([before], np.uint8), open_after[:-1]))
+    inside ^= np.negative(open_before)
+    wrong = quotes & ((inside & ~np.packbits(may_begin)) | ~(inside | np.packbits(may_end)))
+    over = np.packbits(line_end | parts if separator == TAB else line_end) & inside
+    return not wrong.any(), bool(over.any()), int(open_after[-1])
+
+
+def _enclosing(path: Path, separator: str, start: int) -> bool:
+    """Return whether any quote may begin a cell, and any end one."""
+    sign = separator.encode()
+    begins = ends = False
+    for piece in pieces(path, start):
+        if b'"' not in piece:
+            continue
+        begins = begins or piece.startswith(b'"') or sign + b'"' in piece or b'\n"' in piece
+        ends = ends or b'"' + sign in piece or b'"\n' in piece or b'"\r' in piece
+        if begins and ends:
+            return True
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +163,7 @@ def doubtful(path: Path, separator: str, start: int, width: int) -> Doubt:
     counts, inside, blank = [np.empty(0, np.int64)], [np.empty(0, bool)], [np.empty(0, bool)]
     before = 0
     for piece in pieces(path, start):
-        codes = np.frombuffer(piece if piece.endswith(b"\n") else piece + b"\n", dtype=np.uint8)
+        codes = np.frombuffer(piece, dtype=np.uint8)
         lines = np.flatnonzero(codes == LINE_END)
         signs = np.flatnonzero(codes == sign[-1])
         quotes = np.flatnonzero(codes == QUOTE)

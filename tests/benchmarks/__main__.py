@@ -28,6 +28,7 @@ from tests.benchmarks import (
     bench_report,
     bench_sequential,
     bench_store,
+    bench_tables,
 )
 from tests.benchmarks.measure import Figure
 
@@ -94,6 +95,8 @@ def main() -> None:
     for figure in bench_hits.short_figures():
         _add(table, figure)
     for figure in bench_local.figures():
+        _add(table, figure)
+    for figure in bench_tables.figures():
         _add(table, figure)
     if peers is None:
         table.add_row("ratios to peers", "-", "", "", "skipped: no --peers PYTHON")
