@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 QUOTE, LINE_END, RETURN, TAB, APOSTROPHE, NUL = b"\"\n\r\t'\0"
-PIECE = 1 << 19  # bytes at a time
+PIECE = 1 << 16  # bytes at a time: arrays of so many bytes are not given back to the system after each piece
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
