@@ -100,7 +100,7 @@ def csv(
     annotator = "{file}" a file.
 
     Keys of the mapping: annotator, item, sample, assignment, seconds, seconds_unit, kind_column, llms, people,
-    keep, drop, missing, split, key, page_times, each, encoding, decimal, constants. Of a question: column (or
+    keep, drop, missing, split, key, page_times, each, encoding, quotes, decimal, constants. Of a question: column (or
     annotators, and their group), kind (rating, preference, choice, rank, order), values; system, system_x,
     system_y, item and criterion, or system_column, ..., criterion_column; systems_in with separator, systems,
     labels, criteria, annotator, seconds, exposure, percent, scale, winner_is, start_column with ends, untouched.

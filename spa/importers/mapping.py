@@ -105,6 +105,7 @@ class Wide(TomlTable):
     page_times: Text | None = None  # oTree's export of page times, relative to the mapping
     each: Text | None = None  # path of the lists of a record that become rows
     encoding: Text | None = None
+    quotes: Literal["csv", "text"] | None = None
     decimal: Literal[".", ","] = "."  # in numbers
     questions: Annotated[tuple[QuestionColumn, ...], Field(min_length=1)]
 

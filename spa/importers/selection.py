@@ -42,7 +42,7 @@ def asked_rows(paths: Sequence[Path], mapping: Wide, folder: Path) -> tuple[Shee
     bool
         Whether a file is an export of Qualtrics.
     """
-    options = TableOptions(encoding=mapping.encoding)
+    options = TableOptions(encoding=mapping.encoding, quotes=mapping.quotes)
     key = mapping.key
     beside = [folder / name for name in (key.file if key else None, mapping.page_times, _file(mapping.people)) if name]
     named = named_columns(mapping)

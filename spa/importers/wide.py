@@ -48,7 +48,7 @@ def read_wide(paths: Sequence[Path], mapping: Wide, path: Path) -> ImportedTable
     sheets, skipped, is_qualtrics = asked_rows(paths, mapping, folder)
     check_constants(mapping, sheets.columns, path)
     missing = (*mapping.missing, *((qualtrics.SEEN,) if is_qualtrics else ()))
-    options = TableOptions(encoding=mapping.encoding)
+    options = TableOptions(encoding=mapping.encoding, quotes=mapping.quotes)
     timed_out = otree.read_page_times(folder / mapping.page_times, options) if mapping.page_times else None
     columns = [column for question in mapping.questions for column in answer_columns(question)]
     if timed_out is not None and not any(map(otree.is_field, columns)):

@@ -64,6 +64,9 @@ class OutputFiles(TomlTable):
     keep: dict[str, tuple[Text, ...]] = added({})  # column -> values of the rows that are read
     drop: dict[str, tuple[Text, ...]] = added({})  # column -> values of the rows that are left out
     encoding: Text | None = added(None)  # of text files that are neither UTF-8 nor begin with a byte order mark
+    quotes: Literal["csv", "text"] | None = added(
+        None
+    )  # of CSV files in doubt: double quotes enclose cells, or are text
     sheet: Text | None = added(None)  # of workbooks; the first where absent
     references: tuple[Text, ...] = ()  # for automatic metrics: columns with a reference text, or systems that are one
     filters: tuple[OutputFilter, ...] = ()
@@ -71,7 +74,9 @@ class OutputFiles(TomlTable):
 
     def options(self) -> TableOptions:
         """Return how the files are read."""
-        return TableOptions(each=self.each, keep=self.keep, drop=self.drop, encoding=self.encoding, sheet=self.sheet)
+        return TableOptions(
+            each=self.each, keep=self.keep, drop=self.drop, encoding=self.encoding, quotes=self.quotes, sheet=self.sheet
+        )
 
 
 class Option(TomlTable):

@@ -576,3 +576,15 @@ def test_images_of_the_published_study(tmp_path: Path, shared_data: Path) -> Non
     assert len(made.items) == 15
     assert all(len(made.of(item.item_id, one.id)) == 4 for item in made.items for one in study.systems)
     assert all(output.image is not None and output.image.is_file() for output in made.all())
+
+
+def test_a_csv_whose_quotes_are_in_doubt_is_refused_until_the_study_says(tmp_path: Path) -> None:
+    (tmp_path / "o.csv").write_text('item_id,system,output\n1,x,"Hallo\n1,y,b\n2,x,Welt"\n2,y,d\n')
+    outputs = OUTPUTS.replace("outputs.jsonl", "o.csv")
+    with pytest.raises(StudyError, match="line 2: expected a quoted cell or a row"):
+        load_outputs(load_study(write_study(tmp_path, outputs=outputs)))
+    study = load_study(write_study(tmp_path, outputs=outputs + '\nquotes = "text"\n'))
+    options = study.outputs.options()
+    assert options.quotes == "text"
+    rows = read_rows(tmp_path / "o.csv", ["output"], options).rows
+    assert [row.values["output"] for row in rows] == ['"Hallo', "b", 'Welt"', "d"]
