@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import polars.selectors as cs
 import pytest
 from click.testing import CliRunner
 
-from analysis import Plan, Reading, analyse, read_tables
+from analysis import Plan, Reading, analyse, check_frames, read_tables
 from analysis.answers.people import read_people
 from analysis.results.files import to_json
 from spa.commands.import_answers import import_
@@ -257,6 +258,20 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Callable[[], Ta
 @pytest.mark.parametrize("way", WAYS)
 def test_the_way_a_file_is_written_changes_no_result(way: str, given: Any, plain: Any, tmp_path: Path) -> None:
     assert of(WAYS[way](given(), tmp_path)) == plain(given)
+
+
+@BOTH
+@pytest.mark.parametrize("how", ["texts", "numbers", "pandas"])
+def test_frames_change_no_result(how: str, given: Any, plain: Any) -> None:
+    frames: dict[str, Any] = {kind: pl.DataFrame(rows) for kind, rows in given().items()}
+    if how != "texts":
+        numbers = cs.by_name("score", "preference", *IDS, require_all=False)
+        frames = {kind: frame.with_columns(numbers.cast(pl.Float64, strict=False)) for kind, frame in frames.items()}
+    if how == "pandas":
+        frames = {kind: frame.to_pandas() for kind, frame in frames.items()}
+    found: dict[str, Any] = json.loads(to_json(analyse(check_frames(frames, Reading()), Plan())))
+    found["settings"].pop("inputs")
+    assert without_missing(found) == without_missing(plain(given))
 
 
 def renamed(found: object, names: Mapping[str, str]) -> object:
