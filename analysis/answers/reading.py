@@ -19,7 +19,7 @@ from spa.tables.addresses import address_of, at_hand
 from spa.tables.options import TableOptions
 from spa.tables.reading import open_slices, open_table, reading
 from spa.tables.scale_words import LEVELS, MISSING
-from spa.tables.selection import arranged, nested
+from spa.tables.selection import arranged, named_columns, nested
 from spa.tables.source import RowsChosen, Source, Wanted, added, in_memory
 from spa.tables.typed_columns import as_texts
 
@@ -175,7 +175,9 @@ def _raw_table(
 ) -> RawTable:
     names = tidy_names(source.schema, options.mapping, source.place)
     rated = {WIDE_COLUMN, "annotator_id"} <= known
-    unread = unread_scores(source, {old for old, new in names.items() if new not in known}, names) if rated else ()
+    used = named_columns(options)
+    others = {old for old, new in names.items() if new not in known and old not in used}
+    unread = unread_scores(source, others, names) if rated else ()
     padded: set[str] = set()
     frame = _tidy(source, options.mapping, known, coded=coded, padded=padded)
     spaces = (f"{', '.join(sorted(padded))}: spaces around names are not read",) if padded else ()
@@ -209,7 +211,7 @@ def unread_scores(source: Source, columns: Container[str], names: Mapping[str, s
             continue
         if kind == pl.String and source.height > LOOKED_AT and WIDE_COLUMN in names.values():
             continue
-        values = source.column(name).head(LOOKED_AT)
+        values = (source.first or source.column)(name).head(LOOKED_AT)
         texts = values.cast(pl.String).str.strip_chars()
         given = texts.filter((texts.str.len_bytes() > 0) & ~texts.str.contains(MISSING)).unique()
         if 0 < len(given) <= MOST_STEPS and _may_be_scores(given):

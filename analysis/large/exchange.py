@@ -45,6 +45,7 @@ from analysis.statistics.record import AnnotatorKind
 from spa.errors import AnalysisError
 from spa.tables.reading import table_suffix
 from spa.tables.selection import chosen_problems
+from spa.tables.source import added
 
 if TYPE_CHECKING:
     import distributed
@@ -169,7 +170,7 @@ def exchanged(
             files=tuple(file for part in parts for file in part.files),
             scratch=folder,
             inputs=(
-                replace(_input(where, kind, parts), notes=tuple(rescaled_words(rescaled))),
+                replace(_input(where, kind, parts), notes=(*_said(parts), *rescaled_words(rescaled))),
                 *_people_file(reading, people),
             ),
             rescaled=rescaled,
@@ -289,7 +290,8 @@ def _refuse_problems(parts: Sequence[PartFound], known: Sums, where: str, readin
     """Raise the problems of all parts, and those that only all parts together show."""
     problems = [problem for part in parts for problem in part.problems]
     if all(part.empty for part in parts):
-        problems = [f"{where}: expected at least one answer, got parts without a row alone ({len(parts)})"]
+        chosen = chosen_problems(reading, (one for part in parts for one in part.chosen))
+        problems = [*chosen] or [f"{where}: expected at least one answer, got parts without a row alone ({len(parts)})"]
     if len(problems) > SHOWN:
         others = len({part.number for part in parts if part.problems})
         more = f"{where}: {len(problems) - SHOWN} more mistakes; {others} of {len(parts)} parts have some"
@@ -388,6 +390,12 @@ def _answered_twice(places: Sequence[tuple[int, int]], tasks: Sequence[PartTask]
 def _people_file(reading: Reading, notes: tuple[str, ...]) -> list[InputFile]:
     people = reading.people
     return [] if people is None else [people_file(people, notes)]
+
+
+def _said(parts: Sequence[PartFound]) -> tuple[str, ...]:
+    """Return what is to be said of how the parts were read, each once, and how many rows were left out of all."""
+    left_out = (one.note() for one in added((one for part in parts for one in part.chosen), ()) if one.left_out)
+    return (*dict.fromkeys(note for part in parts for note in part.notes), *left_out)
 
 
 def _input(where: str, kind: LargeKind, parts: Sequence[PartFound]) -> InputFile:

@@ -66,6 +66,7 @@ class PartFound:
     ids: IdsFound = field(default_factory=IdsFound)
     sha256: str | None = None
     chosen: tuple[RowsChosen, ...] = ()  # rows left out by the options
+    notes: tuple[str, ...] = ()  # what is to be said of how it was read
     constants: frozenset[str] = frozenset()  # columns that it lacks
     empty: bool = False  # no row
     rescaled: tuple[Rescaled, ...] = ()
@@ -111,12 +112,14 @@ def read_part(task: PartTask) -> PartFound:
     slices: list[_Slice] = []
     found: list[IdsFound] = []
     file: dict[str, Any] = {}
+    said: dict[str, None] = {}
     rescaled: dict[Rescaled, None] = {}
     try:
         for table, check, mapped, reading, ids in checked_slices(task):
             found.append(ids)
             file = {"given": table.columns, "columns": tuple(table.frame.columns), "sha256": table.sha256}
-            file |= {"chosen": table.chosen, "constants": table.constants}
+            said.update(dict.fromkeys(table.notes))
+            file |= {"chosen": table.chosen, "constants": table.constants, "notes": tuple(said)}
             problems += check.problems
             rescaled.update(dict.fromkeys(mapped))
             if not problems:

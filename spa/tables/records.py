@@ -79,6 +79,7 @@ class Records:
         self._block: list[Mapping[str, object]] = []  # the last objects
         self._sealed = 0  # objects before those
         self._cells: dict[str, list[tuple[int, _Cells]]] = {}  # key -> first object and cells of a block
+        self._first: dict[str, pl.Series | None] = {}  # strings of keys not wanted in the first objects
         self._lists: dict[str, pl.DataType] = {}  # keys not wanted whose first values are lists or objects
         self._nested: dict[str, str] = {}  # key -> where the first list or object stands
 
@@ -118,6 +119,8 @@ class Records:
             found = next((value for value in first if isinstance(value, list | dict)), None)
             if found is not None:
                 self._lists[name] = pl.List(pl.Null()) if isinstance(found, list) else pl.Struct([])
+            elif not self._sealed:
+                self._first[name] = _Cells.of([record.get(name) for record in self._block]).strings
         self._block = []
         self._sealed = len(self._numbers)
 
@@ -152,6 +155,10 @@ class Records:
                 filled = first + len(block.strings)
             return pl.concat([*blocks, _nothing(height - filled)]).alias(name)
 
+        def first(name: str) -> pl.Series:
+            found = self._first.get(name)
+            return column(name) if found is None else found
+
         numbers = self._numbers
         apart = height > 0 and numbers[-1] - numbers[0] + 1 > height
         return Source(
@@ -161,6 +168,7 @@ class Records:
             first_row=numbers[0] if height else 1,
             column=column,
             values=values,
+            first=first,
             rows=pl.Series("row", np.array(numbers, dtype=np.uint32)) if apart else None,
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
@@ -13,6 +14,7 @@ from spa.tables.paths import as_text, beginnings, follow, inside, is_path, keys_
 from spa.tables.source import SHOWN, RowsChosen, Source, Wanted, added
 from spa.tables.unrolling import roots, unrolled
 
+SEEN = 1_000  # rows in which a value of a column is looked for
 TOGETHER, JOINED = "+", "/"  # several columns that name one thing, and what stands between their texts
 
 
@@ -26,6 +28,12 @@ def needed(wanted: Wanted, options: TableOptions) -> Wanted:
         columns |= roots(options.each)
     numbers = wanted.numbers | {old for old, new in options.mapping.items() if new in wanted.numbers}
     return replace(wanted, columns=frozenset(columns), numbers=numbers)
+
+
+def named_columns(options: TableOptions) -> frozenset[str]:
+    """Return every name that the options use, whole and by its parts."""
+    names = {*options.mapping, *options.keep, *options.drop}
+    return frozenset(begin for name in names for part in _parts(name) for begin in beginnings(part))
 
 
 def arranged(source: Source, wanted: Wanted, options: TableOptions) -> Source:
@@ -56,7 +64,23 @@ def arranged(source: Source, wanted: Wanted, options: TableOptions) -> Source:
     for name, value in options.constants.items():
         if name in wanted.columns and name not in tidy:
             source = _with_constant(source, name, value)
+    if options.each is not None and wanted.guarded:  # a text may be a list, an id is none
+        _refuse_lists(source, wanted, options)
     return _chosen(source, options) if options.keep or options.drop else source
+
+
+def _refuse_lists(source: Source, wanted: Wanted, options: TableOptions) -> None:
+    """Refuse a list as one value of a column that is asked for, beside lists that were taken apart."""
+    for name in source.schema:
+        if not {name, options.mapping.get(name, name)} & wanted.columns:
+            continue
+        cell = next((value for value in source.values(name)[:SEEN] if value is not None), None)
+        if isinstance(inside(cell) if isinstance(cell, str) else cell, list):
+            together = f"{options.each}, {name}"
+            raise TableError(
+                f"{source.place}: expected one value a row in {name}, got the list {shortened(as_text(cell), 60)}; "
+                f"lists that belong together are taken apart together: --each {shortened(repr(together), 120)}"
+            )
 
 
 def _parts(name: str) -> list[str]:
@@ -174,9 +198,9 @@ def _chosen(source: Source, options: TableOptions) -> Source:
             cells = _cells(source, column, options)
             if cells is None:
                 continue
-            hit = cells.is_in(list(values)).fill_null(False)
+            hit = cells.is_in([form for value in values for form in _forms(value)]).fill_null(False)
             gone = stays & (~hit if keeps else hit)
-            counts = {value: int((cells == value).sum() or 0) for value in values}
+            counts = {value: int(cells.is_in(_forms(value)).sum() or 0) for value in values}
             others = cells.filter(~hit).unique(maintain_order=True).head(SHOWN).to_list()
             seen = tuple("(empty)" if other is None else str(other) for other in others)
             chosen.append(
@@ -198,6 +222,11 @@ def _chosen(source: Source, options: TableOptions) -> Source:
     return replace(
         source, height=len(rows), column=column_of, values=values_of, rows=rows, chosen=(*source.chosen, *chosen)
     )
+
+
+def _forms(value: str) -> list[str]:
+    """Return the ways of writing a value whose letters are composed or not."""
+    return list(dict.fromkeys((value, *(unicodedata.normalize(form, value) for form in ("NFC", "NFD")))))
 
 
 def _cells(source: Source, column: str, options: TableOptions) -> pl.Series | None:

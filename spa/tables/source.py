@@ -94,6 +94,8 @@ class Source:
         The same as what JSON holds: texts, numbers (a :class:`Number`), true and false, lists, objects, ``None``.
     rows : Series, optional
         What a reader calls each row, where rows were left out or taken apart.
+    first : callable, optional
+        The first values of a column that was not asked for, where ``column`` does not read it.
     notes : tuple of str
         What is to be said of how the file was read.
     chosen : tuple of RowsChosen
@@ -109,6 +111,7 @@ class Source:
     column: Callable[[str], pl.Series]
     values: Callable[[str], list[object]]
     rows: pl.Series | None = None
+    first: Callable[[str], pl.Series] | None = None
     notes: tuple[str, ...] = ()
     chosen: tuple[RowsChosen, ...] = ()
     constants: frozenset[str] = frozenset()

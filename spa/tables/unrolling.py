@@ -105,7 +105,7 @@ def unrolled(source: Source, each: str) -> Source:
     _check_named(parts, named, source.place, numbers)
     inner = {key: None for part in parts if isinstance(part.value, dict) for key in part.value}
     around = {key: None for part in parts for key in part.around if key not in inner}
-    notes = tuple(f"{count} {what}" for what, count in aside.items())
+    notes = tuple(f"{what}: {count:,}" for what, count in aside.items())
     rows = [part.row for part in parts]
 
     def values(name: str) -> list[object]:
@@ -182,8 +182,8 @@ def _apart(
     if len({*lengths.values()}) > 1 or (lengths and len(lengths) < len(lists)):
         got = ", ".join(f"{lengths.get(path, 'none')} of {path}" for path in lists)
         raise TableError(f"{place}, row {number}: expected lists of equal length, got {shortened(got, 200)}")
-    if not lengths:
-        aside[f"rows without {', '.join(lists)}"] += 1
+    if not any(lengths.values()):
+        aside[f"records with nothing in {', '.join(lists)}, left out"] += 1
         return
     names = {steps[0].name for steps in paths if steps[0].name}
     for index, together in enumerate(zip(*(found or [] for found in lists.values()), strict=True), start=1):
@@ -203,7 +203,10 @@ def _taken(
     step, *rest = steps
     value = inside(found) if isinstance(found, str) else found
     if not isinstance(value, list | dict):
-        aside[f"records without {step.path or 'parts'} left out"] += 1
+        aside[f"records without {step.path or 'parts'}, left out"] += 1
+        return
+    if not value:
+        aside[f"records with nothing in {step.path or 'parts'}, left out"] += 1
         return
     keyed = value.items() if isinstance(value, dict) else enumerate(value, start=1)
     for key, part in keyed:
@@ -212,7 +215,7 @@ def _taken(
             below = follow(part, rest[0].path) if rest[0].path else part
             if rest[0].path and not isinstance(inside(below) if isinstance(below, str) else below, list | dict):
                 which = f" ({key})" if isinstance(key, str) else ""
-                aside[f"parts of {step.path or step.name}{which} without {rest[0].path} left out"] += 1
+                aside[f"parts of {step.path or step.name}{which} without {rest[0].path}, left out"] += 1
                 continue
             keys = part if isinstance(part, dict) and isinstance(value, list) else {}
             yield from _taken(below, rest, row, own, {**around, **keys}, aside)

@@ -129,7 +129,7 @@ def test_steps_name_columns_by_their_keys(tmp_path: Path) -> None:
     ]
     assert list(source.numbers()) == [1, 1, 1, 2]
     assert [note for note in source.notes if "overall" in note] == [
-        "1 parts of system (overall) without reviews left out"
+        "parts of system (overall) without reviews, left out: 1"
     ]
 
 
@@ -152,3 +152,15 @@ def test_the_place_in_a_list_can_be_a_column(tmp_path: Path) -> None:
     records = [{"id": "a", "experts": [{"fluency": 1}, {"fluency": 2}]}]
     source = table(tmp_path, records, {"expert", "fluency"}, each="experts{expert}")
     assert rows_of(source, "expert", "fluency") == [("1", "1"), ("2", "2")]
+
+
+def test_empty_lists_are_counted(tmp_path: Path) -> None:
+    records = [{"id": "a", "rows": [{"score": 1}]}, {"id": "b", "rows": []}, {"id": "c", "rows": []}, {"id": "d"}]
+    source = table(tmp_path, records, {"id", "score"}, each="rows")
+    assert source.notes == ("records with nothing in rows, left out: 2", "records without rows, left out: 1")
+
+
+def test_a_list_beside_those_taken_apart_is_no_name(tmp_path: Path) -> None:
+    records = [{"id": "a", "scores": [1], "who": '["ann"]'}]
+    with pytest.raises(TableError, match=r"got the list \[\"ann\"\]; lists that belong together .* 'scores, who'"):
+        table(tmp_path, records, {"id", "scores", "annotator_id"}, each="scores", mapping={"who": "annotator_id"})
