@@ -495,7 +495,7 @@ def test_ids_written_as_fractions_in_every_part_are_those_of_one_file(tmp_path: 
         assert {row["annotator_id"] for row in one["exclusions"]} == {"1", "2"}
         assert one["groups"][0]["excluded_annotators"] == 2
         notes = [note for row in one["settings"]["inputs"] for note in row["notes"]]
-        assert "1 of 3 annotators has no answers" in notes
+        assert any(note.startswith("1 of 3 annotators has no answers") for note in notes)
     assert found[0]["ratings"]["means"] == found[1]["ratings"]["means"]
 
 
