@@ -21,6 +21,7 @@ from analysis.answers.columns import (
     Scale,
     rows_named,
 )
+from analysis.answers.documents import SEGMENT
 from analysis.answers.options import Reading
 from analysis.answers.reading import RawTable
 from analysis.answers.rescaling import Rescaled, own_scales, rescale_scores
@@ -289,7 +290,8 @@ def _check_cells(check: Check, cell: Sequence[str]) -> None:
 def answered_twice(place: str, times: int, cell: Mapping[str, str | None], *, parts: Sequence[str] = ()) -> str:
     """Return the problem of a cell with several answers; ``cell`` is its columns, ``parts`` those that name items."""
     if parts:
-        do = f"if {parts[0]} and item_id name the item together, say --map {parts[0]}+item_id=item_id; else "
+        both = f"item_id+{parts[0]}" if parts[0] == SEGMENT else f"{parts[0]}+item_id"  # the larger unit first
+        do = f"if {parts[0]} and item_id name the item together, say --map {both}=item_id; else "
     else:
         do = ""
     where = ", ".join(f"{name} {shortened(value, 40)}" for name, value in cell.items() if value is not None)

@@ -174,6 +174,12 @@ def _raw_table(
     source: Source, options: TableOptions, known: frozenset[str], *, sha256: str | None, coded: bool
 ) -> RawTable:
     names = tidy_names(source.schema, options.mapping, source.place)
+    for place in sorted(source.places):
+        if names.get(place) == "annotator_id":
+            raise AnalysisError(
+                f"{source.place}: expected who answered in {place}, got places in a list of values, which are no "
+                "people: leave that name out and say --unnamed"
+            )
     rated = {WIDE_COLUMN, "annotator_id"} <= known
     used = named_columns(options)
     others = {old for old, new in names.items() if new not in known and old not in used}

@@ -6,6 +6,7 @@ What parts cells is found out by :mod:`spa.tables.dialect`, what quotes are by :
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -29,6 +30,8 @@ from spa.tables.text_files import check_table_file
 AT_ONCE = 1 << 16  # rows that are gathered in one piece where they are read cell by cell
 MAY_BE_ROWS = 3  # columns from which on lines of a quoted cell that all fit are refused: two or one say little
 NO_OPTIONS = TableOptions()
+LOOKED_AT = 512  # bytes that tell a web page and JSON
+JSON_START = re.compile(rb'\[\s*\{\s*"|\{\s*"[^"]*"\s*:')
 
 
 def open_delimited(path: Path, wanted: Wanted, options: TableOptions) -> Source:
@@ -100,6 +103,7 @@ def _opened(path: Path, options: TableOptions, wanted: Wanted) -> Iterator[_Text
     try:
         with in_utf8(path, options.encoding) as text:
             try:
+                _refuse_other_text(text.path, path)
                 dialect = dialect_of(text.path, path, wanted.columns)
                 if dialect is None:
                     raise NoRows(f"{path}: expected a header and rows, got an empty file")
@@ -114,6 +118,16 @@ def _opened(path: Path, options: TableOptions, wanted: Wanted) -> Iterator[_Text
                 raise (bad_byte(path) or TableError(f"{path}: expected UTF-8, got {error.reason}")) from error
     except OSError as error:
         raise TableError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def _refuse_other_text(text: Path, path: Path) -> None:
+    """Refuse a page of the web and JSON, which are no delimited text whatever the file is called."""
+    with text.open("rb") as stream:
+        start = stream.read(LOOKED_AT).lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    if start.startswith((b"<!doctype html", b"<html")):
+        raise TableError(f"{path}: expected a table, got a web page (HTML), such as one to log in; download it again")
+    if JSON_START.match(start):
+        raise TableError(f"{path}: expected delimited text, got JSON; call the file .json or .jsonl")
 
 
 def _parted(encoding: str | None, dialect: Dialect) -> Iterator[str]:

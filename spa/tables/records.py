@@ -127,8 +127,13 @@ class Records:
     def _note_nested(self, name: str, values: Sequence[object]) -> None:
         for number, value in zip(self._numbers[self._sealed :], values, strict=True):
             if isinstance(value, list | dict):
-                got = "a list" if isinstance(value, list) else "an object"
-                self._nested[name] = f"{self.place}, {self._unit} {number}: {name}: expected one value, got {got}"
+                got, do = (
+                    ("a list", f"--each {name} makes a row of each element")
+                    if isinstance(value, list)
+                    else ("an object", f"name what is inside, such as {name}.{next(iter(value), 'KEY')}")
+                )
+                place = f"{self.place}, {self._unit} {number}"
+                self._nested[name] = f"{place}: {name}: expected one value, got {got}; {do}"
                 return
 
     def source(self) -> Source:

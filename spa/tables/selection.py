@@ -118,7 +118,16 @@ def _joined(source: Source, name: str, cells: Sequence[Sequence[str | None]]) ->
             raise TableError(
                 f"{source.place}, row {number}: expected {part} as a part of {name}, got nothing; fill it in"
             )
-    return [JOINED.join(one for one in row if one) or None for row in rows]
+    joined = [JOINED.join(one for one in row if one) or None for row in rows]
+    meant: dict[str | None, tuple[str | None, ...]] = {}
+    for number, row, text in zip(source.numbers(), rows, joined, strict=True):
+        if meant.setdefault(text, row) != row:
+            both = " and ".join(shortened(repr(one), 60) for one in (meant[text], row))
+            raise TableError(
+                f"{source.place}, row {number}: {both} would both be called {shortened(repr(text), 60)} as {name}; "
+                f"take {JOINED} out of one of the columns"
+            )
+    return joined
 
 
 def _texts(source: Source, path: str, options: TableOptions) -> list[str | None] | None:

@@ -102,6 +102,8 @@ class Source:
         What each ``keep`` and ``drop`` did whose column is there.
     constants : frozenset of str
         Columns that are constants, as the file lacks them.
+    places : frozenset of str
+        Columns that say which element of a list of plain values a row was: who that is, nobody knows.
     """
 
     place: str
@@ -115,6 +117,7 @@ class Source:
     notes: tuple[str, ...] = ()
     chosen: tuple[RowsChosen, ...] = ()
     constants: frozenset[str] = frozenset()
+    places: frozenset[str] = frozenset()
 
     def numbers(self) -> Sequence[int]:
         """Return what a reader calls each row."""

@@ -33,6 +33,7 @@ class Part:
     value: Json
     named: Mapping[str, str]
     around: Mapping[str, Json] = field(default_factory=dict)
+    plain: bool = False  # an element of a list that is no record
 
 
 def parse_each(text: str) -> tuple[tuple[Step, ...], ...]:
@@ -138,6 +139,7 @@ def unrolled(source: Source, each: str) -> Source:
         values=values,
         rows=pl.Series("row", [numbers[row] for row in rows]),
         notes=(*source.notes, *notes),
+        places=frozenset(steps[-1].name or "" for steps in paths) if any(part.plain for part in parts) else frozenset(),
     )
 
 
@@ -188,7 +190,7 @@ def _apart(
     names = {steps[0].name for steps in paths if steps[0].name}
     for index, together in enumerate(zip(*(found or [] for found in lists.values()), strict=True), start=1):
         value = dict(zip((path for path in lists), together, strict=True))
-        yield Part(row, value, dict.fromkeys(names, str(index)))
+        yield Part(row, value, dict.fromkeys(names, str(index)), plain=True)
 
 
 def _taken(
@@ -220,7 +222,8 @@ def _taken(
             keys = part if isinstance(part, dict) and isinstance(value, list) else {}
             yield from _taken(below, rest, row, own, {**around, **keys}, aside)
         else:
-            yield Part(row, part if isinstance(part, dict) else {step.path: part}, own, around)
+            plain = isinstance(value, list) and not isinstance(part, dict)
+            yield Part(row, part if isinstance(part, dict) else {step.path: part}, own, around, plain)
 
 
 def _listed(found: Json) -> list[Json] | None:

@@ -559,3 +559,13 @@ def test_a_table_of_nobodys_exclusions_excludes_nobody(tmp_path: Path) -> None:
 def test_a_cell_that_holds_json_is_told_with_the_way_inside(tmp_path: Path, cell: str, way: str) -> None:
     quoted = cell.replace('"', '""')
     assert way in refusal(tmp_path, f'annotator_id,item_id,system,score\nr,i,s,"{quoted}"\n', "ratings")
+
+
+def test_a_place_in_a_list_of_scores_is_no_person(tmp_path: Path) -> None:
+    text = '{"item_id": "i", "system": "s", "scores": [3, 4]}\n'
+    ways = {"each": "scores{annotator_id}", "mapping": {"scores": "score"}}
+    assert "leave that name out and say --unnamed" in refusal(tmp_path, text, "ratings", "t.jsonl", **ways)
+    experts = '{"item_id": "i", "system": "s", "experts": [{"score": 3}, {"score": 4}]}\n'
+    table = read(tmp_path, experts, "ratings", "t.jsonl", each="experts{annotator_id}").ratings
+    assert table is not None
+    assert table["annotator_id"].to_list() == ["1", "2"]

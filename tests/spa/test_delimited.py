@@ -231,3 +231,14 @@ def by_rule(cell: str) -> str | None:
     if len(cell) > 1 and cell[0] == cell[-1] == '"' and '"' not in cell[1:-1].replace('""', ""):
         cell = cell[1:-1].replace('""', '"')
     return cell or None
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [("<!DOCTYPE html><html><body>Log in</body></html>", "a web page"), ('[{"item_id": "1", "score": 3}]', "got JSON")],
+)
+def test_other_texts_called_csv_are_told(tmp_path: Path, text: str, told: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(text)
+    with pytest.raises(TableError, match=told):
+        read_csv(path)

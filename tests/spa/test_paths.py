@@ -164,3 +164,9 @@ def test_a_list_beside_those_taken_apart_is_no_name(tmp_path: Path) -> None:
     records = [{"id": "a", "scores": [1], "who": '["ann"]'}]
     with pytest.raises(TableError, match=r"got the list \[\"ann\"\]; lists that belong together .* 'scores, who'"):
         table(tmp_path, records, {"id", "scores", "annotator_id"}, each="scores", mapping={"who": "annotator_id"})
+
+
+def test_two_names_made_of_several_columns_are_never_one(tmp_path: Path) -> None:
+    records = [{"doc": "a/b", "seg": "1"}, {"doc": "a", "seg": "b/1"}]
+    with pytest.raises(TableError, match=r"would both be called 'a/b/1'"):
+        table(tmp_path, records, {"item_id"}, mapping={"doc+seg": "item_id"})
