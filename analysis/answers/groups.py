@@ -127,6 +127,10 @@ def distinct(table: pl.DataFrame, *columns: str) -> pl.DataFrame:
 def group_order(tables: Sequence[pl.DataFrame]) -> tuple[tuple[str, AnnotatorKind], ...]:
     """List (group, annotator_kind): people first, then simulated annotators, then LLMs as they first appear."""
     each = [distinct(table, "group", "annotator_kind") for table in tables]
+    if not each:
+        raise AnalysisError(
+            "no answers: expected rows that compare or rate systems, got none, such as orders of one output"
+        )
     seen = pl.concat(each).unique(maintain_order=True)
     pairs = [(group, kind) for group, kind in seen.iter_rows()]
     return tuple(sorted(pairs, key=lambda pair: ORDER.index(pair[1])))

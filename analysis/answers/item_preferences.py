@@ -61,13 +61,13 @@ def as_choices(asked: pl.DataFrame) -> pl.DataFrame:
     whichever was asked stands alone. Answers that are missing keep their rows.
     """
     layout = LAYOUTS["choices"]
-    rows = toward_first(asked)
+    rows = toward_first(asked.with_row_index("place"))  # rows are numbered by file
     missing = rows.filter(pl.col("value").is_null())
     answered = rows.filter(pl.col("value").is_not_null())
     cell = ["group", *(name for name in layout.cell if name in rows.columns), "repeat"]
     others = [pl.col(name).first() for name in rows.columns if name not in (*cell, "value")]
     met = answered.group_by(*cell, maintain_order=True).agg(pl.col("value").mean(), *others)
-    kept = pl.concat([met.select(rows.columns), missing]).sort("row")
+    kept = pl.concat([met.select(rows.columns), missing]).sort("place").drop("place")
     absent = sorted(KNOWN["choices"] - set(OPTIONAL) - set(rows.columns))
     left = [name for name in ("preference", "asked_first", "exposure") if name in kept.columns]
     return kept.drop(left).with_columns(pl.lit(None, dtype=pl.String).alias(name) for name in absent)

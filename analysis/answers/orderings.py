@@ -55,15 +55,16 @@ def implied_choices(orders: pl.DataFrame) -> pl.DataFrame:
         pl.col("value").alias("rank_y"),
     )
     pairs = rows.join(other, on="ordering", maintain_order="left_right").filter(pl.col("place") < pl.col("later"))
-    known = pl.col("value").is_not_null().all().over("ordering") & pl.col("rank_y").is_not_null().all().over("ordering")
+    whole = pl.col("value").is_not_null().all().over("ordering") & pl.col("rank_y").is_not_null().all().over("ordering")
     first = pl.int_range(pl.len()).over("ordering") == 0
     once = [pl.when(first).then(name).alias(name) for name in ("explanation",) if name in pairs.columns]
     won = 0.5 + (pl.col("rank_y") - pl.col("value")).sign() / 2
-    value = pl.when(known).then(won)
+    value = pl.when("known").then(won)
     winner = value.replace_strict({1.0: "x", 0.5: "tie", 0.0: "y"}, default=None, return_dtype=pl.String)
     nothing = pl.lit(None, dtype=pl.String)
     return (
-        pairs.filter(known | first)
+        pairs.with_columns(known=whole, first=first)  # of the whole ordering, before rows are left out
+        .filter(pl.col("known") | pl.col("first"))
         .with_columns(
             value.alias("value"),
             winner.alias("winner"),
@@ -73,7 +74,7 @@ def implied_choices(orders: pl.DataFrame) -> pl.DataFrame:
             *(nothing.alias(name) for name in ("sample", "label_x", "label_y")),
         )
         .with_columns(pl.when(pl.col("value").is_null()).then(pl.col("missing_reason").fill_null("incomplete")))
-        .drop("ordering", "place", "later", "rank_y", "rank")
+        .drop("ordering", "place", "later", "rank_y", "rank", "known", "first")
     )
 
 
@@ -82,9 +83,11 @@ def _numbered(orders: pl.DataFrame) -> pl.DataFrame:
     ordering = pl.struct(ORDERING).rank("dense").cast(pl.Int64) - 1
     listed = pl.int_range(pl.len()).over("ordering")
     return (
-        orders.with_columns(ordering.alias("ordering"))
+        orders.with_row_index("line")  # rows are numbered by file
+        .with_columns(ordering.alias("ordering"))
         .with_columns(pl.coalesce(pl.col("position").cast(pl.Int64), listed).alias("place"))
         .sort("ordering", "place", maintain_order=True)
         .with_columns(listed.alias("place"))
-        .sort("row", maintain_order=True)
+        .sort("line")
+        .drop("line")
     )

@@ -56,7 +56,9 @@ def follow(value: Json, path: str) -> Json:
     """
     while path and value is not None:
         if isinstance(value, str):
-            value = inside(value)
+            text, value = value, inside(value)
+            if value is None and text.lstrip()[:1] in ("{", "["):
+                raise TableError(f"expected JSON, got text that is none: {shortened(text)}; correct it")
         if quoted := QUOTED.match(path):
             key = quoted[1][1:-1].replace('\\"', '"').replace("\\'", "'")
             value, path = (value.get(key) if isinstance(value, dict) else None), path[quoted.end() :]

@@ -177,6 +177,8 @@ def _reader() -> Callable[[object], object]:
             if len(read) > 4096:
                 read.clear()
             read[cell] = inside(cell)
+            if read[cell] is None and cell.lstrip()[:1] in ("{", "["):
+                raise TableError(f"expected JSON, got text that is none: {shortened(cell)}; correct it")
         return read[cell]
 
     return value

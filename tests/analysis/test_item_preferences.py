@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis import Plan, Reading, check_frames, choice_tests, krippendorff_alpha, preference_tests
+from analysis import Plan, Reading, check_frames, choice_tests, krippendorff_alpha, preference_tests, read_tables
 from analysis.answers.tables import AnswerTables
 from spa import AnalysisError
 from spa.cli import main
@@ -285,3 +285,24 @@ def test_equal_systems_are_told_apart_no_more_often_than_promised(people: int, i
         assert row.unit == ("item" if people == 1 else "annotator")
         rejected += row.p_value is not None and row.p_value <= 0.05
     assert rejected / studies <= bound
+
+
+def test_two_files_are_one_table_wherever_it_is_cut(tmp_path: Path) -> None:
+    rows = pl.DataFrame(
+        {
+            "annotator_id": [f"a{n % 12}" for n in range(180)],
+            "item_id": [str(n // 12 // 3) for n in range(180)],
+            "system_x": ["elm", "oak", "fir"] * 60,
+            "system_y": ["oak", "fir", "elm"] * 60,
+            "preference": [((n * 7) % 10) / 10 for n in range(180)],
+        }
+    ).unique(["annotator_id", "item_id", "system_x"], keep="first", maintain_order=True)
+    rows.write_csv(tmp_path / "whole.csv")
+    rows.head(49).write_csv(tmp_path / "a.csv")
+    rows.tail(-49).write_ndjson(tmp_path / "b.jsonl")
+    whole, parts = (
+        analyse(read_tables({"preferences": files}, Reading()), Plan())
+        for files in ([tmp_path / "whole.csv"], [tmp_path / "a.csv", tmp_path / "b.jsonl"])
+    )
+    assert whole["choices"] == parts["choices"]
+    assert whole["bradley_terry"] == parts["bradley_terry"]

@@ -513,3 +513,25 @@ def test_a_group_that_never_ranked_a_system_has_strengths_of_the_others() -> Non
     ]
     assert len(found) == 3
     assert all(row.strength is not None for row in found)
+
+
+def test_an_ordering_that_lacks_a_rank_is_missing_wherever_its_output_stands() -> None:
+    found = []
+    for systems in (("s", "t", "u"), ("u", "s", "t")):
+        rows = [
+            {"annotator_id": f"a{person}", "item_id": str(item), "system": system, "rank": ranks[system]}
+            for person in range(6)
+            for item in range(4)
+            for ranks in [{"s": 1, "t": 2, "u": None}]
+            for system in systems
+        ]
+        choices = check_frames({"orders": pl.DataFrame(rows)}, Reading()).choices
+        assert choices is not None
+        found.append((choices.height, choices["value"].null_count()))
+    assert found == [(24, 24), (24, 24)]
+
+
+def test_orders_of_one_output_are_told() -> None:
+    rows = {"annotator_id": ["a", "b"], "item_id": ["1", "1"], "system": ["s", "s"], "rank": [1, 1]}
+    with pytest.raises(AnalysisError, match="such as orders of one output"):
+        analyse(check_frames({"orders": pl.DataFrame(rows)}, Reading()), Plan())

@@ -170,3 +170,12 @@ def test_two_names_made_of_several_columns_are_never_one(tmp_path: Path) -> None
     records = [{"doc": "a/b", "seg": "1"}, {"doc": "a", "seg": "b/1"}]
     with pytest.raises(TableError, match=r"would both be called 'a/b/1'"):
         table(tmp_path, records, {"item_id"}, mapping={"doc+seg": "item_id"})
+
+
+def test_a_cell_of_broken_json_is_no_missing_answer(tmp_path: Path) -> None:
+    records = [{"response": '{"fluency": 4}'}, {"response": '{"fluency": '}, {"response": "null"}]
+    with pytest.raises(TableError, match="row 2, response: expected JSON, got text that is none"):
+        table(tmp_path, records, {"score"}, mapping={"response.fluency": "score"})
+    del records[1]
+    source = table(tmp_path, records, {"score"}, mapping={"response.fluency": "score"})
+    assert rows_of(source, "response.fluency") == [("4",), (None,)]
