@@ -137,9 +137,10 @@ def _with_winners(table: RawTable, reading: Reading) -> RawTable:
             return table
     systems = {*frame["system_x"].unique().to_list(), *frame["system_y"].unique().to_list()}
     sides = reading.sides or ("places" if "label_x" in frame.columns else None)  # a study's own table
+    named = not systems.isdisjoint(words - {*WINNERS})  # winners are written as systems
     told = frame.select(ROWS).unique(maintain_order=True).drop_nulls("winner")
     found = [
-        _outcome(word, first or "", second or "", table.compared, reading.numbers, sides)
+        _outcome(word, first or "", second or "", table.compared, reading.numbers, sides, named)
         for word, first, second in told.iter_rows()
     ]
     told = told.with_columns(
@@ -173,12 +174,13 @@ def _outcome(
     columns: tuple[str, str],
     numbers: tuple[float, float] | None,
     sides: Sides | None,
+    named: bool,
 ) -> Outcome:
     if numbers is not None and word not in (first, second) and re.fullmatch(NUMBERS, word):
         of_x = (float(word) - numbers[1]) / (numbers[0] - numbers[1])
         if 0 <= of_x <= 1:
             return Outcome(winner="x" if of_x > 0.5 else "tie" if of_x == 0.5 else "y")
-    return outcome(word, first, second, columns=columns, sides=sides)
+    return outcome(word, first, second, columns=columns, sides=sides, named=named)
 
 
 def _unread_problem(table: RawTable, unread: pl.Series, words: pl.Series, near: Mapping[str, str]) -> str:

@@ -147,7 +147,13 @@ PROPOSED = {
 
 
 def outcome(
-    word: str, first: str, second: str, *, columns: tuple[str, str] = COLUMNS, sides: Sides | None = None
+    word: str,
+    first: str,
+    second: str,
+    *,
+    columns: tuple[str, str] = COLUMNS,
+    sides: Sides | None = None,
+    named: bool = False,
 ) -> Outcome:
     """Return what a word says of the two systems of its row.
 
@@ -162,6 +168,8 @@ def outcome(
         ``model_a`` is the second, and so is ``A``.
     sides : {"names", "places"}, optional
         What a word is that is both a system's name and a place, such as ``A`` where systems are called A and B.
+    named : bool
+        Other winners of the table are names, so that ``x`` and ``y`` of systems called so may be, too.
 
     >>> outcome("model_b", "gpt", "vicuna").winner, outcome("gpt", "vicuna", "gpt").winner
     ('y', 'y')
@@ -169,13 +177,13 @@ def outcome(
     ('differs', 'y')
     """
     placed = place_outcome(word, columns)
-    named = _named(one_way(word), one_way(first), one_way(second)) if one_way(first) != one_way(second) else None
-    if named is None:
+    by_name = _named(one_way(word), one_way(first), one_way(second)) if one_way(first) != one_way(second) else None
+    if by_name is None:
         return placed
-    if columns == COLUMNS and sides != "names" and word.strip() in ("x", "y"):
+    if not named and columns == COLUMNS and sides != "names" and word.strip() in ("x", "y"):
         return placed  # the tidy table's own words
-    if placed.standing == "unknown" or sides == "names" or placed.winner == named.winner:
-        return named
+    if placed.standing == "unknown" or sides == "names" or placed.winner == by_name.winner:
+        return by_name
     if sides == "places":
         return Outcome(winner=placed.winner, both_bad=placed.both_bad)
     return DIFFERS

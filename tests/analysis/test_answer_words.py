@@ -449,3 +449,16 @@ def test_a_criterion_called_na_is_told(tmp_path: Path) -> None:
     assert kept.inputs[0].notes == ()
     assert kept.ratings is not None
     assert {*kept.ratings["criterion"].to_list()} == {"NA"}
+
+
+def test_systems_called_x_and_y_are_asked_about_where_winners_are_names() -> None:
+    rows = {"annotator_id": ["a"] * 3, "item_id": ["1", "2", "3"], "system_x": ["y", "y", "z"]}
+    rows |= {"system_y": ["x", "z", "x"], "winner": ["y", "z", "x"]}
+    with pytest.raises(AnalysisError, match="the winner 'y' of y and x is a system's name, and a word for system_y"):
+        check_frames({"choices": pl.DataFrame(rows)}, Reading())
+    named = check_frames({"choices": pl.DataFrame(rows)}, Reading(sides="names")).choices
+    assert named is not None
+    assert named["value"].to_list() == [1.0, 0.0, 0.0]
+    sides = check_frames({"choices": pl.DataFrame(rows | {"winner": ["y", "x", "x"]})}, Reading()).choices
+    assert sides is not None
+    assert sides["value"].to_list() == [0.0, 1.0, 1.0]

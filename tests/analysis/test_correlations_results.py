@@ -151,11 +151,10 @@ def test_a_metric_scored_twice_is_refused(frames: dict[str, pl.DataFrame]) -> No
         check_frames({**frames, "metrics": doubled}, Reading(llms=("good", "guess")))
 
 
-def test_metrics_of_other_items_have_nothing_in_common(frames: dict[str, pl.DataFrame]) -> None:
+def test_metrics_of_other_items_are_refused(frames: dict[str, pl.DataFrame]) -> None:
     elsewhere = frames["metrics"].with_columns(("other" + pl.col("item_id")).alias("item_id"))
-    found = results_of({**frames, "metrics": elsewhere})
-    row = row_of(found, "metrics:distance")
-    assert (row["value"], row["n"], row["reason"]) == (None, 0, "only 0 in common, at least 3 are needed")
+    with pytest.raises(AnalysisError, match="expected items that have answers"):
+        results_of({**frames, "metrics": elsewhere})
 
 
 def test_the_report_claims_no_more_than_the_corrected_p(results: dict[str, Any]) -> None:
