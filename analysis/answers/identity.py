@@ -51,8 +51,8 @@ class Identified:
 def identified(raw: Mapping[str, Sequence[RawTable]], reading: Reading, *, complete: bool = True) -> Identified:
     """Write the ids of all tables in one way.
 
-    Letters are composed (NFC). Where every id of a column, over all files of a kind of table, is digits followed by
-    ".0", it is the whole number, unless another table that has other ids in the column, too, writes one of them so.
+    Letters are composed (NFC). Where every id of a file's column is digits followed by ".0", it is the whole number,
+    unless another file that has other ids in the column, too, writes one of them so.
     Then names are joined as ``reading.same`` and ``reading.people`` say; tables that are not ``complete`` need not have
     all of these.
 
@@ -62,12 +62,15 @@ def identified(raw: Mapping[str, Sequence[RawTable]], reading: Reading, *, compl
         When an option joins names that no table has, or people and an LLM.
     """
     seen = {kind: [seen_of(table) for table in tables] for kind, tables in raw.items()}
-    composed = {kind: {role: distinct(own, role) for role in ROLES} for kind, own in seen.items()}
-    whole = {role: _written_as_fractions({kind: own[role] for kind, own in composed.items()}) for role in ROLES}
-    names: dict[str, dict[str, frozenset[str]]] = {
-        kind: {role: frozenset(_plain(own, kind in whole[role])) for role, own in roles.items() if len(own)}
-        for kind, roles in composed.items()
-    }
+    files = {(kind, place): own for kind, several in seen.items() for place, own in enumerate(several)}
+    composed = {file: {role: distinct([own], role) for role in ROLES} for file, own in files.items()}
+    whole = {role: _written_as_fractions({file: own[role] for file, own in composed.items()}) for role in ROLES}
+    names: dict[str, dict[str, frozenset[str]]] = {kind: {} for kind in seen}
+    for (kind, place), roles in composed.items():
+        for role, own in roles.items():
+            if len(own):
+                plain = _plain(own, (kind, place) in whole[role])
+                names[kind][role] = names[kind].get(role, frozenset()).union(plain)
     together = {role: union(names, role) for role in ROLES}
     annotators = together["annotator_id"]
     renamed = parse_same(reading.same, together) if complete else explicit_same(reading.same)
@@ -76,14 +79,15 @@ def identified(raw: Mapping[str, Sequence[RawTable]], reading: Reading, *, compl
     said: tuple[str, ...] = ()
     if reading.people is not None:
         person_of = person_of_login(reading.people, annotators, bool(whole["annotator_id"]))
-        refuse_models(reading.people, person_of, models_of(raw, llms))
-        said = met_logins(reading.people, person_of, annotators) if complete else ()
+        models = models_of(raw, llms)
+        refuse_models(reading.people, person_of, models)
+        said = met_logins(reading.people, person_of, annotators, annotators - models) if complete else ()
     changed = changes(renamed, person_of)
     return Identified(
         tables={
             kind: [
-                with_ids(table, changed, [role for role, kinds in whole.items() if kind in kinds], own)
-                for table, own in zip(tables, seen[kind], strict=True)
+                with_ids(table, changed, [role for role, there in whole.items() if (kind, place) in there], own)
+                for place, (table, own) in enumerate(zip(tables, seen[kind], strict=True))
             ]
             for kind, tables in raw.items()
         },
@@ -195,13 +199,13 @@ def _composed(names: pl.Series) -> pl.Series:
     return names if (names.str.len_bytes() == names.str.len_chars()).all() else names.str.normalize("NFC")
 
 
-def _written_as_fractions(by_kind: Mapping[str, pl.Series]) -> frozenset[str]:
-    """Return the kinds of tables in which every name is a whole number followed by ".0"."""
-    fractional = {kind: own.filter(own.str.contains(FRACTIONAL)) for kind, own in by_kind.items() if len(own)}
-    found = {kind for kind, own in fractional.items() if len(own) == len(by_kind[kind])}
+def _written_as_fractions(by_file: Mapping[tuple[str, int], pl.Series]) -> frozenset[tuple[str, int]]:
+    """Return the files, by kind of table and place, in which every name is a whole number followed by ".0"."""
+    fractional = {file: own.filter(own.str.contains(FRACTIONAL)) for file, own in by_file.items() if len(own)}
+    found = {file for file, own in fractional.items() if len(own) == len(by_file[file])}
     while True:
-        kept = frozenset().union(*(own.to_list() for kind, own in fractional.items() if kind not in found))
-        held = {kind for kind in found if kept and fractional[kind].is_in([*kept]).any()}
+        kept = frozenset().union(*(own.to_list() for file, own in fractional.items() if file not in found))
+        held = {file for file in found if kept and fractional[file].is_in([*kept]).any()}
         if not held:
             return frozenset(found)
         found -= held

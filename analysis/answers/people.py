@@ -13,6 +13,7 @@ import polars as pl
 from analysis.answers.given_names import FRACTION, FRACTIONAL, written
 from analysis.answers.same_names import did_you_mean
 from spa.errors import AnalysisError, TableError, shortened
+from spa.tables.near_matches import as_shown, nearest_names
 from spa.tables.options import TableOptions
 from spa.tables.reading import open_table, reading
 from spa.tables.source import Wanted
@@ -110,13 +111,15 @@ def refuse_models(logins: Logins, person_of: Mapping[str, str], models: Collecti
         raise AnalysisError(f"{logins.place}: expected people alone, got an LLM in the row of {login} and {person}")
 
 
-def met_logins(logins: Logins, person_of: Mapping[str, str], annotators: Collection[str]) -> tuple[str, ...]:
-    """Return what is to be said of a table of people: how many logins answered, and how many did not.
+def met_logins(
+    logins: Logins, person_of: Mapping[str, str], annotators: Collection[str], people: Collection[str]
+) -> tuple[str, ...]:
+    """Return what is to be said of a table of people: how many logins answered, how many did not, and who lacks a row.
 
     Raises
     ------
     AnalysisError
-        When none answered.
+        When none answered, or one of the ``people`` who answered lacks a row but for the way of writing.
     """
     there = [login for login in person_of if login in annotators]
     if not there:
@@ -129,4 +132,15 @@ def met_logins(logins: Logins, person_of: Mapping[str, str], annotators: Collect
     said = [f"{len(there):,} annotator ids are {n:,} {'person' if n == 1 else 'people'}"]
     if len(there) < len(person_of):
         said.append(f"{len(person_of) - len(there):,} of {len(person_of):,} ids have no answers")
+    absent = sorted({*people} - person_of.keys() - {*person_of.values()})
+    if absent:
+        near = nearest_names(absent, person_of.keys())
+        if near:
+            one = absent[[name in near for name in absent].index(True)]
+            raise AnalysisError(
+                f"{logins.place}: expected a row for {as_shown(one)}, who answered, got one for {as_shown(near[one])}; "
+                "write both in one way, or give each a row"
+            )
+        named = ", ".join(shortened(repr(name), 30) for name in absent[:3])
+        said.append(f"{len(absent):,} annotators who answered have no row and count as they are ({named})")
     return tuple(said)

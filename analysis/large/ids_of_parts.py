@@ -150,7 +150,7 @@ def said_of_people(reading: Reading, found: IdsFound) -> tuple[str, ...]:
     if reading.people is None:
         return ()
     annotators = {name for role, name in found.joined if role == "annotator_id"}
-    return met_logins(reading.people, person_of_login(reading.people, annotators, True), annotators)
+    return met_logins(reading.people, person_of_login(reading.people, annotators, True), annotators, ())
 
 
 def refuse_unmet(place: str, must_meet: Visits, met: Visits) -> None:

@@ -150,7 +150,6 @@ def test_choices_that_are_refused(name: str, changed: Columns, match: str) -> No
     ("changed", "match"),
     [
         ({"item_id": ["1"] * 8}, "expected one answer a cell, got 2"),
-        ({"score": ["good"] * 8}, "must be a number"),
         ({name: [] for name in RATINGS}, "no rows"),
         ({"criterion": ["fluency", "relevance"] * 4}, "several criteria"),
     ],
@@ -159,6 +158,15 @@ def test_frames_that_no_coefficient_takes(name: str, changed: Columns, match: st
     work = getattr(analysis, name)
     refused(lambda: work(frame_of(RATINGS, changed), **COEFFICIENTS[name]), AnalysisError, match)
     refused(lambda: work(pl.DataFrame({"score": [1]}), **COEFFICIENTS[name]), AnalysisError, "are missing")
+
+
+OF_LABELS = ("fleiss_kappa", "exact_agreement", "gwet_ac1")  # which take texts as categories
+
+
+@pytest.mark.parametrize("name", [name for name in COEFFICIENTS if name not in OF_LABELS])
+def test_words_are_no_scores(name: str) -> None:
+    words = frame_of(RATINGS, {"score": ["good"] * 8})
+    refused(lambda: getattr(analysis, name)(words, **COEFFICIENTS[name]), AnalysisError, "must be a number")
 
 
 LITTLE: dict[str, tuple[tuple[str, ...], Columns, Columns]] = {

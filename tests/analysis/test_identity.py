@@ -19,7 +19,7 @@ from analysis import Plan, Reading, analyse
 from analysis.answers.people import Logins, read_people
 from analysis.answers.plan import Expectation
 from analysis.answers.same_names import parse_same
-from analysis.answers.tables import AnswerTables, check_frames
+from analysis.answers.tables import AnswerTables, check_frames, read_tables
 from analysis.commands.report import report
 from analysis.results.files import to_json
 from spa.errors import AnalysisError
@@ -311,7 +311,7 @@ def test_people_without_answers_are_counted_and_taken_off_nobody() -> None:
     assert (found["groups"][0]["annotators"], found["groups"][0]["excluded_annotators"]) == (12, 0)
     assert found["exclusions"] == []
     assert not [row for row in found["headline"]["problems"] if row["kind"] in ("few_annotators", "many_excluded")]
-    assert "3 of 15 annotators have no answers" in notes(ratings=table, annotators=people)
+    assert "3 of 15 annotators have no answers, 3 of them screened out" in notes(ratings=table, annotators=people)
 
 
 @pytest.mark.parametrize(
@@ -431,7 +431,11 @@ def test_logins_become_people_before_anything_is_counted() -> None:
     found = check_frames({"ratings": table}, reading).inputs
     assert [(one.table, one.notes) for one in found][-1] == (
         "people",
-        ("2 annotator ids are 1 person", "1 of 3 ids have no answers"),
+        (
+            "2 annotator ids are 1 person",
+            "1 of 3 ids have no answers",
+            "6 annotators who answered have no row and count as they are ('1', '4', '5')",
+        ),
     )
     floats = mapped(table, as_floats, "annotator_id")
     assert of(reading, ratings=floats) == of(ratings=by_hand)
@@ -487,3 +491,19 @@ def test_the_command_reads_people_and_joins_names(tmp_path: Path) -> None:
     assert parts["groups"] == whole["groups"]
     assert parts["ratings"]["means"] == whole["ratings"]["means"]
     assert [row["notes"] for row in parts["settings"]["inputs"]][1] == ["2 annotator ids are 1 person"]
+
+
+def test_a_login_that_is_nearly_that_of_a_row_is_asked_about() -> None:
+    table = ratings([(name, str(item), system, 3) for name in ("Ann", "bob") for item in ITEMS for system in SYSTEMS])
+    line = "expected a row for Ann, who answered, got one for ann"
+    assert line in refusal(logins(_ann="P1", _bob="P2"), ratings=table)
+
+
+def test_two_files_of_a_table_may_write_ids_in_two_ways(tmp_path: Path) -> None:
+    table = ratings([(str(who), str(item), system, 3) for who in range(4) for item in ITEMS for system in SYSTEMS])
+    half = table.height // 2
+    mapped(table.head(half), as_floats, "annotator_id", "item_id").write_csv(tmp_path / "a.csv")
+    table.tail(-half).write_csv(tmp_path / "b.csv")
+    files = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    found = analyse(read_tables({"ratings": files}, Reading()), Plan())
+    assert found.ratings == analyse(check_frames({"ratings": table}, Reading()), Plan()).ratings
