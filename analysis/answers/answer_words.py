@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import polars as pl
@@ -83,6 +83,9 @@ def _with_values(table: RawTable, answer: str, values: Mapping[str, str]) -> Raw
     counts = {word: value for word, value in told.items() if value is not None}
     if not counts:
         return table
+    cells = table.frame.select(pl.col(answer).cast(pl.String)).group_by(answer).len()
+    n_rows = dict(cells.iter_rows())
+    table = replace(table, counted=tuple((word, counts[word], n_rows[word]) for word in sorted(counts)))
     gone = [word for word, value in counts.items() if value == NO_ANSWER]
     kept = {word: value for word, value in counts.items() if value != NO_ANSWER}
     plain = pl.col(answer).cast(pl.String)
@@ -93,6 +96,21 @@ def _with_values(table: RawTable, answer: str, values: Mapping[str, str]) -> Raw
         frame = frame.with_columns(why.cast(_strings(texts)).alias("missing_reason"))
     counted = pl.when(~plain.is_in(gone)).then(plain.replace(kept))
     return replace(table, frame=frame.with_columns(counted.cast(_strings(texts)).alias(answer)))
+
+
+def unmet_words(values: Mapping[str, str], tables: Iterable[RawTable]) -> list[str]:
+    """Return a problem for each word that a reader explained and no answer is."""
+    met = {one_way(word).casefold() for table in tables for word, _, _ in table.counted}
+    return [
+        ArgumentProblem(
+            "values",
+            in_python=f"={dict([(word, value)])!r}",
+            in_command=f" {shlex.quote(f'{word}={value}')}",
+            after=": no answer is this word",
+        )
+        for word, value in values.items()
+        if one_way(word).casefold() not in met
+    ]
 
 
 def _strings(texts: pl.Series) -> pl.DataType:

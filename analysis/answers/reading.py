@@ -61,10 +61,13 @@ class RawTable:
     compared: tuple[str, str] = ("system_x", "system_y")  # what the file calls them
     named: tuple[str, ...] = ()  # words such as NA that are names
     problems: tuple[str, ...] = ()  # found before the table was checked
+    counted: tuple[tuple[str, str, int], ...] = ()  # words that a reader explained, what each counts, in how many rows
 
     def said(self) -> tuple[str, ...]:
         """Return all that is to be said of how it was read."""
-        return (*self.notes, *(one.note() for one in self.chosen if one.left_out))
+        words = ", ".join(f"{word} counts {value} ({n}x)" for word, value, n in self.counted)
+        told = (shortened(words, 300),) if words else ()
+        return (*self.notes, *told, *(one.note() for one in self.chosen if one.left_out))
 
     def numbers(self) -> Sequence[int]:
         """Return what a reader calls each row."""

@@ -19,6 +19,7 @@ from analysis.answers.answer_checks import (
     named_by_elicitation,
     unmet_codes,
 )
+from analysis.answers.answer_words import unmet_words
 from analysis.answers.codes import AnswerCode
 from analysis.answers.columns import (
     KNOWN,
@@ -328,6 +329,8 @@ def _shaped(raw: Mapping[str, Sequence[RawTable]], reading: Reading, problems: l
                 problems += error.problems
             else:
                 found.setdefault(kind, []).append(one)
+    if not problems:
+        problems += unmet_words(reading.values, (table for parts in found.values() for table in parts))
     return found
 
 

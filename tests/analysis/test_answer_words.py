@@ -70,6 +70,9 @@ def choices(rows: list[tuple[int, int, str]], way: str, turned: list[bool]) -> A
         }
     )
     mapping = {} if x == "system_x" else {x: "system_x", y: "system_y"}
+    if "values" in options:
+        there = {word: value for word, value in options["values"].items() if word in frame["winner"].to_list()}
+        options = {**options, "values": there}
     return check_frames({"choices": frame}, Reading(mapping=mapping, **options))
 
 
@@ -156,7 +159,7 @@ def test_words_that_may_mean_something_else_come_with_a_mapping_to_paste() -> No
 
 
 def test_a_mapping_is_followed_and_a_word_that_is_no_answer_is_counted_by_it() -> None:
-    values = {"A": "x", "B": "y", "c": "tie", "garbage": "missing", "n/a!": "missing", "ALPHA": "alpha"}
+    values = {"A": "x", "B": "y", "c": "tie", "garbage": "missing", "ALPHA": "alpha"}
     tables = check_frames({"choices": pl.DataFrame(pair(["A", "B", "C", "garbage", "ALPHA"]))}, Reading(values=values))
     assert tables.choices is not None
     assert tables.choices["value"].to_list() == [1.0, 0.0, 0.5, None, 1.0]
@@ -462,3 +465,11 @@ def test_systems_called_x_and_y_are_asked_about_where_winners_are_names() -> Non
     sides = check_frames({"choices": pl.DataFrame(rows | {"winner": ["y", "x", "x"]})}, Reading()).choices
     assert sides is not None
     assert sides["value"].to_list() == [0.0, 1.0, 1.0]
+
+
+def test_words_explained_leave_a_trace_and_words_not_there_are_refused() -> None:
+    table = pl.DataFrame({"annotator_id": ["a", "a"], "item_id": ["1", "2"], "system": ["s", "s"], "score": ["1", "5"]})
+    found = check_frames({"ratings": table}, Reading(values={"1": "5", "5": "1"}))
+    assert found.inputs[0].notes == ("1 counts 5 (1x), 5 counts 1 (1x)",)
+    with pytest.raises(AnalysisError, match="no answer is this word"):
+        check_frames({"ratings": table}, Reading(values={"foo": "3"}))
