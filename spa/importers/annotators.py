@@ -156,20 +156,35 @@ def said_of_near_names(names: Collection[str]) -> list[str]:
 
 
 def with_whole_numbers(sheets: Sheets, columns: Iterable[str]) -> Sheets:
-    """Return the rows with ids such as 2.0 as 2, in columns where every id is written so; and a note of it."""
-    rows: Sequence[SheetRow] = sheets.rows
-    notes = sheets.notes
-    changed = [column for column in dict.fromkeys(columns) if _is_fractional(rows, column)]
-    if changed:
-        rows = [replace(row, cells=_whole(row.cells, changed)) for row in rows]
-        notes = (*notes, f"{', '.join(changed)}: numbers such as 2.0 are read as 2")
-    return replace(sheets, rows=list(rows), notes=notes)
+    """Return the rows with ids such as 2.0 as 2, in columns of a file where every id is written so; and a note of it.
+
+    A file stays as it is where another one, which has other ids in the column, too, writes one of its ids so.
+    """
+    by_file: dict[str, list[int]] = {}
+    for number, row in enumerate(sheets.rows):
+        by_file.setdefault(row.file, []).append(number)
+    rows = list(sheets.rows)
+    changed: list[str] = []
+    for column in dict.fromkeys(columns):
+        ids = {file: {str(rows[number].cells.get(column)) for number in at} - {"None"} for file, at in by_file.items()}
+        for file in _fractional_files(ids):
+            for number in by_file[file]:
+                rows[number] = _whole(rows[number], column)
+            changed.append(column)
+    notes = [f"{', '.join(dict.fromkeys(changed))}: numbers such as 2.0 are read as 2"] if changed else []
+    return replace(sheets, rows=rows, notes=(*sheets.notes, *notes))
 
 
-def _is_fractional(rows: Sequence[SheetRow], column: str) -> bool:
-    cells = [cell for row in rows if (cell := row.cells.get(column)) is not None]
-    return bool(cells) and all(isinstance(cell, str) and FRACTIONAL.fullmatch(cell) for cell in cells)
+def _fractional_files(ids: Mapping[str, set[str]]) -> set[str]:
+    found = {file for file, own in ids.items() if own and all(map(FRACTIONAL.fullmatch, own))}
+    while True:
+        kept = set().union(*(own for file, own in ids.items() if file not in found))
+        held = {file for file in found if not kept.isdisjoint(ids[file])}
+        if not held:
+            return found
+        found -= held
 
 
-def _whole(cells: Mapping[str, Cell], columns: Sequence[str]) -> dict[str, Cell]:
-    return {**cells, **{name: str(cells[name])[:-2] for name in columns if cells.get(name) is not None}}
+def _whole(row: SheetRow, column: str) -> SheetRow:
+    cell = row.cells.get(column)
+    return row if cell is None else replace(row, cells={**row.cells, column: str(cell)[:-2]})

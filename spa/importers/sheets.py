@@ -30,6 +30,11 @@ class SheetRow:
     place: str  # "answers.csv, row 2"
     cells: Mapping[str, Cell]
 
+    @property
+    def file(self) -> str:
+        """The file in which the row stands."""
+        return self.place.rpartition(", row ")[0]
+
     def text(self, column: str) -> str | None:
         """Return a cell that must be one text or number."""
         cell = self.cells.get(column)

@@ -848,6 +848,16 @@ def test_ids_written_as_floats_are_whole_numbers(tmp_path: Path) -> None:
     assert [(row["annotator_id"], row["item_id"]) for row in rows] == [("1", "007"), ("2", "1.0")]
 
 
+def test_ids_of_one_file_are_floats_where_those_of_another_are_whole_numbers(tmp_path: Path) -> None:
+    mapping = 'annotator = "who"\nitem = "text"\n[[questions]]\ncolumn = "s"\nsystem = "x"\n'
+    rows = imported(tmp_path, mapping, a="who,text,s\n1.0,1.0,3\n2.0,1.0,4\n", b="who,text,s\n1,2,5\nbob,1,5\n")
+    assert Counter((row["annotator_id"], row["item_id"]) for row in rows["ratings"]) == Counter(
+        [("1", "1"), ("2", "1"), ("1", "2"), ("bob", "1")]
+    )
+    rows = imported(tmp_path, mapping, a="who,text,s\n1.0,1,3\n2.0,1,4\n", b="who,text,s\n1.0,2,5\nbob,1,5\n")
+    assert Counter(row["annotator_id"] for row in rows["ratings"]) == {"1.0": 2, "2.0": 1, "bob": 1}
+
+
 def test_the_help_names_every_key_of_a_mapping() -> None:
     help_text = CliRunner().invoke(main, ["import", "csv", "--help"]).output.split("Options:")[0]
     words = set(
