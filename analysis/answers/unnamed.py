@@ -13,7 +13,7 @@ from analysis.answers.columns import LAYOUTS, Check, rows_named
 from analysis.answers.options import Reading
 from analysis.answers.reading import RawTable
 from analysis.statistics.coding import fold, number
-from spa.errors import AnalysisError
+from spa.errors import AnalysisError, shortened
 
 UNNAMED: Final = "unnamed people"  # who answered, where nobody says it; one vote a cell, whose answers are repeats
 MEANS: Final = "means of people"
@@ -57,6 +57,7 @@ def without_names(raw: Mapping[str, Sequence[RawTable]], reading: Reading) -> di
         for kind in tables
         if kind in ABOUT_PEOPLE or (kind in LAYOUTS and kind not in ASKED[option])
     ]
+    problems += [f"{given}: not with --{option}, whose answers name no people" for given in _of_people(tables, reading)]
     if problems:
         raise AnalysisError(*problems)
     name = UNNAMED if reading.unnamed else MEANS
@@ -64,6 +65,16 @@ def without_names(raw: Mapping[str, Sequence[RawTable]], reading: Reading) -> di
         kind: [_without_names(table, name, reading) for table in parts] if kind in LAYOUTS else parts
         for kind, parts in tables.items()
     }
+
+
+def _of_people(tables: Mapping[str, Sequence[RawTable]], reading: Reading) -> list[str]:
+    """Return the options that say which annotators are one; LLMs keep their names, and theirs may be joined."""
+    given = ["--people"] if reading.people is not None else []
+    frames = [table.frame for own in tables.values() for table in own]
+    if reading.llms or any("annotator_kind" in frame.columns for frame in frames):
+        return given
+    joins = [text for text in reading.same if text.partition(":")[0] == "annotator_id"]
+    return [*given, *(f"--same {shortened(text, 60)}" for text in joins)]
 
 
 def _without_names(table: RawTable, name: str, reading: Reading) -> RawTable:

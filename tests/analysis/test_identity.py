@@ -447,6 +447,16 @@ def test_a_person_who_answers_a_cell_by_two_logins_is_told() -> None:
     assert "2 annotator ids are 1 person" in line
 
 
+def test_names_of_people_are_joined_where_people_are_named() -> None:
+    table = scored()
+    people = Reading(unnamed=True, people=Logins(person_of={"1": "2"}))
+    assert "--people: not with --unnamed" in refusal(people, ratings=table)
+    for same in ("annotator_id", "annotator_id:1=2"):
+        assert f"--same {same}: not with --unnamed" in refusal(Reading(unnamed=True, same=(same,)), ratings=table)
+    joined = Reading(unnamed=True, same=("system:beta=alpha",))
+    assert check_frames({"ratings": table}, joined).ratings is not None
+
+
 def test_people_are_no_llms_and_nobody_is_a_login_of_a_login() -> None:
     table = pl.concat([scored(), ratings([("gpt", "1", "alpha", 3)])])
     reading = Reading(llms=("gpt",), people=Logins(person_of={"1": "gpt"}))
