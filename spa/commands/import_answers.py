@@ -135,5 +135,12 @@ def _write(
         click.echo(f"pseudonyms: key {made} {secret.path}; keep it for further imports, and to yourself")
     for path, rows in written.items():
         click.echo(f"{path}: {rows} rows")
+    for table, count in imported.twice.items():
+        click.echo(
+            f"{table}: {count} {'answer is' if count == 1 else 'answers are'} the second of one annotator about the "
+            "same, which spa report refuses; leave out rows that stand twice, or name what tells them apart"
+        )
+    if imported.twice:
+        return
     tables = " ".join(f"--{path.stem} {shlex.quote(str(path))}" for path in written)
     click.echo(f"next: spa report {tables} --out report")

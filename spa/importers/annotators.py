@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 
 from spa.errors import ResponseError, shortened
 from spa.importers.mapping import FILE, Columns, QuestionColumn, Wide, names_of
-from spa.importers.sheets import Cell, SheetRow, Sheets, open_sheet, read_sheets
+from spa.importers.sheets import SheetRow, Sheets, open_sheet, read_sheets
 from spa.tables.near_matches import escaped, matches_shown, near_matches
 from spa.tables.options import TableOptions
 

@@ -107,8 +107,24 @@ class _Chosen:
                 f"{'keep' if keep else 'drop'}: expected rows that stay, got none of {sum(aside.values())}; left out "
                 f"were {shortened(found, 240)}{more}"
             )
+        for option, named in (("keep", keep), ("drop", drop)):
+            _check_values(option, named, sheets.rows)
         self._skipped.update({f"{column} {value}": count for (column, value), count in aside.items()})
         return replace(sheets, rows=rows)
+
+
+def _check_values(option: str, named: Values, rows: Sequence[SheetRow]) -> None:
+    """Refuse a value that no row has."""
+    for column, values in named.items():
+        there = Counter(row.text(column) or "" for row in rows)
+        absent = next((value for value in values if value not in there), None)
+        if rows and absent is not None:
+            found = ", ".join(repr(value) for value, _ in there.most_common(SHOWN))
+            more = f" and {len(there) - SHOWN} others" if len(there) > SHOWN else ""
+            raise ResponseError(
+                f"{option}: expected rows whose {column} is {shortened(repr(absent), 60)}, got none (there are: "
+                f"{shortened(found, 200)}{more})"
+            )
 
 
 def _left_out_by(row: SheetRow, keep: Values, drop: Values) -> str | None:

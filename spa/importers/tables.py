@@ -38,6 +38,17 @@ COLUMNS: dict[str, dict[str, Any]] = {
     "orders": {**_WHO, **_texts("item_id", "system", "criterion"), "rank": pl.Int64, "repeat": pl.Int64, **_REASON},
     "choices": {**_WHO, **_texts("item_id", "sample", "system_x", "system_y", "criterion", "winner"), **_REASON},
 }
+# Columns that do not say what an answer is about.
+NOT_OF_CELL = (
+    "annotator_kind",
+    "score",
+    "position",
+    "seconds",
+    "explanation",
+    "missing_reason",
+    "preference",
+    "winner",
+)
 Row = dict[str, Any]
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
 
@@ -58,6 +69,16 @@ class ImportedTables:
             for table, rows in self.rows.items()
             if rows
         }
+
+    @property
+    def twice(self) -> dict[str, int]:
+        """How many answers of each table were given before by the same annotator, about the same."""
+        found = {}
+        for table in ("ratings", "preferences", "choices"):
+            cell = [name for name in COLUMNS[table] if name not in NOT_OF_CELL]
+            rows = self.rows.get(table, [])
+            found[table] = len(rows) - len({tuple(row.get(name) for name in cell) for row in rows})
+        return {table: count for table, count in found.items() if count}
 
     def frame(self, name: str) -> pl.DataFrame:
         """Return one table with all its columns, those without a value left out."""

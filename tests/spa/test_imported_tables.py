@@ -858,6 +858,24 @@ def test_ids_of_one_file_are_floats_where_those_of_another_are_whole_numbers(tmp
     assert Counter(row["annotator_id"] for row in rows["ratings"]) == {"1.0": 2, "2.0": 1, "bob": 1}
 
 
+def test_values_that_no_row_has_are_refused(tmp_path: Path) -> None:
+    mapping = 'annotator = "who"\nitem = "item"\n{}\nquestions = [{{ column = "q", system = "s" }}]\n'
+    for option in ("keep", "drop"):
+        (line,) = refused(
+            tmp_path, mapping.format(f'{option} = {{ item = ["a", "zz"] }}'), q="who,item,q\n1,a,4\n1,b,5\n"
+        )
+        assert f"{option}: expected rows whose item is 'zz', got none (there are: 'a', 'b')" in line
+
+
+def test_rows_that_stand_twice_are_counted(tmp_path: Path) -> None:
+    mapping = 'annotator = "who"\nitem = "item"\nquestions = [{ column = "q", system = "s" }]\n'
+    rows = "1,a,4\n1,b,5\n"
+    said = told(tmp_path, mapping, q=f"who,item,q\n{rows}{rows}")
+    assert "ratings: 2 answers are the second of one annotator about the same" in said
+    assert "next:" not in said
+    assert "next: spa report" in told(tmp_path, mapping, q=f"who,item,q\n{rows}")
+
+
 def test_the_help_names_every_key_of_a_mapping() -> None:
     help_text = CliRunner().invoke(main, ["import", "csv", "--help"]).output.split("Options:")[0]
     words = set(
