@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -331,7 +331,23 @@ def _shaped(raw: Mapping[str, Sequence[RawTable]], reading: Reading, problems: l
                 found.setdefault(kind, []).append(one)
     if not problems:
         problems += unmet_words(reading.values, (table for parts in found.values() for table in parts))
+        problems += _idle_options(reading, found)
     return found
+
+
+def _idle_options(reading: Reading, there: Collection[str]) -> Iterator[str]:
+    """Yield a problem for each option that is about tables which are not there."""
+    about = {
+        "criteria": (reading.criteria, ("ratings",)),
+        "numbers": (reading.numbers, ("choices", "preferences")),
+        "sides": (reading.sides, ("choices",)),
+        "ends": (reading.ends, ("spans",)),
+        "clean_outputs": (reading.clean_outputs, ("spans",)),
+        "weights": (reading.weights, ("spans",)),
+    }
+    for name, (given, kinds) in about.items():
+        if given and not {*kinds} & {*there}:
+            yield ArgumentProblem(name, after=f": expected a table of {' or '.join(kinds)}, got none")
 
 
 def _named(known: Identified) -> dict[str, frozenset[str]]:

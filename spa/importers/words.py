@@ -127,7 +127,8 @@ def winner(word: str, words: WordMeanings, pair: RowPair) -> str | None:
     explained = words.explained(word)
     if explained in NONE_GIVEN:
         return None
-    found = outcome(word if explained is None else explained, *pair.systems, columns=pair.columns, sides=pair.sides)
+    own = explained is None  # what `values` says is a side
+    found = outcome(explained or word, *pair.systems, columns=pair.columns, sides=pair.sides, named=own)
     if found.standing == "differs":
         do = 'say which it is by winner_is = "name" or winner_is = "side"'
         raise NotUnderstood("a system's name or a place, but not both", word, do=do)

@@ -117,7 +117,7 @@ def _parted_by_blanks(path: Path, place: Path, found: Dialect, lines: Sequence[s
     """Return how header and rows are parted by blanks, not both by one sign; ``None`` if they are not so."""
     row = next((line for line in lines[1:] if line.strip()), "")
     if found.separator == "\t":
-        if "\t" in row.strip() or '"' in row or not row:
+        if "\t" in row or '"' in row or not row:  # tabs behind the last value, too: the cells there are empty
             return None
         names = [name.strip() for name in found.header]
     else:

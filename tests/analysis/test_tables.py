@@ -569,3 +569,17 @@ def test_a_place_in_a_list_of_scores_is_no_person(tmp_path: Path) -> None:
     table = read(tmp_path, experts, "ratings", "t.jsonl", each="experts{annotator_id}").ratings
     assert table is not None
     assert table["annotator_id"].to_list() == ["1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("option", "table"),
+    [
+        ({"numbers": (1.0, 2.0)}, "choices or preferences"),
+        ({"ends": "included"}, "spans"),
+        ({"clean_outputs": True}, "spans"),
+        ({"sides": "names"}, "choices"),
+    ],
+)
+def test_an_option_about_another_table_is_refused(tmp_path: Path, option: dict[str, object], table: str) -> None:
+    told = refusal(tmp_path, "annotator_id,item_id,system,score\nr,i,s,4\n", "ratings", **option)
+    assert f"expected a table of {table}, got none" in told

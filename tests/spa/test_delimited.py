@@ -8,7 +8,7 @@ import io
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from spa.errors import NoRows, TableError
@@ -197,6 +197,8 @@ WORDS = st.text(st.sampled_from(list("ab1 \"'é.,;|")), min_size=1, max_size=7).
     encoding=st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]),
     quoting=st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
 )
+@example([["", "", "", ""], ["", "", "", "\n"]], "\t", "\n", "utf-8", csv.QUOTE_MINIMAL)
+@example([["", "", "", ""], ["", "", "", '"']], "\t", "\n", "utf-8", csv.QUOTE_MINIMAL)
 def test_what_a_writer_of_csv_writes_is_read_back(
     tmp_path: Path, rows: list[list[str]], separator: str, end: str, encoding: str, quoting: int
 ) -> None:

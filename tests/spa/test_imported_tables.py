@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from spa.cli import main
 from spa.importers.mapping import QuestionColumn, Wide, read_mapping
 from spa.importers.wide import read_wide
+from spa.importers.words import NotUnderstood, RowPair, WordMeanings, winner
 
 EVERY_EXAMPLE = settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 Rows = dict[str, list[dict[str, Any]]]
@@ -884,3 +885,11 @@ def test_the_help_names_every_key_of_a_mapping() -> None:
     keys = {*Wide.model_fields, *QuestionColumn.model_fields} - {"questions"}
     columns = {f"{name}_column" for name in ("system", "system_x", "system_y", "item", "criterion")}
     assert keys - columns <= words
+
+
+def test_systems_called_x_and_y_are_asked_about() -> None:
+    pair = RowPair(systems=("y", "x"))
+    with pytest.raises(NotUnderstood) as caught:
+        winner("y", WordMeanings(values={}), pair)
+    assert "a system's name or a place" in caught.value.expected
+    assert winner("A", WordMeanings(values={"A": "x"}), pair) == "x"
