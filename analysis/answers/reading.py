@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from analysis.answers.columns import KNOWN, NAMED, NUMBERS, VERBATIM
 from analysis.answers.conversion import tidy_names
 from analysis.answers.documents import GROUPING
 from analysis.statistics.coding import translate
-from spa.errors import AnalysisError, NoRows, TableError, shortened
+from spa.errors import AnalysisError, ArgumentProblem, NoRows, TableError, shortened
 from spa.tables.addresses import address_of, at_hand
 from spa.tables.options import TableOptions
 from spa.tables.reading import open_slices, open_table, reading
@@ -124,6 +124,24 @@ def read_slices(
         raise _translated(error) from error
 
 
+def constant_problems(
+    constants: Mapping[str, str], taken: Iterable[frozenset[str]], known: frozenset[str]
+) -> list[str]:
+    """Return a problem for each constant that no table took, of those whose columns are ``known``."""
+    there = frozenset().union(*taken)
+    return [
+        ArgumentProblem(
+            "constants",
+            in_python="=" + shortened(repr({name: value})),
+            in_command=" " + shortened(f"{name}={value}"),
+            after=": expected a column that a table of answers lacks, but "
+            + ("every table has it" if name in known else "there is no column of that name"),
+        )
+        for name, value in constants.items()
+        if name not in there
+    ]
+
+
 def _wanted(known: frozenset[str], coded: bool) -> Wanted:
     numbers = known & NUMBERS | known - ANY_TABLE  # which none has are criteria, named by the options
     return Wanted(columns=known, coded=known - {WIDE_COLUMN} if coded else frozenset(), numbers=numbers)
@@ -220,7 +238,7 @@ def unread_scores(source: Source, columns: Container[str], names: Mapping[str, s
             continue
         if kind == pl.String and source.height > LOOKED_AT and WIDE_COLUMN in names.values():
             continue
-        values = (source.first or source.column)(name).head(LOOKED_AT)
+        values = (source.sampled or source.column)(name).head(LOOKED_AT)
         texts = values.cast(pl.String).str.strip_chars()
         given = texts.filter((texts.str.len_bytes() > 0) & ~texts.str.contains(MISSING)).unique()
         if 0 < len(given) <= MOST_STEPS and _may_be_scores(given):

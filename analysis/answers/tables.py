@@ -41,7 +41,7 @@ from analysis.answers.other_scales import OtherScale
 from analysis.answers.other_tables import CHECKS
 from analysis.answers.own_items import own_items_words, without_systems
 from analysis.answers.people import Logins
-from analysis.answers.reading import EmptyTable, RawTable, raw_frame, read_raw, tidy_frame
+from analysis.answers.reading import EmptyTable, RawTable, constant_problems, raw_frame, read_raw, tidy_frame
 from analysis.answers.rescaling import Rescaled, rescale_scores, rescaled_words, unmet_annotators
 from analysis.answers.same_names import NearNames, Renamed, find_near_names
 from analysis.answers.shapes import shaped
@@ -49,7 +49,7 @@ from analysis.answers.span_marks import with_places
 from analysis.answers.span_tables import SpanDoubts, check_spans, check_spans_together, error_counts
 from analysis.answers.unnamed import in_lists, without_names
 from analysis.statistics.record import Record
-from spa.errors import AnalysisError, ArgumentProblem, shortened
+from spa.errors import AnalysisError, ArgumentProblem
 from spa.tables.selection import chosen_problems
 
 ANSWERS = ("preferences", "ratings", "choices", "orders")
@@ -161,20 +161,9 @@ def _options(reading: Reading, kind: str) -> Reading:
 def _constant_problems(raw: Mapping[str, Sequence[RawTable]], reading: Reading) -> list[str]:
     """Return a problem for each constant that no table of answers took."""
     tables = [table for kind, parts in raw.items() if kind in WITH_ITEMS for table in parts]
-    problems: list[str] = []
-    for name, value in reading.constants.items():
-        if tables and not any(name in table.constants for table in tables):
-            known = any(name in _columns_read(kind, reading) for kind in raw if kind in WITH_ITEMS)
-            got = "every table has it" if known else "there is no column of that name"
-            problems.append(
-                ArgumentProblem(
-                    "constants",
-                    in_python="=" + shortened(repr({name: value})),
-                    in_command=" " + shortened(f"{name}={value}"),
-                    after=f": expected a column that a table of answers lacks, but {got}",
-                )
-            )
-    return problems
+    known = [_columns_read(kind, reading) for kind in raw if kind in WITH_ITEMS]
+    taken = (table.constants for table in tables)
+    return constant_problems(reading.constants, taken, frozenset().union(*known)) if tables else []
 
 
 def check_frames(

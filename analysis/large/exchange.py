@@ -23,13 +23,14 @@ from analysis.answers.answer_checks import (
     unknown_scales,
     unmet_codes,
 )
-from analysis.answers.columns import LAYOUTS, rows_named
+from analysis.answers.columns import KNOWN, LAYOUTS, rows_named
 from analysis.answers.conversion import mapping_problems
 from analysis.answers.exclusions import Exclusion
 from analysis.answers.given_names import written
 from analysis.answers.groups import check_groups, group_order
 from analysis.answers.options import Reading
 from analysis.answers.order import Order
+from analysis.answers.reading import constant_problems
 from analysis.answers.rescaling import Rescaled, rescaled_words, unmet_annotators
 from analysis.answers.tables import InputFile, people_file
 from analysis.large.adding import Sums, key_of, merged
@@ -148,7 +149,7 @@ def exchanged(
         ]
         read = watched(run_tasks(read_part, tasks, client), "parts read", len(tasks), progress)
         parts, known, names = _gathered(read)
-        _refuse_problems(parts, known, where, reading)
+        _refuse_problems(parts, known, where, kind, reading)
         ids = together(part.ids for part in parts)
         people = said_of_people(reading, ids)
         _check_groups(known, names, parts, reading)
@@ -286,7 +287,7 @@ def _gathered(found: Iterable[PartFound]) -> tuple[list[PartFound], Sums, pl.Dat
     return sorted(parts, key=lambda part: part.number), known.total(), names if few else None
 
 
-def _refuse_problems(parts: Sequence[PartFound], known: Sums, where: str, reading: Reading) -> None:
+def _refuse_problems(parts: Sequence[PartFound], known: Sums, where: str, kind: LargeKind, reading: Reading) -> None:
     """Raise the problems of all parts, and those that only all parts together show."""
     problems = [problem for part in parts for problem in part.problems]
     if all(part.empty for part in parts):
@@ -300,6 +301,8 @@ def _refuse_problems(parts: Sequence[PartFound], known: Sums, where: str, readin
     if readable:
         problems += mapping_problems({name for part in readable for name in part.given}, reading.mapping)
         problems += chosen_problems(reading, (one for part in parts for one in part.chosen))
+        taken = (part.constants for part in readable)
+        problems += constant_problems(reading.constants, taken, KNOWN[kind])
         problems += _other_columns(readable) or two_ways([(part.address, part.ids) for part in readable])
     if not problems:
         criteria = {name.partition(WAY)[0] for part in parts for name in part.order.criteria}

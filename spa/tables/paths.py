@@ -15,7 +15,6 @@ from spa.tables.source import Number, json_decoder
 
 Json: TypeAlias = object  # texts, numbers as they are written, true and false, lists, objects, None
 MARKS = ".["
-DEEPEST = 100
 KEYS_SHOWN = 12
 QUOTED = re.compile(r"""\[("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')\]""")
 INDEX = re.compile(r"\[(-?[0-9]{1,9})\]")
@@ -56,9 +55,7 @@ def follow(value: Json, path: str) -> Json:
     """
     while path and value is not None:
         if isinstance(value, str):
-            text, value = value, inside(value)
-            if value is None and text.lstrip()[:1] in ("{", "["):
-                raise TableError(f"expected JSON, got text that is none: {shortened(text)}; correct it")
+            value = parsed(value)
         if quoted := QUOTED.match(path):
             key = quoted[1][1:-1].replace('\\"', '"').replace("\\'", "'")
             value, path = (value.get(key) if isinstance(value, dict) else None), path[quoted.end() :]
@@ -91,6 +88,18 @@ def inside(cell: str) -> Json:
     except (ValueError, RecursionError):
         return printed_list(text)
     return found if isinstance(found, list | dict) else None
+
+
+def parsed(cell: str) -> Json:
+    """Do the same, but raise TableError where a cell begins as a list or object and is none.
+
+    >>> parsed("plain") is None
+    True
+    """
+    found = inside(cell)
+    if found is None and cell.lstrip()[:1] in ("{", "["):
+        raise TableError(f"expected JSON, got text that is none: {shortened(cell)}; correct it")
+    return found
 
 
 def printed_list(text: str) -> list[Json] | None:

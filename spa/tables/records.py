@@ -160,7 +160,7 @@ class Records:
                 filled = first + len(block.strings)
             return pl.concat([*blocks, _nothing(height - filled)]).alias(name)
 
-        def first(name: str) -> pl.Series:
+        def sampled(name: str) -> pl.Series:
             found = self._first.get(name)
             return column(name) if found is None else found
 
@@ -173,7 +173,7 @@ class Records:
             first_row=numbers[0] if height else 1,
             column=column,
             values=values,
-            first=first,
+            sampled=sampled,
             rows=pl.Series("row", np.array(numbers, dtype=np.uint32)) if apart else None,
         )
 

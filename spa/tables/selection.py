@@ -10,7 +10,7 @@ import polars as pl
 
 from spa.errors import ArgumentProblem, TableError, shortened
 from spa.tables.options import TableOptions
-from spa.tables.paths import as_text, beginnings, follow, inside, is_path, keys_there
+from spa.tables.paths import as_text, beginnings, follow, inside, is_path, keys_there, parsed
 from spa.tables.source import SHOWN, RowsChosen, Source, Wanted, added
 from spa.tables.unrolling import roots, unrolled
 
@@ -176,9 +176,7 @@ def _reader() -> Callable[[object], object]:
         if cell not in read:
             if len(read) > 4096:
                 read.clear()
-            read[cell] = inside(cell)
-            if read[cell] is None and cell.lstrip()[:1] in ("{", "["):
-                raise TableError(f"expected JSON, got text that is none: {shortened(cell)}; correct it")
+            read[cell] = parsed(cell)
         return read[cell]
 
     return value

@@ -94,7 +94,7 @@ class Source:
         The same as what JSON holds: texts, numbers (a :class:`Number`), true and false, lists, objects, ``None``.
     rows : Series, optional
         What a reader calls each row, where rows were left out or taken apart.
-    first : callable, optional
+    sampled : callable, optional
         The first values of a column that was not asked for, where ``column`` does not read it.
     notes : tuple of str
         What is to be said of how the file was read.
@@ -113,7 +113,7 @@ class Source:
     column: Callable[[str], pl.Series]
     values: Callable[[str], list[object]]
     rows: pl.Series | None = None
-    first: Callable[[str], pl.Series] | None = None
+    sampled: Callable[[str], pl.Series] | None = None
     notes: tuple[str, ...] = ()
     chosen: tuple[RowsChosen, ...] = ()
     constants: frozenset[str] = frozenset()

@@ -123,3 +123,12 @@ def test_columns_that_look_like_scores_are_named_in_every_format(tmp_path: Path)
         for path in (write(tmp_path / "r.csv", both), tmp_path / "r.jsonl")
     ]
     assert notes[0] == notes[1] != ()
+
+
+def test_a_constant_that_every_part_has_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "parts").mkdir()
+    for number, part in enumerate(RATINGS.iter_slices(12)):
+        write(tmp_path / "parts" / f"{number}.csv", part)
+    for name, told in (("annotator_id", "every table has it"), ("anotator", "there is no column of that name")):
+        with pytest.raises(AnalysisError, match=told):
+            read_totals(str(tmp_path / "parts"), "ratings", Reading(mapping=NAMED, constants={name: "all"}))
