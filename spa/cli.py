@@ -90,6 +90,8 @@ def main() -> None:
       spa serve my-study/study.toml
       spa rate my-study/study.toml --rater NAME
       spa report my-study/study.toml --out report
+
+    A STUDY is a study file, or the folder of its study.toml; without one it is ./study.toml.
     """  # noqa: D301
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # our matrices are small: further threads wait at full load
     gc.set_threshold(NEW_OBJECTS)

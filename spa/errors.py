@@ -113,6 +113,24 @@ def expected_got(place: str, expected: str, got: object, do: str) -> str:
     return f"{place}: expected {expected}, got {got}; {do}"
 
 
+def unreadable(place: object, error: OSError, do: str = "check its name") -> str:
+    """Return the line of a file that cannot be read; ``do`` says what to do where there is none.
+
+    >>> unreadable("scores.csv", FileNotFoundError(2, "No such file or directory"))
+    'scores.csv: no such file; check its name'
+    >>> unreadable("tables", IsADirectoryError(21, "Is a directory"))
+    'tables: expected a file, got a directory; name the file in it'
+    >>> unreadable("scores.csv", PermissionError(13, "Permission denied"))
+    'scores.csv: cannot be read (Permission denied); make it readable'
+    """
+    if isinstance(error, FileNotFoundError):
+        return f"{place}: no such file; {do}"
+    if isinstance(error, IsADirectoryError):
+        return f"{place}: expected a file, got a directory; name the file in it"
+    remedy = "make it readable" if isinstance(error, PermissionError) else "check its name"
+    return f"{place}: cannot be read ({error.strerror or error}); {remedy}"
+
+
 class StudyError(SpaError):
     """The study file or the outputs that it names are not usable."""
 

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from analysis.commands.reading_options import reading_of, reading_options
-from spa.commands.options import host_option, port_option, store_option
+from spa.commands.options import DEFAULT_STUDY, StudyPath, host_option, port_option, store_option
 
 TOKEN_BYTES = 24
 
@@ -21,7 +21,7 @@ Examples:
   spa dashboard --tables downloaded --map rater=annotator_id --map story_id=item_id
 """
 )
-@click.argument("study", type=click.Path(path_type=Path), required=False)
+@click.argument("study", type=StudyPath(), required=False)
 @click.option("--tables", type=click.Path(path_type=Path), help="Show a folder of tidy tables instead of a STUDY.")
 @reading_options
 @store_option
@@ -34,7 +34,7 @@ Examples:
     default=None,
     help="From now on, have two people decide on each submission, neither seeing the other's decision.",
 )
-@click.option("--review-study", type=click.Path(path_type=Path), help="Study of `spa review-explanations` on this one.")
+@click.option("--review-study", type=StudyPath(), help="Study of `spa review-explanations` on this one.")
 @click.option(
     "--embedding",
     type=click.Path(path_type=Path, file_okay=False),
@@ -75,8 +75,10 @@ def dashboard(
     reviewers = tuple(dict.fromkeys(name.strip() for name in reviewers))
     if "" in reviewers:
         raise click.UsageError("--reviewer: expected a name, got an empty one")
-    if (study is None) == (tables is None):
-        raise click.UsageError("expected either STUDY or --tables FOLDER")
+    if study is None and tables is None:
+        study = Path(DEFAULT_STUDY)
+    if study is not None and tables is not None:
+        raise click.UsageError("expected either STUDY or --tables FOLDER, got both")
     given = {
         name: str(value) if isinstance(value, Path) else value
         for name, value in reading.items()

@@ -50,6 +50,18 @@ def _parse(command: click.Command, name: str, words: list[str], parent: click.Co
         _parse(below, found, rest, context)
 
 
+def every_command(group: click.Group = main, name: str = "spa") -> Iterator[tuple[str, click.Command]]:
+    """Yield every command that does something, not those that hold others, with the words that call it."""
+    context = click.Context(group)
+    for word in group.list_commands(context):
+        below = group.get_command(context, word)
+        assert below is not None
+        if isinstance(below, click.Group):
+            yield from every_command(below, f"{name} {word}")
+        else:
+            yield f"{name} {word}", below
+
+
 def examples(command: click.Command = main) -> Iterator[tuple[str, ...]]:
     """Yield the words of the examples that the help of all commands shows at its end."""
     shown = re.sub(r"^\s*Examples?:", "", (command.epilog or "").replace("\b", ""))  # click keeps lines after \b

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from spa.commands.options import Finite, json_option, out_folder_option, print_json
+from spa.commands.options import (
+    DEFAULT_STUDY,
+    Finite,
+    StudyPath,
+    announce,
+    json_option,
+    out_folder_option,
+    print_json,
+)
 
 if TYPE_CHECKING:
     from analysis.planning.assumptions import Assumptions, Kind
@@ -24,6 +32,7 @@ SHARE = Finite(0, 1, min_open=True, max_open=True)
 SD = Finite(0, 1000)
 MOST = 1_000_000  # annotators
 LEAST_SD = 1e-9
+DESIGN = ("pairs", "directions", "exposure")  # options that describe a design which no study file does
 
 
 def _money(ctx: click.Context, param: click.Parameter, value: str | None) -> Decimal | None:
@@ -40,7 +49,7 @@ def _money(ctx: click.Context, param: click.Parameter, value: str | None) -> Dec
 
 
 @click.command(epilog="Example: spa plan my-study/study.toml --budget 500 --out plan")
-@click.argument("study", required=False, type=click.Path(path_type=Path))
+@click.argument("study", required=False, type=StudyPath())
 @click.option(
     "--elicitation",
     type=click.Choice(["spa", "likert", "spans", "ranking", "choices"]),
@@ -98,11 +107,15 @@ def _money(ctx: click.Context, param: click.Parameter, value: str | None) -> Dec
 def plan(study: Path | None, as_json: bool, out: Path | None, **options: Any) -> None:
     """Estimate how many annotators STUDY needs to detect a difference, and their cost.
 
-    Without STUDY the options describe the design. Numbers hold for the whole Holm family in its worst
+    Without STUDY, and where this folder has no study.toml, the options describe the design; so they do with --pairs,
+    --directions or --exposure. Numbers hold for the whole Holm family in its worst
     case and are checked by simulation; the assumptions are listed below them.
     """
     from analysis.planning.plan_text import write_curves
 
+    if study is None and not any(options[name] for name in DESIGN) and Path(DEFAULT_STUDY).is_file():
+        study = Path(DEFAULT_STUDY)
+        announce(f"planning {study}, the study of this folder")
     plans, seed, conclusions = estimate_plans(study, options)
     written = write_curves(plans, out) if out else []
     if as_json:
@@ -150,7 +163,7 @@ def estimate_plans(
     if path is None:
         designs: tuple[Assumptions, ...] = (assumed(kind or "spa", **_design(options)),)
     else:
-        _refuse(options, ("pairs", "directions", "exposure"), f"{path}: the study file sets it; leave out the option")
+        _refuse(options, DESIGN, f"{path}: the study file sets it; leave out the option")
         study, outputs, designs = study_assumptions(path, kind)
         conclusions = reachable_conclusions(study, outputs)
         seed = study.seed if seed is None else seed

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from spa.commands.options import out_folder_option, store_option, study_argument
+from spa.commands.options import StudyPath, out_folder_option, store_option, study_argument
 from spa.errors import AnalysisError
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ THIRD = "third"  # folder of the new study
 @study_argument
 @click.option(
     "--third",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    type=StudyPath(),
     help="Study file of the conflicts that a third person has judged.",
 )
 @out_folder_option("Folder for settled.csv and, as long as there are conflicts, the study for a third.", required=True)

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
+from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -40,11 +41,31 @@ class Finite(click.FloatRange):
         return number
 
 
+DEFAULT_STUDY = "study.toml"  # in the current folder: the study of every command that is given none
+
+
+def study_file(named: str | Path) -> Path:
+    """Return the study file that a user named: a folder means its ``study.toml``, whether or not it has one."""
+    path = Path(named)
+    return path / DEFAULT_STUDY if path.is_dir() else path
+
+
+class StudyPath(click.Path[Path]):
+    """What names a study: its file, or the folder of its ``study.toml``."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(self, value: str | PathLike[str], param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """Return the study file; whether it exists is asked where it is read."""
+        return study_file(super().convert(value, param, ctx))
+
+
 NEW_FILE = click.Path(dir_okay=False, path_type=Path)
 NEW_FOLDER = click.Path(file_okay=False, path_type=Path)
 PORT = click.IntRange(0, 65535)
 
-study_argument = click.argument("study", type=click.Path(path_type=Path))
+study_argument = click.argument("study", type=StudyPath(), default=DEFAULT_STUDY)
 store_option = click.option(
     "--store",
     cls=Aliased,

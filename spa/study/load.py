@@ -15,7 +15,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from spa.errors import StudyError, TableError, shortened
+from spa.errors import StudyError, TableError, shortened, unreadable
 from spa.study.output_files import decoded, is_control
 from spa.study.outputs import Outputs, load_outputs
 from spa.study.problems import LONGEST_VALUE, StudyProblem, mistake, quote
@@ -144,22 +144,20 @@ def _images(outputs: Outputs) -> Iterator[Path]:
             yield output.image
 
 
-def _read_bytes(path: Path) -> bytes:
+def _read_bytes(path: Path, do: str = "check its name") -> bytes:
     try:
         with at_hand(path) as file:
             return file.read_bytes()
     except TableError as error:
         raise StudyError(*error.problems) from error
-    except IsADirectoryError:
-        raise StudyError(f"{path}: expected a file, got a directory; name the file in it") from None
-    except FileNotFoundError:
-        raise StudyError(f"{path}: expected a file, got none; no such file, check its name") from None
-    except (OSError, ValueError) as error:
-        raise StudyError(f"{path}: expected a readable file, got {getattr(error, 'strerror', error)}") from error
+    except OSError as error:
+        raise StudyError(unreadable(path, error, do)) from error
+    except ValueError as error:  # a name with a null character
+        raise StudyError(f"{path}: cannot be read ({error}); check its name") from error
 
 
 def _parse(path: Path) -> dict[str, Any]:
-    text = decoded(str(path), _read_bytes(path))
+    text = decoded(str(path), _read_bytes(path, "name the study, or begin one with `spa init FOLDER`"))
     do = "`spa init FOLDER` writes a study.toml to start from"
     if not text.strip():
         raise StudyError(f"{path}: expected a study file, got an empty one; {do}")

@@ -69,7 +69,7 @@ def test_the_next_step_names_the_store_that_was_named(tmp_path: Path) -> None:
 def test_a_study_file_that_is_not_there_is_one_line(command: str, tmp_path: Path) -> None:
     name, *options = command.split()
     assert run(name, tmp_path / "none.toml", *options, status=1).count("\n") == 1
-    assert "expected a file, got a directory" in run(name, tmp_path, *options, status=1)
+    assert f"{tmp_path / 'study.toml'}: no such file" in run(name, tmp_path, *options, status=1)
     assert list(tmp_path.iterdir()) == []
 
 

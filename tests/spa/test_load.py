@@ -191,7 +191,7 @@ SINGLE_MISTAKES = [
     ),
     ({"rest": SPA + '[choices]\ncomparisons = [["x", "z"]]\n'}, "[choices] comparisons, entry 1: expected the id"),
     ({"rest": SPA + '[instructions]\ntext = "a"\nfile = "b"\n'}, "[instructions]: expected text or file, got both"),
-    ({"rest": SPA + '[consent]\nfile = "none.md"\n'}, "[consent] file: none.md: expected a file, got none"),
+    ({"rest": SPA + '[consent]\nfile = "none.md"\n'}, "[consent] file: none.md: no such file; check its name"),
     (
         {"rest": SPA + '[[screening]]\nid = "s"\nquestion = "?"\noptions = ["Yes", "No"]\neligible = ["yes"]\n'},
         '[[screening]] s, eligible: expected one of the options, got "yes"; did you mean "Yes"?',
@@ -431,8 +431,9 @@ def test_many_mistakes_of_one_cause_are_counted(tmp_path: Path) -> None:
 
 def test_no_file_is_one_line(tmp_path: Path) -> None:
     assert "got a directory" in problems_of(tmp_path)[0]
-    assert "got none; no such file" in problems_of(tmp_path / "none.toml")[0]
-    assert "expected a readable file" in problems_of(tmp_path / ("x" * 300))[0]
+    none = tmp_path / "none.toml"
+    assert problems_of(none) == ["none.toml: no such file; name the study, or begin one with `spa init FOLDER`"]
+    assert "cannot be read (File name too long)" in problems_of(tmp_path / ("x" * 300))[0]
 
 
 TOML_VALUES = st.one_of(
