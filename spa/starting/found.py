@@ -1,0 +1,82 @@
+"""What was found in files of outputs: answers of systems to items, and what is to be said and asked about them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a system made of an item.
+
+    Parameters
+    ----------
+    item, system : str
+        In the words of the file.
+    output : str
+        The text as it stands there, or the path of an image.
+    prompt : str, optional
+        What every system was given for the item.
+    sample : str, optional
+        Which of several outputs of the system for the item.
+    place : str
+        Where it stands: "answers.csv row 3".
+    """
+
+    item: str
+    system: str
+    output: str
+    prompt: str | None = None
+    sample: str | None = None
+    place: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Doubt:
+    """A doubt that whoever starts a study settles, at a terminal or by an option.
+
+    Parameters
+    ----------
+    key : str
+        Name of the option without dashes: "lopsided".
+    question : str
+        What is in doubt, with its figures.
+    choices : tuple of str
+        Possible answers.
+    default : str, optional
+        The answer that ``--yes`` gives; none where only the option may.
+    """
+
+    key: str
+    question: str
+    choices: tuple[str, ...]
+    default: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What was found.
+
+    Parameters
+    ----------
+    answers : tuple of Answer
+        In the order of the files.
+    kind : {"text", "image"}
+        What the outputs are.
+    took : tuple of str
+        One line for each thing that was taken for something.
+    left_out : tuple of str
+        One line for each thing that was left out, with its count.
+    caveats : tuple of str
+        What may be wrong with the answers, one line each.
+    asked : tuple of Doubt
+        Doubts that remain.
+    """
+
+    answers: tuple[Answer, ...]
+    kind: Literal["text", "image"] = "text"
+    took: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    caveats: tuple[str, ...] = ()
+    asked: tuple[Doubt, ...] = ()
