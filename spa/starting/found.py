@@ -33,8 +33,8 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Doubt:
-    """A doubt that whoever starts a study settles, at a terminal or by an option.
+class OpenQuestion:
+    """What whoever starts a study settles, at a terminal or by an option.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class Found:
         One line for each thing that was left out, with its count.
     caveats : tuple of str
         What may be wrong with the answers, one line each.
-    asked : tuple of Doubt
+    asked : tuple of OpenQuestion
         Doubts that remain.
     """
 
@@ -79,4 +79,4 @@ class Found:
     took: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     caveats: tuple[str, ...] = ()
-    asked: tuple[Doubt, ...] = ()
+    asked: tuple[OpenQuestion, ...] = ()
