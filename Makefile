@@ -55,7 +55,8 @@ calibrate: $(VENV)/.installed-test
 	$(BIN)/python -m tests.calibration.arrival --out tests/calibration/arrival.md
 	$(BIN)/python -m tests.calibration.sequential --out tests/calibration/sequential.md
 
-schema: $(VENV)/.installed  # of results.json, from the records
+schema: $(VENV)/.installed-test  # of results.json and of study.toml, from the records
+	$(BIN)/python -m tests.study_schema
 	$(BIN)/python -m analysis.results.schema
 
 strings: $(VENV)/.installed-test  # every string that a user can read, to be read through

@@ -19,7 +19,7 @@ from tests.spa import tiny_models
 
 ROOT = Path(__file__).resolve().parents[1]
 STUDY = "study/study.toml"
-READ = ("exposure = 8 ", "exposure = 2 ")  # outputs of each system: a model reads 4,000 tokens instead of 17,000
+READ = ("exposure = 4 ", "exposure = 2 ")  # outputs of each system: a model reads fewer tokens
 PLAYED = (
     ("check", STUDY),
     ("simulate", STUDY),

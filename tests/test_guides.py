@@ -41,7 +41,7 @@ def smaller(name: str, annotators: int = 8, planned: int = 24, *, outputs: int |
     """Let a study of ``spa init`` want fewer annotators, who read fewer outputs: the computer has less to do."""
     changes = {f"annotators = {planned}": f"annotators = {annotators}"}
     if outputs is not None:
-        changes["exposure = 8"] = f"exposure = {outputs}"
+        changes["exposure = 4"] = f"exposure = {outputs}"
 
     def change(reader: GuideReader) -> None:
         study = reader.folder / name / "study.toml"

@@ -13,12 +13,14 @@ from spa.commands.options import seed_option
 # True utilities of the example's systems, in unequal steps; docs/study-file.md explains the unit.
 UTILITIES = {"novelist": 1.2, "formula": 0.5, "parrot": -0.3, "salad": -1.0}
 
+THREE = ("novelist", "formula", "parrot")  # of the shorter form
+
 
 @click.command(epilog="Example: spa demo --example chiang-lee --out demo-out")
 @click.option(
     "--example",
     type=click.Choice(EXAMPLES),
-    default="stories",
+    default="demo",
     show_default=True,
     help="Example study, as written by `spa init`.",
 )
@@ -43,7 +45,7 @@ def demo(example: str, out: Path, annotators: int | None, seed: int) -> None:
     if out.exists() and any(out.iterdir()):
         raise StudyError(f"{out}: expected a new or empty folder, got files in it; remove it or choose another --out")
     study = out / "study" / "study.toml"
-    utilities = UTILITIES if example == "stories" else {}
+    utilities = {"demo": UTILITIES, "stories": {key: UTILITIES[key] for key in THREE}}.get(example, {})
     truth = [word for system, utility in utilities.items() for word in ("--utility", f"{system}={utility}")]
     truth += ["--seed", str(seed)]
     people = [] if annotators is None else ["--annotators", str(annotators)]

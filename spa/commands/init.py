@@ -12,7 +12,8 @@ import click
 from spa.commands.options import json_option, print_json, study_argument
 
 PAPERS = ("ethayarajh-jurafsky", "chiang-lee", "sottana", "chhun")  # studies like theirs, with texts of our own
-EXAMPLES = ("stories", "zh", "ar", "images", "rankings", "spans", *PAPERS)
+EXAMPLES = ("stories", "demo", "zh", "ar", "images", "rankings", "spans", *PAPERS)
+WITH_RATERS = ("stories", "demo")
 RATERS = "raters"  # protocols of papers, a file each; they fit the stories
 
 
@@ -67,11 +68,16 @@ def write_example(folder: Path, example: str) -> tuple[str, ...]:
     cannot be written.
     """
     from spa.errors import StudyError
+    from spa.study.file_schema import SCHEMA_FILE
 
     with resources.as_file(resources.files("spa.examples")) as examples:
-        paths = [*(examples / example).iterdir(), *([examples / RATERS] if example == "stories" else [])]
-        if not any(path.name == "outputs.jsonl" for path in paths):
-            paths.append(examples / "stories" / "outputs.jsonl")
+        paths = [*(examples / example).iterdir(), *([examples / RATERS] if example in WITH_RATERS else []), SCHEMA_FILE]
+        named = (examples / example / "study.toml").read_text(encoding="utf-8")
+        paths += [
+            path
+            for path in (examples / "stories").glob("*.jsonl")
+            if f'"{path.name}"' in named and path.name not in {one.name for one in paths}
+        ]
         sources = {path.name: path for path in sorted(paths, key=lambda path: (path.name == "study.toml", path.name))}
         names = tuple(sources)
         there = [path for name in names if (path := folder / name).exists()]

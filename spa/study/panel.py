@@ -9,7 +9,9 @@ from pydantic import StringConstraints
 from spa.study.toml_table import TomlTable
 
 # {code}, {participant} and {session} may follow the host; no other braces, no spaces, nothing that breaks a header.
-ADDRESS = r'^https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?([/?]([^\s{}"<>\\^`|\p{Cc}]|\{(code|participant|session)\})*)?$'
+ADDRESS = (
+    r'^https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?([/?]([^\s{}"<>\\^`|\x00-\x1f\x7f-\x9f]|\{(code|participant|session)\})*)?$'
+)
 Parameter = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,39}$")]
 RedirectUrl = Annotated[str, StringConstraints(pattern=ADDRESS, max_length=2000)]
 

@@ -74,7 +74,9 @@ class RaterProtocol(TomlTable):
     repeats: Annotated[int, Field(ge=1, le=1000)] = 1  # answers to the same form, each asked afresh
     persona: Text | None = None
     explain: Literal["no", "before", "after"] = "no"  # an explanation of each rating, before or after it
-    guidelines: Annotated[Guidelines | None, BeforeValidator(_pairs)] = None
+    guidelines: Annotated[
+        Guidelines | None, BeforeValidator(_pairs, json_schema_input_type=Text | dict[Ident, Text])
+    ] = None
     reference: Ident | None = None  # a system whose output is shown for orientation
 
     @property

@@ -9,6 +9,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 NOTHING = ("NaN", "nan", "NA")  # what other programs write into an empty cell; a table read again has nothing there
 
 
+CONTROL = r"\x00-\x1f\x7f-\x9f"  # characters, as every dialect of regular expressions writes them
+
+
 def _refuse_missing_value(name: str) -> str:
     if name in NOTHING:
         raise ValueError("a word for a missing value")
@@ -17,7 +20,7 @@ def _refuse_missing_value(name: str) -> str:
 
 Ident = Annotated[
     str,
-    StringConstraints(min_length=1, max_length=80, pattern=r"^[^\s/\\\p{Cc}](?:\P{Cc}*[^\s\p{Cc}])?$"),
+    StringConstraints(min_length=1, max_length=80, pattern=rf"^[^\s/\\{CONTROL}](?:[^{CONTROL}]*[^\s{CONTROL}])?$"),
     AfterValidator(_refuse_missing_value),
 ]
 Text = Annotated[str, StringConstraints(min_length=1)]

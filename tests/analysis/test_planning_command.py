@@ -36,7 +36,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from spa.commands.init import write_example
 
     folder = tmp_path_factory.mktemp("plan") / "study"
-    write_example(folder, "stories")
+    write_example(folder, "demo")
     return folder / "study.toml"
 
 

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.xdist_group("demo")  # it is made once, and so are the 
 
 def conclusions(folder: Path, command: str = "check", **changes: str) -> dict[str, dict[str, Any]]:
     """Return the conclusions of the stories with lines of the study file exchanged."""
-    write_example(folder, "stories")
+    write_example(folder, "demo")
     path = folder / "study.toml"
     lines = path.read_text(encoding="utf-8").splitlines()
     for key, value in changes.items():
@@ -96,10 +96,10 @@ def test_the_power_to_show_equality_is_that_of_simulated_studies(effect: float, 
     assert equivalence_power(effect, n, alpha=alpha) == pytest.approx(seen, abs=4 * np.sqrt(seen * (1 - seen) / 4000))
 
 
-@pytest.mark.parametrize("example", ["stories", "ethayarajh-jurafsky"])
+@pytest.mark.parametrize("example", ["demo", "ethayarajh-jurafsky"])
 def test_the_analysis_decides_what_was_said_to_be_answerable(tmp_path: Path, made_demo: Path, example: str) -> None:
     runner, demo = CliRunner(), made_demo
-    if example != "stories":
+    if example != "demo":
         demo = tmp_path / "demo"
         done = runner.invoke(main, ["demo", "--example", example, "--out", str(demo)])
         assert done.exit_code == 0, done.output
@@ -109,9 +109,9 @@ def test_the_analysis_decides_what_was_said_to_be_answerable(tmp_path: Path, mad
     promised = {one["question"]: one["answerable"] for one in checked["conclusions"]}
     rows = found["llm_vs_people"]["alternative_annotator"]
     pairs = [row for row in found["ratings"]["pairs"] if row["group"] == "simulated"]
-    assert promised[STAND_IN] == all(row["passes"] is not None for row in rows) == (example == "stories")
-    assert promised[CROSSED] == all(row["p_crossed"] is not None for row in pairs) == (example != "stories")
-    if example == "stories":
+    assert promised[STAND_IN] == all(row["passes"] is not None for row in rows) == (example == "demo")
+    assert promised[CROSSED] == all(row["p_crossed"] is not None for row in pairs) == (example != "demo")
+    if example == "demo":
         (order,) = (
             row["order"] for row in found["rankings"] if (row["source"], row["group"]) == ("preferences", "simulated")
         )

@@ -1,6 +1,6 @@
 """Whom the rules of careless answering find; ``python -m tests.calibration.careless --out FILE`` writes the table.
 
-Every annotator answers a form of the example ``stories`` with known habits, and the rules of a plan judge the answers
+Every annotator answers a form of the example ``demo`` with known habits, and the rules of a plan judge the answers
 and the evidence of reading.
 """
 
@@ -41,7 +41,7 @@ HEAD = """# Careless answering
 
 Whom the [rules of `[analysis]`](../../docs/study-file.md#analysis) find (`make calibrate`, {number} annotators a row,
 seed {seed}): `min_outputs_seen = 0.9`, `max_words_per_minute = 600`, `max_same_answers = 0.95`, one attention check.
-Forms are those of the example `stories`: 32 outputs of about {words:.0f} words, each on a page of its own or (side by
+Forms are those of the example `demo`: 32 outputs of about {words:.0f} words, each on a page of its own or (side by
 side) four a page, on screen together. Fast readers are log-normal, two in three at 317 to 387 words a minute; from
 one output to the next the pace varies by a factor of 1.35 (one SD). Whoever races reads 1,500 words a minute and waits
 until the page may be left; a pause is ten minutes on one page. On the easy scale outputs of middling quality get the
@@ -84,7 +84,7 @@ def habits() -> Iterator[Habit]:
 
 def forms_of_stories(*, side_by_side: bool, count: int = 12) -> list[tuple[Form, BlindingKey]]:
     """Build forms of the example."""
-    study = load_study(Path(spa.examples.__file__).parent / "stories" / "study.toml")
+    study = load_study(Path(spa.examples.__file__).parent / "demo" / "study.toml")
     assert study.spa is not None
     study = study.model_copy(update={"spa": study.spa.model_copy(update={"same_items": side_by_side})})
     outputs, texts = load_outputs(study), load_texts(study.language, study.texts)
