@@ -4,19 +4,30 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 from types import MappingProxyType
 
 from spa.starting.found import Found
-from spa.starting.traces import litellm
+from spa.starting.traces import chat_logs, langfuse, langsmith, litellm, mlflow, open_telemetry, openai_batch, phoenix
 from spa.starting.traces.answers import answers_of
-from spa.starting.traces.layout import Placed, Span, TraceTool, spans_of
+from spa.starting.traces.layout import FILE, Placed, TraceTool, spans_of
 from spa.starting.traces.requests import requests_in
 from spa.study.output_files import LINES, display_path
 from spa.tables.reading import table_suffix
 from spa.tables.source import Source
 
-TOOLS: tuple[TraceTool, ...] = (litellm.TOOL,)
+TOOLS: tuple[TraceTool, ...] = (
+    litellm.TOOL,
+    phoenix.TOOL,
+    open_telemetry.OTLP,
+    open_telemetry.SDK,
+    langsmith.TOOL,
+    langfuse.TOOL,
+    mlflow.TOOL,
+    openai_batch.TOOL,
+    chat_logs.TOOL,
+    chat_logs.CHAT,
+)
 LOOKED_AT = 50  # records that tell of which tool a file is
 NOTHING_SETTLED: Mapping[str, str] = MappingProxyType({})
 
@@ -43,15 +54,18 @@ def traces_in(sources: Sequence[Source], *, settled: Mapping[str, str] = NOTHING
     TableError
         Where the files are traces, but nothing was answered, or nothing says which system did.
     """
-    spans: list[Span] = []
+    rows: dict[str, list[Placed]] = {}
+    tools: dict[str, TraceTool] = {}
     caveats: dict[str, None] = {}
     for source in sources:
         records = records_of(source)
-        tool = next((one for one in TOOLS if records and one.fits(records[:LOOKED_AT])), None)
+        tool = next((one for one in TOOLS if records and one.fits(source.schema, records[:LOOKED_AT])), None)
         if tool is None:
             return None
-        spans += spans_of(tool, records)
+        tools[tool.name] = tool
+        rows.setdefault(tool.name, []).extend(records)
         caveats |= dict.fromkeys(tool.caveats(records))
+    spans = [span for name, tool in tools.items() for span in spans_of(tool, rows[name])]
     if not spans:
         return None
     left = Counter[str]()
@@ -59,10 +73,10 @@ def traces_in(sources: Sequence[Source], *, settled: Mapping[str, str] = NOTHING
 
 
 def records_of(source: Source) -> list[Placed]:
-    """Return the rows of a file as objects, without what is null."""
+    """Return the rows of a file as objects, without what is null, and with the name of the file."""
     unit = "line" if (table_suffix(source.place) or "").startswith(LINES) else "row"
     numbers, place = source.numbers(), display_path(Path(source.place))
-    records: list[dict[str, object]] = [{} for _ in range(source.height)]
+    records: list[dict[str, object]] = [{FILE: PurePath(source.place).name.partition(".")[0]} for _ in numbers]
     for name in source.schema:
         for record, value in zip(records, source.values(name), strict=True):
             if value is not None:

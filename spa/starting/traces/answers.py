@@ -10,7 +10,7 @@ from itertools import pairwise
 from spa.errors import TableError, shortened
 from spa.starting.found import Answer, Found, OpenQuestion
 from spa.starting.traces.requests import Request
-from spa.starting.traces.systems import SystemPath, paths_of, same_names, system_path
+from spa.starting.traces.systems import SystemPath, called, paths_of, same_names, system_path
 from spa.starting.traces.turns import instructions, question
 
 SYSTEM, NAMES, REPEATS, FALLBACKS = "system", "same-names", "repeats", "fallbacks"  # keys of open questions
@@ -99,7 +99,7 @@ def answers_of(
 
 def _failed(request: Request) -> bool:
     """Return whether a request failed: it says so, or nothing came back."""
-    return request.top.failed or request.top.made in (None, "", [], {}) or request.made.text == ""
+    return request.top.failed or request.top.made in (None, "", [], {}) or request.made.text in ("", " ", "\n")
 
 
 def _nothing(left: Counter[str]) -> str:
@@ -120,9 +120,9 @@ def _system(requests: Sequence[Request], settled: Mapping[str, str], account: _A
         chosen = found[0]
     else:
         chosen = _single(requests)
-    account.took.append(f"system: {chosen.path} ({_listed(chosen.names)})")
+    account.took.append(f"system: {called(chosen.path)} ({_listed(chosen.names)})")
     if len(chosen.names) > 1 and not chosen.joined:
-        account.caveats.append("no prompt was answered by two systems: they can be rated, not compared on one item")
+        account.caveats.append("no prompt was answered by two systems: outputs can be rated, systems not be paired")
     return chosen
 
 
@@ -148,7 +148,7 @@ def _single(requests: Sequence[Request]) -> SystemPath:
         if len(one.names) == 1 and one.covered == 1:
             return one
     raise TableError(
-        "expected something that says which system answered (a model, metadata, a tag with 2 to 20 values), got none; "
+        "expected what says which system answered (a model, metadata, a tag with 2 to 20 values), got none; "
         "name where it stands with --system PATH"
     )
 
@@ -272,7 +272,7 @@ def _items(
     """Return the answers with their items: the ids that were given or, where they join fewer systems, the prompts."""
     by_id = [one.request.item() for one in found]
     if all(by_id) and _joined(by_id, found) >= _joined([one.prompt for one in found], found):
-        account.took.append(f"item: the ids of {len(set(by_id)):,} items")
+        account.took.append(f"item: the ids that were given, {_many(len(set(by_id)), 'item')}")
         _differing(by_id, found, account)
         return [(str(name), one) for name, one in zip(by_id, found, strict=True)]
     kept = [one for one in found if one.prompt]
@@ -280,8 +280,12 @@ def _items(
     prompts = list(dict.fromkeys(one.prompt for one in kept))
     width = len(str(len(prompts)))
     names = {prompt: f"prompt-{number:0{width}}" for number, prompt in enumerate(prompts, start=1)}
-    account.took.append(f"item: what was asked, {len(prompts):,} prompts")
+    account.took.append(f"item: what was asked, {_many(len(prompts), 'prompt')}")
     return [(names[one.prompt], one) for one in kept]
+
+
+def _many(count: int, word: str) -> str:
+    return f"{count:,} {word}{'s' * (count != 1)}"
 
 
 def _joined(keys: Sequence[str | None], found: Sequence[_Named]) -> float:
@@ -315,10 +319,11 @@ def _sampled(
     answer = settled.get(REPEATS)
     if several and answer is None:
         (item, system), group = next(iter(several.items()))
+        further = sum(map(len, several.values())) - len(several)
         told = (
-            f"{len(several):,} times a system answered one prompt more than once ({shortened(system, 40)} "
-            f"{len(group)} times {shortened(repr(group[0].prompt or item), 80)}): {SAMPLES}, or is the {FIRST} or the "
-            f"{LAST} to stay?"
+            f"{further:,} answer{'s' * (further > 1)} beside another of the same system to the same prompt "
+            f"({shortened(system, 40)}: {len(group)} to {shortened(repr(group[0].prompt or item), 80)}): "
+            f"all, as {SAMPLES} of the system; or only the {FIRST}, or the {LAST}"
         )
         account.asked.append(OpenQuestion(key=REPEATS, question=told, choices=(SAMPLES, FIRST, LAST)))
     answers = []
@@ -345,11 +350,11 @@ def _note_texts(requests: Sequence[Request], account: _Account) -> None:
     account.took.insert(0, f"{tools}: one answer per request")
     longer = sum(len(question(request.turns or ())) > 1 for request in requests)
     if longer:
-        account.took.append(f"prompt: {longer:,} conversations with their earlier turns")
+        account.took.append(f"prompt: {_many(longer, 'conversation')} with earlier turns as text")
     if told := sum(instructions(request.turns or ()) is not None for request in requests):
-        account.took.append(f"prompt: without the system message, which {told:,} requests have")
+        account.took.append(f"prompt: without the system message of {_many(told, 'request')}")
     if written := sum(request.made.as_json for request in requests):
-        account.took.append(f"output: {written:,} answers are objects, shown as JSON")
+        account.took.append(f"output: {_many(written, 'object')} as JSON")
 
 
 def _left_out(left: Mapping[str, int]) -> Iterable[str]:

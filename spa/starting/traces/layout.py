@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from spa.errors import TableError
@@ -11,6 +11,7 @@ from spa.starting.traces.turns import Json, chat_in
 from spa.tables.paths import follow
 
 Record = Mapping[str, Json]
+FILE = "\0file"  # the name of the file of a record, in the place of a path
 FAILED = re.compile(r"(?i)(status(code)?[._])?(code_)?(error|fail(ed|ure)?|cancell?ed|timed? ?out|2)|[45]\d\d")
 NO_SPAN = re.compile("0*")  # the parent of a span that has none
 
@@ -36,7 +37,9 @@ class TraceTool:
     name : str
         As its users call it.
     signs : tuple of tuple of str
-        Of each tuple a record has one path: by these a file is known.
+        Of each tuple a file has one path: by these it is known.
+    known : callable, optional
+        Says of columns and the first records whether a file is of the tool, where paths cannot.
     trace, span, parent, begun : tuple of str
         Ids of the request, the span and the span around it; when it began.
     status : tuple of str
@@ -62,7 +65,8 @@ class TraceTool:
     """
 
     name: str
-    signs: tuple[tuple[str, ...], ...]
+    signs: tuple[tuple[str, ...], ...] = ()
+    known: Callable[[Collection[str], Collection[Placed]], bool] | None = None
     trace: tuple[str, ...] = ()
     span: tuple[str, ...] = ()
     parent: tuple[str, ...] = ()
@@ -79,9 +83,14 @@ class TraceTool:
     unrolled: Callable[[Iterable[Placed]], Iterable[Placed]] = field(default=_as_they_are)
     caveats: Callable[[Sequence[Placed]], Iterator[str]] = field(default=lambda records: iter(()))
 
-    def fits(self, records: Iterable[Placed]) -> bool:
-        """Whether records are of this tool: each that is no empty one has its signs."""
-        return all(any(there(one.record, path) for path in paths) for one in records for paths in self.signs)
+    def fits(self, columns: Collection[str], records: Collection[Placed]) -> bool:
+        """Whether a file is of this tool: its columns, or one of its first records, have all signs."""
+        if self.known is not None:
+            return self.known(columns, records)
+        return all(
+            any(path in columns or any(at(one.record, path) is not None for one in records) for path in paths)
+            for paths in self.signs
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,11 +122,6 @@ def at(record: Record, path: str) -> Json:
         return follow(record, path)
     except TableError:  # a text that begins like JSON and is none
         return None
-
-
-def there(record: Record, path: str) -> bool:
-    """Return whether a record has a path, though nothing may stand there."""
-    return path in record or at(record, path) is not None
 
 
 def first(record: Record, paths: Iterable[str]) -> tuple[str, Json]:

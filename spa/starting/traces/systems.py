@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from spa.starting.traces.layout import at
+from spa.starting.traces.layout import FILE, at
 from spa.starting.traces.requests import Request
 
 MOST_SYSTEMS = 20
@@ -16,6 +16,7 @@ LONGEST_NAME = 100
 SYSTEM_KEYS = ("system", "system_id", "variant", "arm", "condition", "model", "model_name", "agent", "pipeline")
 OTHER_KEYS = ("experiment", "version", "prompt_version", "prompt_name", "project", "app", "branch", "revision")
 TAGS_LOOKED_AT = 5
+CALLED = frozenset(SYSTEM_KEYS[:5])  # keys of what is called a system, and not after its model
 DATE = re.compile(r"[-@](20\d\d-?\d\d-?\d\d|\d{4})$")  # a model's name ends in the day of its snapshot
 COVERED, LEAST_JOINED = 0.9, 0.5  # of the answers that say it, and of the prompts that two systems answered
 
@@ -29,7 +30,7 @@ class SystemPath:
     path : str
         In a record.
     likely : int
-        0 of what is called a system, 1 of the model, 2 of what is called otherwise.
+        0 of what is called a system, 1 of the model, 2 and 3 of what is called otherwise, 4 of the file.
     values : tuple of tuple of str
         Of each request what it says; more than one where its steps say different things.
     asked : tuple of str
@@ -48,8 +49,8 @@ class SystemPath:
 
     @cached_property
     def covered(self) -> float:
-        """Return the share of the requests that say one thing."""
-        return sum(self.names.values()) / len(self.values)
+        """Return the share of the requests that say something."""
+        return sum(bool(value) for value in self.values) / len(self.values)
 
     @cached_property
     def joined(self) -> float:
@@ -63,7 +64,7 @@ class SystemPath:
     @property
     def usable(self) -> bool:
         """Whether the names are as many as a study has."""
-        return 2 <= len(self.names) <= MOST_SYSTEMS and self.covered > LEAST_JOINED
+        return 2 <= len(self.names) <= MOST_SYSTEMS and sum(self.names.values()) > LEAST_JOINED * len(self.values)
 
     @property
     def order(self) -> tuple[bool, int, bool]:
@@ -80,9 +81,10 @@ class SystemPath:
         return replace(self, values=tuple(tuple(names.get(name, name) for name in value) for value in self.values))
 
     def says_as(self, other: SystemPath) -> bool:
-        """Return whether each of its names goes with one of another path."""
-        pairs = {(mine, theirs) for mine, theirs in zip(self.values, other.values, strict=True)}
-        return len(pairs) == len({mine for mine, _ in pairs}) == len({theirs for _, theirs in pairs})
+        """Return whether each of its names goes with one of another path, wherever both say one thing."""
+        both = zip(self.values, other.values, strict=True)
+        pairs = {(*mine, *theirs) for mine, theirs in both if len(mine) == len(theirs) == 1}
+        return len(pairs) == len({pair[0] for pair in pairs}) == len({pair[-1] for pair in pairs})
 
 
 def paths_of(requests: Sequence[Request]) -> list[SystemPath]:
@@ -105,21 +107,26 @@ def system_path(requests: Sequence[Request], path: str, likely: int = 0) -> Syst
     )
 
 
+def called(path: str) -> str:
+    """Return what a reader calls a path."""
+    return "name of the file" if path == FILE else path
+
+
 def _candidates(request: Request) -> Iterator[tuple[str, int]]:
     """Yield paths of one request with how likely they are."""
     tool, record, given_at = request.top.tool, request.top.record, request.top.given_at
     for key in SYSTEM_KEYS:
         if key in request.fields():
-            yield f"{given_at}.{key}", 0 if key in SYSTEM_KEYS[:5] else 1
-    for path in tool.systems:
-        yield path, 1
+            yield f"{given_at}.{key}", 0 if key in CALLED else 1
+    yield from ((path, 1) for path in tool.systems)
+    yield FILE, 4
     for area in tool.facts:
         value = at(record, area)
         if isinstance(value, list):
             yield from ((f"{area}[{place}]", 3) for place in range(min(len(value), TAGS_LOOKED_AT)))
         elif isinstance(value, dict):
             yield from (
-                (f"{area}.{key}", 0 if key in SYSTEM_KEYS[:5] else 1 if key in SYSTEM_KEYS else 2)
+                (f"{area}.{key}", 0 if key in CALLED else 1 if key in SYSTEM_KEYS else 2)
                 for key, one in value.items()
                 if key in SYSTEM_KEYS or key in OTHER_KEYS
                 if isinstance(one, str) and len(one) <= LONGEST_NAME
@@ -148,7 +155,7 @@ def same_names(names: Iterable[str], answered_by: Mapping[str, frozenset[str]]) 
         date, answered to both, and one is the other with the name of a provider before it, or a date behind.
 
     >>> same_names(["openai/a", "a", "b"], {"openai/a": frozenset({"a-2026"}), "a": frozenset({"a-2026"})})
-    Names(same={'openai/a': 'a', 'a': 'a'}, certain=True)
+    Names(same={'a': 'a', 'openai/a': 'a'}, certain=True)
     """
     groups: dict[str, list[str]] = {}
     for name in sorted(names):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from spa.errors import TableError
+from spa.tables.bounds import check_depth
 from spa.tables.paths import as_text, inside
 
 Json: TypeAlias = object
@@ -46,13 +47,23 @@ class Turn:
 
 def read(value: Json) -> Json:
     """Return the list or object that a text holds as JSON; anything else as it is."""
-    if not isinstance(value, str):
+    if not isinstance(value, str) or value.lstrip()[:1] not in ("[", "{"):
         return value
     try:
+        check_depth(value)
         found = inside(value)
-    except TableError:
+    except (TableError, ValueError):
         return value
     return value if found is None else found
+
+
+def is_reply(value: Json) -> bool:
+    """Return whether something is the reply of a service, with its choices or the items of its output."""
+    value = read(value)
+    if not isinstance(value, dict):
+        return False
+    found = [read(value.get(key)) for key in (*CHOICES, "output")]
+    return any(isinstance(one, list) and one and isinstance(one[0], dict | list) for one in found)
 
 
 def chat_in(value: Json) -> Json:
@@ -127,7 +138,8 @@ def _said(name: str, value: Mapping[str, Json]) -> Turn | None:
         return None
     for key in ("content", "contents", "parts", "value", "text", "output"):
         if value.get(key) is not None:
-            return Turn(role, text_of(value[key]))
+            text = text_of(value[key])
+            return Turn(role, None if text == "" and value.get("tool_calls") else text)
     return Turn(role, None)
 
 

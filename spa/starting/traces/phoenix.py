@@ -1,0 +1,49 @@
+"""Spans of Arize Phoenix: its data frame as Parquet or JSON lines, a column an attribute."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from spa.starting.traces.layout import Placed, TraceTool
+from spa.starting.traces.open_telemetry import ANSWERED_BY, GIVEN, JSON_TEXT, MADE, SYSTEMS
+from spa.starting.traces.turns import Json, read
+
+DEFAULT_LIMIT = 1_000  # of get_spans_dataframe
+
+
+def _decoded(records: Iterable[Placed]) -> Iterator[Placed]:
+    """Yield spans with what texts of JSON hold."""
+    for one in records:
+        record: dict[str, Json] = dict(one.record)
+        for way in ("input", "output"):
+            value = record.get(f"attributes.{way}.value")
+            if record.get(f"attributes.{way}.mime_type") == JSON_TEXT and isinstance(value, str):
+                record[f"attributes.{way}.value"] = read(value)
+        yield Placed(one.place, record)
+
+
+def _cut_off(records: Sequence[Placed]) -> Iterator[str]:
+    if len(records) == DEFAULT_LIMIT:
+        yield (
+            f"exactly {DEFAULT_LIMIT:,} spans, where get_spans_dataframe of Phoenix stops: "
+            f"there may be more, get_spans_dataframe(limit=100000) takes them"
+        )
+
+
+TOOL = TraceTool(
+    name="Phoenix",
+    signs=(("context.trace_id",), ("context.span_id",), ("status_code",), ("attributes.openinference.span.kind",)),
+    trace=("context.trace_id",),
+    span=("context.span_id",),
+    parent=("parent_id",),
+    begun=("start_time",),
+    status=("status_code",),
+    given=GIVEN,
+    made=MADE,
+    systems=SYSTEMS,
+    answered_by=ANSWERED_BY,
+    facts=("attributes.metadata", "attributes.tag.tags"),
+    coded=True,
+    unrolled=_decoded,
+    caveats=_cut_off,
+)
