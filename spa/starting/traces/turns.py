@@ -206,8 +206,8 @@ def made_of(value: Json, *, deep: int = 8) -> Made:
 
     >>> made_of({"choices": [{"message": {"role": "assistant", "content": "Ho"}}]}).text, made_of("Ho").text
     ('Ho', 'Ho')
-    >>> made_of({"label": "x"}), made_of(None).text
-    (Made(text='{"label": "x"}', further=0, as_json=True), None)
+    >>> made_of({"label": "x", "why": "y"}), made_of(None).text
+    (Made(text='{"label": "x", "why": "y"}', further=0, as_json=True), None)
     """
     if value is None or not deep:
         return NOTHING_MADE
