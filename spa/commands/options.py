@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import wraps
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -50,7 +50,13 @@ def study_file(named: str | Path) -> Path:
     return path / DEFAULT_STUDY if path.is_dir() else path
 
 
-class StudyPath(click.Path[Path]):
+if TYPE_CHECKING:
+    PathType = click.Path[Path]
+else:
+    PathType = click.Path  # generic from click 8.5.1 on only
+
+
+class StudyPath(PathType):
     """What names a study: its file, or the folder of its ``study.toml``."""
 
     def __init__(self) -> None:
