@@ -26,6 +26,7 @@ EXTRAS = {  # module -> the extra, or the dependency group, that brings it
     **dict.fromkeys(
         ("playwright", "axe_playwright_python", "pypdf", "schemathesis", "build", "uv", "dask_jobqueue"), "group test"
     ),
+    **dict.fromkeys(("jsonschema", "readme_renderer", "comrak", "twine"), "group test"),
     **dict.fromkeys(("mypy", "ruff", "importlinter"), "group check"),
     **dict.fromkeys(("sklearn", "umap"), "extra explanations"),
     "yake": "extra keywords",

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 import spa
+from tests.guides.servers import server_name
 from tests.parsed_commands import examples, mistake_in
-from tests.shell_lines import programs, shell_commands, spoken_of
+from tests.shell_lines import fenced, programs, shell_commands, spoken_of
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -22,6 +23,35 @@ DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"
 
 def is_spa(words: Sequence[str]) -> bool:
     return words[0] == "spa"
+
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+SOURCE = PROJECT["urls"]["Source"]
+PUBLISHED = (f"{SOURCE}/blob/main/", f"{SOURCE.replace('//github.com/', '//raw.githubusercontent.com/')}/main/")
+
+
+def in_the_repository(link: str) -> str | None:
+    """Return the path of a file that a link to the published repository names."""
+    return next((link.removeprefix(base) for base in PUBLISHED if link.startswith(base)), None)
+
+
+def anchors(document: Path) -> set[str]:
+    """Return the anchors of a document's headings."""
+    headings = re.findall(r"^#+ (.*)$", document.read_text(), flags=re.M)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize(
+    "link", [*re.findall(r"\]\((https://[^)\s]+)\)", (ROOT / "README.md").read_text()), *PROJECT["urls"].values()]
+)
+def test_addresses_of_the_repository_are_of_files_that_it_has(link: str) -> None:
+    place, _, anchor = link.partition("#")
+    path = in_the_repository(place)
+    if path is None:
+        assert not place.startswith(SOURCE) or place in (SOURCE, f"{SOURCE}/issues")
+    else:
+        assert (ROOT / path).is_file()
+        assert not anchor or anchor in anchors(ROOT / path)
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
@@ -98,8 +128,18 @@ def test_a_shell_block_is_read_as_a_shell_reads_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_every_extra_that_is_to_be_installed_exists(document: Path) -> None:
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    extras = PROJECT["optional-dependencies"]
     assert set(re.findall(r"(?:spa-eval|\.|\.whl)\[(\w+)\]", document.read_text())) <= set(extras)
+
+
+def test_the_block_of_the_readme_can_be_pasted() -> None:
+    """Into bash or zsh: no prompt, no comment, nothing that runs until it is stopped."""
+    (block,) = fenced(ROOT / "README.md", "sh")
+    lines = block.splitlines()
+    assert [line for line in lines if re.match(r"[$>%] ", line) or "#" in line] == []
+    typed = [words[1:] for line in lines for words in programs(line) if is_spa(words)]
+    assert [words[0] for words in typed] == ["init", "check", "build", "simulate", "rate", "report"]
+    assert [words for words in typed if server_name(words) is not None] == []
 
 
 def test_the_readme_names_every_command() -> None:

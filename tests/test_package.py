@@ -1,22 +1,82 @@
-"""What is built is what is tracked: the wheel and the sdist against the files that git knows."""
+"""What is built is what is tracked, what it needs is what it imports, and an index shows all of its README."""
 
 from __future__ import annotations
 
+import ast
+import json
+import re
 import shutil
 import subprocess
 import sys
 import sysconfig
 import tarfile
+import tomllib
 import zipfile
+from collections.abc import Iterator
+from html.parser import HTMLParser
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
+import spa
 from tests.conftest import need
 
 ROOT = Path(__file__).resolve().parents[1]
+INSTALLED = Path(spa.__file__).parents[1]
 PACKAGES = ("spa", "mturk", "prolific", "analysis", "streamlit_app")
+SETTINGS: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT: dict[str, Any] = SETTINGS["project"]
+MODULES = {  # distribution -> module, where the names differ
+    "dask-jobqueue": "dask_jobqueue",
+    "lazy-loader": "lazy_loader",
+    "markdown-it-py": "markdown_it",
+    "openapi-schema-validator": "openapi_schema_validator",
+    "pillow": "PIL",
+    "pyyaml": "yaml",
+    "rouge-score": "rouge_score",
+    "scikit-learn": "sklearn",
+    "umap-learn": "umap",
+}
+PLUGINS = {  # distribution -> who imports it for us
+    "accelerate": "transformers, for quantised weights",
+    "httptools": "uvicorn.protocols.http.httptools_impl, which the server extends",
+    "protobuf": "transformers, for tokenizers of SentencePiece",
+    "psycopg": "SQLAlchemy, for postgresql://",
+    "python-multipart": "starlette.formparsers, for files that workers send",
+    "s3fs": "fsspec, for s3://",
+    "sentencepiece": "transformers, for tokenizers of SentencePiece",
+    "uvloop": "uvicorn, where it is installed",
+}
+BROUGHT = {  # module -> the dependency that brings it
+    "annotated_types": "pydantic",
+    "botocore": "boto3",
+    "fsspec": "dask",
+    "markupsafe": "jinja2",
+    "playwright": "",  # of the group "test": `spa rehearse` says how to install it
+    "pydantic_core": "pydantic",
+    "referencing": "openapi-schema-validator",
+    "safetensors": "transformers",
+    "starlette": "fastapi",
+}
+ROOMS = {  # extra -> where its libraries are imported; without one: where none is installed
+    "": ("spa/", "analysis/", "prolific/"),
+    "local": ("spa/raters/local/", "analysis/metrics/"),
+    "dashboard": ("streamlit_app/",),
+    "mturk": ("mturk/",),
+    "postgres": ("spa/",),
+    "metrics": ("analysis/metrics/",),
+    "errant": ("analysis/metrics/",),
+    "openapi": ("prolific/emulator/",),
+    "explanations": ("analysis/explanations/",),
+    "keywords": ("analysis/explanations/",),
+    "xlsx": ("spa/tables/",),
+    "cluster": ("spa/cluster.py", "spa/raters/cluster/", "analysis/large/"),
+    "slurm": ("spa/cluster.py",),
+    "s3": ("spa/tables/",),
+}
+NAMED = {"import_module", "find_spec", "_module", "require"}  # calls in which a module is a word
+SOURCE = PROJECT["urls"]["Source"]
 
 
 class Built(NamedTuple):
@@ -104,3 +164,107 @@ def test_a_type_checker_sees_the_types_of_the_installed_wheel(built: Built, tmp_
     assert [kind.partition("[")[0] if "numpy" in kind else kind for kind in revealed] == list(REVEALED), done.stdout
     errors = [line.rpartition("[")[2].rstrip("]") for line in done.stdout.splitlines() if ": error: " in line]
     assert errors == [code for _, code in WRONG], done.stdout
+
+
+def requirements(extra: str) -> list[str]:
+    """Return the names of what the project, or one of its extras, asks for."""
+    asked = PROJECT["optional-dependencies"][extra] if extra else PROJECT["dependencies"]
+    names = [found[0] for line in asked if (found := re.match(r"[\w.-]+", line))]
+    return [name for name in names if name != PROJECT["name"]]
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Yield the modules that a file imports, or names where it asks whether they are installed."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) in NAMED:
+            words = (word.value for word in node.args if isinstance(word, ast.Constant) and isinstance(word.value, str))
+            yield from (word for word in words if word.replace(".", "_").isidentifier())
+
+
+@pytest.fixture(scope="module")
+def imports() -> dict[str, set[str]]:
+    """Each file of the packages -> the top modules that it imports."""
+    files = [path for package in PACKAGES for path in (INSTALLED / package).rglob("*.py")]
+    return {
+        path.relative_to(INSTALLED).as_posix(): {name.partition(".")[0] for name in imported(path)} for path in files
+    }
+
+
+@pytest.mark.parametrize("extra", ["", *(set(PROJECT["optional-dependencies"]) - {"all"})])
+def test_every_dependency_is_imported_where_it_is_installed(imports: dict[str, set[str]], extra: str) -> None:
+    used = {name for path, names in imports.items() if path.startswith(ROOMS[extra]) for name in names}
+    assert [name for name in requirements(extra) if name not in PLUGINS and MODULES.get(name, name) not in used] == []
+
+
+def test_every_import_is_of_a_dependency(imports: dict[str, set[str]]) -> None:
+    asked = {name for extra in ROOMS for name in requirements(extra)}
+    assert asked.issuperset({*PLUGINS, *BROUGHT.values()} - {""})
+    known = {*sys.stdlib_module_names, *PACKAGES, *BROUGHT, *ROOMS, *(MODULES.get(name, name) for name in asked)}
+    assert {path: names - known for path, names in imports.items() if names - known} == {}
+
+
+def test_what_cites_the_project_says_what_the_project_says() -> None:
+    yaml = pytest.importorskip("yaml")
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    codemeta = json.loads((ROOT / "codemeta.json").read_text())
+    (author,) = PROJECT["authors"]
+    assert (
+        [codemeta["author"], codemeta["license"], codemeta["runtimePlatform"]]
+        == [[{"@type": "Organization", "name": author["name"]}], f"https://spdx.org/licenses/{PROJECT['license']}",
+            f"Python {PROJECT['requires-python']}"]
+    )  # fmt: skip
+    assert (citation["authors"], citation["license"]) == ([author], PROJECT["license"])
+    for found, title, text, repository in (
+        (citation, "title", "abstract", "repository-code"),
+        (codemeta, "name", "description", "codeRepository"),
+    ):
+        assert {title: found[title], text: found[text], repository: found[repository]} == {
+            title: PROJECT["name"], text: PROJECT["description"], repository: SOURCE
+        }  # fmt: skip
+        assert (found["version"], found["keywords"]) == (PROJECT["version"], PROJECT["keywords"])
+
+
+class Shown(HTMLParser):
+    """The links, pictures and headings of a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.pictures: list[str] = []
+        self.tags: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note where an element leads."""
+        found = dict(attrs)
+        self.tags.append(tag)
+        self.links += [link] if (link := found.get("href")) and not link.startswith("#") else []  # headings' own
+        self.pictures += [found["src"]] if tag == "img" and found.get("src") else []
+
+
+def test_an_index_shows_all_of_the_readme() -> None:
+    need("readme_renderer", "comrak")
+    from readme_renderer.markdown import render
+
+    text = (ROOT / "README.md").read_text()
+    assert len(text.split()) <= 700
+    page = render(text)
+    assert page is not None
+    shown = Shown()
+    shown.feed(page)
+    assert len(shown.pictures) == text.count("![") == 2
+    assert len(shown.links) == len(re.findall(r"(?<!!)\[[^]]*\]\(", text))
+    assert all(link.startswith("https://") for link in shown.links + shown.pictures)
+    assert {"table", "pre", "blockquote", "ul", "h1", "h2"} <= set(shown.tags)
+    prose = re.sub(r"```.*?```|`[^`]*`", "", text, flags=re.S)
+    assert re.findall(r"<[a-zA-Z/!]", prose) == [], "HTML, which an index may strip"
+
+
+def test_an_index_takes_what_is_built(built: Built) -> None:
+    need("twine")
+    from twine.commands.check import check
+
+    assert not check([str(path) for path in built.archive.parent.iterdir()], strict=True)

@@ -15,7 +15,10 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = {path.name: path for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/*.md"))}
 NOT_RUN = {  # (document, how the command begins) -> why no test types it as it is written
     ("*", "pip install"): "takes the package from an index; test_docs.py sees that the extra exists",
+    ("README.md", "python3 -m venv"): "makes an environment; everything else of the block is typed",
+    ("README.md", ". spa-env"): "enters that environment",
     ("README.md", "make demo"): "makes an environment of its own; test_the_demo types its `spa demo`",
+    ("README.md", "make test"): "these run the tests, and CI runs them",
     ("CONTRIBUTING.md", "make"): "these run the tests, and CI runs them",
     ("llm-raters.md", "spa rate my-study/study.toml --rater here"): "a model; see test_rater_local_command.py",
     ("cluster.md", "spa rate my-study/study.toml --rater here"): "jobs of SLURM and a model; see test_cluster.py",
