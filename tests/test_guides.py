@@ -6,6 +6,7 @@ another tool, an account. What people do between two commands is done here too, 
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import shutil
@@ -21,13 +22,16 @@ import tomlkit
 
 from analysis.explanations import exploration
 from spa.simulation.simulated_annotators import load_truth
+from tests.conftest import need
 from tests.guides.others import metrics, potato_folder, ratings, wide_results
 from tests.guides.reader import GuideReader, reader_in
 from tests.guides.walking import DOCUMENTS, NOT_RUN, ROOT, STUDY, Step, init, is_run, table, walk
+from tests.pictures import words_in
 from tests.shell_lines import fenced, shell_commands
 from tests.spa.tiny_models import tiny_llama
 
-README_FIGURE, FIGURE = ROOT / "docs" / "images" / "preferences.svg", "report/figures/preferences.svg"
+IMAGES, FIGURE = ROOT / "docs" / "images", "report/figures/preferences.svg"
+DRAWN = IMAGES / "preferences.svg"
 
 
 def order(report: Path, source: str, criterion: str = "overall") -> list[list[str]]:
@@ -109,13 +113,25 @@ def test_the_demo_finds_what_the_readme_prints(made_demo: Path) -> None:
     ]
     assert f"**{lines[0][1]}**" in found
     assert all(f"- **{title}**{'' if title.endswith('?') else ':'} {text}" in found for title, text in lines[1:])
-    same = re.findall(r"agrees on (\d of \d) pairs", found)
-    assert re.findall(r"(\d of \d)(?: pairs|\.)", readme) == same
-    drawn, shown = (re.findall("<text[^>]*>([^<]*)", path.read_text()) for path in (README_FIGURE, made_demo / FIGURE))
-    assert drawn == shown, f"copy {FIGURE} of the demo to {README_FIGURE.relative_to(ROOT)}"
-    places = re.findall(r"^\|.*\| \d \|$", readme, flags=re.M)
-    assert len(places) == 4
-    assert all(row in found for row in places)
+    drawn, shown = (re.findall("<text[^>]*>([^<]*)", path.read_text()) for path in (DRAWN, made_demo / FIGURE))
+    assert drawn == shown, f"copy {FIGURE} of the demo to {DRAWN.relative_to(ROOT)}"
+
+
+@pytest.mark.xdist_group("demo")
+def test_the_pictures_of_the_readme_show_what_the_demo_makes(made_demo: Path, tmp_path: Path) -> None:
+    need("PIL")
+    with reader_in(tmp_path) as reader:
+        reader.spa("preview", made_demo / "study" / "study.toml", "--out", "form.html")
+    for name, page in (("form", tmp_path / "form.html"), ("report", made_demo / "report" / "report.html")):
+        shown = words_of(page.read_text())
+        lines = words_in(IMAGES / f"{name}.png")
+        assert len(lines) >= 6
+        assert [line for line in lines if words_of(line) not in shown] == [], "python -m tests.pictures draws them"
+
+
+def words_of(page: str) -> str:
+    """Return the letters of a page, without tags and spaces."""
+    return "".join(html.unescape(re.sub("<[^>]*>", " ", page)).split())
 
 
 @pytest.mark.xdist_group("demo")  # with those who plan the same study, whose draws serve it too
