@@ -6,14 +6,16 @@ PROJECT := .
 EDITABLE = $(if $(filter .,$(PROJECT)),--editable)
 # how packages come into the environment with this bin folder
 install = $(1)/python -m pip install --quiet
-.PHONY: demo test check lint docs fix dist bench soak calibrate golden schema strings clean
+.PHONY: demo test check lint docs fix dist bench soak mutants calibrate golden schema strings clean
 
 demo: $(VENV)/.installed
 	rm -rf demo-out
 	$(BIN)/spa demo --out demo-out
 
-test: $(VENV)/.installed-test .venv-awscli/bin/aws
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 4 --dist loadgroup --timeout 240
+# ARGS="-k holm": options of pytest; PART=analysis: one package, whose environment has no torch
+test: $(VENV)/.installed-$(if $(filter %,$(PART)),part,test)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadgroup --timeout 240 \
+		$(if $(PART),tests/$(PART) $(wildcard $(PART))) $(ARGS)
 
 check: lint
 	$(BIN)/python -m pytest -q tests/test_docs.py tests/test_architecture.py tests/test_package.py
@@ -42,6 +44,9 @@ soak: $(VENV)/.installed-test
 	$(BIN)/python -m tests.load.killed --database sqlite --trials 1000
 	$(BIN)/python -m tests.load.killed --database postgresql --trials 1000
 	$(BIN)/python -m tests.soak.rate_cluster --kills 200
+
+mutants: $(VENV)/.installed-test  # which small faults in the product code no test notices; an hour
+	$(BIN)/python -m tests.mutants --sample 60 --seed 1
 
 calibrate: $(VENV)/.installed-test
 	$(BIN)/python -m tests.calibration --out tests/calibration/calibration.md
@@ -72,6 +77,11 @@ $(VENV)/.installed: pyproject.toml
 	$(call install,$(BIN)) $(EDITABLE) $(PROJECT)
 	touch $@
 
+$(VENV)/.installed-part: $(VENV)/.installed constraints-test.txt
+	[ -e $(VENV)/.installed-test ] || $(call install,$(BIN)) --constraint constraints-test.txt --group test-part $(EDITABLE) \
+		"$(PROJECT)[dashboard,mturk,postgres,metrics,openapi,explanations,xlsx,cluster]"
+	touch $@
+
 $(VENV)/.installed-test: $(VENV)/.installed constraints-test.txt
 	$(call install,$(BIN)) --constraint constraints-test.txt --group test $(EDITABLE) "$(PROJECT)[all]"
 	touch $@
@@ -79,10 +89,6 @@ $(VENV)/.installed-test: $(VENV)/.installed constraints-test.txt
 $(VENV)/.installed-check: $(VENV)/.installed-test
 	$(call install,$(BIN)) --group check
 	touch $@
-
-.venv-awscli/bin/aws:
-	$(PYTHON) -m venv .venv-awscli
-	$(call install,.venv-awscli/bin) awscli
 
 .venv-build/bin/pyproject-build:
 	$(PYTHON) -m venv .venv-build
@@ -93,4 +99,4 @@ $(VENV)/.installed-docs: $(VENV)/.installed-test
 	touch $@
 
 clean:
-	rm -rf $(VENV) .venv-awscli .venv-build demo-out dist site
+	rm -rf $(VENV) .venv-build demo-out dist site
