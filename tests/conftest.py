@@ -56,6 +56,11 @@ def share_certificates() -> None:
 share_certificates()
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """Start two processes a processor, since many tests wait for a server, a browser or a disk."""
+    return min(2 * (os.cpu_count() or 1), 8)
+
+
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
     """Leave out helpers without examples: each worker would import them all, benchmarks too."""
     helper = collection_path.suffix == ".py" and not collection_path.name.startswith(("test_", "conftest", "__init__"))

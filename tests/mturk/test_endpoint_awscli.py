@@ -1,12 +1,13 @@
 """A client program that knows nothing of this house: Amazon's own command line, as it is, against the endpoint.
 
-It lives in an environment of its own (`make` puts it into ``.venv-awscli``), with its own and older botocore.
+It needs an environment of its own, with its own and older botocore: `aws` is found on the PATH, or named by SPA_AWSCLI.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,8 +18,7 @@ import pytest
 from tests.conftest import missing_part
 from tests.mturk.emulated import QUESTION, Emulator
 
-ROOT = Path(__file__).resolve().parents[2]
-AWS = Path(os.environ.get("SPA_AWSCLI", ROOT / ".venv-awscli" / "bin" / "aws"))
+AWS = os.environ.get("SPA_AWSCLI") or shutil.which("aws")
 
 
 class CommandLine:
@@ -51,8 +51,8 @@ class CommandLine:
 
 @pytest.mark.slow
 def test_the_command_line_of_aws_does_a_whole_study(own: Emulator, tmp_path: Path) -> None:
-    if not AWS.exists():
-        missing_part(f"awscli is not installed at {AWS}; `make test` installs it, or SPA_AWSCLI names it")
+    if AWS is None:
+        missing_part("awscli is not installed: no `aws` on the PATH, and SPA_AWSCLI names none")
     aws, question = CommandLine(own, tmp_path), tmp_path / "question.xml"
     question.write_text(QUESTION)
     assert aws.ask("get-account-balance")["AvailableBalance"] == "10000.00"
