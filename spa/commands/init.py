@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -17,22 +17,66 @@ WITH_RATERS = ("stories", "demo")
 RATERS = "raters"  # protocols of papers, a file each; they fit the stories
 
 
-@click.command(epilog="Example: spa init my-study --example images")
+@click.command(epilog="Example: spa init my-study --outputs answers.csv")
 @click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="[FILES]...")
 @click.option(
     "--example",
     type=click.Choice(EXAMPLES),
-    default="stories",
-    show_default=True,
-    help="Example to start from; stories explains every key of a study file; the last ones follow a paper.",
+    help="Example to start from; stories explains every key of a study file; the last ones follow a paper.  [stories]",
 )
-def init(folder: Path, example: str) -> None:
-    """Write a commented study.toml and example outputs into FOLDER.
+@click.option(
+    "--outputs",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Your systems' outputs: tables (CSV, JSON, JSONL, Parquet, .xlsx), one file a system, or folders; "
+    "further FILES may follow.",
+)
+@click.option("--item", metavar="COLUMN", help="Column, or path into records, that names the item.")
+@click.option("--system", "systems", multiple=True, metavar="COLUMN", help="Column that names the system; given twice "
+              "or more, the columns that are systems.")  # fmt: skip
+@click.option("--output", metavar="COLUMN", help="Column, or path such as choices[0].text, of the output.")
+@click.option("--prompt", "prompts", multiple=True, metavar="COLUMN", help="Column with what every system was given.")
+@click.option("--kind", type=click.Choice(["text", "image"]), help="What the outputs are.")
+@click.option("--repeats", type=click.Choice(["samples", "first", "last"]), help="Of several answers of a system to "
+              "an item: all as samples, or one.")  # fmt: skip
+@click.option("--lopsided", type=click.Choice(["common", "single"]), help="Where systems leave items out: items "
+              "common to all, or all, in a form that rates single outputs.")  # fmt: skip
+@click.option("--same-names", type=click.Choice(["one", "apart"]), help="Of names that may be one system's.")
+@click.option("--fallbacks", type=click.Choice(["first", "all"]), help="Of requests that another system answered.")
+@click.option("--each", metavar="PATH", help="Lists or objects of a record that become rows.")
+@click.option("--keep", multiple=True, metavar="COLUMN=VALUE", help="Read only these rows; repeatable.")
+@click.option("--drop", multiple=True, metavar="COLUMN=VALUE", help="Leave these rows out; repeatable.")
+@click.option("--sheet", metavar="NAME", help="Of workbooks (.xlsx): the sheet that is read.  [the first]")
+@click.option("--encoding", metavar="NAME", help="Of text files that are not UTF-8: cp1252.")
+@click.option("--yes", is_flag=True, help="Take what is found, without asking.")
+@json_option
+def init(folder: Path, files: tuple[Path, ...], example: str | None, yes: bool, as_json: bool, **given: Any) -> None:
+    """Write a study.toml into FOLDER: an example, or a study of your own outputs.
 
-    The stories come with example LLM raters, one file each, in FOLDER/raters. Existing files are
-    never overwritten.
+    With --outputs it says what it takes for what and what it leaves out, asks whether that is
+    right, and copies the outputs beside study.toml. Else it copies a commented example; the
+    stories come with example LLM raters in FOLDER/raters. Existing files are never overwritten.
     """
-    written = write_example(folder, example)
+    outputs = (*given.pop("outputs"), *files)
+    if given_options := [name for name, value in given.items() if value not in (None, ())]:
+        option = {"systems": "--system", "prompts": "--prompt"}.get(given_options[0], f"--{given_options[0]}")
+        if not outputs:
+            raise click.UsageError(f"{option.replace('_', '-')}: expected --outputs beside it; name your files")
+    if files and not outputs[: len(outputs) - len(files)]:
+        raise click.UsageError(f"{files[0]}: expected one FOLDER, got more; name files of outputs behind --outputs")
+    if outputs and example is not None:
+        raise click.UsageError("--example and --outputs: expected one of them; remove the other")
+    if outputs:
+        from spa.commands.starting import start_study
+
+        start_study(folder, outputs, given, yes=yes, as_json=as_json)
+        return
+    written = write_example(folder, example or EXAMPLES[0])
+    if as_json:
+        print_json({"written": [str(folder / name) for name in written]})
+        return
     for name in written:
         click.echo(f"wrote {folder / name}")
     click.echo(f"Next: spa check {folder / 'study.toml'}")
@@ -67,7 +111,7 @@ def write_example(folder: Path, example: str) -> tuple[str, ...]:
     Returns the names of the files and folders written. Raise StudyError if a file of that name is there, or the folder
     cannot be written.
     """
-    from spa.errors import StudyError
+    from spa.starting.writing import new_files
     from spa.study.file_schema import SCHEMA_FILE
 
     with resources.as_file(resources.files("spa.examples")) as examples:
@@ -80,20 +124,9 @@ def write_example(folder: Path, example: str) -> tuple[str, ...]:
         ]
         sources = {path.name: path for path in sorted(paths, key=lambda path: (path.name == "study.toml", path.name))}
         names = tuple(sources)
-        there = [path for name in names if (path := folder / name).exists()]
-        if there:
-            found = "expected no such file, got one; it is not overwritten, choose another folder"
-            raise StudyError(*(f"{path}: {found}" for path in there))
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            # study.toml comes last: where it is, the rest is.
-            with tempfile.TemporaryDirectory(dir=folder, prefix=".spa-init-") as temporary:
-                for name in names:
-                    _copy(sources[name], Path(temporary) / name)
-                for name in names:
-                    (Path(temporary) / name).rename(folder / name)
-        except OSError as error:
-            raise StudyError(f"{folder}: expected a folder that can be written, got {error.strerror}") from error
+        with new_files(folder, names) as place:  # study.toml comes last: where it is, the rest is
+            for name in names:
+                _copy(sources[name], place / name)
     return names
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
+
+from spa.errors import shortened
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,3 +83,17 @@ class Found:
     left_out: tuple[str, ...] = ()
     caveats: tuple[str, ...] = ()
     asked: tuple[OpenQuestion, ...] = ()
+
+
+SHOWN = 8  # names that a line lists
+
+
+def systems_listed(answers: Sequence[Answer]) -> str:
+    """Return how many systems answered, and the first of them.
+
+    >>> systems_listed([Answer(item="1", system=name, output="Text.", place="row 1") for name in ("b", "a", "b")])
+    '(2 systems: b, a)'
+    """
+    names = list(dict.fromkeys(answer.system for answer in answers))
+    listed = ", ".join(shortened(name, 40) for name in names[:SHOWN]) + ", ..." * (len(names) > SHOWN)
+    return f"({len(names)} systems: {listed})"

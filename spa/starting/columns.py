@@ -1,0 +1,133 @@
+"""Columns with one value a row, also of what lies nested in records."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from spa.starting.conversations import Conversation, conversation
+from spa.starting.names import LISTS, last_part, place_in
+from spa.tables.paths import PLAIN, as_text, inside
+from spa.tables.source import Number
+
+DEEPEST, MOST_KEYS, LOOKED_AT = 8, 60, 50
+MOST = 0.8  # share of the filled cells that decides what a column holds
+NUMBER = re.compile(r"[+-]?(\d+([.,]\d+)*|\.\d+)([eE][+-]?\d+)?%?")
+LAST = "[-1].content"  # of a conversation
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputColumn:
+    """A column: its name, as an option may give it; its cells; of how many rows a list held further values."""
+
+    name: str
+    cells: Sequence[str | None]
+    more: int = 0
+    system: str | None = None  # the key of a {system: output} mapping
+    said: str = ""  # what the cells are, where the name does not say it
+
+    @cached_property
+    def filled(self) -> list[str]:
+        """The cells that hold something."""
+        return [cell for cell in self.cells if cell is not None and cell.strip()]
+
+    @cached_property
+    def distinct(self) -> int:
+        """How many different texts there are."""
+        return len({*self.filled})
+
+    @cached_property
+    def length(self) -> float:
+        """How many characters a filled cell has on average."""
+        return sum(map(len, self.filled)) / len(self.filled) if self.filled else 0.0
+
+    @cached_property
+    def is_number(self) -> bool:
+        """Whether all cells are numbers, or true and false."""
+        words = ("true", "false", "yes", "no", "none", "null", "nan")
+        return all(isinstance(one, Number) or NUMBER.fullmatch(one) or one.lower() in words for one in self.filled)
+
+    @cached_property
+    def is_code(self) -> bool:
+        """Whether the cells are signs without a space, most of them different: ids, hashes, dates, addresses."""
+        start = self.filled[:LOOKED_AT]
+        return bool(start) and all(one.isascii() and not re.search(r"\s", one.strip()) for one in start) and (
+            self.distinct > MOST * len(self.filled) and self.length < 200
+        )  # fmt: skip
+
+
+def columns_in(name: str, values: Sequence[object], *, depth: int = 0, more: int = 0) -> Iterator[OutputColumn]:
+    """Yield the columns that a column of a file makes: itself, or what its lists and objects hold.
+
+    Of conversations that is what was asked (under the column's name) and the last answer (``NAME[-1].content``); of
+    other lists the first value, and of how many rows there were further ones.
+    """
+    values = _looked_into(values)
+    filled = [value for value in values if value is not None and value != [] and value != {}]
+    lists = [value for value in filled if isinstance(value, list)]
+    if filled and len(lists) >= MOST * len(filled):
+        talks = [conversation(value) for value in values]
+        if sum(talk is not None for talk in talks) >= MOST * len(filled):
+            yield from _of_conversations(name, talks)
+        elif depth < DEEPEST:
+            longer = sum(len(value) > 1 for value in lists)
+            first = [value[0] if isinstance(value, list) and value else None for value in values]
+            yield from columns_in(f"{name}[0]", first, depth=depth + 1, more=max(more, longer))
+        return
+    objects = [value for value in filled if isinstance(value, dict)]
+    if filled and len(objects) >= MOST * len(filled):
+        if depth < DEEPEST:
+            yield from _of_objects(name, values, objects, depth, more)
+        return
+    yield OutputColumn(
+        name=name, cells=[as_text(value) if value not in ([], {}) else None for value in values], more=more
+    )
+
+
+def _looked_into(values: Sequence[object]) -> Sequence[object]:
+    """Read cells of text that hold conversations as JSON; other JSON may be what a system wrote."""
+    start = [value for value in values if value is not None][:LOOKED_AT]
+    if not start or not all(isinstance(value, str) and value.lstrip()[:1] == "[" for value in start):
+        return values
+    if any(conversation(inside(str(value))) is None for value in start):
+        return values
+    return [inside(value) if isinstance(value, str) else value for value in values]
+
+
+def _of_conversations(name: str, talks: Sequence[Conversation | None]) -> Iterator[OutputColumn]:
+    others = sum(talk.others for talk in talks if talk)
+    left = f", without {others} messages of system and tools" if others else ""
+    asked = [talk.prompt if talk else None for talk in talks]
+    if any(asked):
+        yield OutputColumn(name=name, cells=asked, said=f"what was asked in each conversation{left}")
+    answers = [talk.answer if talk else None for talk in talks]
+    if any(answers):
+        yield OutputColumn(name=f"{name}{LAST}", cells=answers, said="the last answer of each conversation")
+
+
+def _of_objects(
+    name: str, values: Sequence[object], objects: Sequence[dict[str, object]], depth: int, more: int
+) -> Iterator[OutputColumn]:
+    keys = {key: None for one in objects for key in one}
+    if len(keys) > MOST_KEYS:
+        return
+    systems = _are_systems(name, keys, objects)
+    for key in keys:
+        path = f"{name}.{key}" if PLAIN.fullmatch(key) else f'{name}["{key.replace(chr(34), chr(92) + chr(34))}"]'
+        cells = [value.get(key) if isinstance(value, dict) else None for value in values]
+        for column in columns_in(path, cells, depth=depth + 1, more=more):
+            named = key if systems else column.system
+            yield OutputColumn(
+                name=column.name, cells=column.cells, more=column.more, system=named, said=column.said
+            )  # fmt: skip
+
+
+def _are_systems(name: str, keys: dict[str, None], objects: Sequence[dict[str, object]]) -> bool:
+    """Return whether objects are {system: output}: texts, or objects alike, under names that are no usual ones."""
+    usual = sum(any(place_in(role, key) is not None for role in ("output", "prompt", "item", "aside")) for key in keys)
+    alike = [value for one in objects[:LOOKED_AT] for value in one.values() if value is not None]
+    texts = all(isinstance(value, str) and not isinstance(value, Number) for value in alike)
+    nested = all(isinstance(value, dict) for value in alike)
+    return len(keys) > 1 and usual * 2 < len(keys) and (texts or nested) and last_part(name) in LISTS

@@ -1,0 +1,128 @@
+"""Folders with a file for each system and item: texts or images."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from spa.errors import StudyError, shortened
+from spa.starting.found import Answer, Found, systems_listed
+from spa.study.output_files import decoded, display_path
+from spa.tables.reading import table_suffix
+
+TEXTS, IMAGES = (".txt", ".md", ".text"), (".png", ".jpg", ".jpeg", ".gif", ".webp")
+PROMPTS = frozenset(("prompt", "prompts", "input", "inputs", "source", "sources", "instruction", "question"))
+NUMBERED = re.compile(r"\d$")
+MOST_FILES, MOST_BYTES = 200_000, 10_000_000
+
+
+def files_of(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:
+    """Return the files with tables, those of folders among them, and the folders with a file for each output.
+
+    Raise StudyError where a path is neither.
+    """
+    tables: list[Path] = []
+    folders: list[Path] = []
+    for path in paths:
+        if not path.is_dir():
+            tables.append(path)
+            continue
+        inside = sorted(_files(path), key=str)
+        found = [file for file in inside if table_suffix(file.name) is not None]
+        if any(file.suffix.lower() in (*TEXTS, *IMAGES) for file in inside):
+            folders.append(path)
+        elif found:
+            tables += found
+        else:
+            kinds = f"tables, or of {', '.join(TEXTS[:2])}, .png or other images"
+            raise StudyError(f"{display_path(path)}: expected a folder of {kinds}, got none in it; name the right one")
+    if folders and tables:
+        raise StudyError(
+            f"{display_path(folders[0])}: expected tables or folders with a file for each output, got both; "
+            "give one kind"
+        )
+    return tables, folders
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """Yield the files of a folder and its folders, but hidden ones."""
+    for count, path in enumerate(folder.rglob("*")):
+        if count > MOST_FILES:
+            raise StudyError(f"{display_path(folder)}: expected at most {MOST_FILES:,} files, got more")
+        hidden = any(part.startswith((".", "__")) for part in path.relative_to(folder).parts)
+        if path.is_file() and not hidden:
+            yield path
+
+
+def found_in_folders(folders: Sequence[Path]) -> Found:
+    """Return the answers of folders ``system/item.txt`` or ``item/system.txt``, told apart by which names recur.
+
+    Several folders are systems; one folder holds those of systems or of items. Raise StudyError where files do not lie
+    so, or a text is not UTF-8.
+    """
+    root = folders[0] if len(folders) == 1 else None
+    files: dict[tuple[str, str], Path] = {}
+    aside: list[Path] = []
+    for folder in folders:
+        for path in sorted(_files(folder), key=str):
+            inner = path.relative_to(folder).with_suffix("")
+            parts = inner.parts if root is not None else (folder.resolve().name, *inner.parts)
+            if path.suffix.lower() not in (*TEXTS, *IMAGES) or len(parts) < 2:
+                aside.append(path)
+                continue
+            files[parts[0], "/".join(parts[1:])] = path
+    where = display_path(folders[0])
+    if not files:
+        example = next((path.name for path in aside), "none")
+        raise StudyError(
+            f"{where}: expected a folder for each system with a file for each item, as in system/item.txt, got files "
+            f"beside each other ({shortened(example)}); put the files of each system into a folder of its own"
+        )
+    systems_first = _systems_first(files)
+    named = {
+        ((outer, inner) if systems_first else (inner, outer)): path for (outer, inner), path in files.items()
+    }  # fmt: skip
+    prompts = {item: path for (system, item), path in named.items() if system.casefold() in PROMPTS}
+    named = {key: path for key, path in named.items() if key[0].casefold() not in PROMPTS}
+    images = {path for path in named.values() if path.suffix.lower() in IMAGES}
+    if images and len(images) < len(named):
+        raise StudyError(f"{where}: expected texts or images, got both ({len(images)} images); give one kind")
+    answers = tuple(
+        Answer(
+            item=item,
+            system=system,
+            output=str(path) if images else _text(path),
+            prompt=_text(prompts[item]) if item in prompts else None,
+            place=display_path(path),
+        )
+        for (system, item), path in named.items()
+    )
+    what = "images" if images else "texts"
+    took = [
+        f"system: the {'folders' if systems_first else 'names of files'} in {where} {systems_listed(answers)}",
+        f"item: the {'names of files' if systems_first else 'folders'} ({len({one.item for one in answers}):,} items)",
+        f"output: {what}, a file each",
+    ]
+    if prompts:
+        took.append(f"prompt: the {len(prompts):,} texts called {next(iter(prompts.values())).stem}")
+    left = (f"{len(aside)} files that lie in no folder or are no {what} (first: {aside[0].name})",) if aside else ()
+    return Found(answers=answers, kind="image" if images else "text", took=tuple(took), left_out=left)
+
+
+def _systems_first(files: dict[tuple[str, str], Path]) -> bool:
+    """Return whether the outer folders are systems: there are fewer of them than of the inner names."""
+    outer, inner = {one for one, _ in files}, {one for _, one in files}
+    if PROMPTS & {name.casefold() for name in inner} or all(map(NUMBERED.search, outer)):
+        return all(map(NUMBERED.search, inner)) and len(outer) <= len(inner)
+    return bool(PROMPTS & {name.casefold() for name in outer}) or len(outer) <= len(inner)
+
+
+def _text(path: Path) -> str:
+    place = display_path(path)
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise StudyError(f"{place}: expected a text of at most {MOST_BYTES:,} bytes, got a larger one")
+        return decoded(place, path.read_bytes())
+    except OSError as error:
+        raise StudyError(f"{place}: expected a readable file, got {error.strerror or error}; check it") from error

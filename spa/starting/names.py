@@ -1,0 +1,96 @@
+"""What columns are usually called that hold items, systems, outputs and prompts."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+Role = Literal["item", "system", "output", "prompt", "reference", "aside"]
+NAMES: dict[Role, tuple[str, ...]] = {  # the likeliest first
+    "item": (
+        *("item_id", "item", "custom_id", "prompt_id", "question_id", "instruction_id", "input_id", "query_id", "qid"),
+        *("doc_id", "document_id", "example_id", "sample_id", "task_id", "conversation_id", "dialogue_id", "story_id"),
+        *(
+            "source_id",
+            "segment_id",
+            "seg_id",
+            "uid",
+            "uuid",
+            "guid",
+            "key",
+            "id",
+            "idx",
+            "index",
+            "number",
+            "nr",
+            "no",
+        ),
+    ),
+    "system": (
+        *("system", "system_id", "system_name", "model", "model_id", "model_name", "generator", "generator_name"),
+        *("engine", "llm", "agent", "method", "approach", "assistant", "source_model", "model_version", "checkpoint"),
+        *("variant", "config", "configuration", "condition", "version", "run", "deployment", "provider", "team"),
+    ),
+    "output": (
+        *("output", "outputs", "response", "responses", "answer", "completion", "generation", "generated_text"),
+        *("model_output", "model_response", "model_answer", "output_text", "response_text", "generated", "prediction"),
+        *("filtered_resps", "resps", "reply", "result", "hypothesis", "hyp", "summary", "translation", "story", "poem"),
+        *("candidate", "decoded", "text", "content", "message", "turns", "image", "image_path", "file", "path"),
+    ),
+    "prompt": (
+        *("prompt", "instruction", "question", "query", "user_prompt", "input", "task", "source", "source_text", "src"),
+        *("article", "document", "passage", "context", "opening", "title", "messages", "conversation", "turns", "goal"),
+        *("user", "user_message", "request", "problem", "text", "content"),
+    ),
+    "reference": (
+        *("reference", "references", "gold", "target", "ground_truth", "label", "expected", "expected_output", "ideal"),
+        *("ref", "gold_answer", "reference_answer", "reference_output", "correct_answer", "answer_key", "solution"),
+    ),
+    "aside": (  # texts beside an output
+        *("reasoning", "reasoning_content", "rationale", "thinking", "thought", "thoughts", "explanation", "comment"),
+        *("comments", "note", "notes", "error", "warning", "finish_reason", "stop_reason", "timestamp", "date", "time"),
+        *("created", "created_at", "url", "link", "hash", "category", "topic", "tag", "tags", "domain", "language"),
+        *("lang", "split", "dataset", "subset", "metadata", "system_prompt", "refusal", "status", "role", "object"),
+        *("judge", "verdict", "feedback", "review", "annotator", "source_url", "author", "license", "type", "format"),
+    ),
+}
+LISTS = frozenset(  # a dictionary {system: output} is usually called so
+    ("outputs", "responses", "answers", "completions", "generations", "models", "systems", "output", "predictions")
+)
+PROMPTS_WITH = frozenset(("input", "context", "passage", "document", "article", "source"))  # go below the prompt itself
+PROMPTS_FIRST = frozenset(("instruction", "question", "query", "task", "prompt"))
+UNNAMED = re.compile(r"(Unnamed: \d+|__index_level_\d+__|_duplicated_\d+|column_\d+)?")  # an index that pandas wrote
+WORDS = re.compile(r"[^\W_]+")
+CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+def last_part(name: str) -> str:
+    """Return the last key of a path, in small letters and words parted by ``_``.
+
+    >>> last_part("choices[0].message.content"), last_part("modelId"), last_part("Model Output"), last_part('a["b c"]')
+    ('content', 'model_id', 'model_output', 'b_c')
+    """
+    plain = re.sub(r"\[-?\d+\]", "", name)
+    quoted = re.search(r"""\[["'](.*)["']\]$""", plain)
+    key = quoted[1] if quoted else plain.rpartition(".")[2]
+    return "_".join(WORDS.findall(CAMEL.sub("_", key))).lower()
+
+
+def place_in(role: Role, name: str) -> int | None:
+    """Return the place of a column's name among those usual for a role; ``None`` where it is none of them.
+
+    >>> place_in("system", "response.body.model"), place_in("system", "Prompt")
+    (3, None)
+    """
+    known = NAMES[role]
+    key = last_part(name)
+    return known.index(key) if key in known else None
+
+
+def is_unnamed(name: str) -> bool:
+    """Return whether a column is an index without a name.
+
+    >>> is_unnamed(""), is_unnamed("Unnamed: 0"), is_unnamed("id")
+    (True, True, False)
+    """
+    return UNNAMED.fullmatch(name) is not None

@@ -1,0 +1,127 @@
+"""What a study asks by default: the form that suits its systems, items and texts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Literal
+
+from spa.forms.effort import (
+    CJK_CHARACTERS_PER_MINUTE,
+    DEFAULT_WORDS_PER_MINUTE,
+    SECONDS_A_PAGE,
+    SECONDS_A_QUESTION,
+    SECONDS_AN_IMAGE,
+    WORDS_PER_MINUTE,
+    count_words,
+)
+from spa.starting.settling import Settled
+
+MINUTES, MOST_MINUTES = 10.0, 15.0  # that a form should take, and may take
+MOST_EXPOSURE, ADVISED, LEAST_EXPOSURE = 5, 4, 3  # outputs of each system read; the SPA paper advises four or more
+ALL_PAIRS, MOST_IN_CHAIN = 5, 8  # systems up to which all pairs are compared, or neighbours
+MOST_DEALT, MOST_SINGLE = 12, 20  # pairs, or single outputs, an annotator
+HOURLY = 12.0  # USD
+LEAST_LETTERS, BEGINNING = 200, 400
+SCRIPTS = {"zh": ("\u4e00", "\u9fff"), "ar": ("\u0600", "\u06ff")}
+KANA, NOT_ARABIC = ("\u3040", "\u30ff"), frozenset("پچژگٹڈڑںے")
+
+Way = Literal["spa", "choices", "likert"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """A form: how it asks, of how much, and why.
+
+    ``number`` counts outputs of each system read (SPA), pairs or single outputs an annotator.
+    """
+
+    way: Way
+    number: int
+    chain: bool
+    language: str
+    reasons: tuple[str, ...]
+
+
+def proposed(study: Settled) -> Proposal:
+    """Return the form that takes about ten minutes.
+
+    SPA where every system has enough items and texts are short enough to read some of each system; above five systems
+    neighbours only, or dealt choices; choices where items are few or texts long; ratings where systems leave items out.
+    """
+    language, said = language_of(study)
+    texts = _Texts(study, language)
+    systems, items = len(study.systems), len(study.items)
+    if study.single:
+        outputs = len(study.answers)
+        number = max(1, min(MOST_SINGLE, outputs, int(MINUTES / (texts.output + texts.prompt + _seconds(1, 1)))))
+        reason = f"ratings of {number} single outputs each, as systems leave items out"
+        return Proposal(way="likert", number=number, chain=False, language=language, reasons=(reason, *said))
+    chain = systems > ALL_PAIRS
+    pairs = systems - 1 if chain else systems * (systems - 1) // 2
+    exposure = next(
+        (m for m in range(MOST_EXPOSURE, LEAST_EXPOSURE - 1, -1) if texts.spa(m, systems, pairs) <= MINUTES),
+        LEAST_EXPOSURE,
+    )
+    if exposure < ADVISED and texts.spa(ADVISED, systems, pairs) <= MOST_MINUTES:
+        exposure = ADVISED
+    fits = texts.spa(exposure, systems, pairs) <= MOST_MINUTES
+    if items >= exposure and fits and not (chain and systems > MOST_IN_CHAIN):
+        reasons = [f"{exposure} texts of each system are read, then compared as systems"]
+        if chain:
+            reasons.append(f"{systems} systems: neighbours in the order of the file are compared ({pairs} pairs)")
+        if study.kind == "image":
+            reasons[0] = reasons[0].replace("texts", "images").replace("read", "seen")
+        return Proposal(way="spa", number=exposure, chain=chain, language=language, reasons=(*reasons, *said))
+    number = max(1, min(MOST_DEALT, items, int(MINUTES / (2 * texts.output + texts.prompt + _seconds(1, 1)))))
+    why = "too few items" if items < exposure else "texts too long" if not fits else f"{systems} systems"
+    reason = f"{number} choices each between two outputs of an item, pairs dealt: {why} to read some of every system"
+    return Proposal(way="choices", number=number, chain=False, language=language, reasons=(reason, *said))
+
+
+def _seconds(questions: int, pages: int) -> float:
+    """Return minutes for questions and pages."""
+    return (questions * SECONDS_A_QUESTION + pages * SECONDS_A_PAGE) / 60
+
+
+class _Texts:
+    """How many minutes an output and a prompt take on average."""
+
+    def __init__(self, study: Settled, language: str) -> None:
+        speed = WORDS_PER_MINUTE.get(language, DEFAULT_WORDS_PER_MINUTE)
+        speed = CJK_CHARACTERS_PER_MINUTE if language == "zh" else speed
+        prompts = {answer.item: answer.prompt or "" for answer in study.answers}
+        self.prompt = fmean(map(count_words, prompts.values())) / speed
+        if study.kind == "image":
+            self.output = SECONDS_AN_IMAGE / 60
+        else:
+            self.output = fmean(count_words(answer.output) for answer in study.answers) / speed
+
+    def spa(self, exposure: int, systems: int, pairs: int) -> float:
+        """Return how long it takes to read ``exposure`` outputs of each system, and to compare pairs."""
+        return exposure * (systems * self.output + self.prompt) + _seconds(2 * pairs, exposure + pairs)
+
+
+def language_of(study: Settled) -> tuple[str, tuple[str, ...]]:
+    """Return the language of the form by the letters of the outputs, and what is to be said of it."""
+    beginnings = [f"{answer.prompt or ''} {answer.output}"[:BEGINNING] for answer in study.answers[:LEAST_LETTERS]]
+    letters = [letter for text in beginnings for letter in text if letter.isalpha()] if study.kind == "text" else []
+    kana = sum(KANA[0] <= letter <= KANA[1] for letter in letters)
+    for language, (first, last) in SCRIPTS.items():
+        theirs = sum(first <= letter <= last for letter in letters)
+        other = kana > 0.02 * len(letters) if language == "zh" else bool(NOT_ARABIC.intersection(letters))
+        if 2 * theirs > len(letters) and not other:
+            return language, (f'language = "{language}", the script of most texts',)
+    latin = sum(letter.isascii() or "\u00aa" <= letter <= "\u024f" for letter in letters)
+    if letters and 2 * latin < len(letters):
+        return "en", ('language = "en", though most texts are in another script: translate [texts]',)
+    return "en", ('language = "en", that of the form, not of the texts',)
+
+
+def pay_of(minutes: float) -> str:
+    """Return what a form of so many minutes is paid, at 12 USD an hour.
+
+    >>> pay_of(10), pay_of(7.3)
+    ('2.00', '1.50')
+    """
+    return f"{max(0.1, -(-minutes * HOURLY / 60 // 0.1) * 0.1):.2f}"

@@ -1,0 +1,154 @@
+"""Long tables: which column names the item, which the system, which holds the output."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from spa.starting.names import NAMES, PROMPTS_FIRST, PROMPTS_WITH, last_part, place_in
+from spa.starting.rows import FILE, LINE, Given, SheetRows, identified, joined, varies
+
+MOST_SYSTEMS, LONGEST_NAME, LONGEST_ID = 100, 120, 120
+ENOUGH, ALIKE = 0.3, 0.05  # share of rows that must join; of items whose prompts may differ
+TRIED = 6  # columns for a role
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Roles:
+    """The columns of a long table, or :data:`FILE` and :data:`LINE`; ``prompts`` stand one below the other."""
+
+    item: str
+    system: str
+    output: str
+    prompts: tuple[str, ...]
+    share: float  # of the rows, those of items that two systems answer
+    rank: float  # the same, less where prompts differ within items
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """Every column that has a role."""
+        return frozenset((self.item, self.system, self.output, *self.prompts))
+
+
+def roles_in(rows: SheetRows, given: Given) -> Roles | None:
+    """Return the columns that fit best; ``None`` where no item joins two systems.
+
+    A column fits by its name and by what it holds: systems are few and recur with many items, outputs differ within an
+    item, prompts do not.
+    """
+    best: Roles | None = None
+    for output in outputs_in(rows, given):
+        found = _with_output(rows, given, output)
+        if found is not None and (best is None or found.rank > best.rank):
+            best = found
+        if best is not None and best.rank >= ENOUGH:
+            break
+    return best
+
+
+def _with_output(rows: SheetRows, given: Given, output: str) -> Roles | None:
+    texts = rows.column(output).cells
+    best: Roles | None = None
+    for named in (True, False):
+        for system in _systems_in(rows, given, output, named=named):
+            names = identified(rows.column(system).cells)
+            for item in items_in(rows, given, (output, system)):
+                items = identified(rows.column(item).cells)
+                if item == LINE and system != FILE:
+                    continue
+                fits = joined(names, items, texts)
+                if fits.shared == 0 or (fits.shared > 2 and varies(items, texts) == 0.0):
+                    continue
+                prompts = prompts_in(rows, given, items, {item, system, output})
+                rank = fits.share * _agreeing(rows, given, items, {item, system, output})
+                if best is None or rank > best.rank + 0.01:
+                    best = Roles(
+                        item=item, system=system, output=output, prompts=prompts, share=fits.share, rank=rank
+                    )  # fmt: skip
+        if best is not None and best.rank >= ENOUGH:
+            break
+    if best is not None and not best.prompts and place_in("prompt", best.item) is not None:
+        best = replace(best, prompts=(best.item,))
+    return best
+
+
+def outputs_in(rows: SheetRows, given: Given) -> list[str]:
+    """Return the columns that may hold outputs, the likeliest first."""
+    if given.output is not None:
+        return [given.output]
+    texts = [name for name in rows.names if rows.column(name).filled and not rows.column(name).is_number]
+    taken = {given.item, *given.systems, *given.prompts}
+    named = sorted((at, name) for name in texts if (at := place_in("output", name)) is not None and name not in taken)
+    known = [name for _, name in named]
+    others = [name for name in texts if name not in known and name not in taken and not _is_other(name)]
+    others = [name for name in others if not rows.column(name).is_code]
+    return [*known, *sorted(others, key=lambda name: -rows.column(name).length)][:TRIED]
+
+
+def _is_other(name: str) -> bool:
+    return any(place_in(role, name) is not None for role in ("item", "system", "prompt", "reference", "aside"))
+
+
+def _systems_in(rows: SheetRows, given: Given, output: str, *, named: bool) -> Iterator[str]:
+    """Yield the columns that may name the system: by their names, and the files; or by what they hold."""
+    if given.systems:
+        yield from given.systems[:1] if named else ()
+        return
+    known = sorted((at, name) for name in rows.names if (at := place_in("system", name)) is not None)
+    found = [name for _, name in known if name != output and _names_few(rows, name)]
+    if named:
+        yield from found[:TRIED]
+        if len(rows.sheets) > 1:
+            yield FILE
+        return
+    others = [name for name in rows.names if name not in found and name not in {output, given.item, *given.prompts}]
+    few = [name for name in others if _names_few(rows, name) and not rows.column(name).is_number]
+    yield from (name for name in few if place_in("aside", name) is None and place_in("item", name) is None)
+
+
+def _names_few(rows: SheetRows, name: str) -> bool:
+    column = rows.column(name)
+    longest = max(map(len, column.filled), default=0)
+    return 1 < column.distinct <= min(MOST_SYSTEMS, max(2, len(column.filled) // 2)) and longest <= LONGEST_NAME
+
+
+def items_in(rows: SheetRows, given: Given, taken: Sequence[str]) -> list[str]:
+    """Return the columns that may name the item, the likeliest first: ids, prompts, the place in the file."""
+    if given.item is not None:
+        return [given.item]
+    found: list[str] = []
+    for role in ("item", "prompt", "reference"):
+        known = sorted((at, name) for name in rows.names if (at := place_in(role, name)) is not None)
+        found += [name for _, name in known if name not in taken and name not in found and rows.column(name).filled]
+    found = [name for name in given.prompts if name not in found] + found
+    return [*found[: 2 * TRIED], LINE] if not any(place_in("item", name) is not None for name in found) else found
+
+
+def prompts_in(rows: SheetRows, given: Given, items: Sequence[str | None], taken: set[str]) -> tuple[str, ...]:
+    """Return the columns with what every system was given: usual names, the same text within an item."""
+    if given.prompts:
+        return given.prompts
+    known = sorted((at, name) for name in rows.names if (at := place_in("prompt", name)) is not None)
+    fitting = [
+        name for _, name in known if name not in taken and rows.column(name).filled and _is_text(rows, name)
+        and varies(items, rows.column(name).cells) <= ALIKE
+    ]  # fmt: skip
+    needed = len({item for item in items if item})
+    telling = [name for name in fitting if 2 * rows.column(name).distinct >= needed]
+    chosen = (telling or fitting)[:1]
+    if chosen and last_part(chosen[0]) in PROMPTS_FIRST:
+        below = [name for name in fitting if last_part(name) in PROMPTS_WITH and name not in chosen]
+        chosen += [name for name in below if not rows.column(name).is_code and rows.column(name).distinct > 1][:1]
+    return tuple(chosen)
+
+
+def _is_text(rows: SheetRows, name: str) -> bool:
+    return not rows.column(name).is_number
+
+
+def _agreeing(rows: SheetRows, given: Given, items: Sequence[str | None], taken: set[str]) -> float:
+    """Return the share of items whose prompt, by its plainest name, is the same for all systems; 1 without such."""
+    plain = NAMES["prompt"][:4]
+    names = given.prompts or tuple(name for name in rows.names if last_part(name) in plain and name not in taken)
+    agreeing = [1 - varies(items, rows.column(name).cells) for name in names if _is_text(rows, name)]
+    return max(min(agreeing, default=1.0), 0.01)

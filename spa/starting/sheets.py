@@ -1,0 +1,141 @@
+"""Files with tables, every column of them: what a study may be made from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from spa.errors import StudyError, TableError, called
+from spa.starting.columns import MOST, OutputColumn, columns_in
+from spa.starting.names import is_unnamed, place_in
+from spa.study.output_files import OutputFileRow, display_path
+from spa.tables.addresses import address_of, at_hand
+from spa.tables.options import TableOptions
+from spa.tables.reading import open_table
+from spa.tables.selection import nested
+from spa.tables.source import Source, Wanted
+
+DATES = re.compile(r"[\d\W_]+|(?i:t|z)(?=\d)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputSheet:
+    """A file: its rows, what tells it from other files, and the columns that cannot be read as texts."""
+
+    file: Path
+    label: str
+    columns: Mapping[str, OutputColumn]
+    numbers: Sequence[int]
+    notes: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
+    unnamed: tuple[str, ...] = ()
+
+    def place(self, row: int) -> str:
+        """Return where a row stands."""
+        return OutputFileRow(self.file, self.numbers[row], {}).place
+
+    def cells(self, name: str) -> Sequence[str | None]:
+        """Return the cells of a column, empty where the file lacks it."""
+        column = self.columns.get(name)
+        return [None] * len(self.numbers) if column is None else column.cells
+
+
+def open_source(path: Path, columns: frozenset[str], options: TableOptions) -> Source:
+    """Open a file with all of its columns, and those that are named as paths into its records."""
+    names = frozenset(open_table(path, Wanted(columns=frozenset(), guarded=False), options).schema)
+    return open_table(path, Wanted(columns=names | columns, guarded=False), options)
+
+
+def read_sheet(path: Path, named: frozenset[str], options: TableOptions) -> tuple[OutputSheet, Source]:
+    """Read a file.
+
+    Lists of records that name systems become rows of their own (as ``each`` does). Raise StudyError where the file
+    cannot be read.
+    """
+    place = display_path(path)
+    try:
+        with at_hand(path) as file:
+            source = open_source(file, named, options)
+            each = next((name for name in source.schema if _lists_systems(source, name)), None)
+            if options.each is None and each is not None:
+                options = replace(options, each=each)
+                source = open_source(file, named, options)
+                source = replace(source, notes=(*source.notes, f"each of {each} is a row"))
+            found = _columns(source)
+    except TableError as error:
+        known = address_of(path) or str(path)
+        lines = error.with_options({"each": "--each", "quotes": "--quotes", "keep": "--keep", "drop": "--drop"})
+        raise StudyError(*(called(line, known, place) for line in lines)) from error
+    if not source.height:
+        raise StudyError(f"{place}: expected rows with outputs, got none; write them there")
+    columns, unread, unnamed = found
+    chosen = (one.note() for one in source.chosen if one.left_out)
+    sheet = OutputSheet(
+        file=path,
+        label=path.name.removesuffix(".gz").rpartition(".")[0] or path.name,
+        columns=columns,
+        numbers=source.numbers(),
+        notes=tuple(f"{place}: {note}" for note in (*source.notes, *chosen)),
+        unread=unread,
+        unnamed=unnamed,
+    )
+    return sheet, source
+
+
+def _columns(source: Source) -> tuple[dict[str, OutputColumn], tuple[str, ...], tuple[str, ...]]:
+    found: dict[str, OutputColumn] = {}
+    unread: list[str] = []
+    unnamed: list[str] = []
+    for name in source.schema:
+        if is_unnamed(name):
+            unnamed.append(name)
+            continue
+        try:
+            values = source.values(name)
+        except TableError:
+            unread.append(name)
+            continue
+        for column in columns_in(name, values):
+            found.setdefault(column.name, column)
+    return found, tuple(unread), tuple(unnamed)
+
+
+def _lists_systems(source: Source, name: str) -> bool:
+    """Return whether a column holds lists of records, each with the name of its system."""
+    if is_unnamed(name) or not nested(source.schema[name]):
+        return False
+    try:
+        values = [value for value in source.values(name) if value]
+    except TableError:
+        return False
+    lists = [value for value in values if isinstance(value, list) and all(isinstance(one, dict) for one in value)]
+    if not lists or len(lists) < MOST * len(values):
+        return False
+    records = [one for value in lists for one in value]
+    keys = {key for one in records[:200] for key in one if place_in("system", key) is not None}
+    return any(len({str(one.get(key)) for one in records}) > 1 for key in keys) and "role" not in keys
+
+
+def labelled(sheets: Sequence[OutputSheet]) -> list[OutputSheet]:
+    """Give each file the part of its path that tells it from the others: its name, else that of its folder."""
+    stems = [sheet.label for sheet in sheets]
+    folders = [sheet.file.resolve().parent.name for sheet in sheets]
+    alike = len({DATES.sub("", stem) for stem in stems}) == 1
+    if len(sheets) > 1 and (alike or len({*stems}) < len(stems)) and len({*folders}) == len(folders):
+        return [replace(sheet, label=folder) for sheet, folder in zip(sheets, folders, strict=True)]
+    if len({*stems}) < len(stems):
+        both = [f"{folder}/{stem}" for folder, stem in zip(folders, stems, strict=True)]
+        return [replace(sheet, label=label) for sheet, label in zip(sheets, both, strict=True)]
+    shared = _shared_end(stems) if len(stems) > 1 else ""
+    return [replace(sheet, label=sheet.label.removesuffix(shared) or sheet.label) for sheet in sheets]
+
+
+def _shared_end(stems: Sequence[str]) -> str:
+    """Return "_outputs" of "a_outputs" and "b_outputs"."""
+    endings = {re.sub(r"^.*?(?=[._-][^\W\d_]+$)", "", stem) for stem in stems}
+    ending = endings.pop() if len(endings) == 1 else ""
+    return (
+        ending if place_in("output", ending) is not None or ending.lower()[1:] in ("results", "test", "preds") else ""
+    )

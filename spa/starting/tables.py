@@ -1,0 +1,232 @@
+"""Answers from tables: long, wide, or one file for each system."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+from spa.errors import StudyError, shortened
+from spa.starting.columns import OutputColumn
+from spa.starting.found import Answer, Found, systems_listed
+from spa.starting.names import place_in
+from spa.starting.roles import ENOUGH, Roles, outputs_in, roles_in
+from spa.starting.rows import FILE, LINE, Given, SheetRows, identified
+from spa.starting.sheets import OutputSheet
+from spa.starting.wide import WideRoles, check_columns, wide_roles_in
+from spa.study.output_files import display_files
+
+IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
+SHOWN = 8  # names that a line lists
+Words = str | None
+
+
+def found_in_tables(sheets: Sequence[OutputSheet], given: Given) -> Found:
+    """Return the answers of tables, each row or each cell of which is one.
+
+    Raise StudyError, in one line, where no study can be made of them, with what is missing.
+    """
+    rows = SheetRows(sheets)
+    check_columns(rows, given)
+    long = roles_in(rows, given) if len(given.systems) < 2 else None
+    one_column = bool(given.output) or len(given.systems) == 1
+    wide = None if one_column or (long is not None and long.share >= ENOUGH) else wide_roles_in(rows, given)
+    if long is not None and (wide is None or place_in("system", long.system) is not None):
+        return _of_long(rows, given, long)
+    if wide is not None:
+        return _of_wide(rows, given, wide)
+    raise StudyError(_missing(rows, given))
+
+
+def _of_long(rows: SheetRows, given: Given, roles: Roles) -> Found:
+    systems, items = identified(rows.column(roles.system).cells), identified(rows.column(roles.item).cells)
+    outputs = rows.column(roles.output)
+    prompts = _prompts(rows, items, roles.prompts)
+    answers: list[Answer] = []
+    empty, nameless = Counter[str](), Counter[str]()
+    asked = [roles.output in sheet.columns for sheet in rows.sheets for _ in sheet.numbers]
+    for row, (system, item, output) in enumerate(zip(systems, items, outputs.cells, strict=True)):
+        if not asked[row]:
+            continue
+        if system is None or item is None:
+            nameless["system" if system is None else "item"] += 1
+        elif output is None or not output.strip():
+            empty[system] += 1
+        else:
+            answers.append(
+                Answer(item=item, system=system, output=output, prompt=prompts.get(item), place=rows.place(row))
+            )
+    kind = _kind(given, [answer.output for answer in answers])
+    if kind == "image":
+        answers = [_with_image(rows, answer) for answer in answers]
+    told = (
+        f"system: {_said(rows, roles.system)} {systems_listed(answers)}",
+        f"item: {_said(rows, roles.item)} ({len({answer.item for answer in answers}):,} items)",
+        f"output: {_said(rows, roles.output)}{_size(outputs, kind)}",
+        *_prompt_lines(rows, roles.prompts),
+    )
+    left = (
+        *(f"{count:,} rows without a name of the {what}" for what, count in nameless.items()),
+        *_empty_lines(empty),
+        *_further(outputs),
+        *_unused(rows, roles.columns),
+    )
+    return Found(answers=tuple(answers), kind=kind, took=told, left_out=left, caveats=_notes(rows))
+
+
+def _of_wide(rows: SheetRows, given: Given, roles: WideRoles) -> Found:
+    items = identified(rows.column(roles.item).cells)
+    prompts = _prompts(rows, items, roles.prompts)
+    answers: list[Answer] = []
+    empty, nameless = Counter[str](), 0
+    for row, item in enumerate(items):
+        sheet = rows.sheet_of(row)
+        nameless += item is None
+        for name, system in roles.systems.items():
+            output = rows.column(name).cells[row]
+            if item is None or name not in sheet.columns:
+                continue
+            if output is None or not output.strip():
+                empty[system] += 1
+                continue
+            answers.append(
+                Answer(item=item, system=system, output=output, prompt=prompts.get(item), place=rows.place(row))
+            )
+    kind = _kind(given, [answer.output for answer in answers])
+    if kind == "image":
+        answers = [_with_image(rows, answer) for answer in answers]
+    longest = max(roles.systems, key=lambda name: rows.column(name).length)
+    told = (
+        f"system: a column each {systems_listed(answers)}",
+        f"item: {_said(rows, roles.item)} ({len({answer.item for answer in answers}):,} items)",
+        f"output: the cells of these columns{_size(rows.column(longest), kind)}",
+        *_prompt_lines(rows, roles.prompts),
+    )
+    left = (
+        *((f"{nameless:,} rows without a name of the item",) if nameless else ()),
+        *_empty_lines(empty),
+        *(line for name in roles.systems for line in _further(rows.column(name))),
+        *_unused(rows, roles.columns),
+    )
+    return Found(answers=tuple(answers), kind=kind, took=told, left_out=left, caveats=_notes(rows))
+
+
+def _prompts(rows: SheetRows, items: Sequence[Words], columns: Sequence[str]) -> dict[str, str]:
+    """Return the prompt of each item: the first text of each column, one below the other."""
+    found: dict[str, dict[str, str]] = {}
+    for name in columns:
+        for item, cell in zip(items, rows.column(name).cells, strict=True):
+            if item and cell and cell.strip():
+                found.setdefault(item, {}).setdefault(name, cell)
+    return {item: "\n\n".join(texts[name] for name in columns if name in texts) for item, texts in found.items()}
+
+
+def _kind(given: Given, outputs: Sequence[str]) -> Literal["text", "image"]:
+    if given.kind is not None:
+        return "image" if given.kind == "image" else "text"
+    images = sum(output.strip().lower().endswith(IMAGES) and "\n" not in output.strip() for output in outputs)
+    return "image" if outputs and images >= 0.9 * len(outputs) else "text"
+
+
+def _with_image(rows: SheetRows, answer: Answer) -> Answer:
+    """Return an answer whose output is the path of an image: beside the table, else in the working folder."""
+    folders = (*(sheet.file.parent for sheet in rows.sheets), Path())
+    named = Path(answer.output.strip())
+    paths = (folder / named for folder in folders)
+    path = next((path for path in paths if len(str(path)) < 1000 and path.is_file()), named)
+    return Answer(item=answer.item, system=answer.system, output=str(path), prompt=answer.prompt, place=answer.place)
+
+
+def _said(rows: SheetRows, name: str) -> str:
+    if name == FILE:
+        return "the file"
+    if name == LINE:
+        only = "its place in the file" if len(rows.sheets) == 1 else "its place in each file: rows are paired in order"
+        return f"{only}, as no column names it"
+    said = rows.column(name).said
+    return f"column {shortened(name)}" + (f", {said}" if said else "")
+
+
+def _size(column: OutputColumn, kind: str) -> str:
+    return " (images)" if kind == "image" else f" (texts of {column.length:,.0f} characters on average)"
+
+
+def _prompt_lines(rows: SheetRows, prompts: Sequence[str]) -> Iterator[str]:
+    if prompts:
+        yield "prompt: " + ", below it ".join(_said(rows, name) for name in prompts)
+
+
+def _empty_lines(empty: Mapping[str, int]) -> Iterator[str]:
+    if empty:
+        by_system = ", ".join(f"{count:,} of {shortened(system, 40)}" for system, count in [*empty.items()][:SHOWN])
+        yield f"{sum(empty.values()):,} answers that are empty ({by_system})"
+
+
+def _further(column: OutputColumn) -> Iterator[str]:
+    if column.more:
+        yield f"{column.more:,} rows' further values of lists: {shortened(column.name)} is the first (--output, --each)"
+
+
+def _unused(rows: SheetRows, taken: Iterable[str]) -> Iterator[str]:
+    rest = [name for name in rows.names if name not in {*taken} and rows.column(name).filled]
+    references = [name for name in rest if place_in("reference", name) is not None]
+    if references:
+        yield f"references: {_names(references)}; for metrics, add them to outputs.jsonl ([outputs] references)"
+    if others := [name for name in rest if name not in references]:
+        yield f"{len(others)} other column{'s' * (len(others) > 1)}: {_names(others)}"
+    if unread := list(dict.fromkeys(name for sheet in rows.sheets for name in sheet.unread)):
+        yield f"{len(unread)} columns that hold neither texts nor numbers: {_names(unread)}"
+    if any(sheet.unnamed for sheet in rows.sheets):
+        yield "an index without a name"
+
+
+def _names(names: Sequence[str]) -> str:
+    return shortened(", ".join(shortened(name, 40) for name in names[:SHOWN]), 300) + ", ..." * (len(names) > SHOWN)
+
+
+def _notes(rows: SheetRows) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(note for sheet in rows.sheets for note in sheet.notes))
+
+
+def _missing(rows: SheetRows, given: Given) -> str:
+    """Say why no study can be made of the files, and what to do."""
+    place = display_files(sheet.file for sheet in rows.sheets)
+    names = _names(rows.names) or "none"
+    outputs = outputs_in(rows, given)
+    if given.output is not None and not rows.column(given.output).filled:
+        return (
+            f"{place}: expected outputs in {shortened(given.output)}, got empty cells; name another column (--output)"
+        )
+    if not outputs:
+        filled = [name for name in rows.names if rows.column(name).filled]
+        got = f"only numbers, ids or prompts ({names})" if filled else "empty cells"
+        return f"{place}: expected a column with the systems' outputs as texts, got {got}; name it with --output"
+    known = [name for name in rows.names if place_in("system", name) is not None and rows.column(name).filled]
+    systems = [*(given.systems or known)[:1]]
+    if systems and rows.column(systems[0]).distinct == 1:
+        only = shortened(rows.column(systems[0]).filled[0], 40)
+        return (
+            f"{place}: expected outputs of two systems or more, got one ({systems[0]} is {only} in every row); "
+            "give the other systems' files, too"
+        )
+    if systems and rows.column(systems[0]).distinct > 1:
+        item = given.item or "none of the columns"
+        return (
+            f"{place}: expected items that two systems answer, got none: {item} joins rows of different "
+            f"{systems[0]} ({names}); name the column that they share with --item"
+        )
+    if len(rows.sheets) > 1:
+        return (
+            f"{place}: expected the same items in each system's file, got none in common; name the column that they "
+            f"share with --item, of {names}"
+        )
+    if given.systems:
+        return (
+            f"{place}: expected items that two systems answer, got none by {', '.join(given.systems)}; name the column "
+            f"of the items with --item, of {names}"
+        )
+    return (
+        f"{place}: expected outputs of two systems or more, got one column of texts ({outputs[0]}) and none that names "
+        "a system; name it with --system, or give a file for each system"
+    )

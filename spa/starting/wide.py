@@ -1,0 +1,116 @@
+"""Wide tables: a column for each system."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from spa.errors import StudyError
+from spa.starting.names import Role, is_unnamed, place_in
+from spa.starting.roles import items_in, prompts_in
+from spa.starting.rows import LINE, Given, SheetRows, identified
+
+WORDY = 0.1  # share of the longest column's characters that another column of outputs has on average
+MOST_COLUMNS = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WideRoles:
+    """The columns of a wide table: of the item, of the systems with what they are called, of prompts."""
+
+    item: str
+    systems: dict[str, str]
+    prompts: tuple[str, ...]
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """Every column that has a role."""
+        return frozenset((self.item, *self.systems, *self.prompts))
+
+
+def wide_roles_in(rows: SheetRows, given: Given) -> WideRoles | None:
+    """Return the columns that are systems, with what every system was given; ``None`` where fewer than two fit."""
+    item, prompts = _item_of(rows, given)
+    systems = _given_systems(rows, given) or _systems_in(rows, {item, *prompts, given.item, *given.prompts})
+    if len(systems) < 2 or len(systems) > MOST_COLUMNS:
+        return None
+    return WideRoles(item=item, systems=_called(rows, systems), prompts=prompts)
+
+
+def _item_of(rows: SheetRows, given: Given) -> tuple[str, tuple[str, ...]]:
+    """Return the column of items, whose names must tell rows of one file apart, and those of prompts."""
+    candidates = [*items_in(rows, given, given.systems), LINE]
+    chosen = next((name for name in candidates if _tells_apart(rows, name)), LINE)
+    items = identified(rows.column(chosen).cells)
+    prompts = prompts_in(rows, given, items, {chosen, *given.systems})
+    if not prompts and place_in("prompt", chosen) is not None:
+        prompts = (chosen,)
+    return chosen, prompts
+
+
+def _tells_apart(rows: SheetRows, name: str) -> bool:
+    for sheet in rows.sheets:
+        cells = identified(sheet.cells(name)) if name in sheet.columns else []
+        if name != LINE and not is_unnamed(name) and len({*cells}) < len(cells):
+            return False
+    return name == LINE or any(name in sheet.columns for sheet in rows.sheets)
+
+
+def _given_systems(rows: SheetRows, given: Given) -> list[str]:
+    return list(given.systems) if len(given.systems) > 1 else []
+
+
+def _systems_in(rows: SheetRows, taken: set[str | None]) -> list[str]:
+    """Return the columns of a mapping of systems, else those of texts that have no other usual name."""
+    free = [name for name in rows.names if name not in taken and rows.column(name).filled]
+    mapped = [name for name in free if rows.column(name).system is not None and not rows.column(name).is_number]
+    if len({rows.column(name).system for name in mapped}) > 1:
+        leaves = {re.sub(r".*\]|.*\.", "", name) for name in mapped}
+        best = [name for name in mapped if place_in("output", name) is not None and place_in("aside", name) is None]
+        nested = len({rows.column(name).system for name in mapped}) < len(mapped)
+        return best if nested and len(best) > 1 else mapped if not nested or len(leaves) == 1 else best
+    texts = [name for name in free if not rows.column(name).is_number and not rows.column(name).is_code]
+    roles: tuple[Role, ...] = ("item", "system", "prompt", "reference", "aside")
+    texts = [name for name in texts if all(place_in(role, name) is None for role in roles)]
+    longest = max((rows.column(name).length for name in texts), default=0.0)
+    return [
+        name
+        for name in texts
+        if rows.column(name).length >= WORDY * longest
+        and (rows.column(name).distinct > 0.2 * len(rows.column(name).filled) or len(rows.column(name).filled) < 5)
+    ]
+
+
+def _called(rows: SheetRows, systems: Sequence[str]) -> dict[str, str]:
+    """Return what each column's system is called: the key of a mapping, else the column, or what differs of paths."""
+    keys = [rows.column(name).system for name in systems]
+    if all(keys) and len({*keys}) == len(keys):
+        return {name: str(key) for name, key in zip(systems, keys, strict=True)}
+    if not all("." in name for name in systems):
+        return {name: name for name in systems}
+    parts = [name.split(".") for name in systems]
+    while len({one[0] for one in parts}) == 1 and min(map(len, parts)) > 1:
+        parts = [one[1:] for one in parts]
+    while len({one[-1] for one in parts}) == 1 and min(map(len, parts)) > 1:
+        parts = [one[:-1] for one in parts]
+    return {name: ".".join(one) for name, one in zip(systems, parts, strict=True)}
+
+
+def check_columns(rows: SheetRows, given: Given) -> None:
+    """Raise StudyError where a column that is named is in no file."""
+    for option, names in (
+        ("--item", (given.item,)),
+        ("--system", given.systems),
+        ("--output", (given.output,)),
+        ("--prompt", given.prompts),
+    ):
+        for name in names:
+            if name is not None and name not in rows.names:
+                from spa.errors import expected_got, shortened
+                from spa.study.problems import nearest
+
+                there = nearest(name, rows.names)
+                raise StudyError(
+                    expected_got(f"{option} {shortened(name)}", "a column of the files", "none of that name", there)
+                )

@@ -1,0 +1,198 @@
+"""The folder of a study: study.toml, outputs.jsonl and images, all of them or none."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import tempfile
+import unicodedata
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from spa.errors import StudyError
+from spa.starting.proposal import Proposal
+from spa.starting.settling import Settled
+from spa.study.file_schema import SCHEMA_FILE, SCHEMA_NAME, schema_line
+from spa.study.output_files import is_image
+
+OUTPUTS, STUDY, IMAGES = "outputs.jsonl", "study.toml", "images"
+TITLES = {  # what annotators read at the top, which must name no system
+    ("en", "text"): "Comparing texts",
+    ("en", "image"): "Comparing images",
+    ("zh", "text"): "文本比较",
+    ("zh", "image"): "图像比较",
+    ("ar", "text"): "مقارنة نصوص",
+    ("ar", "image"): "مقارنة صور",
+}
+
+
+@contextmanager
+def new_files(folder: Path, names: Sequence[str]) -> Iterator[Path]:
+    """Yield a temporary folder; files of these names move from there into ``folder`` when the context ends.
+
+    All of them or none. Raise StudyError where one is there already, or the folder cannot be written.
+    """
+    there = [path for name in names if (path := folder / name).exists()]
+    if there:
+        found = "expected no such file, got one; it is not overwritten, choose another folder"
+        raise StudyError(*(f"{path}: {found}" for path in there))
+    made = not folder.exists()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            with tempfile.TemporaryDirectory(dir=folder, prefix=".spa-init-") as temporary:
+                yield Path(temporary)
+                for name in names:
+                    (Path(temporary) / name).rename(folder / name)
+        finally:
+            if made and not any(folder.iterdir()):
+                folder.rmdir()
+    except OSError as error:
+        raise StudyError(f"{folder}: expected a folder that can be written, got {error.strerror}") from error
+
+
+def study_files(study: Settled) -> tuple[str, ...]:
+    """Return the names of what is written; study.toml comes last: where it is, the rest is."""
+    return (OUTPUTS, *((IMAGES,) if study.kind == "image" else ()), SCHEMA_NAME, STUDY)
+
+
+def write_study(place: Path, folder: Path, study: Settled, proposal: Proposal) -> Path:
+    """Write a study's files into ``place``, to be moved into ``folder``, and return the path of the study file."""
+    _write_outputs(place, study)
+    shutil.copyfile(SCHEMA_FILE, place / SCHEMA_NAME)
+    path = place / STUDY
+    path.write_text(study_text(folder, study, proposal), encoding="utf-8")
+    return path
+
+
+def _write_outputs(place: Path, study: Settled) -> None:
+    if study.kind == "image":
+        (place / IMAGES).mkdir()
+    with (place / OUTPUTS).open("w", encoding="utf-8") as stream:
+        for number, answer in enumerate(study.answers, start=1):
+            if study.kind == "image":
+                source = Path(answer.output)
+                name = f"{IMAGES}/{number:04}{source.suffix.lower()}"
+                shutil.copyfile(source, place / name)
+                answer = replace(answer, output=name)
+            row = {"item": answer.item, "system": answer.system, "output": answer.output}
+            row |= {} if answer.prompt is None else {"prompt": answer.prompt}
+            row |= {} if answer.sample is None else {"sample": answer.sample}
+            stream.write(_line(row))
+
+
+def _line(row: dict[str, str]) -> str:
+    line = json.dumps(row, ensure_ascii=False)
+    try:
+        line.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair
+        line = json.dumps(row)
+    return f"{line}\n"
+
+
+def check_images(study: Settled) -> None:
+    """Raise StudyError with the first outputs that are no images, and how many there are."""
+    wrong = []
+    for answer in study.answers:
+        try:
+            with Path(answer.output).open("rb") as stream:
+                fits = is_image(stream.read(16))
+        except (OSError, ValueError):
+            fits = False
+        if not fits:
+            wrong.append(answer)
+    if wrong:
+        more = f" ({len(wrong):,} in all)" if len(wrong) > 1 else ""
+        raise StudyError(
+            f"{wrong[0].place}: expected a PNG, JPEG, GIF or WebP file, its path relative to the table, got "
+            f"{wrong[0].output!r}{more}; put the images there, or say --kind text"
+        )
+
+
+def study_id(folder: Path) -> str:
+    """Return the name of a folder as the id of a study.
+
+    >>> study_id(Path("work/My Study (2)")), study_id(Path("数据"))
+    ('my-study-2', 'study')
+    """
+    plain = unicodedata.normalize("NFKD", folder.resolve().name).encode("ascii", "ignore").decode().lower()
+    return re.sub(r"[^a-z0-9_]+", "-", plain)[:60].strip("-_") or "study"
+
+
+def study_text(folder: Path, study: Settled, proposal: Proposal, *, pay: str | None = None) -> str:
+    """Return study.toml: short, with comments."""
+    import tomlkit
+
+    document = tomlkit.document()
+    document.add(
+        tomlkit.comment("What is compared, what is asked, and of whom; docs/study-file.md explains every key.")
+    )
+    document.add(tomlkit.nl())
+    _add(document, "id", study_id(folder))
+    _add(document, "title", TITLES[proposal.language, study.kind], "what annotators read at the top")
+    _add(document, "language", proposal.language, "words of the form: en, zh or ar")
+    _add(document, "seed", 1, "the same study and seed draw the same questionnaires")
+    document.add(tomlkit.nl())
+    outputs = tomlkit.table()
+    _add(outputs, "files", [OUTPUTS])
+    if study.kind == "image":
+        _add(outputs, "kind", "image")
+    _add(outputs, "item", "item")
+    if any(answer.prompt for answer in study.answers):
+        _add(outputs, "item_text", "prompt", "shown with the outputs; without this line it is not")
+    if any(answer.sample for answer in study.answers):
+        _add(outputs, "sample", "sample", "numbers several outputs of one system for one item")
+    document.add("outputs", outputs)
+    systems = tomlkit.aot()
+    for key, name in study.systems.items():
+        system = tomlkit.table()
+        _add(system, "id", key)
+        if name != key:
+            _add(system, "name", name)
+        systems.append(system)
+    document.add("systems", systems)
+    for name, keys in _sections(proposal):
+        table = tomlkit.table()
+        for key, value, comment in keys:
+            _add(table, key, value, comment)
+        document.add(name, table)
+    people = tomlkit.table()
+    _add(people, "annotators", 30, "planned")
+    if pay is not None:
+        _add(people, "pay", pay, "for each, in USD: 12 an hour")
+    document.add("people", people)
+    document.add(tomlkit.nl())
+    document.add(tomlkit.comment("More to ask beside the overall question, of every pair or output:"))
+    for line in ("[[criteria]]", 'id = "fluency"', 'name = "fluency"  # completes "better with regard to ..."'):
+        document.add(tomlkit.comment(line))
+    return f"{schema_line()}\n{tomlkit.dumps(document)}"
+
+
+def _sections(proposal: Proposal) -> Iterator[tuple[str, list[tuple[str, Any, str | None]]]]:
+    if proposal.way == "spa":
+        pairs = ("chain", "neighbours in the list above") if proposal.chain else ("all", "all pairs")
+        yield (
+            "spa",
+            [
+                ("exposure", proposal.number, "outputs of each system that an annotator reads"),
+                ("comparisons", *pairs),
+            ],
+        )
+    elif proposal.way == "choices":
+        yield "choices", [("per_annotator", proposal.number, "pairs dealt to each annotator, each on another item")]
+    else:
+        yield "likert", [("pages", "output", "single outputs are rated from 1 to 5")]
+        yield "design", [("outputs", proposal.number, "outputs that each annotator rates")]
+
+
+def _add(table: Any, key: str, value: object, comment: str | None = None) -> None:
+    import tomlkit
+
+    made = tomlkit.item(value)
+    if comment is not None:
+        made.comment(comment)
+    table.add(key, made)
