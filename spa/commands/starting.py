@@ -18,7 +18,7 @@ from spa.errors import SpaError, StudyError, shortened
 if TYPE_CHECKING:
     from spa.commands.check import Overview
     from spa.starting.found import Found, OpenQuestion
-    from spa.starting.proposal import Proposal
+    from spa.starting.proposal import ProposedForm
     from spa.starting.settling import Settled
 
 USAGE = 2  # exit code where nobody can be asked
@@ -31,7 +31,7 @@ def start_study(folder: Path, files: Sequence[Path], given: Mapping[str, Any], *
     from spa.starting.rows import Given
     from spa.starting.settling import lopsided, settled, with_items, with_samples, without_repeats
 
-    if not yes and (as_json or not sys.stdin.isatty()):
+    if not yes and (as_json or not at_terminal()):
         why = "--json asks nothing" if as_json else "there is no terminal to ask at"
         _leave(f"expected --yes, as {why}; add it to take what is found, or correct it by --item, --system, ...")
     talk = _Talk(given, yes=yes, quiet=as_json)
@@ -75,6 +75,11 @@ def start_study(folder: Path, files: Sequence[Path], given: Mapping[str, Any], *
     print_overview(overview, path)
 
 
+def at_terminal() -> bool:
+    """Return whether somebody can be asked."""
+    return sys.stdin.isatty()
+
+
 class _Talk:
     """What was said and asked."""
 
@@ -98,7 +103,7 @@ class _Talk:
                     said.append(line)
                     self._say(f"{start}{line}")
 
-    def propose(self, proposal: Proposal) -> None:
+    def propose(self, proposal: ProposedForm) -> None:
         """Say what is asked of people."""
         for reason in proposal.reasons:
             self._say(f"form: {reason}")
@@ -127,7 +132,7 @@ class _Talk:
             click.echo(" ".join(line.split()))
 
 
-def _written(folder: Path, study: Settled, proposal: Proposal) -> tuple[Path, Overview]:
+def _written(folder: Path, study: Settled, proposal: ProposedForm) -> tuple[Path, Overview]:
     """Write the study and return its file with what it asks; nothing is left where it has a mistake."""
     from decimal import Decimal
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from spa.errors import StudyError
+from spa.errors import StudyError, TableError
 from spa.starting.folders import files_of, found_in_folders
 from spa.starting.found import Found, OpenQuestion
+from spa.starting.pairs import taken_apart
 from spa.starting.rows import Given
 from spa.starting.sheets import labelled, read_sheet
 from spa.starting.tables import found_in_tables
+from spa.starting.traces import traces_in
 from spa.study.output_files import display_files
 from spa.tables.options import TableOptions
 from spa.tables.selection import chosen_problems
+from spa.tables.source import Source
 
 
 def find_answers(
@@ -45,9 +48,25 @@ def find_answers(
     problems = [problem.with_option(f"--{problem.parameter}") for problem in chosen_problems(options, chosen)]
     if problems:
         raise StudyError(*problems)
-    found = found_in_tables(labelled([sheet for sheet, _ in read]), given)
+    found = _traces([source for _, source in read], given, settle)
+    if found is None:
+        sheets = [sheet if given.systems else taken_apart(sheet) for sheet, _ in read]
+        found = found_in_tables(labelled(sheets), given)
     if not found.answers:
         raise StudyError(
             f"{display_files(tables)}: expected outputs, got empty cells only; name the column with --output"
         )
+    return found
+
+
+def _traces(sources: Sequence[Source], given: Given, settle: Callable[[OpenQuestion], str]) -> Found | None:
+    """Return the answers in traces, of which all that is open is settled; ``None`` where the files hold none."""
+    settled: dict[str, str] = {"system": given.systems[0]} if given.systems else {}
+    try:
+        found = traces_in(sources, settled=settled)
+        while found is not None and (asked := [one for one in found.asked if one.key not in settled]):
+            settled |= {one.key: settle(one) for one in asked}
+            found = traces_in(sources, settled=settled)
+    except TableError as error:
+        raise StudyError(*error.problems) from error
     return found

@@ -106,7 +106,7 @@ def found_in_folders(folders: Sequence[Path]) -> Found:
     ]
     if prompts:
         took.append(f"prompt: the {len(prompts):,} texts called {next(iter(prompts.values())).stem}")
-    left = (f"{len(aside)} files that lie in no folder or are no {what} (first: {aside[0].name})",) if aside else ()
+    left = (f"files that lie in no folder or are no {what}: {len(aside)} (first: {aside[0].name})",) if aside else ()
     return Found(answers=answers, kind="image" if images else "text", took=tuple(took), left_out=left)
 
 

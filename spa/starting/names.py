@@ -6,52 +6,48 @@ import re
 from typing import Literal
 
 Role = Literal["item", "system", "output", "prompt", "reference", "aside"]
-NAMES: dict[Role, tuple[str, ...]] = {  # the likeliest first
-    "item": (
-        *("item_id", "item", "custom_id", "prompt_id", "question_id", "instruction_id", "input_id", "query_id", "qid"),
-        *("doc_id", "document_id", "example_id", "sample_id", "task_id", "conversation_id", "dialogue_id", "story_id"),
-        *(
-            "source_id",
-            "segment_id",
-            "seg_id",
-            "uid",
-            "uuid",
-            "guid",
-            "key",
-            "id",
-            "idx",
-            "index",
-            "number",
-            "nr",
-            "no",
-        ),
+NAMES: dict[Role, tuple[str, ...]] = {  # the likeliest first; "aside" are texts beside an output
+    "item": tuple(
+        (
+            "item_id item custom_id prompt_id question_id instruction_id input_id query_id qid doc_id document_id "
+            "example_id sample_id task_id conversation_id dialogue_id story_id source_id segment_id seg_id id uid uuid "
+            "guid key idx index number nr no "
+        ).split()
     ),
-    "system": (
-        *("system", "system_id", "system_name", "model", "model_id", "model_name", "generator", "generator_name"),
-        *("engine", "llm", "agent", "method", "approach", "assistant", "source_model", "model_version", "checkpoint"),
-        *("variant", "config", "configuration", "condition", "version", "run", "deployment", "provider", "team"),
+    "system": tuple(
+        (
+            "system system_id system_name model model_id model_name generator generator_name engine llm agent method "
+            "approach assistant source_model model_version checkpoint variant config configuration condition version "
+            "run deployment provider team "
+        ).split()
     ),
-    "output": (
-        *("output", "outputs", "response", "responses", "answer", "completion", "generation", "generated_text"),
-        *("model_output", "model_response", "model_answer", "output_text", "response_text", "generated", "prediction"),
-        *("filtered_resps", "resps", "reply", "result", "hypothesis", "hyp", "summary", "translation", "story", "poem"),
-        *("candidate", "decoded", "text", "content", "message", "turns", "image", "image_path", "file", "path"),
+    "output": tuple(
+        (
+            "output outputs response responses answer completion generation generated_text model_output model_response "
+            "model_answer output_text response_text generated prediction filtered_resps resps reply result hypothesis "
+            "hyp summary translation story poem candidate decoded text content message turns image image_path file "
+            "path "
+        ).split()
     ),
-    "prompt": (
-        *("prompt", "instruction", "question", "query", "user_prompt", "input", "task", "source", "source_text", "src"),
-        *("article", "document", "passage", "context", "opening", "title", "messages", "conversation", "turns", "goal"),
-        *("user", "user_message", "request", "problem", "text", "content"),
+    "prompt": tuple(
+        (
+            "prompt instruction question query user_prompt input task source source_text src article document passage "
+            "context opening title messages conversation turns goal user user_message request problem text content "
+        ).split()
     ),
-    "reference": (
-        *("reference", "references", "gold", "target", "ground_truth", "label", "expected", "expected_output", "ideal"),
-        *("ref", "gold_answer", "reference_answer", "reference_output", "correct_answer", "answer_key", "solution"),
+    "reference": tuple(
+        (
+            "reference references gold target ground_truth label expected expected_output ideal ref gold_answer "
+            "reference_answer reference_output correct_answer answer_key solution "
+        ).split()
     ),
-    "aside": (  # texts beside an output
-        *("reasoning", "reasoning_content", "rationale", "thinking", "thought", "thoughts", "explanation", "comment"),
-        *("comments", "note", "notes", "error", "warning", "finish_reason", "stop_reason", "timestamp", "date", "time"),
-        *("created", "created_at", "url", "link", "hash", "category", "topic", "tag", "tags", "domain", "language"),
-        *("lang", "split", "dataset", "subset", "metadata", "system_prompt", "refusal", "status", "role", "object"),
-        *("judge", "verdict", "feedback", "review", "annotator", "source_url", "author", "license", "type", "format"),
+    "aside": tuple(
+        (
+            "reasoning reasoning_content rationale thinking thought thoughts explanation comment comments note notes "
+            "error warning finish_reason stop_reason timestamp date time created created_at url link hash category "
+            "topic tag tags domain language lang split dataset subset metadata system_prompt refusal status role "
+            "object judge verdict feedback review annotator source_url author license type format "
+        ).split()
     ),
 }
 LISTS = frozenset(  # a dictionary {system: output} is usually called so

@@ -22,7 +22,9 @@ MOST_EXPOSURE, ADVISED, LEAST_EXPOSURE = 5, 4, 3  # outputs of each system read;
 ALL_PAIRS, MOST_IN_CHAIN = 5, 8  # systems up to which all pairs are compared, or neighbours
 MOST_DEALT, MOST_SINGLE = 12, 20  # pairs, or single outputs, an annotator
 HOURLY = 12.0  # USD
+AROUND, QUESTION = 1.0, 15  # minutes for instructions and the last page; words of a question
 LEAST_LETTERS, BEGINNING = 200, 400
+NAMES = {"zh": "Chinese", "ar": "Arabic"}
 SCRIPTS = {"zh": ("\u4e00", "\u9fff"), "ar": ("\u0600", "\u06ff")}
 KANA, NOT_ARABIC = ("\u3040", "\u30ff"), frozenset("پچژگٹڈڑںے")
 
@@ -30,7 +32,7 @@ Way = Literal["spa", "choices", "likert"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
+class ProposedForm:
     """A form: how it asks, of how much, and why.
 
     ``number`` counts outputs of each system read (SPA), pairs or single outputs an annotator.
@@ -43,7 +45,7 @@ class Proposal:
     reasons: tuple[str, ...]
 
 
-def proposed(study: Settled) -> Proposal:
+def proposed(study: Settled) -> ProposedForm:
     """Return the form that takes about ten minutes.
 
     SPA where every system has enough items and texts are short enough to read some of each system; above five systems
@@ -55,8 +57,8 @@ def proposed(study: Settled) -> Proposal:
     if study.single:
         outputs = len(study.answers)
         number = max(1, min(MOST_SINGLE, outputs, int(MINUTES / (texts.output + texts.prompt + _seconds(1, 1)))))
-        reason = f"ratings of {number} single outputs each, as systems leave items out"
-        return Proposal(way="likert", number=number, chain=False, language=language, reasons=(reason, *said))
+        reason = f"ratings of single outputs, {number} an annotator, as systems leave items out"
+        return ProposedForm(way="likert", number=number, chain=False, language=language, reasons=(reason, *said))
     chain = systems > ALL_PAIRS
     pairs = systems - 1 if chain else systems * (systems - 1) // 2
     exposure = next(
@@ -65,6 +67,7 @@ def proposed(study: Settled) -> Proposal:
     )
     if exposure < ADVISED and texts.spa(ADVISED, systems, pairs) <= MOST_MINUTES:
         exposure = ADVISED
+    exposure = max(LEAST_EXPOSURE, min(exposure, items))
     fits = texts.spa(exposure, systems, pairs) <= MOST_MINUTES
     if items >= exposure and fits and not (chain and systems > MOST_IN_CHAIN):
         reasons = [f"{exposure} texts of each system are read, then compared as systems"]
@@ -72,16 +75,16 @@ def proposed(study: Settled) -> Proposal:
             reasons.append(f"{systems} systems: neighbours in the order of the file are compared ({pairs} pairs)")
         if study.kind == "image":
             reasons[0] = reasons[0].replace("texts", "images").replace("read", "seen")
-        return Proposal(way="spa", number=exposure, chain=chain, language=language, reasons=(*reasons, *said))
+        return ProposedForm(way="spa", number=exposure, chain=chain, language=language, reasons=(*reasons, *said))
     number = max(1, min(MOST_DEALT, items, int(MINUTES / (2 * texts.output + texts.prompt + _seconds(1, 1)))))
-    why = "too few items" if items < exposure else "texts too long" if not fits else f"{systems} systems"
-    reason = f"{number} choices each between two outputs of an item, pairs dealt: {why} to read some of every system"
-    return Proposal(way="choices", number=number, chain=False, language=language, reasons=(reason, *said))
+    why = "too few items" if items < exposure else "texts too long" if not fits else f"{systems} systems, too many"
+    reason = f"choices between two outputs of an item, {number} an annotator: {why} to read some of every system"
+    return ProposedForm(way="choices", number=number, chain=False, language=language, reasons=(reason, *said))
 
 
 def _seconds(questions: int, pages: int) -> float:
     """Return minutes for questions and pages."""
-    return (questions * SECONDS_A_QUESTION + pages * SECONDS_A_PAGE) / 60
+    return (questions * SECONDS_A_QUESTION + pages * SECONDS_A_PAGE) / 60 + questions * QUESTION / 230
 
 
 class _Texts:
@@ -99,7 +102,7 @@ class _Texts:
 
     def spa(self, exposure: int, systems: int, pairs: int) -> float:
         """Return how long it takes to read ``exposure`` outputs of each system, and to compare pairs."""
-        return exposure * (systems * self.output + self.prompt) + _seconds(2 * pairs, exposure + pairs)
+        return exposure * (systems * self.output + self.prompt) + _seconds(2 * pairs, exposure + pairs) + AROUND
 
 
 def language_of(study: Settled) -> tuple[str, tuple[str, ...]]:
@@ -111,11 +114,11 @@ def language_of(study: Settled) -> tuple[str, tuple[str, ...]]:
         theirs = sum(first <= letter <= last for letter in letters)
         other = kana > 0.02 * len(letters) if language == "zh" else bool(NOT_ARABIC.intersection(letters))
         if 2 * theirs > len(letters) and not other:
-            return language, (f'language = "{language}", the script of most texts',)
+            return language, (f"in {NAMES[language]}, by the script of most texts",)
     latin = sum(letter.isascii() or "\u00aa" <= letter <= "\u024f" for letter in letters)
     if letters and 2 * latin < len(letters):
-        return "en", ('language = "en", though most texts are in another script: translate [texts]',)
-    return "en", ('language = "en", that of the form, not of the texts',)
+        return "en", ("in English, though most texts are in another script: translate it in [texts]",)
+    return "en", ("in English",)
 
 
 def pay_of(minutes: float) -> str:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from spa.starting.names import NAMES, PROMPTS_FIRST, PROMPTS_WITH, last_part, place_in
-from spa.starting.rows import FILE, LINE, Given, SheetRows, identified, joined, varies
+from spa.starting.names import NAMES, PROMPTS_FIRST, PROMPTS_WITH, Role, last_part, place_in
+from spa.starting.rows import FILE, LINE, Given, SheetRows, joined, varies
 
-MOST_SYSTEMS, LONGEST_NAME, LONGEST_ID = 100, 120, 120
+MOST_SYSTEMS, LONGEST_NAME = 100, 120
 ENOUGH, ALIKE = 0.3, 0.05  # share of rows that must join; of items whose prompts may differ
+WORDY = 15  # characters of a prompt on average
 TRIED = 6  # columns for a role
+ITEMS: tuple[Role, ...] = ("item", "prompt")  # what names items: ids, else what every system was given
+OTHER: tuple[Role, ...] = ("item", "system", "prompt", "reference", "aside")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,13 +54,17 @@ def _with_output(rows: SheetRows, given: Given, output: str) -> Roles | None:
     best: Roles | None = None
     for named in (True, False):
         for system in _systems_in(rows, given, output, named=named):
-            names = identified(rows.column(system).cells)
+            names = rows.identified(system)
             for item in items_in(rows, given, (output, system)):
-                items = identified(rows.column(item).cells)
+                items = rows.identified(item)
                 if item == LINE and system != FILE:
                     continue
                 fits = joined(names, items, texts)
-                if fits.shared == 0 or (fits.shared > 2 and varies(items, texts) == 0.0):
+                if (
+                    fits.shared == 0
+                    or (fits.items < 2 and not named)
+                    or (fits.shared > 2 and varies(items, rows.identified(output)) == 0.0)
+                ):
                     continue
                 prompts = prompts_in(rows, given, items, {item, system, output})
                 rank = fits.share * _agreeing(rows, given, items, {item, system, output})
@@ -67,7 +74,7 @@ def _with_output(rows: SheetRows, given: Given, output: str) -> Roles | None:
                     )  # fmt: skip
         if best is not None and best.rank >= ENOUGH:
             break
-    if best is not None and not best.prompts and place_in("prompt", best.item) is not None:
+    if best is not None and not best.prompts and not given.prompts and is_prompt(rows, best.item):
         best = replace(best, prompts=(best.item,))
     return best
 
@@ -86,7 +93,7 @@ def outputs_in(rows: SheetRows, given: Given) -> list[str]:
 
 
 def _is_other(name: str) -> bool:
-    return any(place_in(role, name) is not None for role in ("item", "system", "prompt", "reference", "aside"))
+    return any(place_in(role, name) is not None for role in OTHER)
 
 
 def _systems_in(rows: SheetRows, given: Given, output: str, *, named: bool) -> Iterator[str]:
@@ -102,14 +109,15 @@ def _systems_in(rows: SheetRows, given: Given, output: str, *, named: bool) -> I
             yield FILE
         return
     others = [name for name in rows.names if name not in found and name not in {output, given.item, *given.prompts}]
-    few = [name for name in others if _names_few(rows, name) and not rows.column(name).is_number]
-    yield from (name for name in few if place_in("aside", name) is None and place_in("item", name) is None)
+    few = [name for name in others if _names_few(rows, name) and _is_text(rows, name) and not _is_other(name)]
+    yield from sorted(few, key=lambda name: rows.column(name).distinct)
 
 
 def _names_few(rows: SheetRows, name: str) -> bool:
     column = rows.column(name)
-    longest = max(map(len, column.filled), default=0)
-    return 1 < column.distinct <= min(MOST_SYSTEMS, max(2, len(column.filled) // 2)) and longest <= LONGEST_NAME
+    longest = 10 * LONGEST_NAME if place_in("system", name) is not None else LONGEST_NAME
+    few = min(MOST_SYSTEMS, max(2, len(column.filled) // 2))
+    return 1 < column.distinct <= few and max(map(len, column.filled), default=0) <= longest
 
 
 def items_in(rows: SheetRows, given: Given, taken: Sequence[str]) -> list[str]:
@@ -117,21 +125,30 @@ def items_in(rows: SheetRows, given: Given, taken: Sequence[str]) -> list[str]:
     if given.item is not None:
         return [given.item]
     found: list[str] = []
-    for role in ("item", "prompt", "reference"):
+    for role in ITEMS:
         known = sorted((at, name) for name in rows.names if (at := place_in(role, name)) is not None)
         found += [name for _, name in known if name not in taken and name not in found and rows.column(name).filled]
     found = [name for name in given.prompts if name not in found] + found
-    return [*found[: 2 * TRIED], LINE] if not any(place_in("item", name) is not None for name in found) else found
+    if any(place_in("item", name) is not None for name in found):
+        return found
+    others = [name for name in rows.names if name not in found and name not in taken and not _is_other(name)]
+    recurring = [name for name in others if 1 < rows.column(name).distinct <= rows.height // 2]
+    return [*found[: 2 * TRIED], *recurring[:TRIED], LINE]
 
 
-def prompts_in(rows: SheetRows, given: Given, items: Sequence[str | None], taken: set[str]) -> tuple[str, ...]:
-    """Return the columns with what every system was given: usual names, the same text within an item."""
+def prompts_in(
+    rows: SheetRows, given: Given, items: Sequence[str | None], taken: set[str], *, long: bool = True
+) -> tuple[str, ...]:
+    """Return the columns with what every system was given: the same text within an item, under a usual name.
+
+    In ``long`` tables a column of another name will do, as there it recurs.
+    """
     if given.prompts:
         return given.prompts
     known = sorted((at, name) for name in rows.names if (at := place_in("prompt", name)) is not None)
     fitting = [
         name for _, name in known if name not in taken and rows.column(name).filled and _is_text(rows, name)
-        and varies(items, rows.column(name).cells) <= ALIKE
+        and varies(items, rows.identified(name)) <= ALIKE
     ]  # fmt: skip
     needed = len({item for item in items if item})
     telling = [name for name in fitting if 2 * rows.column(name).distinct >= needed]
@@ -139,7 +156,22 @@ def prompts_in(rows: SheetRows, given: Given, items: Sequence[str | None], taken
     if chosen and last_part(chosen[0]) in PROMPTS_FIRST:
         below = [name for name in fitting if last_part(name) in PROMPTS_WITH and name not in chosen]
         chosen += [name for name in below if not rows.column(name).is_code and rows.column(name).distinct > 1][:1]
+    if not fitting and long:
+        others = [name for name in rows.names if name not in taken and not _is_other(name) and _is_wordy(rows, name)]
+        telling = [name for name in others if 2 * rows.column(name).distinct >= needed]
+        chosen = [name for name in telling if varies(items, rows.identified(name)) == 0.0][:1]
     return tuple(chosen)
+
+
+def _is_wordy(rows: SheetRows, name: str) -> bool:
+    """Return whether a column holds texts of some words."""
+    column = rows.column(name)
+    return column.length >= WORDY and column.distinct > 1 and not column.is_number and not column.is_code
+
+
+def is_prompt(rows: SheetRows, item: str) -> bool:
+    """Return whether a column that names the items is what every system was given."""
+    return item != LINE and (place_in("prompt", item) is not None or _is_wordy(rows, item))
 
 
 def _is_text(rows: SheetRows, name: str) -> bool:
@@ -150,5 +182,5 @@ def _agreeing(rows: SheetRows, given: Given, items: Sequence[str | None], taken:
     """Return the share of items whose prompt, by its plainest name, is the same for all systems; 1 without such."""
     plain = NAMES["prompt"][:4]
     names = given.prompts or tuple(name for name in rows.names if last_part(name) in plain and name not in taken)
-    agreeing = [1 - varies(items, rows.column(name).cells) for name in names if _is_text(rows, name)]
+    agreeing = [1 - varies(items, rows.identified(name)) for name in names if _is_text(rows, name)]
     return max(min(agreeing, default=1.0), 0.01)

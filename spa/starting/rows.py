@@ -40,6 +40,7 @@ class SheetRows:
     def __init__(self, sheets: Sequence[OutputSheet]) -> None:
         self.sheets = tuple(sheets)
         self._columns: dict[str, OutputColumn] = {}
+        self._identified: dict[str, list[Words]] = {}
         self._starts = [0]
         for sheet in sheets:
             self._starts.append(self._starts[-1] + len(sheet.numbers))
@@ -72,6 +73,15 @@ class SheetRows:
                 said=first.said if first else "",
             )
         return self._columns[name]
+
+    def identified(self, name: str) -> list[Words]:
+        """Return the names that stand in a column, as they are joined: those of each file read alike."""
+        if name not in self._identified:
+            if name in (FILE, LINE):
+                self._identified[name] = identified(self.column(name).cells)
+            else:
+                self._identified[name] = [one for sheet in self.sheets for one in identified(sheet.cells(name))]
+        return self._identified[name]
 
     def place(self, row: int) -> str:
         """Return where a row stands."""
@@ -125,10 +135,10 @@ def joined(systems: Sequence[Words], items: Sequence[Words], outputs: Sequence[W
 
 
 def varies(items: Sequence[Words], cells: Sequence[Words]) -> float:
-    """Return the share of the items with several filled cells whose cells differ."""
+    """Return the share of the items with several filled cells whose cells, as they are joined, differ."""
     first: dict[str, str] = {}
     several, differ = set[str](), set[str]()
-    for item, cell in zip(items, identified(cells), strict=True):
+    for item, cell in zip(items, cells, strict=True):
         if item and cell:
             if item in first:
                 several.add(item)

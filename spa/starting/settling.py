@@ -44,7 +44,7 @@ def without_repeats(found: Found) -> tuple[Found, OpenQuestion | None]:
     for answer in found.answers:
         seen.setdefault((answer.item, answer.system, answer.output, answer.sample or ""), answer)
     repeated = len(found.answers) - len(seen)
-    left = (f"{repeated:,} rows that repeat another word for word",) if repeated else ()
+    left = (f"rows that repeat another word for word: {repeated:,}",) if repeated else ()
     found = replace(found, answers=tuple(seen.values()), left_out=(*found.left_out, *left))
     if (several := _several(found.answers)) and all(answer.sample is None for answer in several):
         keys = dict.fromkeys((answer.system, answer.item) for answer in several)
@@ -60,7 +60,6 @@ def without_repeats(found: Found) -> tuple[Found, OpenQuestion | None]:
 def with_samples(found: Found, which: Repeats) -> Found:
     """Return what was found with several answers numbered, or with one of them."""
     counts: Counter[tuple[str, str]] = Counter()
-    several = {(answer.item, answer.system) for answer in _several(found.answers)}
     kept: dict[tuple[str, str, str], Answer] = {}
     for answer in found.answers:
         key = (answer.item, answer.system)
@@ -70,7 +69,7 @@ def with_samples(found: Found, which: Repeats) -> Found:
         elif which == "last" or counts[key] == 1:
             kept[(*key, "")] = answer
     left = len(found.answers) - len(kept)
-    lines = (f"{left:,} further answers to {len(several):,} items and systems: the {which} is kept",) if left else ()
+    lines = (f"further answers of a system to an item: {left:,}; the {which} is kept",) if left else ()
     return replace(found, answers=tuple(kept.values()), left_out=(*found.left_out, *lines))
 
 
@@ -114,7 +113,7 @@ def with_items(found: Found, which: Lopsided) -> Found:
     by_item, systems = _by_item(found.answers)
     kept = tuple(answer for answer in found.answers if len(by_item[answer.item]) == len(systems))
     items = sum(len(own) < len(systems) for own in by_item.values())
-    line = f"{items:,} items that not every system answers ({len(found.answers) - len(kept):,} answers)"
+    line = f"items that not every system answers: {items:,}, with {len(found.answers) - len(kept):,} answers"
     return replace(found, answers=kept, left_out=(*found.left_out, line) if items else found.left_out)
 
 

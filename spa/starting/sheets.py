@@ -16,6 +16,7 @@ from spa.tables.options import TableOptions
 from spa.tables.reading import open_table
 from spa.tables.selection import nested
 from spa.tables.source import Source, Wanted
+from spa.tables.unrolling import roots
 
 DATES = re.compile(r"[\d\W_]+|(?i:t|z)(?=\d)")
 
@@ -63,7 +64,7 @@ def read_sheet(path: Path, named: frozenset[str], options: TableOptions) -> tupl
                 options = replace(options, each=each)
                 source = open_source(file, named, options)
                 source = replace(source, notes=(*source.notes, f"each of {each} is a row"))
-            found = _columns(source)
+            found = _columns(source, roots(options.each) if options.each else frozenset())
     except TableError as error:
         known = address_of(path) or str(path)
         lines = error.with_options({"each": "--each", "quotes": "--quotes", "keep": "--keep", "drop": "--drop"})
@@ -84,7 +85,7 @@ def read_sheet(path: Path, named: frozenset[str], options: TableOptions) -> tupl
     return sheet, source
 
 
-def _columns(source: Source) -> tuple[dict[str, OutputColumn], tuple[str, ...], tuple[str, ...]]:
+def _columns(source: Source, apart: frozenset[str]) -> tuple[dict[str, OutputColumn], tuple[str, ...], tuple[str, ...]]:
     found: dict[str, OutputColumn] = {}
     unread: list[str] = []
     unnamed: list[str] = []
@@ -96,6 +97,8 @@ def _columns(source: Source) -> tuple[dict[str, OutputColumn], tuple[str, ...], 
             values = source.values(name)
         except TableError:
             unread.append(name)
+            continue
+        if name in apart and any(isinstance(value, list | dict) for value in values):
             continue
         for column in columns_in(name, values):
             found.setdefault(column.name, column)

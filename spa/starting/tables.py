@@ -12,7 +12,7 @@ from spa.starting.columns import OutputColumn
 from spa.starting.found import Answer, Found, systems_listed
 from spa.starting.names import place_in
 from spa.starting.roles import ENOUGH, Roles, outputs_in, roles_in
-from spa.starting.rows import FILE, LINE, Given, SheetRows, identified
+from spa.starting.rows import FILE, LINE, Given, SheetRows
 from spa.starting.sheets import OutputSheet
 from spa.starting.wide import WideRoles, check_columns, wide_roles_in
 from spa.study.output_files import display_files
@@ -40,7 +40,7 @@ def found_in_tables(sheets: Sequence[OutputSheet], given: Given) -> Found:
 
 
 def _of_long(rows: SheetRows, given: Given, roles: Roles) -> Found:
-    systems, items = identified(rows.column(roles.system).cells), identified(rows.column(roles.item).cells)
+    systems, items = rows.identified(roles.system), rows.identified(roles.item)
     outputs = rows.column(roles.output)
     prompts = _prompts(rows, items, roles.prompts)
     answers: list[Answer] = []
@@ -67,7 +67,7 @@ def _of_long(rows: SheetRows, given: Given, roles: Roles) -> Found:
         *_prompt_lines(rows, roles.prompts),
     )
     left = (
-        *(f"{count:,} rows without a name of the {what}" for what, count in nameless.items()),
+        *(f"rows without a name of the {what}: {count:,}" for what, count in nameless.items()),
         *_empty_lines(empty),
         *_further(outputs),
         *_unused(rows, roles.columns),
@@ -76,7 +76,7 @@ def _of_long(rows: SheetRows, given: Given, roles: Roles) -> Found:
 
 
 def _of_wide(rows: SheetRows, given: Given, roles: WideRoles) -> Found:
-    items = identified(rows.column(roles.item).cells)
+    items = rows.identified(roles.item)
     prompts = _prompts(rows, items, roles.prompts)
     answers: list[Answer] = []
     empty, nameless = Counter[str](), 0
@@ -104,7 +104,7 @@ def _of_wide(rows: SheetRows, given: Given, roles: WideRoles) -> Found:
         *_prompt_lines(rows, roles.prompts),
     )
     left = (
-        *((f"{nameless:,} rows without a name of the item",) if nameless else ()),
+        *((f"rows without a name of the item: {nameless:,}",) if nameless else ()),
         *_empty_lines(empty),
         *(line for name in roles.systems for line in _further(rows.column(name))),
         *_unused(rows, roles.columns),
@@ -160,23 +160,23 @@ def _prompt_lines(rows: SheetRows, prompts: Sequence[str]) -> Iterator[str]:
 def _empty_lines(empty: Mapping[str, int]) -> Iterator[str]:
     if empty:
         by_system = ", ".join(f"{count:,} of {shortened(system, 40)}" for system, count in [*empty.items()][:SHOWN])
-        yield f"{sum(empty.values()):,} answers that are empty ({by_system})"
+        yield f"empty answers: {sum(empty.values()):,} ({by_system})"
 
 
 def _further(column: OutputColumn) -> Iterator[str]:
     if column.more:
-        yield f"{column.more:,} rows' further values of lists: {shortened(column.name)} is the first (--output, --each)"
+        yield f"further values of lists, in {column.more:,} rows: {shortened(column.name)} is the first"
 
 
 def _unused(rows: SheetRows, taken: Iterable[str]) -> Iterator[str]:
     rest = [name for name in rows.names if name not in {*taken} and rows.column(name).filled]
     references = [name for name in rest if place_in("reference", name) is not None]
     if references:
-        yield f"references: {_names(references)}; for metrics, add them to outputs.jsonl ([outputs] references)"
+        yield f"columns of references: {len(references)} ({_names(references)}); see [outputs] references"
     if others := [name for name in rest if name not in references]:
-        yield f"{len(others)} other column{'s' * (len(others) > 1)}: {_names(others)}"
+        yield f"other columns: {len(others)} ({_names(others)})"
     if unread := list(dict.fromkeys(name for sheet in rows.sheets for name in sheet.unread)):
-        yield f"{len(unread)} columns that hold neither texts nor numbers: {_names(unread)}"
+        yield f"columns that hold neither texts nor numbers: {len(unread)} ({_names(unread)})"
     if any(sheet.unnamed for sheet in rows.sheets):
         yield "an index without a name"
 
@@ -199,8 +199,8 @@ def _missing(rows: SheetRows, given: Given) -> str:
             f"{place}: expected outputs in {shortened(given.output)}, got empty cells; name another column (--output)"
         )
     if not outputs:
-        filled = [name for name in rows.names if rows.column(name).filled]
-        got = f"only numbers, ids or prompts ({names})" if filled else "empty cells"
+        empty = [name for name in rows.names if not rows.column(name).filled]
+        got = f"empty cells in {_names(empty)}" if empty else f"only numbers, ids or prompts ({names})"
         return f"{place}: expected a column with the systems' outputs as texts, got {got}; name it with --output"
     known = [name for name in rows.names if place_in("system", name) is not None and rows.column(name).filled]
     systems = [*(given.systems or known)[:1]]

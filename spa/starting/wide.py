@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from spa.errors import StudyError
-from spa.starting.names import Role, is_unnamed, place_in
-from spa.starting.roles import items_in, prompts_in
+from spa.starting.names import is_unnamed, place_in
+from spa.starting.roles import OTHER, is_prompt, items_in, prompts_in
 from spa.starting.rows import LINE, Given, SheetRows, identified
 
 WORDY = 0.1  # share of the longest column's characters that another column of outputs has on average
@@ -42,9 +42,9 @@ def _item_of(rows: SheetRows, given: Given) -> tuple[str, tuple[str, ...]]:
     """Return the column of items, whose names must tell rows of one file apart, and those of prompts."""
     candidates = [*items_in(rows, given, given.systems), LINE]
     chosen = next((name for name in candidates if _tells_apart(rows, name)), LINE)
-    items = identified(rows.column(chosen).cells)
-    prompts = prompts_in(rows, given, items, {chosen, *given.systems})
-    if not prompts and place_in("prompt", chosen) is not None:
+    items = rows.identified(chosen)
+    prompts = prompts_in(rows, given, items, {chosen, *given.systems}, long=False)
+    if not prompts and is_prompt(rows, chosen):
         prompts = (chosen,)
     return chosen, prompts
 
@@ -71,8 +71,7 @@ def _systems_in(rows: SheetRows, taken: set[str | None]) -> list[str]:
         nested = len({rows.column(name).system for name in mapped}) < len(mapped)
         return best if nested and len(best) > 1 else mapped if not nested or len(leaves) == 1 else best
     texts = [name for name in free if not rows.column(name).is_number and not rows.column(name).is_code]
-    roles: tuple[Role, ...] = ("item", "system", "prompt", "reference", "aside")
-    texts = [name for name in texts if all(place_in(role, name) is None for role in roles)]
+    texts = [name for name in texts if all(place_in(role, name) is None for role in OTHER)]
     longest = max((rows.column(name).length for name in texts), default=0.0)
     return [
         name

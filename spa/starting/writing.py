@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from spa.errors import StudyError
-from spa.starting.proposal import Proposal
+from spa.starting.proposal import ProposedForm
 from spa.starting.settling import Settled
 from spa.study.file_schema import SCHEMA_FILE, SCHEMA_NAME, schema_line
 from spa.study.output_files import is_image
@@ -60,7 +60,7 @@ def study_files(study: Settled) -> tuple[str, ...]:
     return (OUTPUTS, *((IMAGES,) if study.kind == "image" else ()), SCHEMA_NAME, STUDY)
 
 
-def write_study(place: Path, folder: Path, study: Settled, proposal: Proposal) -> Path:
+def write_study(place: Path, folder: Path, study: Settled, proposal: ProposedForm) -> Path:
     """Write a study's files into ``place``, to be moved into ``folder``, and return the path of the study file."""
     _write_outputs(place, study)
     shutil.copyfile(SCHEMA_FILE, place / SCHEMA_NAME)
@@ -123,7 +123,7 @@ def study_id(folder: Path) -> str:
     return re.sub(r"[^a-z0-9_]+", "-", plain)[:60].strip("-_") or "study"
 
 
-def study_text(folder: Path, study: Settled, proposal: Proposal, *, pay: str | None = None) -> str:
+def study_text(folder: Path, study: Settled, proposal: ProposedForm, *, pay: str | None = None) -> str:
     """Return study.toml: short, with comments."""
     import tomlkit
 
@@ -172,7 +172,7 @@ def study_text(folder: Path, study: Settled, proposal: Proposal, *, pay: str | N
     return f"{schema_line()}\n{tomlkit.dumps(document)}"
 
 
-def _sections(proposal: Proposal) -> Iterator[tuple[str, list[tuple[str, Any, str | None]]]]:
+def _sections(proposal: ProposedForm) -> Iterator[tuple[str, list[tuple[str, Any, str | None]]]]:
     if proposal.way == "spa":
         pairs = ("chain", "neighbours in the list above") if proposal.chain else ("all", "all pairs")
         yield (

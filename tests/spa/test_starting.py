@@ -1,0 +1,448 @@
+"""``spa init --outputs``: from files as people have them to a form."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from fastapi.testclient import TestClient
+
+from spa.cli import main
+from spa.commands import starting
+from spa.commands.workspace import open_workspace
+from spa.server.app import create_app
+from spa.study.load import load_study
+from spa.study.outputs import load_outputs
+from tests.spa.output_shapes import (
+    PROMPTS,
+    SHAPES,
+    SYSTEMS,
+    TEXTS,
+    WORDS,
+    long_rows,
+    wide_rows,
+    write_csv,
+    write_files,
+    write_lines,
+)
+from tests.spa.small_study import raw_answer
+
+PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 8
+
+
+def spa(*arguments: object, typed: str | None = None) -> Result:
+    result = CliRunner().invoke(main, [str(argument) for argument in arguments], input=typed)
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result
+
+
+def started(folder: Path, *arguments: object) -> dict[str, Any]:
+    result = spa("init", folder, "--outputs", *arguments, "--yes", "--json")
+    assert result.exit_code == 0, result.output
+    facts: dict[str, Any] = json.loads(result.stdout)
+    return facts
+
+
+def refused(folder: Path, *arguments: object, status: int = 1) -> str:
+    result = spa("init", folder, "--outputs", *arguments, "--yes")
+    assert result.exit_code == status, result.output
+    assert not folder.exists()
+    line: str = result.stderr
+    assert line.count("\n") == 1
+    assert len(line) < 500
+    return line
+
+
+def answers_of(folder: Path) -> set[tuple[str, str, str]]:
+    """Return (prompt, system, text) of a study, without the names of items."""
+    lines = (folder / "outputs.jsonl").read_text(encoding="utf-8").splitlines()
+    return {(row.get("prompt", ""), row["system"], row["output"]) for row in map(json.loads, lines)}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_each_shape_becomes_a_study_that_people_can_answer(tmp_path: Path, shape: str) -> None:
+    folder = tmp_path / "study"
+    facts = started(folder, *SHAPES[shape](tmp_path))
+    assert facts["overview"]["problems"] == []
+    assert facts["overview"]["asked"] == {"spa": ["overall"]}
+    assert len(facts["overview"]["systems"]) == 3
+    assert facts["overview"]["items"] == 8
+    assert spa("check", folder).exit_code == 0
+    assert spa("build", folder).exit_code == 0
+    with open_workspace(folder / "study.toml") as workspace, TestClient(create_app(workspace)) as client:
+        token = workspace.store.tokens()[0]
+        assert client.get(f"/a/{token}").status_code == 200
+        lease = workspace.store.visits.of_token(token)
+        assert lease is not None
+        for instructions in workspace.form(lease.assignment_id).pages[:2]:
+            fields = {question.question_id: raw_answer(question) for question in instructions.questions}
+            page = client.post(f"/a/{token}/p/{instructions.page_id}", data=fields).text
+    assert any(text in page for text in TEXTS.values())
+    assert not any(system in page for system in SYSTEMS)
+
+
+@pytest.mark.parametrize("shape", [name for name in SHAPES if name != "folder"])
+def test_the_shape_of_a_file_makes_no_other_study(tmp_path: Path, shape: str) -> None:
+    started(tmp_path / "study", *SHAPES[shape](tmp_path))
+    slashed = {"gamma-3": "gamma/3"}  # a file's name holds no slash
+    expected = {(PROMPTS[item], system, text) for (item, system), text in TEXTS.items()}
+    assert {(p, slashed.get(s, s), t) for p, s, t in answers_of(tmp_path / "study")} == expected
+
+
+def test_the_order_of_rows_and_the_names_of_systems_make_no_other_study(tmp_path: Path) -> None:
+    rows = long_rows()
+    started(tmp_path / "a", write_csv(tmp_path / "a.csv", rows))
+    names = dict(zip(SYSTEMS, ("zeta", "alpha-1", "模型"), strict=True))
+    shuffled = [{**row, "model": names[str(row["model"])]} for row in rows]
+    random.Random(3).shuffle(shuffled)
+    started(tmp_path / "b", write_csv(tmp_path / "b.csv", shuffled))
+    renamed = {(prompt, names[system], text) for prompt, system, text in answers_of(tmp_path / "a")}
+    assert answers_of(tmp_path / "b") == renamed
+    first, second = (load_study(tmp_path / name / "study.toml") for name in "ab")
+    assert first.spa == second.spa
+
+
+def test_what_was_taken_for_what_and_what_was_left_out_is_a_line_each(tmp_path: Path) -> None:
+    facts = started(tmp_path / "a", write_csv(tmp_path / "long.csv", long_rows()))
+    assert facts["took"] == [
+        "system: column model (3 systems: alpha-1, beta 2, gamma/3)",
+        "item: column id (8 items)",
+        "output: column response (texts of 51 characters on average)",
+        "prompt: column prompt",
+    ]
+    assert facts["left_out"] == ["other columns: 2 (latency, tokens)"]
+    facts = started(tmp_path / "b", write_csv(tmp_path / "wide.csv", wide_rows()))
+    assert facts["took"][0] == "system: a column each (3 systems: alpha-1, beta 2, gamma/3)"
+    assert facts["left_out"] == [
+        "columns of references: 1 (reference); see [outputs] references",
+        "other columns: 1 (category)",
+        "an index without a name",
+    ]
+
+
+def test_columns_of_other_names_are_found_by_what_they_hold(tmp_path: Path) -> None:
+    rows = [
+        {"q": row["prompt"], "who": row["model"], "topic": ("a", "b")[n % 2], "said": row["response"]}
+        for n, row in enumerate(long_rows())
+    ]
+    facts = started(tmp_path / "study", write_csv(tmp_path / "x.csv", rows))
+    assert [line.split(" (")[0] for line in facts["took"]] == [
+        "system: column who",
+        "item: column q",
+        "output: column said",
+        "prompt: column q",
+    ]
+
+
+def test_an_option_sets_a_role(tmp_path: Path) -> None:
+    rows = [{**row, "draft": f"A draft. {row['response']}"} for row in long_rows()]
+    file = write_csv(tmp_path / "x.csv", rows)
+    started(tmp_path / "a", file, "--output", "draft", "--item", "prompt", "--system", "model", "--prompt", "id")
+    assert all(text.startswith("A draft.") and prompt in PROMPTS for prompt, _, text in answers_of(tmp_path / "a"))
+    wide = write_csv(tmp_path / "wide.csv", wide_rows())
+    started(tmp_path / "b", wide, "--system", "alpha-1", "--system", "reference", "--keep", "category=verse")
+    assert {system for _, system, _ in answers_of(tmp_path / "b")} == {"alpha-1", "reference"}
+    assert len(answers_of(tmp_path / "b")) == 8
+    assert 'did you mean "draft"?' in refused(tmp_path / "c", file, "--output", "drat")
+
+
+def test_items_that_a_system_leaves_out_are_named_and_the_rest_is_offered(tmp_path: Path) -> None:
+    file = write_csv(tmp_path / "x.csv", [r for r in long_rows() if (r["id"], r["model"]) != ("q3", "beta 2")])
+    facts = started(tmp_path / "a", file)
+    (asked,) = facts["asked"]
+    assert asked["option"] == "--lopsided"
+    assert asked["answer"] == "common"
+    assert "1 of 8 items lack a system's answer (q3; answered least: beta 2 7" in asked["question"]
+    assert facts["overview"]["items"] == 7
+    facts = started(tmp_path / "b", file, "--lopsided", "single")
+    assert facts["overview"]["items"] == 8
+    assert facts["overview"]["asked"] == {"likert": ["overall"]}
+
+
+def test_where_few_items_are_common_single_outputs_are_rated(tmp_path: Path) -> None:
+    rows = [row for row in long_rows() if row["model"] != "beta 2" or row["id"] in ("q1", "q2")]
+    facts = started(tmp_path / "a", write_csv(tmp_path / "x.csv", rows))
+    assert facts["asked"][0]["answer"] == "single"
+    assert load_study(tmp_path / "a" / "study.toml").single_outputs
+
+
+def test_several_answers_to_an_item_are_never_samples_unasked(tmp_path: Path) -> None:
+    rows = long_rows()
+    again = [{**row, "response": f"Again. {row['response']}"} for row in rows[:2]]
+    file = write_csv(tmp_path / "x.csv", [*rows, *again, rows[5]])
+    line = refused(tmp_path / "no", file, status=2)
+    assert "2 times a system has several answers to one item (alpha-1 to q0, beta 2 to q0)" in line
+    assert line.endswith("say which: --repeats samples|first|last\n")
+    facts = started(tmp_path / "a", file, "--repeats", "last")
+    assert "rows that repeat another word for word: 1" in facts["left_out"]
+    assert "further answers of a system to an item: 2; the last is kept" in facts["left_out"]
+    assert sum(text.startswith("Again.") for _, _, text in answers_of(tmp_path / "a")) == 2
+    started(tmp_path / "b", file, "--repeats", "samples")
+    study = load_study(tmp_path / "b" / "study.toml")
+    assert study.outputs.sample == "sample"
+    assert len(load_outputs(study).of("q0", "alpha-1")) == 2
+
+
+def test_empty_outputs_are_counted_and_left_out(tmp_path: Path) -> None:
+    rows = [{**row, "response": "" if row["id"] in ("q1", "q2") else row["response"]} for row in long_rows()]
+    facts = started(tmp_path / "a", write_csv(tmp_path / "x.csv", rows))
+    assert facts["left_out"][0] == "empty answers: 6 (2 of alpha-1, 2 of beta 2, 2 of gamma/3)"
+    assert facts["overview"]["items"] == 6
+
+
+@pytest.mark.parametrize(
+    ("rows", "missing"),
+    [
+        (
+            [{**row, "model": "x"} for row in long_rows()],
+            "expected outputs of two systems or more, got one (model is x",
+        ),
+        (
+            [{**row, "id": n, "prompt": f"Say {n}"} for n, row in enumerate(long_rows())],
+            "none of the columns joins rows of different model",
+        ),
+        ([{**row, "response": ""} for row in long_rows()], "got empty cells in response"),
+        ([{"id": row["id"], "model": row["model"], "score": 3} for row in long_rows()], "got only numbers, ids"),
+        (
+            [{"prompt": row["prompt"], "response": row["response"]} for row in long_rows()[::3]],
+            "got one column of texts",
+        ),
+    ],
+)
+def test_a_file_that_makes_no_study_says_what_is_missing(tmp_path: Path, rows: Any, missing: str) -> None:
+    assert missing in refused(tmp_path / "study", write_csv(tmp_path / "x.csv", rows))
+
+
+def test_hostile_words_stay_what_they_are(tmp_path: Path) -> None:
+    names = dict(zip(SYSTEMS, ('[systems]\nid = "x"', "/etc/passwd", "NaN"), strict=True))
+    rows = [
+        {
+            "''' [outputs]": f"item\n{row['id']}",
+            "model": names[str(row["model"])],
+            "response": f"<script>alert(1)</script>\x07 {row['response']}",
+        }
+        for row in long_rows()
+    ]
+    folder = tmp_path / "study"
+    facts = started(folder, write_lines(tmp_path / "x.jsonl", rows), "--item", "''' [outputs]")
+    assert facts["overview"]["systems"] == ['[systems] id = "x"', "etc/passwd", "system NaN"]
+    assert [one.name for one in load_study(folder / "study.toml").systems] == [None, "/etc/passwd", "NaN"]
+    assert facts["overview"]["items"] == 8
+    assert "'/etc/passwd' is etc/passwd" in facts["caveats"][0]
+    assert all("<script>" in text and "\x07" in text for _, _, text in answers_of(folder))
+
+
+def test_names_that_would_be_one_id_stay_apart(tmp_path: Path) -> None:
+    names = dict(zip(SYSTEMS, ("/a", "a", "//a"), strict=True))
+    rows = [{**row, "model": names[str(row["model"])]} for row in long_rows()]
+    facts = started(tmp_path / "a", write_csv(tmp_path / "x.csv", rows))
+    assert sorted(facts["overview"]["systems"]) == ["a", "a-2", "a-3"]
+
+
+def test_numbers_as_pandas_writes_them_name_the_same_items(tmp_path: Path) -> None:
+    (tmp_path / "x").mkdir()
+    for system, end in (("one", ""), ("two", ".0")):
+        rows = [{"id": f"{n}{end}", "output": f"{system} sings of {word}."} for n, word in enumerate(WORDS)]
+        write_csv(tmp_path / "x" / f"{system}.csv", rows)
+    assert started(tmp_path / "a", tmp_path / "x")["overview"]["items"] == 10
+
+
+def test_files_without_ids_or_prompts_are_paired_in_order(tmp_path: Path) -> None:
+    files = [
+        write_csv(tmp_path / f"{system}.csv", [{"translation": f"{system} said {word} well"} for word in WORDS])
+        for system in ("one", "two")
+    ]
+    facts = started(tmp_path / "a", *files)
+    assert "rows are paired in order" in facts["took"][1]
+    assert facts["overview"]["systems"] == ["one", "two"]
+
+
+def test_images_are_copied_into_the_study(tmp_path: Path) -> None:
+    rows = []
+    for system in ("one", "two"):
+        for n in range(6):
+            path = tmp_path / "art" / f"{system}-{n}.png"
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(PNG)
+            rows.append({"task": f"Draw circle {n}.", "model": system, "image": f"art/{system}-{n}.png"})
+    facts = started(tmp_path / "a", write_csv(tmp_path / "x.csv", rows))
+    assert load_study(tmp_path / "a" / "study.toml").outputs.kind == "image"
+    assert facts["overview"]["items"] == 6
+    assert len(list((tmp_path / "a" / "images").iterdir())) == 12
+    for system in ("one", "two"):
+        for n in range(6):
+            (tmp_path / "folder" / system).mkdir(parents=True, exist_ok=True)
+            (tmp_path / "folder" / system / f"{n}.png").write_bytes(PNG)
+    assert started(tmp_path / "b", tmp_path / "folder")["overview"]["systems"] == ["one", "two"]
+    (tmp_path / "art" / "one-3.png").write_bytes(b"no image")
+    assert "expected a PNG, JPEG, GIF or WebP file" in refused(tmp_path / "c", tmp_path / "x.csv")
+
+
+@pytest.mark.parametrize(
+    ("systems", "words", "way"),
+    [(3, 40, "spa"), (7, 10, "chain"), (7, 200, "choices"), (12, 10, "choices"), (3, 900, "choices")],
+)
+def test_the_form_fits_the_number_of_systems_and_the_length_of_texts(
+    tmp_path: Path, systems: int, words: int, way: str
+) -> None:
+    rows = [
+        {"id": item, "model": f"m{k}", "text": f"{item} " + " ".join([WORDS[k % 10]] * words)}
+        for item in range(12)
+        for k in range(systems)
+    ]
+    facts = started(tmp_path / "a", write_csv(tmp_path / "x.csv", rows))
+    study = load_study(tmp_path / "a" / "study.toml")
+    assert (study.spa and study.spa.comparisons) == {"spa": "all", "chain": "chain", "choices": None}[way]
+    assert study.deals_pairs == (way == "choices")
+    assert facts["overview"]["minutes"] < 20
+    assert 8 < float(facts["overview"]["hourly_pay"]) < 20
+
+
+def test_few_items_are_chosen_between(tmp_path: Path) -> None:
+    rows = [row for row in long_rows() if row["id"] in ("q0", "q1")]
+    started(tmp_path / "a", write_csv(tmp_path / "x.csv", rows))
+    assert load_study(tmp_path / "a" / "study.toml").deals_pairs
+    rows = [row for row in long_rows() if row["id"] in ("q0", "q1", "q2")]
+    started(tmp_path / "b", write_csv(tmp_path / "y.csv", rows))
+    assert load_study(tmp_path / "b" / "study.toml").spa
+
+
+def test_the_form_is_in_the_language_of_the_texts_where_it_is_ours(tmp_path: Path) -> None:
+    texts = {
+        "zh": "这是一个很长的故事，关于河流和光。",
+        "ar": "هذه قصة طويلة عن النهر والنور.",
+        "en": "Это рассказ о реке.",
+    }
+    for language, text in texts.items():
+        rows = [{"id": n, "model": m, "text": f"{text} {n} {m}"} for n in range(6) for m in "ab"]
+        started(tmp_path / language, write_csv(tmp_path / f"{language}.csv", rows))
+        assert load_study(tmp_path / language / "study.toml").language == language
+
+
+def test_nobody_to_ask_is_one_line(tmp_path: Path) -> None:
+    file = write_csv(tmp_path / "x.csv", long_rows())
+    result = spa("init", tmp_path / "a", "--outputs", file)
+    assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (2, "", 1)
+    assert "expected --yes, as there is no terminal" in result.stderr
+    assert not (tmp_path / "a").exists()
+
+
+def test_at_a_terminal_each_doubt_is_asked_and_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(starting, "at_terminal", lambda: True)
+    rows = [row for row in long_rows() if (row["id"], row["model"]) != ("q3", "beta 2")]
+    file = write_csv(tmp_path / "x.csv", [*rows, {**rows[0], "response": "Another line about rivers."}])
+    result = spa("init", tmp_path / "a", "--outputs", file, typed="first\nsingle\ny\n")
+    assert result.exit_code == 0, result.output
+    assert load_study(tmp_path / "a" / "study.toml").single_outputs
+    assert f"Next: spa build {tmp_path / 'a' / 'study.toml'}" in result.stdout
+    result = spa("init", tmp_path / "b", "--outputs", file, typed="first\ncommon\nn\n")
+    assert (result.exit_code, "Nothing was written" in result.stdout) == (0, True)
+    assert not (tmp_path / "b").exists()
+
+
+def test_nothing_is_overwritten(tmp_path: Path) -> None:
+    file = write_csv(tmp_path / "x.csv", long_rows())
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "study.toml").write_text("mine", encoding="utf-8")
+    result = spa("init", tmp_path / "a", "--outputs", file, "--yes")
+    assert result.exit_code == 1
+    assert "it is not overwritten" in result.stderr
+    assert [path.name for path in (tmp_path / "a").iterdir()] == ["study.toml"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--item", "id"), "--item: expected --outputs beside it"),
+        (("more.csv",), "expected one FOLDER, got more"),
+        (("--outputs", "x.csv", "--example", "zh"), "--example and --outputs: expected one of them"),
+        (("--outputs", "x.csv", "--yes", "--keep", "a"), "expected COLUMN=VALUE"),
+    ],
+)
+def test_wrong_usage(tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
+    result = spa("init", tmp_path / "a", *arguments)
+    assert (result.exit_code, said in result.stderr) == (2, True)
+
+
+def test_a_file_a_system_may_lie_in_a_folder_with_questions_beside(tmp_path: Path) -> None:
+    write_files(tmp_path / "x")
+    assert started(tmp_path / "a", tmp_path / "x")["overview"]["systems"] == ["alpha-1", "beta 2", "gamma-3"]
+    turns = [{"question_id": n, "turns": [prompt, "Shorter."]} for n, prompt in enumerate(PROMPTS.values())]
+    files = [write_lines(tmp_path / "mt" / "question.jsonl", turns)]
+    for k, system in enumerate(("vicuna", "gpt")):
+        answers = [
+            {"question_id": n, "model_id": system, "choices": [{"index": 0, "turns": [f"On {word} {k}", "Short."]}]}
+            for n, word in enumerate(WORDS[:8])
+        ]
+        files.append(write_lines(tmp_path / "mt" / f"{system}.jsonl", answers))
+    facts = started(tmp_path / "b", *files)
+    assert answers_of(tmp_path / "b") == {
+        (prompt, system, f"On {word} {k}")
+        for prompt, word in zip(PROMPTS.values(), WORDS, strict=False)
+        for k, system in enumerate(("vicuna", "gpt"))
+    }
+    assert "further values of lists, in 16 rows: choices[0].turns[0] is the first" in facts["left_out"]
+
+
+def test_answers_of_a_batch_are_joined_with_what_was_asked(tmp_path: Path) -> None:
+    asked = [
+        {
+            "custom_id": f"r{n}",
+            "method": "POST",
+            "body": {"model": "x", "messages": [{"role": "user", "content": text}]},
+        }
+        for n, text in enumerate(PROMPTS.values())
+    ]
+    files = [write_lines(tmp_path / "asked.jsonl", asked)]
+    for system in ("big-2026-01-01", "small-2026-01-01"):
+        rows = [
+            {
+                "id": f"batch_{system}_{n}",
+                "custom_id": f"r{n}",
+                "response": {
+                    "body": {
+                        "model": system,
+                        "choices": [{"message": {"role": "assistant", "content": f"{word} {system}"}}],
+                    }
+                },
+            }
+            for n, word in enumerate(WORDS[:8])
+        ]
+        files.append(write_lines(tmp_path / f"{system}.jsonl", rows))
+    started(tmp_path / "a", *files)
+    assert {prompt for prompt, _, _ in answers_of(tmp_path / "a")} == {*PROMPTS.values()}
+    assert len(answers_of(tmp_path / "a")) == 16
+
+
+def test_two_answers_a_row_are_taken_apart(tmp_path: Path) -> None:
+    pairs = [("alpha-1", "beta 2"), ("beta 2", "gamma/3"), ("gamma/3", "alpha-1")]
+    rows = [
+        {
+            "prompt": PROMPTS[item],
+            "model_a": a,
+            "model_b": b,
+            "response_a": TEXTS[item, a],
+            "response_b": TEXTS[item, b],
+        }
+        for item in PROMPTS
+        for a, b in pairs
+    ]
+    facts = started(tmp_path / "a", write_csv(tmp_path / "x.csv", rows))
+    assert len(answers_of(tmp_path / "a")) == 24
+    assert "rows that repeat another word for word: 24" in facts["left_out"]
+
+
+@pytest.mark.parametrize("field", ["outputs", "responses"])
+def test_systems_may_be_keys_or_records_of_a_list(tmp_path: Path, field: str) -> None:
+    keyed = [{"prompt": p, field: {s: TEXTS[item, s] for s in SYSTEMS}} for item, p in PROMPTS.items()]
+    started(tmp_path / "a", write_lines(tmp_path / "keys.jsonl", keyed))
+    listed = [
+        {"prompt": p, field: [{"model": s, "text": TEXTS[item, s]} for s in SYSTEMS]} for item, p in PROMPTS.items()
+    ]
+    started(tmp_path / "b", write_lines(tmp_path / "list.jsonl", listed))
+    assert answers_of(tmp_path / "a") == answers_of(tmp_path / "b")
+    assert len(answers_of(tmp_path / "a")) == 24
