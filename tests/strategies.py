@@ -1,4 +1,4 @@
-"""Hypothesis strategies of small studies with outputs in memory, for tests of any package."""
+"""Hypothesis strategies for tests of any package: orders of rows, small studies with outputs in memory."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from hypothesis import strategies as st
 
 from spa.study.outputs import Item, Output, Outputs
@@ -20,6 +21,11 @@ HOSTILE = (
     "مرحبا \u202e txet",
     "这是一段文字。",
 )
+
+
+def orders_of(rows: int) -> st.SearchStrategy[list[int]]:
+    """Draw an order of so many rows by one number; drawn row by row, it takes longer than most tests of it."""
+    return st.integers(0, 2**32 - 1).map(lambda seed: np.random.default_rng(seed).permutation(rows).tolist())
 
 
 def small_study(**tables: Any) -> Study:

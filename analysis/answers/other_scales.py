@@ -127,8 +127,10 @@ def find_other_scales(
             found.append(_other_scale(str(criterion), one, others))
         told = {one.annotator_id for one in found if one.criterion == criterion}
         for one in known:
+            if table is None or not one.llm or one.annotator_id in told:
+                continue
             people = _people_beside(one, known)
-            if table is None or not one.llm or one.annotator_id in told or not people:
+            if not people:
                 continue
             others, moves = _together(people), _may_be_moved(one, people)
             half = _is_half(one, others)

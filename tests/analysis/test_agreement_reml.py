@@ -28,21 +28,26 @@ OF_STATSMODELS = (0.31611329279086187, 0.05613564150788566, 0.8927604058249399) 
 
 def deviance(table: Floats, of_unit: float, of_annotator: float, of_error: float) -> float:
     """-2 log restricted likelihood up to a constant, by the full covariance matrix of the answers."""
+    return float(deviances(table, of_unit, of_annotator, of_error, np.ones(1))[0])
+
+
+def deviances(table: Floats, of_unit: float, of_annotator: float, of_error: float, scales: Floats) -> Floats:
+    """Of covariances that are multiples of one another: the inverse is divided by the scale."""
     unit, annotator = np.nonzero(~np.isnan(table))
     y = table[unit, annotator]
     together = of_unit * (unit[:, None] == unit) + of_annotator * (annotator[:, None] == annotator)
     inverse = np.linalg.inv(together + of_error * np.eye(len(y)))
     information = float(inverse.sum())
     rest = y - float(inverse.sum(axis=0) @ y) / information
-    return float(-np.linalg.slogdet(inverse)[1] + np.log(information) + rest @ inverse @ rest)
+    log_determinant = len(y) * np.log(scales) - np.linalg.slogdet(inverse)[1]
+    return np.asarray(log_determinant + np.log(information / scales) + rest @ inverse @ rest / scales)
 
 
 def best_at(table: Floats, share: float, parts: Floats, scales: Floats) -> float:
     """Least deviance over a grid of the annotators' part and the scale, with the units' share held."""
     return min(
-        deviance(table, share * scale, (1 - share) * part * scale, (1 - share) * (1 - part) * scale)
+        float(deviances(table, share, (1 - share) * part, (1 - share) * (1 - part), scales).min())
         for part in parts.tolist()
-        for scale in scales.tolist()
     )
 
 

@@ -69,13 +69,12 @@ def test_a_speed_is_the_median_over_outputs_of_all_the_time_there_was() -> None:
 @settings(max_examples=30, deadline=None)
 @given(st.floats(50, 5000), st.integers(1, 500), st.floats(1, 1000))
 def test_speeds_above_the_bound_leave_and_those_at_it_stay(speed: float, words: int, bound: float) -> None:
-    table = check(ratings=RATED, reading=reading(pages("a", speed, words=words))).reading
-    assert table is not None
-    (measured, _) = reading_speeds(table)["a"]
+    tables = check(ratings=RATED, reading=reading(pages("a", speed, words=words)))
+    assert tables.reading is not None
+    (measured, _) = reading_speeds(tables.reading)["a"]
     assert measured == pytest.approx(speed)
-    tables = {"ratings": RATED, "reading": reading(pages("a", speed, words=words))}
-    assert bool(found(Plan(max_words_per_minute=bound), **tables)) == (measured > bound)
-    assert not found(Plan(max_words_per_minute=measured), **tables)
+    assert bool(find_exclusions(tables, Plan(max_words_per_minute=bound))) == (measured > bound)
+    assert not find_exclusions(tables, Plan(max_words_per_minute=measured))
 
 
 def test_images_and_what_was_never_on_screen_have_no_speed() -> None:

@@ -264,27 +264,33 @@ def test_the_report_says_what_was_asked() -> None:
 @pytest.mark.parametrize(("people", "items"), [(1, 12), (1, 40), (12, 8)])
 def test_equal_systems_are_told_apart_no_more_often_than_promised(people: int, items: int) -> None:
     """Null studies asked in both directions: items lean either way or, over people, each person does."""
-    rng = np.random.default_rng([people, items])
-    studies, rejected = 250, 0
-    bound = 0.05 + 3 * np.sqrt(0.05 * 0.95 / studies)
-    for _ in range(studies):
+    rng, studies = np.random.default_rng([people, items]), 250
+    frames = []
+    for study in range(studies):
         lean = rng.normal(0, 1, (1, items) if people == 1 else (people, 1)) * np.ones((people, items))
         noise = rng.normal(0, 1, (2, people, items))
         forth, back = (1 / (1 + np.exp(-(sign * lean + own + 0.3))) for sign, own in zip((1, -1), noise, strict=True))
         who, item = (grid.ravel() for grid in np.meshgrid(np.arange(people), np.arange(items), indexing="ij"))
-        frame = pl.DataFrame(
-            {
-                "annotator_id": np.concatenate([who, who]),
-                "item_id": np.concatenate([item, item]),
-                "system_x": ["a"] * len(who) + ["b"] * len(who),
-                "system_y": ["b"] * len(who) + ["a"] * len(who),
-                "preference": np.concatenate([forth.ravel(), back.ravel()]).round(4),
-            }
+        frames.append(
+            pl.DataFrame(
+                {
+                    "annotator_id": np.concatenate([who, who]),
+                    "item_id": np.concatenate([item, item]),
+                    "system_x": ["a"] * len(who) + ["b"] * len(who),
+                    "system_y": ["b"] * len(who) + ["a"] * len(who),
+                    "preference": np.concatenate([forth.ravel(), back.ravel()]).round(4),
+                    "criterion": f"study {study}",
+                }
+            )
         )
-        [row] = choice_tests(frame, llms=["0"] if people == 1 else [], plan=Plan(consistency_tau=None))
-        assert row.unit == ("item" if people == 1 else "annotator")
-        rejected += row.p_value is not None and row.p_value <= 0.05
-    assert rejected / studies <= bound
+    table, llms, plan = pl.concat(frames), ["0"] if people == 1 else [], Plan(consistency_tau=None)
+    rows = choice_tests(table, llms=llms, plan=plan)  # of all studies at once, each a criterion
+    assert len(rows) == studies
+    (alone,) = choice_tests(frames[0], llms=llms, plan=plan)
+    assert alone == rows[0]
+    assert {row.unit for row in rows} == {"item" if people == 1 else "annotator"}
+    rejected = sum(row.p_value is not None and row.p_value <= 0.05 for row in rows)
+    assert rejected / studies <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / studies)
 
 
 def test_two_files_are_one_table_wherever_it_is_cut(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 import statsmodels.api as sm
 from hypothesis import given
@@ -166,8 +167,8 @@ def test_means_equal_in_exact_arithmetic_are_tied() -> None:
 @pytest.mark.parametrize("plan", [Plan(), Plan(unit="item"), Plan(rating_test="welch")])
 def test_no_difference_is_exactly_none(step: float, plan: Plan) -> None:
     """Shuffled scores of one multiset: the means are equal on paper, the averages by unit are thirds and sevenths."""
-    rng = np.random.default_rng(5)
-    for _ in range(20):
+    rng, tables = np.random.default_rng(5), []
+    for study in range(20):
         scores = rng.integers(0, 6, size=(3, 7)) * step
         shuffled = rng.permutation(scores.ravel()).reshape(3, 7)
         rows: list[tuple[str, str, str, object]] = [
@@ -176,7 +177,10 @@ def test_no_difference_is_exactly_none(step: float, plan: Plan) -> None:
             for i in range(7)
             for system, values in (("x", scores), ("y", shuffled))
         ]
-        row = pair(run(ratings=ratings(rows), plan=plan))
+        tables.append(ratings(rows, criterion=f"study {study}"))
+    found = run(ratings=pl.concat(tables), plan=plan)["ratings"]["pairs"]
+    assert len(found) == 20
+    for row in found:
         assert [row[name] for name in ("mean_difference", "t", "hedges_g")] == [0, 0, 0]
         assert row["d_z"] in (0, None)
         assert row["ci_low"] == -row["ci_high"]
