@@ -164,8 +164,8 @@ class Check:
 
     def refuse(self, wrong: pl.Expr | pl.Series, column: str, rule: str) -> None:
         """Name the rows in which ``wrong`` holds, the rule of the column, and the first value that breaks it."""
-        found = self.frame.filter(wrong).select("row", pl.col(column).alias("value"))
-        if found.height:
+        if self.frame.select(wrong).to_series().any():
+            found = self.frame.filter(wrong).select("row", pl.col(column).alias("value"))
             value = found["value"][0]
             got = "nothing" if value is None else shortened(repr(value))
             self.problems.append(f"{self.place}, {rows_named(found['row'])}: {rule}, got {got}")
@@ -175,6 +175,9 @@ class Check:
         if self.coded(column) and {None, *self.nothing}.isdisjoint(
             self.frame[column].unique(maintain_order=True).to_list()
         ):
+            return
+        name = pl.col(column)
+        if not self.frame.select((name.is_null() | name.is_in(self.nothing)).any()).item():
             return
         rule = f"{column} must not be empty"
         self.refuse(pl.col(column).is_null(), column, rule)

@@ -308,10 +308,13 @@ def _cells(column: pl.Series, name: str, padded: set[str], *, coded: bool) -> pl
 def _plain(column: pl.Series) -> tuple[pl.Series, bool]:
     """Return the strings of a column without spaces around them, and whether there were some."""
     given = as_texts(column)
+    if given.null_count() == len(given):
+        return given, False
     strings = given.str.strip_chars()
-    spaces = given.str.len_bytes().sum() != strings.str.len_bytes().sum()
-    empty = strings.str.len_bytes() == 0
-    return strings.set(empty, None) if empty.any() else strings, spaces
+    size, left = pl.col("given").str.len_bytes(), pl.col("strings").str.len_bytes()
+    both = pl.DataFrame({"given": given, "strings": strings})
+    spaces, empty = both.select((size.sum() != left.sum()).alias("spaces"), (left == 0).any().alias("empty")).row(0)
+    return strings.set(strings.str.len_bytes() == 0, None) if empty else strings, spaces
 
 
 def _coded(column: pl.Series, *, several: bool) -> tuple[pl.Series, bool]:
