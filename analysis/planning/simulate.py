@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -260,7 +261,7 @@ def _counts(kept: Ints, chances: Floats, rng: np.random.Generator) -> np.ndarray
     size, most = len(chances), int(kept.max(initial=1))
     if most > SINGLY * size:
         return rng.multinomial(kept, chances)
-    table = np.searchsorted(np.cumsum(chances)[:-1], (np.arange(FINE) + 0.5) / FINE, side="right")
+    table = _places(np.asarray(chances, dtype=np.float64).tobytes())
     at_once, found = max(1, TOGETHER // most), []
     for first in range(0, len(kept), at_once):
         own = kept[first : first + at_once]
@@ -268,6 +269,12 @@ def _counts(kept: Ints, chances: Floats, rng: np.random.Generator) -> np.ndarray
         place += np.repeat(np.arange(len(own)) * size, own)
         found.append(np.bincount(place, minlength=len(own) * size).reshape(len(own), size))
     return np.concatenate(found)
+
+
+@lru_cache(maxsize=4)
+def _places(chances: bytes) -> np.ndarray[Any, np.dtype[np.intp]]:
+    """Return the answer of each of ``FINE`` numbers; pairs mostly have the same chances."""
+    return np.searchsorted(np.cumsum(np.frombuffer(chances))[:-1], (np.arange(FINE) + 0.5) / FINE, side="right")
 
 
 def bh_rejects(

@@ -28,13 +28,13 @@ def drawn_power(design: Assumptions, difference: float, annotators: int, runs: i
     rng = np.random.default_rng(seed)
     points, chances = answers(design, difference)
     null, found = (0.0 if design.in_points else 0.5), 0
-    for _ in range(runs):
-        kept = rng.binomial(annotators, 1 - design.absent)
-        values = rng.choice(points, p=chances, size=kept)
-        if kept < 2 or np.ptp(values) == 0:
+    kept, runs_of = np.unique(rng.binomial(annotators, 1 - design.absent, size=runs), return_counts=True)
+    for stay, number in zip(kept.tolist(), runs_of.tolist(), strict=True):
+        values = rng.choice(points, p=chances, size=(number, stay))
+        if stay < 2 or not (differ := np.ptp(values, axis=1) > 0).any():
             continue
-        tested = stats.ttest_1samp(values, null)
-        found += tested.pvalue <= design.alpha * (1 + 1e-9) and tested.statistic > 0
+        tested = stats.ttest_1samp(values[differ], null, axis=1)
+        found += int(((tested.pvalue <= design.alpha * (1 + 1e-9)) & (tested.statistic > 0)).sum())
     return found / runs
 
 

@@ -22,7 +22,7 @@ from analysis.planning.crossed_power import CrossedPower
 from analysis.planning.dealt import DealtItems
 from analysis.planning.engines import engine_for
 from analysis.planning.item_power import judged_items
-from analysis.planning.plan import annotators_for, detectable, power_at
+from analysis.planning.plan import FEWEST_STUDIES, TESTS, annotators_for, detectable, power_at
 from analysis.planning.ranked import share_components
 from analysis.planning.simulate import bh_rejects
 from analysis.planning.unpaired import deal_hands
@@ -302,8 +302,11 @@ def test_numbers_beyond_any_plan_are_refused(options: list[str], told: str) -> N
     assert told in result.output
 
 
-def test_of_very_many_pairs_fewer_studies_are_simulated() -> None:
-    result = CliRunner().invoke(main, ["plan", "--pairs", "10000", "--difference", "65", "--power", "0.8"])
+def test_of_very_many_pairs_fewer_studies_are_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As few as of 10,000 pairs, the most, where a hundredth of the tests may be simulated."""
+    assert TESTS // 10_000 == FEWEST_STUDIES == 200
+    monkeypatch.setattr("analysis.planning.plan.TESTS", TESTS // 100)
+    result = CliRunner().invoke(main, ["plan", "--pairs", "100", "--difference", "65", "--power", "0.8"])
     assert "The check simulates 200 studies" in result.output
 
 
