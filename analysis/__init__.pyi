@@ -16,6 +16,8 @@ from .answers.conversion import as_frame as as_frame
 from .answers.options import Reading as Reading
 from .answers.plan import Plan as Plan
 from .answers.plan import parse_expectations as parse_expectations
+from .answers.recognised import RecognisedTables as RecognisedTables
+from .answers.recognised import recognise_tables as recognise_tables
 from .answers.study_facts import StudyFacts as StudyFacts
 from .answers.study_facts import facts_of as facts_of
 from .answers.study_facts import plan_of as plan_of

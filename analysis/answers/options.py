@@ -45,6 +45,8 @@ class Reading(TableOptions):
         What a winner is that is both a system's name and a place, such as A.
     criteria : tuple of str
         Columns of ratings that hold the scores, a criterion each.
+    systems : mapping of str to str
+        Columns of ratings that hold the scores, a system each -> the system.
     cut_system : bool
         ``item_id`` names outputs: the name of the system is taken out of it.
     names : tuple of str
@@ -63,6 +65,7 @@ class Reading(TableOptions):
     numbers: tuple[float, float] | None = None
     sides: Sides | None = None
     criteria: tuple[str, ...] = ()
+    systems: Mapping[str, str] = field(default_factory=dict)
     names: tuple[str, ...] = ()
     cut_system: bool = False
     llms: tuple[str, ...] = ()

@@ -206,9 +206,9 @@ def check_frames(
 
 
 def _columns_read(kind: str, reading: Reading) -> frozenset[str]:
-    """Return the columns that a table may have, those that tell what items belong together, and those of criteria."""
+    """Return the columns that a table may have, those that tell what items belong together, and those of scores."""
     known = KNOWN[kind] | GROUPING if kind in WITH_ITEMS else KNOWN[kind]
-    return known | {*reading.criteria} if kind == "ratings" else known
+    return known | {*reading.criteria, *reading.systems} if kind == "ratings" else known
 
 
 def _grouping(frame: pl.DataFrame) -> list[str]:
@@ -328,6 +328,7 @@ def _idle_options(reading: Reading, there: Collection[str]) -> Iterator[str]:
     """Yield a problem for each option that is about tables which are not there."""
     about = {
         "criteria": (reading.criteria, ("ratings",)),
+        "systems": (reading.systems, ("ratings",)),
         "numbers": (reading.numbers, ("choices", "preferences")),
         "sides": (reading.sides, ("choices",)),
         "ends": (reading.ends, ("spans",)),

@@ -62,6 +62,7 @@ OPTIONS = (
         help="What a winner is that is a system's name and a place, too (A, B, 1, 2).",
     ),
     click.option("--criteria", metavar="A,B", help="Columns that hold scores, a criterion each (no column score)."),
+    click.option("--systems", metavar="A,B=NAME", help="Columns that hold scores, a system each (no column system)."),
     click.option(
         "--name", "names", multiple=True, metavar="WORD", help="A word such as NA that is a name; repeatable."
     ),
@@ -125,6 +126,7 @@ def reading_of(given: Mapping[str, Any]) -> Reading:
         numbers=_numbers(given.get("numbers")),
         sides=given.get("sides"),
         criteria=tuple(name.strip() for name in (given.get("criteria") or "").split(",") if name.strip()),
+        systems=_systems(given.get("systems") or ""),
         names=tuple(given.get("names", ())),
         llms=tuple(given.get("llms", ())),
         same=tuple(given.get("same", ())),
@@ -215,6 +217,17 @@ def _numbers(text: str | None) -> tuple[float, float] | None:
     if not all(map(math.isfinite, ends)) or ends[0] == ends[1]:
         raise click.UsageError(f"expected --numbers X:Y, two numbers, got {text!r}")
     return ends
+
+
+def _systems(text: str) -> dict[str, str]:
+    """Return the system of each column: what stands behind the last ``=``, else the column's own name."""
+    found: dict[str, str] = {}
+    for part in (one.strip() for one in text.split(",") if one.strip()):
+        column, sign, name = part.rpartition("=")
+        if sign and not (column and name):
+            raise click.UsageError(f"expected --systems COLUMN or COLUMN=NAME, with commas between, got {part!r}")
+        found[column if sign else part] = name if sign else part
+    return found
 
 
 def _scale(text: str) -> Scale:

@@ -15,13 +15,24 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import click
 
 from analysis.commands.reading_options import reading_of, reading_options
-from spa.commands.options import Aliased, Finite, json_option, out_folder_option, store_option
+from spa.commands.options import (
+    DEFAULT_STUDY,
+    Aliased,
+    Finite,
+    json_option,
+    out_folder_option,
+    store_option,
+    study_file,
+)
 from spa.commands.workspace import default_store
+from spa.errors import shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
+    from analysis.answers.options import Reading
     from analysis.answers.plan import Plan
+    from analysis.answers.recognised import RecognisedTables
     from analysis.answers.study_facts import StudyFacts
     from analysis.answers.tables import AnswerTables
     from analysis.large.totals import LargeKind
@@ -30,6 +41,7 @@ if TYPE_CHECKING:
 ANSWERS = ("preferences", "ratings", "choices", "orders", "spans")
 LARGE: tuple[LargeKind, ...] = ("preferences", "ratings", "choices")  # tables that may be read in parts
 TABLES = (*ANSWERS, "metrics", "identical_pairs", "annotators", "reading", "exclusions")
+DEFAULT_FOLDER = Path("report")
 RANKINGS_SHOWN = 24
 GARBAGE = 1_000_000  # objects between two searches for garbage: modules and results stay, so a search finds little
 PLAN = (
@@ -80,12 +92,13 @@ SHARE = Finite(0, 1, min_open=True, max_open=True)
     epilog="""\b
 Examples:
   spa report my-study/study.toml --out report
+  spa report ratings.csv
   spa report --ratings ratings.csv --map rater=annotator_id --llm gpt4 --scale 1:5 --out report
   spa report --choices choices.csv --equivalence 0.05 --correction bh --out report
   spa report --ratings 'ratings/*.parquet' --cluster local --out report
 """
 )
-@click.argument("study", type=click.Path(path_type=Path), required=False)
+@click.argument("named", type=click.Path(path_type=Path), metavar="[STUDY | FILE...]", nargs=-1)
 @store_option
 @click.option("--preferences", multiple=True, metavar="FILE|PARTS", help="Preference probabilities; repeatable.")
 @click.option("--ratings", multiple=True, metavar="FILE|PARTS", help="Ratings of single outputs; repeatable.")
@@ -205,10 +218,10 @@ Examples:
     show_envvar=True,
     help="Browser that prints the PDF, where it is not found by itself.",
 )
-@out_folder_option("Folder for the report.")
+@out_folder_option("Folder for the report.  [report, without --json]")
 @json_option
 def report(
-    study: Path | None,
+    named: tuple[Path, ...],
     store: str | None,
     out: Path | None,
     as_json: bool,
@@ -223,17 +236,19 @@ def report(
 ) -> None:
     """Report which system is preferred: tests, strengths, rankings, exclusions.
 
-    Give a STUDY whose answers were collected here, or tables collected elsewhere (one row per
-    answer). The [analysis] section of a STUDY is its analysis plan; for tables, options set it.
+    Give a STUDY whose answers were collected here, or FILEs collected elsewhere: what their columns
+    are is recognised and said, and options correct it. Tables with our own names may also be named by
+    their option. The [analysis] section of a STUDY is its analysis plan; for tables, options set it.
     """
     paths = _paths({name: options.pop(name) for name in TABLES})
+    study, files = _study_or_files(named, [*paths])
     own = () if study is None else (store or default_store(study),)
-    _tune_process([*own, *(path for several in paths.values() for path in several)])
+    _tune_process([*own, *files, *(path for several in paths.values() for path in several)])
     from analysis.results.analyse import analyse
     from analysis.results.files import to_json
 
     if out is None and not as_json:
-        raise click.UsageError("expected --out DIRECTORY (or --json, to print the results only)")
+        out = DEFAULT_FOLDER
     if out is None and (full or pdf):
         raise click.UsageError("--full, --pdf: expected --out DIRECTORY, too")
     if pdf:
@@ -241,20 +256,28 @@ def report(
 
         find_browser(browser)  # before the analysis, which may take minutes
     given = {name: value for name, value in options.items() if value is not None and value is not False and value != ()}
+    reading, recognised = reading_of(given), None
+    if files:
+        from analysis.answers.recognised import recognise_tables
+
+        recognised = recognise_tables(files, reading)
+        reading = recognised.reading
+        paths = {**recognised.files, **paths}
+        _print_found(recognised, err=as_json)
     large = _large(paths, in_parts=in_parts or cluster is not None)
     if study is not None:
         metrics = _metrics(paths)
         if paths or given:
             options_of = {param.name: param.opts[0] for param in click.get_current_context().command.params}
-            named = ", ".join(options_of[name] for name in [*paths, *given])
-            raise click.UsageError(f"{named}: not with a STUDY, whose [analysis] section sets it")
+            also = ", ".join(options_of[name] for name in [*paths, *given])
+            raise click.UsageError(f"{also}: not with a STUDY, whose [analysis] section sets it")
         tables, plan, facts = _from_study(study, store, metrics)
         results = analyse(tables, plan, study=facts, observed_power=observed_power)
     else:
-        if not set(ANSWERS) & set(paths):
-            expected = ", ".join(f"--{name}" for name in ANSWERS)
-            raise click.UsageError(f"expected a STUDY, or at least one of {expected}")
-        results = _of_tables(paths, given, large, observed_power, cluster=cluster, scratch=scratch)
+        results = _of_tables(paths, given, reading, large, observed_power, cluster=cluster, scratch=scratch)
+        if recognised is not None:
+            inputs = recognised.noted(results.settings.inputs)
+            results = replace(results, settings=replace(results.settings, inputs=inputs))
     if out is not None:
         from analysis.report.files import write_results
 
@@ -263,8 +286,40 @@ def report(
         click.echo(to_json(results), nl=False)
         return
     assert out is not None
-    _print(results)
+    _print(results, () if recognised is None else recognised.notes())
     click.echo(f"report: {out / ('report.pdf' if pdf else 'report.html')}")
+
+
+def _study_or_files(named: Sequence[Path], tables: Sequence[str]) -> tuple[Path | None, tuple[Path, ...]]:
+    """Return the study that was named, or the files of answers; ./study.toml where nothing was."""
+    from analysis.large.locations import is_in_parts
+    from spa.tables.reading import table_suffix
+
+    if not named and not {*ANSWERS} & {*tables}:
+        if not tables and Path(DEFAULT_STUDY).is_file():
+            return Path(DEFAULT_STUDY), ()
+        raise click.UsageError(
+            f"expected a STUDY, files of answers, or at least one of {', '.join(f'--{name}' for name in ANSWERS)}"
+        )
+    studies = [path for path in named if path.is_dir() or path.suffix == ".toml"]
+    if len(named) == 1 and (studies or (table_suffix(named[0].name) is None and not is_in_parts(str(named[0])))):
+        return study_file(named[0]), ()
+    if studies:
+        raise click.UsageError(f"{shortened(str(studies[0]))}: expected one STUDY alone, or files of answers")
+    if parts := [str(path) for path in named if is_in_parts(str(path))]:
+        said = f"{shortened(parts[0])}: expected files; name a table in parts by its option, such as --ratings"
+        raise click.UsageError(said)
+    if also := [f"--{name}" for name in ANSWERS if named and name in tables]:
+        raise click.UsageError(f"{also[0]}: not with {shortened(str(named[0]))}; name every table of answers alike")
+    return None, tuple(named)
+
+
+def _print_found(recognised: RecognisedTables, *, err: bool) -> None:
+    """Say what each column was taken for, with the option that corrects it."""
+    options = {param.name or "": param.opts[0] for param in click.get_current_context().command.params}
+    for one in recognised.found:
+        for column in one.columns:
+            click.echo(f"{Path(one.place).name}: {column.line(options)}", err=err)
 
 
 def _tune_process(files: Sequence[str | Path]) -> None:
@@ -322,6 +377,7 @@ def _large(paths: Paths, *, in_parts: bool) -> LargeKind | None:
 def _of_tables(
     paths: Paths,
     given: dict[str, Any],
+    reading: Reading,
     large: LargeKind | None,
     observed_power: float | None,
     *,
@@ -333,7 +389,6 @@ def _of_tables(
     from analysis.answers.tables import read_tables
     from analysis.results.analyse import analyse
 
-    reading = reading_of(given)
     plan = replace(_plan(given), pairs=_pairs(given, reading.mapping))
     if large is None:
         metrics = metric_files(_metrics(paths))
@@ -377,7 +432,7 @@ def _pairs(given: dict[str, Any], mapping: Mapping[str, str]) -> tuple[tuple[str
     return (*given.get("pairs", ()), *(read_pairs(table, mapping) if table is not None else ()))
 
 
-def _print(results: Results) -> None:
+def _print(results: Results, said: Collection[str]) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -387,7 +442,7 @@ def _print(results: Results) -> None:
 
     console, names = Console(), Names(results)
     for entry in results.settings.inputs:
-        for note in entry.notes:
+        for note in (note for note in entry.notes if note not in said):
             console.print(Text(f"{entry.file}: {note}"))
     for title, text in results.headline.lines() if results.headline else ():
         console.print(Text.assemble((f"{title} " if title.endswith("?") else f"{title}: ", "bold"), text))

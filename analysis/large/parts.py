@@ -86,7 +86,7 @@ def checked_slices(task: PartTask) -> Iterator[tuple[RawTable, Check, tuple[Resc
     for table in read_slices(
         task.address,
         task.reading,
-        KNOWN[task.kind] | {*task.reading.criteria},
+        KNOWN[task.kind] | {*task.reading.criteria, *task.reading.systems},
         rows=ROWS,
         coded=task.kind in CODED,
     ):

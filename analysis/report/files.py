@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Collection
 from pathlib import Path
@@ -13,6 +14,7 @@ from analysis.results.records import Results
 from spa.errors import AnalysisError
 
 RESULTS = "results.json"
+OURS = r'\{\s*"schema"\s*:\s*\d+\s*,\s*"settings"'  # how results.json begins
 PARTS = ("appendix.*", "report.pdf", "figures/*.svg", "tables/*.csv", "tables/*.tex")  # not in every report
 
 
@@ -64,7 +66,7 @@ def write_results(results: Results, folder: Path, **more: Any) -> list[Path]:
 
 
 def _refuse_other_folders(folder: Path) -> None:
-    if not folder.is_dir() or (folder / RESULTS).is_file():
+    if not folder.is_dir() or _is_ours(folder / RESULTS):
         return
     found = sorted(path.name for path in folder.iterdir())
     if found:
@@ -72,6 +74,14 @@ def _refuse_other_folders(folder: Path) -> None:
             f"{folder}: expected a new or empty folder or one with an earlier report ({RESULTS}), got {found[0]!r}; "
             "choose another folder"
         )
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether a file is a ``results.json`` of a report, and not another program's of the same name."""
+    if not path.is_file():
+        return False
+    with path.open(encoding="utf-8", errors="replace") as stream:
+        return re.match(OURS, stream.read(80)) is not None
 
 
 def _move(source: Path, target: Path, names: Collection[str]) -> None:

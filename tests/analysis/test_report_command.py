@@ -117,8 +117,9 @@ def test_a_mistake_is_one_line_and_writes_nothing(table: Path, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((), "expected --out DIR"),
-        (("--out", "r"), "a STUDY, or at least one of"),
+        ((), "expected a STUDY, files of answers, or at least one of --preferences"),
+        (("--out", "r"), "files of answers, or at least one of"),
+        (("--ratings", "r.csv", "--systems", "a,=b"), "expected --systems COLUMN or COLUMN=NAME"),
         (("--out", "r", "--metrics", "m.csv"), "at least one of"),
         (("--out", "r", "--ratings", "r.csv", "--map", "a"), "expected --map OLD=NEW"),
         (

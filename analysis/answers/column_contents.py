@@ -1,0 +1,173 @@
+"""What stands in the columns of a file that nobody explained: numbers on a scale, names that repeat, winners."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from functools import cached_property
+from itertools import combinations
+
+import polars as pl
+
+from analysis.answers.column_names import words_of
+from spa.tables.paths import inside
+from spa.tables.scale_words import LEVELS, MISSING
+from spa.tables.verdicts import outcome
+
+DECIMAL_COMMA = r"^(-?\d+),(\d+)$"
+MOST_NAMES, LONGEST_NAME = 200, 80  # different names of systems, and the letters of one
+LONGEST_STATE, MOST_WORDS = 40, 12  # letters of a state, and different words of a scale
+LEAST_WINNERS = 0.5  # least share of the rows in which a winner is a system of its row
+NO_NAMES = re.compile(
+    r"(?i)(?:^|[\W_])(?:text|output|response|answer|comment|comments|explanation|reason|reasoning|rationale|feedback"
+    r"|note|notes|time|timestamp|date|created|updated|url|link|version|language|lang|split|dataset|category|source)s?"
+    r"(?:$|[\W_\d])"
+)
+ENDED_EARLY = re.compile(
+    r"(?i)reject|return|timed.?out|time.?out|discard|draft|preview|spam|cancel|incomplete|invalid|screened|fail|aborted"
+)
+STATUS = re.compile(r"(?i)(?:^|[\W_])(?:status|state)$|status$|^approval$|^(?:was|is)[\W_](?:cancelled|spam|preview)$")
+
+
+class Columns:
+    """Columns of a file as texts without spaces around them; what is missing is null."""
+
+    def __init__(self, frame: pl.DataFrame) -> None:
+        filled = pl.DataFrame([_texts(frame[name]) for name in frame.columns])
+        self.frame = filled.filter(pl.any_horizontal(pl.all().is_not_null())) if filled.width else filled
+        self._numbers: dict[str, bool] = {}
+        self._distinct: dict[tuple[str, ...], int] = {}
+
+    @property
+    def height(self) -> int:
+        """How many rows hold something."""
+        return self.frame.height
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The columns in the order of their names, so that theirs in the file does not matter."""
+        return tuple(sorted(self.frame.columns))
+
+    def distinct(self, *names: str) -> int:
+        """Count the different values, or combinations of them."""
+        key = tuple(dict.fromkeys(names))
+        if key not in self._distinct:
+            alone = self.frame[key[0]].drop_nulls().n_unique
+            self._distinct[key] = alone() if len(key) == 1 else self.frame.select(key).n_unique()
+        return self._distinct[key]
+
+    def values(self, name: str) -> list[str]:
+        """Return the different values of a column."""
+        return sorted(self.frame[name].drop_nulls().unique().to_list())
+
+    def numeric(self, name: str) -> bool:
+        """Whether all that a column holds are numbers, or words for a missing one."""
+        if name not in self._numbers:
+            given = self.frame[name].drop_nulls().unique()
+            plain = given.filter(~given.str.contains(MISSING)).str.replace(DECIMAL_COMMA, "$1.$2")
+            self._numbers[name] = len(plain) > 0 and not plain.cast(pl.Float64, strict=False).has_nulls()
+        return self._numbers[name]
+
+    def scored(self, name: str) -> bool:
+        """Whether a column may hold scores: numbers, words of one scale, or words that begin with a number."""
+        if self.numeric(name):
+            return True
+        words = {" ".join(word.casefold().split()) for word in self.values(name) if not re.match(MISSING, word)}
+        if not words or len(words) > MOST_WORDS:
+            return False
+        return any(words <= {*scale} for scale in LEVELS) or all(
+            re.match(r"-?\d+(?:\.\d+)?\s*[-–:=(.]?\s*[^\W\d]", word) for word in words
+        )
+
+    def holding_lists(self) -> list[str]:
+        """Return the columns of texts that hold lists or objects of JSON."""
+        firsts = {name: next(iter(self.frame[name].drop_nulls().head(1).to_list()), "") for name in self.names}
+        return [name for name, first in firsts.items() if isinstance(inside(first), list | dict)]
+
+    def highest(self, name: str) -> float:
+        """Return the largest size of a column's numbers; 0 where they are words."""
+        given = self.frame[name].drop_nulls().str.replace(DECIMAL_COMMA, "$1.$2").cast(pl.Float64, strict=False)
+        largest = given.abs().max()
+        return largest if isinstance(largest, float) else 0.0
+
+    def depends(self, name: str, on: str) -> bool:
+        """Whether a column has one value for each of another's."""
+        return name == on or self.distinct(on, name) == self.frame[on].n_unique()
+
+    def a_row_each(self, name: str) -> bool:
+        """Whether a column has another value in every row."""
+        return self.height > 1 and self.distinct(name) == self.height
+
+    def is_property(self, name: str, of: Collection[str]) -> bool:
+        """Whether a number belongs to an item, a person or a system with several rows, and is no score."""
+        return any(
+            self.distinct(name) > 1 and 2 * self.distinct(other) <= self.height and self.depends(name, other)
+            for other in of
+        )
+
+    def systems_like(self, names: Collection[str]) -> list[str]:
+        """Return the columns of short names, few, that come again and again."""
+        return [
+            name
+            for name in names
+            if not self.numeric(name)
+            and not NO_NAMES.search(name)
+            and not {*words_of(name)} & {"name", "kind", "type", "group"}
+            and 2 <= self.distinct(name) <= min(MOST_NAMES, self.height // 2)
+            and not all(outcome(value, "\0", "\0\0").standing != "unknown" for value in self.values(name))
+            and not self.frame[name].has_nulls()
+            and (self.frame[name].str.len_chars().max() or 0) <= LONGEST_NAME  # type: ignore[operator]
+        ]
+
+    def compared(self, names: Collection[str]) -> list[tuple[str, str]]:
+        """Return the pairs of columns that hold the same few names, never the same one in a row."""
+        found = []
+        for one, other in combinations(sorted(self.systems_like(names)), 2):
+            shared = {*self.values(one)} & {*self.values(other)}
+            apart = not (self.frame[one] == self.frame[other]).any()
+            if apart and 2 * len(shared) >= min(self.distinct(one), self.distinct(other)):
+                found.append((one, other))
+        return found
+
+    def winners(self, names: Collection[str], pair: tuple[str, str]) -> list[str]:
+        """Return the columns whose values are names in two other columns, or words for one side or a tie."""
+        first, second = pair
+        found = []
+        for name in names:
+            told = self.frame.select(name, first, second).drop_nulls().unique()
+            if self.distinct(name) > MOST_NAMES or self.numeric(name) or not told.height:
+                continue
+            read = [outcome(word, one, two, columns=pair).standing for word, one, two in told.iter_rows()]
+            if read.count("unknown") <= (1 - LEAST_WINNERS) * len(read):
+                found.append(name)
+        return found
+
+    def ended_early(self, settled: Collection[str]) -> list[tuple[str, list[str]]]:
+        """Return columns of states, and which of several values say that a row may not count."""
+        found = []
+        for name in self.names:
+            if name in settled or not STATUS.search(name) or not 2 <= self.distinct(name) <= 12:
+                continue
+            if max(map(len, self.values(name))) > LONGEST_STATE:
+                continue
+            flag = {value.lower() for value in self.values(name)} <= {"true", "false", "1", "0", "1.0", "0.0"}
+            early = [
+                value
+                for value in self.values(name)
+                if ENDED_EARLY.search(value) or (flag and value.lower() in ("true", "1", "1.0"))
+            ]
+            if early:
+                found.append((name, early))
+        return found
+
+
+def _texts(column: pl.Series) -> pl.Series:
+    texts = column.cast(pl.String).str.strip_chars()
+    return texts.set(texts.str.len_bytes() == 0, None)
+
+
+def shown(names: Sequence[str], most: int = 4) -> str:
+    """Return some names for a message, quoted where they hold a comma."""
+    quoted = [repr(name) if "," in name or name != name.strip() else name for name in names[:most]]
+    more = len(names) - most
+    return ", ".join(quoted) + (f" and {more} more" if more > 0 else "")

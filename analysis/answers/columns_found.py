@@ -1,0 +1,127 @@
+"""What each column of a file was taken for, in one line each, with the argument that corrects it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from analysis.answers.column_contents import Columns, shown
+from spa.errors import ArgumentProblem
+
+WHAT = {
+    "annotator_id": "annotator",
+    "item_id": "item",
+    "system": "system",
+    "system_x": "first system",
+    "system_y": "second system",
+    "criterion": "criterion",
+    "annotator_kind": "kind of annotator",
+    "score": "score",
+    "winner": "winner",
+    "preference": "preference",
+    "rank": "rank",
+    "severity": "severity",
+    "repeat": "number of an answer that was given again",
+}
+COUNTED = {"annotator_id": "annotators", "item_id": "items"}  # of the others the values are named
+SHORT, FEW = 60, 40  # letters of an answer in a word, and different ones of them
+LISTED = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnFound:
+    """What a column was taken for, in one line, and the argument that corrects it."""
+
+    note: str
+    otherwise: ArgumentProblem
+
+    def line(self, options: Mapping[str, str]) -> str:
+        """Return the line with the option (parameter -> option) that corrects it."""
+        option = options.get(self.otherwise.parameter)
+        return f"{self.note}; else {self.otherwise if option is None else self.otherwise.with_option(option)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableFound:
+    """What a file is, and what :class:`analysis.Reading` says of it."""
+
+    place: str
+    kind: str
+    mapping: Mapping[str, str] = field(default_factory=dict)
+    criteria: tuple[str, ...] = ()
+    systems: Mapping[str, str] = field(default_factory=dict)
+    llms: tuple[str, ...] = ()
+    unnamed: bool = False
+    columns: tuple[ColumnFound, ...] = ()
+
+    def notes(self) -> tuple[str, ...]:
+        """Return what each column was taken for."""
+        return tuple(one.note for one in self.columns)
+
+
+def role_said(columns: Columns, role: str, name: str) -> ColumnFound:
+    """Say which column has a role, and how many or which values it has."""
+    n = columns.distinct(name)
+    of = COUNTED.get(role)
+    if of is None:
+        values = columns.values(name) if n <= FEW else []
+        about = shown([value if len(value) <= SHORT else f"{value[:SHORT]}..." for value in values])
+    else:
+        about = f"{n:,} {of if n > 1 else of[:-1]}"
+    note = f"{WHAT[role]}: column {shown([name])}" + (f" ({about})" if about else "")
+    otherwise = ArgumentProblem("mapping", in_python=f"={ {'YOURS': role} }", in_command=f" YOURS={role}")
+    return ColumnFound(note=note, otherwise=otherwise)
+
+
+def llms_said(names: Sequence[str]) -> ColumnFound:
+    """Say which annotators are taken for LLMs."""
+    otherwise = ArgumentProblem(
+        "constants", in_python="={'annotator_kind': 'human'}", in_command=" annotator_kind=human"
+    )
+    return ColumnFound(note=f"LLMs, by their names: {shown(names)}", otherwise=otherwise)
+
+
+def people_said(names: Sequence[str]) -> list[ColumnFound]:
+    """Say which annotators are taken for people, where they are few."""
+    if not names:
+        return []
+    otherwise = ArgumentProblem("llms", in_python=f"={[names[0]]}", in_command=f" {shlex.quote(names[0])}")
+    note = f"{'people' if len(names) > 1 else 'a person'}: {shown(names)}"
+    return [ColumnFound(note=note, otherwise=otherwise)]
+
+
+def unnamed_said() -> ColumnFound:
+    """Say how answers are taken of which no column says whose they are."""
+    otherwise = ArgumentProblem(
+        "constants",
+        in_python="={'annotator_id': 'NAME'}",
+        in_command=" annotator_id=NAME",
+        after=" (one annotator; of an LLM add annotator_kind=llm alike)",
+    )
+    note = "annotator: no column, so answers are those of unnamed people and are tested by item"
+    return ColumnFound(note=note, otherwise=otherwise)
+
+
+def criteria_said(names: Sequence[str]) -> ColumnFound:
+    """Say which columns of scores are a criterion each."""
+    note = f"scores: column{'s' * (len(names) > 1)} {shown(names, LISTED)}, a criterion each"
+    return ColumnFound(note=note, otherwise=_those("criteria", names[0], f"={(names[0], '...')}"))
+
+
+def systems_said(systems: Mapping[str, str]) -> ColumnFound:
+    """Say which columns of scores are a system each."""
+    pairs = [name if name == system else f"{name} ({system})" for name, system in systems.items()]
+    first = next(iter(systems))
+    otherwise = _those("systems", first, f"={ {first: systems[first]} }")
+    return ColumnFound(note=f"scores: columns {shown(pairs, LISTED)}, a system each", otherwise=otherwise)
+
+
+def _those(parameter: str, first: str, in_python: str) -> ArgumentProblem:
+    """Return the argument that names columns of scores."""
+    return ArgumentProblem(
+        parameter,
+        in_python=in_python,
+        in_command=f" {shlex.quote(f'{first},...')}",
+        after=" (those that are scores)",
+    )

@@ -1,0 +1,197 @@
+"""Files of answers whose columns nobody explained: what kind of table each is, and what each column is.
+
+By names first (:mod:`analysis.answers.column_names`), then by contents (:mod:`analysis.answers.column_contents`). A
+column with a name of ours is what it says, and a table with all of ours is read as it is. What may be two things is
+refused in a line that names both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import polars as pl
+
+from analysis.answers.answer_checks import REQUIRED
+from analysis.answers.column_contents import Columns
+from analysis.answers.column_names import likeliest
+from analysis.answers.columns import KNOWN
+from analysis.answers.columns_found import TableFound
+from analysis.answers.options import Reading
+from analysis.answers.table_roles import TableRoles
+from analysis.answers.tables import InputFile
+from spa.errors import AnalysisError, ArgumentProblem, TableError
+from spa.tables.addresses import at_hand
+from spa.tables.reading import open_table, reading, table_suffix
+from spa.tables.selection import nested
+from spa.tables.source import Source, Wanted
+from spa.tables.typed_columns import as_texts
+
+ANSWERS = ("spans", "choices", "preferences", "orders", "ratings")
+BESIDE = {  # columns that tell a table beside the answers, and its option
+    "exclusions": ("annotator_id", "rule"),
+    "identical_pairs": ("annotator_id", "expected", "score"),
+    "reading": ("annotator_id", "page", "page_seconds"),
+    "metrics": ("system", "metric", "score"),
+}
+OF_ANNOTATORS = ("submissions", "screening_passed", "checks_failed", "checks_total", "seconds")
+EVERY = frozenset().union(*KNOWN.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecognisedTables:
+    """Files by kind of table, how to read them, and what each column was taken for.
+
+    ``files`` and ``reading`` are the arguments of :func:`analysis.read_tables`; ``found`` says for each file, in the
+    order in which they were given, what its columns are; of files with our own names it says nothing.
+    """
+
+    files: Mapping[str, tuple[Path, ...]]
+    reading: Reading
+    found: tuple[TableFound, ...]
+
+    def notes(self) -> frozenset[str]:
+        """Return all that was said of columns."""
+        return frozenset(note for one in self.found for note in one.notes())
+
+    def noted(self, inputs: Sequence[InputFile]) -> tuple[InputFile, ...]:
+        """Return the files that were read with what each column was taken for, in front of the other notes."""
+        left = {kind: [one for one in self.found if one.kind == kind] for kind in self.files}
+        noted = []
+        for one in inputs:
+            own = left.get(one.table)
+            said = own.pop(0).notes() if own else ()
+            noted.append(replace(one, notes=(*said, *one.notes)) if said else one)
+        return tuple(noted)
+
+
+def recognise_tables(paths: Sequence[Path], options: Reading) -> RecognisedTables:
+    r"""Find out what kind of table each file is, and which column is which.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+        Files of answers: ratings (a row a score, or columns of criteria or systems), choices between two systems,
+        preferences, rankings, marked errors.
+    options : Reading
+        What is known already: its ``mapping`` and constants go first.
+
+    Returns
+    -------
+    RecognisedTables
+        The same whatever the order of rows and columns, and the format of the file.
+
+    Raises
+    ------
+    AnalysisError
+        A line for each column that may be two things, and each that is missing, with the argument that settles it.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "a.csv")
+    ...     _ = path.write_text("Rater,Prompt #,Model,Fluency\nann,1,gpt,4\nann,1,llama,2\nben,1,gpt,5\n")
+    ...     found = recognise_tables([path], Reading())
+    >>> [*found.files], dict(found.reading.mapping), found.reading.criteria
+    (['ratings'], {'Rater': 'annotator_id', 'Prompt #': 'item_id', 'Model': 'system'}, ('Fluency',))
+    """
+    found: list[TableFound] = []
+    problems: list[str] = []
+    for path in paths:
+        try:
+            found.append(_table(path, options))
+        except AnalysisError as error:
+            problems += error.problems
+    if problems:
+        raise AnalysisError(*problems)
+    files: dict[str, tuple[Path, ...]] = {}
+    for one, path in zip(found, paths, strict=True):
+        files[one.kind] = (*files.get(one.kind, ()), path)
+    return RecognisedTables(files=files, reading=_together(found, options), found=tuple(found))
+
+
+def _together(found: Sequence[TableFound], options: Reading) -> Reading:
+    """Return how all files are read; refuse what one needs and another cannot have."""
+    mapping = dict(options.mapping)
+    for one in found:
+        for old, new in one.mapping.items():
+            if mapping.setdefault(old, new) != new:
+                before = f"{one.place}: column {old} is taken for {new}, of another file for {mapping[old]}; say which "
+                raise AnalysisError(
+                    ArgumentProblem("mapping", before=before, in_python=f"={ {old: new} }", in_command=f" {old}={new}")
+                )
+    criteria = tuple(dict.fromkeys((*options.criteria, *(name for one in found for name in one.criteria))))
+    systems = {**options.systems, **{old: new for one in found for old, new in one.systems.items()}}
+    llms = tuple(dict.fromkeys((*options.llms, *(name for one in found for name in one.llms))))
+    unnamed = {one.place for one in found if one.unnamed}
+    if unnamed and len(unnamed) < len(found):
+        raise AnalysisError(
+            ArgumentProblem(
+                "mapping",
+                before=f"{min(unnamed)}: no column names who answered, which the other files say; name it with ",
+                in_python="={'YOURS': 'annotator_id'}",
+                in_command=" YOURS=annotator_id",
+                after=", or read that file alone",
+            )
+        )
+    return replace(
+        options,
+        mapping=mapping,
+        criteria=criteria,
+        systems=systems,
+        llms=llms,
+        unnamed=options.unnamed or bool(unnamed),
+    )
+
+
+def _table(path: Path, options: Reading) -> TableFound:
+    """Recognise one file."""
+    try:
+        with at_hand(path) as file, reading(file):
+            source = open_table(file, Wanted(columns=EVERY), options)
+            plain = [name for name, kind in source.schema.items() if not nested(kind)]
+            if not any(one in (table_suffix(file.name) or "") for one in (".csv", ".tsv")):
+                source = open_table(file, Wanted(columns=EVERY | {*plain}), options)
+            return _found(source, plain, str(path), options)
+    except TableError as error:
+        raise AnalysisError(*error.problems) from error
+
+
+def _found(source: Source, plain: Sequence[str], place: str, options: Reading) -> TableFound:
+    tidy = {options.mapping.get(name, name): name for name in source.schema}
+    kinds = [kind for kind in ANSWERS if {*REQUIRED[kind]} - _not_needed(kind, options) <= {*tidy}]
+    if len(kinds) > 1:
+        ways = " or ".join(f"--{kind} {Path(place).name}" for kind in kinds)
+        raise AnalysisError(f"{place}: expected a table of one kind, got columns of {' and '.join(kinds)}: say {ways}")
+    if kinds:
+        return TableFound(place=place, kind=kinds[0])
+    if (beside := _beside(tidy)) is not None:
+        option = f"--{beside.replace('_', '-')}"
+        raise AnalysisError(
+            f"{place}: expected answers, got a table of {beside.replace('_', ' ')}: give it beside the answers as "
+            f"{option} {Path(place).name}"
+        )
+    frame = pl.DataFrame([as_texts(source.column(name)).alias(name) for name in plain])
+    lists = tuple(name for name in source.schema if name not in plain)
+    return TableRoles(place, Columns(frame), lists, options).found()
+
+
+def _not_needed(kind: str, options: Reading) -> set[str]:
+    """Return the columns that the options make."""
+    without = {"annotator_id"} if options.unnamed or options.means else set()
+    if kind == "ratings" and options.criteria:
+        without |= {"score"}
+    if kind == "ratings" and options.systems:
+        without |= {"score", "system"}
+    return without
+
+
+def _beside(tidy: Mapping[str, str]) -> str | None:
+    """Name the table that stands beside answers, where its columns are all there."""
+    for kind, columns in BESIDE.items():
+        if {*columns} <= {*tidy} and not (kind == "metrics" and likeliest(tidy, "annotator_id")):
+            return kind
+    answers = {"item_id", "system", "system_x", "score"} & {*tidy}
+    return "annotators" if "annotator_id" in tidy and {*OF_ANNOTATORS} & {*tidy} and not answers else None

@@ -1,0 +1,442 @@
+"""One file of answers whose columns nobody explained: the role of each, by its name and by what it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+from analysis.answers.column_contents import Columns
+from analysis.answers.column_names import (
+    KNOWN_CRITERIA,
+    PEOPLE,
+    Role,
+    is_llm,
+    kind_column,
+    likeliest,
+    sides_named,
+    systems_named,
+    words_of,
+)
+from analysis.answers.columns import KINDS
+from analysis.answers.columns_found import (
+    FEW,
+    SHORT,
+    WHAT,
+    TableFound,
+    criteria_said,
+    llms_said,
+    people_said,
+    role_said,
+    systems_said,
+    unnamed_said,
+)
+from analysis.answers.options import Reading
+from analysis.answers.reading import NO_SCORE
+from analysis.answers.unsettled import Unsettled
+
+REPEATED = ("repeat", "sample", "sample_x", "sample_y", "variant", "assignment_id", "exposure")
+OURS = frozenset((*WHAT, *REPEATED, "group", "elicitation", "missing_reason", "start", "end"))
+NO_CRITERION = frozenset(
+    "confidence familiarity attention check checks passed consent approved approval progress finished reward bot flag "
+    "latitude longitude valid expected gold label start lead difficulty".split()
+)
+FEW_PEOPLE = 2  # who may be LLMs under names of their own
+HIGHEST, MOST_STEPS = 1000, 101  # of scores
+
+
+class TableRoles:
+    """Finds the role of each column of one file."""
+
+    def __init__(self, place: str, columns: Columns, lists: Sequence[str], options: Reading) -> None:
+        self.place, self.columns, self.options = place, columns, options
+        lists = [*lists, *columns.holding_lists()]
+        self.unsettled = Unsettled(place, columns.frame.columns, sorted(lists, key=_is_answer, reverse=True))
+        named = {options.mapping.get(name, name): name for name in columns.names}
+        self.roles = {new: old for new, old in named.items() if new in OURS}  # our column -> that of the file
+        if self.roles.get("preference") == "preference" and not columns.numeric("preference"):
+            del self.roles["preference"]  # words say who won
+        self.given = {*self.roles, *(name for name in options.constants if name in OURS)}  # or settled otherwise
+        if options.systems:
+            self.given |= {"system", "score"}
+        if options.criteria:
+            self.given |= {"criterion", "score"}
+        taken = {*self.roles.values(), *options.mapping, *options.systems, *options.criteria}
+        self.free = [name for name in columns.names if name not in taken and columns.distinct(name)]
+        self.criteria: tuple[str, ...] = ()
+        self.systems: Mapping[str, str] = {}
+        self.counts_rows: str | None = None  # taken for the item, though it may number the rows
+
+    def found(self) -> TableFound:
+        """Return what the file is.
+
+        Raises
+        ------
+        AnalysisError
+            With a line for each column that may be two things, and one for those that are missing.
+        """
+        settled = {*self.options.keep, *self.options.drop}
+        for name, early in self.columns.ended_early(settled):
+            others = [value for value in self.columns.values(name) if value not in early]
+            self.unsettled.rows_that_may_not_count(name, early, others)
+        pair = self._pair()
+        self._annotator()
+        self.unsettled.refuse()  # of the shape of the table; the rest of it would mislead
+        self._item(compared=pair is not None)
+        if pair is not None:
+            kind = self._compared(*pair)
+        elif self._named("severity", self._is_word):
+            kind = "spans"
+        elif self._named("rank", self.columns.numeric):
+            kind = "orders"
+        else:
+            kind = "ratings"
+        if pair is None:
+            self._system()
+        self._criterion()
+        if kind == "ratings":
+            self._scores()
+        self._rest(kind)
+        wide = self.systems or self.options.systems
+        if self.counts_rows is not None and not self.unsettled and not wide and not self._one_system():
+            self.unsettled.rows_for_items(self.counts_rows)
+        self.unsettled.refuse()
+        return self._made(kind)
+
+    def _one_system(self) -> bool:
+        return "system" in self.roles and self.columns.distinct(self.roles["system"]) == 1
+
+    def _take(self, role: str, name: str) -> None:
+        self.roles[role] = name
+        self.given.add(role)
+        self.free = [one for one in self.free if one != name]
+
+    def _doubt(self, names: Sequence[str], *roles: str, more: str = "") -> None:
+        self.unsettled.doubt(names, roles, more)
+        self.given |= {*roles}
+
+    def _named(self, role: Role, fits: Callable[[str], bool]) -> bool:
+        """Take the column that is called so and ``fits``; tell whether there is one."""
+        if role in self.given:
+            return True
+        names = [name for _, name in likeliest(self.free, role) if fits(name)]
+        if names and not self._rivals(names):
+            self._take(role, names[0])
+        elif names:
+            self._doubt(names, role)
+        return role in self.given
+
+    def _rivals(self, names: Sequence[str]) -> list[str]:
+        """Return the names that say something else than the first."""
+        return [name for name in names[1:] if not self._same(name, names[0])]
+
+    # what a column is like
+
+    def _is_word(self, name: str) -> bool:
+        """Whether a column holds few short words or numbers."""
+        longest = self.columns.frame[name].str.len_chars().max()
+        return self.columns.distinct(name) <= FEW and isinstance(longest, int) and longest <= SHORT
+
+    def _is_name(self, name: str) -> bool:
+        longest = self.columns.frame[name].str.len_chars().max()
+        return isinstance(longest, int) and longest <= 2 * SHORT and not self._is_text(name)
+
+    def _is_text(self, name: str) -> bool:
+        return bool({*words_of(name)} & {"text", "output", "response", "answer", "completion", "summary"})
+
+    def _same(self, one: str, other: str) -> bool:
+        """Whether two columns tell the same rows apart."""
+        return self.columns.depends(one, other) and self.columns.depends(other, one)
+
+    def _are_criteria(self, name: str) -> bool:
+        """Whether a column holds few words, and some are those of criteria."""
+        values = self.columns.values(name)
+        return len(values) <= FEW and any({*words_of(value)} & KNOWN_CRITERIA for value in values)
+
+    def _follows(self, name: str, *roles: str) -> bool:
+        """Whether a column says no more than another one that is known."""
+        return any(self.columns.depends(name, self.roles[role]) for role in roles if role in self.roles)
+
+    # roles
+
+    def _pair(self) -> tuple[str, str] | None:
+        """Return the columns of the two systems of a comparison."""
+        if {"system_x", "system_y"} & self.given:
+            return self.roles.get("system_x", ""), self.roles.get("system_y", "")
+        if "score" in self.given or "system" in self.given:
+            return None
+        pairs = [pair for pair in sides_named(self.free) if all(map(self._is_name, pair))]
+        if not pairs and not likeliest(self.free, "score")[:1]:
+            compared = self.columns.compared(self.free)
+            pairs = [pair for pair in compared if self.columns.winners(self._without(pair), pair)]
+        if pairs and all(self._same(*sides) for pair in pairs[1:] for sides in zip(pair, pairs[0], strict=True)):
+            return pairs[0]
+        if pairs:
+            self._doubt([pair[0] for pair in pairs], "system_x")
+            return pairs[0]
+        texts = sides_named([name for name in self.free if self._is_text(name)], texts=True)
+        won = [name for _, name in likeliest(self.free, "winner") if self._is_word(name)]
+        asked = bool({"winner", "preference"} & self.given)
+        if texts and (won or asked) and not likeliest(self.free, "system"):
+            self.unsettled.no_systems_of_sides(texts[0])
+        elif (asked and not self._rated()) or (won and self._is_won(won[0])):
+            return "", ""
+        return None
+
+    def _is_won(self, name: str) -> bool:
+        """Whether a column says who won where nothing else is rated."""
+        clear = {name for place, name in likeliest(self.free, "winner") if place <= 1}
+        return name in clear and not self.columns.scored(name) and not self._rated()
+
+    def _rated(self) -> bool:
+        """Whether columns are called system or score."""
+        called = [*likeliest(self.free, "score"), *likeliest(self.free, "system")]
+        return bool(called or {"system", "score"} & self.given)
+
+    def _without(self, names: Collection[str]) -> list[str]:
+        return [name for name in self.free if name not in names]
+
+    def _annotator(self) -> None:
+        if "annotator_id" not in self.given:
+            names = [name for _, name in likeliest(self._without(self._sides()), "annotator_id")]
+            names = [name for name in names if self.columns.distinct(name) > 1] or names
+            if names and not self._rivals(names):
+                self._take("annotator_id", names[0])
+            elif names:
+                self._doubt([names[0], *self._rivals(names)], "annotator_id")
+            elif people := self._people():
+                self.unsettled.people_in_columns(people)
+        kind = kind_column(self.free)
+        if "annotator_kind" not in self.given and kind is not None and {*self.columns.values(kind)} <= {*KINDS}:
+            self._take("annotator_kind", kind)
+
+    def _sides(self) -> list[str]:
+        return [name for pair in sides_named(self.free) for name in pair]
+
+    def _people(self) -> list[str]:
+        """Return the columns that are one person each: annotator1, annotator2."""
+        numbered = [name for name in self.free if {*words_of(name)[:-1]} & {*PEOPLE} and words_of(name)[-1].isdigit()]
+        return numbered if len(numbered) > 1 else []
+
+    def _item(self, *, compared: bool) -> None:
+        if "item_id" in self.given:
+            return
+        names = [name for _, name in likeliest(self._without(self._sides()), "item_id")]
+        again = [name for name in names if not self.columns.a_row_each(name)] or names
+        plain = [name for name in again if not self._are_criteria(name)] or again
+        finest = [one for one in plain if all(self.columns.depends(name, one) for name in plain)]
+        same = [name for name in plain if finest and self._same(name, finest[0])]
+        if same:
+            self._take("item_id", same[0])
+            weak = words_of(same[0]) in (["id"], ["index"], ["idx"], ["uid"], ["uuid"])
+            if weak and not compared and self.columns.a_row_each(same[0]):
+                self.counts_rows = same[0]
+        elif plain:
+            crossed = [name for name in plain[1:] if not self.columns.depends(name, plain[0])]
+            self.unsettled.together(plain[0], (crossed or plain[1:])[0])
+            self.given.add("item_id")
+
+    def _system(self) -> None:
+        several = self._named("system", lambda name: self.columns.distinct(name) > 1)
+        if not several:
+            self._named("system", lambda name: self.columns.distinct(name) == 1)
+
+    def _criterion(self) -> None:
+        if "criterion" in self.given:
+            return
+        names = [name for _, name in likeliest(self.free, "criterion") if not self.columns.numeric(name)]
+        names += [name for _, name in likeliest(self.free, "item_id") if self._are_criteria(name)]
+        names = [name for name in dict.fromkeys(names) if not self._follows(name, "item_id", "annotator_id", "system")]
+        if names and not self._rivals(names):
+            self._take("criterion", names[0])
+        elif names:
+            self._doubt(names, "criterion")
+
+    def _compared(self, first: str, second: str) -> str:
+        """Find who won, or how likely the first is preferred; return the kind of table."""
+        for role, name in (("system_x", first), ("system_y", second)):
+            if role not in self.given and name:
+                self._take(role, name)
+            elif role not in self.given:
+                self.unsettled.lack(role, "; where one is always the same, say --set system_x=NAME")
+        if {"preference", "winner"} & self.given:
+            return "preferences" if "preference" in self.given else "choices"
+        numbers = [name for _, name in likeliest(self.free, "preference") if self.columns.numeric(name)]
+        words = self.columns.winners(self.free, (first, second)) if first and second else []
+        called = [n for _, n in likeliest(self.free, "winner") if n not in numbers and self._is_word(n)]
+        sure = [name for name in called if name in words] or called
+        winners = sure or ([] if numbers else words)
+        if len(numbers) + len(winners) == 1 or (winners and not numbers and not self._rivals(winners)):
+            self._take("preference" if numbers else "winner", [*numbers, *winners][0])
+        elif numbers and not winners and not self._rivals(numbers):
+            self._take("preference", numbers[0])
+        elif numbers and winners:
+            self._doubt([*winners, *numbers][:1], "winner", more=f", or {numbers[0]}=preference")
+        elif winners or numbers:
+            self._doubt(winners or numbers, "winner" if winners else "preference")
+        else:
+            self.unsettled.lack("winner")
+        return "preferences" if "preference" in self.roles else "choices"
+
+    def _scores(self) -> None:
+        """Find the column of scores, or those of criteria or systems."""
+        if "score" in self.given:
+            return
+        called = [(place, name) for place, name in likeliest(self.free, "score") if self.columns.scored(name)]
+        scored = self._scored_columns()
+        clear = [name for place, name in called if place <= 2]
+        if len(clear) > 1 or (not clear and len(called) > 1 and len(scored) <= len(called)):
+            self.unsettled.several(clear or [name for _, name in called])
+            self.given.add("score")
+        elif clear or (len(called) == 1 and {*scored} <= {called[0][1]}):
+            self._take("score", clear[0] if clear else called[0][1])
+        elif not scored:
+            self.unsettled.lack("score")
+        elif "criterion" in self.given:
+            if len(scored) == 1:
+                self._take("score", scored[0])
+            else:
+                self.unsettled.several(scored)
+                self.given.add("score")
+        else:
+            self._wide(scored)
+
+    def _wide(self, scored: Sequence[str]) -> None:
+        """Take several columns of scores for criteria, where systems are named, or for systems."""
+        systems = None if "system" in self.given else systems_named(scored)
+        if systems is not None:
+            self.systems = systems
+        else:
+            if "system" not in self.given:
+                self._system_by_content()
+            if "system" in self.given:
+                self.criteria = tuple(scored)
+            else:
+                self.unsettled.systems_or_criteria(scored)
+        self.given |= {"system", "score", *(("criterion",) if self.criteria else ())}
+        self.free = self._without(scored)
+
+    def _scored_columns(self) -> list[str]:
+        """Return the columns that look like scores of outputs."""
+        about = [self.roles[role] for role in ("item_id", "annotator_id", "system") if role in self.roles]
+        return [
+            name
+            for name in self.free
+            if self.columns.scored(name)
+            and self.columns.distinct(name) <= MOST_STEPS
+            and not NO_SCORE.search(name)
+            and not {*words_of(name)} & NO_CRITERION
+            and self.columns.highest(name) <= HIGHEST
+            and not self.columns.is_property(name, about)
+        ]
+
+    def _system_by_content(self) -> None:
+        names = [n for n in self.columns.systems_like(self.free) if not self._follows(n, "item_id", "annotator_id")]
+        needed = not self._told_apart() and all(map(self._told_apart, names))
+        if len(names) == 1 and "annotator_id" in self.given and needed:
+            self._take("system", names[0])
+        elif names and "annotator_id" in self.given:
+            self._doubt(names, "system")
+        elif names:
+            self._doubt(names, "system", "annotator_id")
+
+    def _rest(self, kind: str) -> None:
+        """Find by contents what no name says, and tell what is missing."""
+        compared = kind in ("choices", "preferences")
+        if not compared and "system" not in self.given:
+            self._system_by_content()
+            if "system" not in self.given:
+                self.unsettled.lack("system", "; of one system say --set system=NAME")
+        if "item_id" not in self.given and kind != "preferences":
+            self._item_by_content()
+        if "annotator_id" not in self.given:
+            self._annotator_by_content()
+        if "annotator_id" not in self.given and kind in ("orders", "spans"):
+            self.unsettled.lack("annotator_id", "; of one annotator say --set annotator_id=NAME")
+        if "criterion" not in self.given and not self.unsettled and not self._told_apart():
+            names = [name for name in self._names() if self._told_apart(name)]
+            if len(names) == 1:
+                self._take("criterion", names[0])
+        if not self.unsettled and "repeat" not in self.given and kind != "spans" and not self._told_apart():
+            names = [n for n in self.free if self._is_word(n) and not self._is_text(n) and self._told_apart(n)]
+            if names:
+                self._doubt(names, "repeat", *(() if "criterion" in self.given else ("criterion",)))
+
+    def _cell(self) -> list[str]:
+        """Return the columns that say what was answered, by whom."""
+        keys = ("annotator_id", "item_id", "system", "system_x", "system_y", "criterion", *REPEATED)
+        return [self.roles[role] for role in keys if role in self.roles]
+
+    def _told_apart(self, *more: str) -> bool:
+        """Whether no cell is answered twice, with more columns beside those that are known."""
+        cell = [*self._cell(), *more]
+        return bool(cell) and self.columns.distinct(*cell) == self.columns.height
+
+    def _names(self) -> list[str]:
+        """Return the columns of names that say more than those that are known."""
+        return [n for n in self.columns.systems_like(self.free) if not self._follows(n, "item_id", "system")]
+
+    def _item_by_content(self) -> None:
+        rows = self.columns.height
+        names = [
+            name
+            for name in self.free
+            if 1 < self.columns.distinct(name) <= rows // 2
+            and not self.columns.scored(name)
+            and not self.columns.frame[name].has_nulls()
+            and not self._told_apart()
+            and self._told_apart(name)
+        ]
+        if len(names) == 1:
+            self._take("item_id", names[0])
+        elif names:
+            self._doubt(names, "item_id")
+        else:
+            self.unsettled.lack("item_id")
+
+    def _annotator_by_content(self) -> None:
+        names = self._names()
+        apart = [name for name in names if not self._told_apart() and self._told_apart(name)]
+        if len(apart) == 1 and len(names) == 1 and "criterion" in self.given:
+            self._take("annotator_id", apart[0])
+        elif names:
+            roles = ("annotator_id",) if "criterion" in self.given else ("annotator_id", "criterion")
+            self._doubt(names, *roles, more="; of people whom no column names say --unnamed")
+
+    def _made(self, kind: str) -> TableFound:
+        unnamed = "annotator_id" not in self.given and not (self.options.unnamed or self.options.means)
+        new = {role: name for role, name in self.roles.items() if name != role and name not in self.options.mapping}
+        llms = self._llms()
+        said = [role_said(self.columns, role, new[role]) for role in WHAT if role in new]
+        said += [llms_said(llms)] if llms else people_said(self._people_of_judges())
+        said += [unnamed_said()] if unnamed else []
+        said += [criteria_said(self.criteria)] if self.criteria else []
+        said += [systems_said(self.systems)] if self.systems else []
+        return TableFound(
+            place=self.place,
+            kind=kind,
+            mapping={name: role for role, name in new.items()},
+            criteria=self.criteria,
+            systems=dict(self.systems),
+            llms=llms,
+            unnamed=unnamed,
+            columns=tuple(said),
+        )
+
+    def _who(self) -> list[str]:
+        """Return the annotators, where nothing says which of them are LLMs."""
+        who = self.roles.get("annotator_id")
+        told = "annotator_kind" in self.given or self.options.llms or self.options.unnamed
+        return [] if who is None or told else self.columns.values(who)
+
+    def _llms(self) -> tuple[str, ...]:
+        return tuple(name for name in self._who() if is_llm(name))
+
+    def _people_of_judges(self) -> list[str]:
+        """Return one or two annotators, in a column called as those of LLMs often are."""
+        judges = {*words_of(self.roles.get("annotator_id", ""))} & {"judge", "annotator", "evaluator"}
+        names = self._who() if judges and self.roles["annotator_id"] != "annotator_id" else []
+        return names if len(names) <= FEW_PEOPLE else []
+
+
+def _is_answer(name: str) -> bool:
+    """Whether a column is called as answers are."""
+    return bool(likeliest([name], "score") or likeliest([name], "winner"))

@@ -1,0 +1,151 @@
+"""What of a file's columns is not settled: lines that name what a column may be, and the argument that says it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Collection, Mapping, Sequence
+
+from analysis.answers.column_contents import shown
+from analysis.answers.columns_found import WHAT
+from spa.errors import AnalysisError, ArgumentProblem, shortened
+
+CUT, PASTED = 150, 80  # letters of a list of columns, and of one to paste
+
+
+class Unsettled:
+    """Collects what is not settled about one file, a line each; missing columns share one."""
+
+    def __init__(self, place: str, columns: Sequence[str], lists: Sequence[str]) -> None:
+        self.place, self.columns, self.lists = place, columns, lists
+        self.lines: list[str] = []
+        self.missing: dict[str, str] = {}  # our column -> what else may be done
+
+    def __bool__(self) -> bool:
+        return bool(self.lines or self.missing)
+
+    def refuse(self) -> None:
+        """Raise an error if anything is not settled."""
+        if self.missing:
+            self.lines.append(self._missing_line())
+        if self.lines:
+            raise AnalysisError(*self.lines)
+
+    def doubt(self, names: Sequence[str], roles: Collection[str], more: str = "") -> None:
+        """Tell which of our columns some columns, or one, may be."""
+        what = " or ".join(f"the {WHAT[role]}" for role in roles)
+        some = f"column {shown(names)}" if len(names) == 1 else f"columns {shown(names)}"
+        pairs = [(name, role) for name in names[:3] for role in roles]
+        self._argued("mapping", f"{some} may be {what}; say which: ", dict(pairs[:1]), pairs, more)
+
+    def several(self, names: Sequence[str]) -> None:
+        """Tell of several columns that hold scores beside a column of criteria, or are called so."""
+        both = shlex.quote(",".join(names[:6]))
+        pairs = [(name, "score") for name in names[:2]]
+        more = f", or each a criterion: --criteria {both}"
+        self._argued("mapping", f"columns {shown(names)} may be the score; say which: ", dict(pairs[:1]), pairs, more)
+
+    def together(self, first: str, other: str) -> None:
+        """Tell of two columns of which neither names the item alone."""
+        pairs = [(f"{first}+{other}", "item_id"), (first, "item_id"), (other, "item_id")]
+        before = f"columns {shown([first, other])} may name the item, and neither follows from the other; say which, "
+        self._argued("mapping", f"{before}or both together: ", dict(pairs[:1]), pairs, "")
+
+    def lack(self, role: str, more: str = "") -> None:
+        """Tell of a column that is missing."""
+        self.missing[role] = more
+
+    def rows_for_items(self, name: str) -> None:
+        """Tell of a column without a clear name that has another value in every row."""
+        before = (
+            f"column {shown([name])} is another in every row, so it may count rows and not name items; name the column "
+            "of items: "
+        )
+        self._argued("mapping", before, {"YOURS": "item_id"}, [("YOURS", "item_id"), (name, "item_id")], "")
+
+    def systems_or_criteria(self, names: Sequence[str]) -> None:
+        """Tell of columns of scores where none names the systems."""
+        kept = shlex.quote(",".join(names if len(",".join(names)) <= PASTED else [names[0], "..."]))
+        few = "column" if len(names) == 1 else "columns"
+        holds = "holds" if len(names) == 1 else "hold"
+        before = (
+            f"{self.place}: no column names the system, and {few} {shown(names)} {holds} scores; if each is a system: "
+        )
+        after = (
+            "; if each is a criterion, name the column of systems (--map YOURS=system) or the one system (--set "
+            "system=NAME); if each is a question about one of several systems: spa import csv"
+        )
+        systems = {name: name for name in names[:2]}
+        self.lines.append(
+            ArgumentProblem("systems", before=before, in_python=f"={systems}", in_command=f" {kept}", after=after)
+        )
+
+    def people_in_columns(self, names: Sequence[str]) -> None:
+        """Tell of columns that are a person each."""
+        self.lines.append(
+            f"{self.place}: columns {shown(names)} look like a column for each annotator; make a row of each answer by "
+            "spa import csv, whose questions name them under annotators"
+        )
+
+    def no_systems_of_sides(self, pair: Sequence[str]) -> None:
+        """Tell of outputs of two sides of which no column says whose they are."""
+        before = f"{self.place}: columns {shown(pair)} hold two outputs, and no column names the systems; name theirs: "
+        after = ", system_y alike; where each side is always the same system: --set system_x=NAME --set system_y=NAME"
+        self.lines.append(
+            ArgumentProblem(
+                "mapping",
+                before=before,
+                in_python="={'YOURS': 'system_x'}",
+                in_command=" YOURS=system_x",
+                after=after,
+            )
+        )
+
+    def rows_that_may_not_count(self, name: str, early: Sequence[str], others: Sequence[str]) -> None:
+        """Tell of a column of states by which some rows were rejected, or never ended."""
+        out = " --drop ".join(shlex.quote(f"{name}={value}") for value in early[:4])
+        all_of_them = " --keep ".join(shlex.quote(f"{name}={value}") for value in [*others, *early][:6])
+        self.lines.append(
+            ArgumentProblem(
+                "drop",
+                before=f"{self.place}: {name} is {shown(early)} in some rows; leave them out with ",
+                in_python=f"={ {name: (*early[:4],)} }",
+                in_command=f" {out}",
+                after=f", or count all with --keep {all_of_them}",
+            )
+        )
+
+    def _argued(
+        self, parameter: str, before: str, given: Mapping[str, str], pairs: Sequence[tuple[str, str]], more: str
+    ) -> None:
+        ways = [shlex.quote(f"{old}={new}") for old, new in pairs]
+        after = "".join(f", or {way}" for way in ways[1:]) + more
+        self.lines.append(
+            ArgumentProblem(
+                parameter,
+                before=f"{self.place}: {before}",
+                in_python=f"={dict(given)}",
+                in_command=f" {ways[0]}",
+                after=after,
+            )
+        )
+
+    def _missing_line(self) -> str:
+        roles = [*self.missing]
+        what = ", the ".join(WHAT[role] for role in roles)
+        there = shortened(", ".join(self.columns), CUT) or "none"
+        after = "".join(dict.fromkeys(self.missing.values()))
+        if self.lists:
+            some = shown(self.lists, 3)
+            after += (
+                f"; {some} {'holds' if len(self.lists) == 1 else 'hold'} lists or objects: --each PATH makes rows, "
+            )
+            after += f"--map '{self.lists[0]}.KEY={roles[0]}' names what is inside"
+        else:
+            after += "; a column for each question: spa import csv" if {"system", "score"} & {*roles} else ""
+        return ArgumentProblem(
+            "mapping",
+            before=f"{self.place}: no column is known as the {what} (there are: {there}); name yours with ",
+            in_python=f"={ {'YOURS': roles[0]} }",
+            in_command=f" YOURS={roles[0]}",
+            after=after,
+        )
