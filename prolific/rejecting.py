@@ -16,7 +16,7 @@ from prolific.collecting import SessionReconciliation
 from prolific.completion_url import session_codes
 from prolific.prolific_study import ProlificStudy
 from prolific.review_rules import CATEGORIES, LINES, Facts, mechanical_grounds, problems_of
-from spa.errors import StudyError
+from spa.errors import StudyError, unreadable
 from spa.files import write_text
 from spa.journal import JournalEntry
 from spa.platforms.idempotent_calls import Content
@@ -142,7 +142,9 @@ def read_proposals(path: Path) -> tuple[Proposal, ...]:
     """
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except OSError as error:
+        raise StudyError(unreadable(path, error)) from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise StudyError(f"{path}: expected a TOML file with [[rejections]], got {error}") from error
     entries = content.get("rejections", [])
     if set(content) - {"rejections"} or not isinstance(entries, list):

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from spa.addresses import is_loopback
-from spa.errors import PlatformError, expected_got, how_to_install, shortened
+from spa.errors import PlatformError, expected_got, how_to_install, shortened, unreadable
 from spa.files import read_toml
 
 if TYPE_CHECKING:
@@ -246,7 +246,9 @@ def _jobqueue_yaml(file: Path) -> dict[str, Any]:
     try:
         read = yaml.safe_load(file.read_text(encoding="utf-8"))
         return dict(read["jobqueue"]["slurm"])
-    except (OSError, ValueError, KeyError, TypeError, yaml.YAMLError) as error:
+    except OSError as error:
+        raise PlatformError(unreadable(file, error)) from error
+    except (ValueError, KeyError, TypeError, yaml.YAMLError) as error:
         got = " ".join(str(error).split())
         raise PlatformError(expected_got(str(file), "YAML with jobqueue: slurm: ...", got, "change it")) from error
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from spa.errors import ResponseError, SpaError, StudyError, shortened
+from spa.errors import ResponseError, SpaError, StudyError, shortened, unreadable
 
 
 @contextmanager
@@ -50,7 +50,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise StudyError(f"{path}: expected a readable TOML file, got {error.strerror or error}") from error
+        raise StudyError(unreadable(path, error)) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise StudyError(f"{path}: expected TOML in UTF-8, got a mistake: {error}") from error
     except RecursionError as error:

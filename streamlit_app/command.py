@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from analysis.commands.reading_options import reading_of, reading_options
-from spa.commands.options import DEFAULT_STUDY, StudyPath, host_option, port_option, store_option
+from spa.commands.options import DEFAULT_STUDY, INPUT, StudyPath, host_option, port_option, store_option
 
 TOKEN_BYTES = 24
 
@@ -22,7 +22,7 @@ Examples:
 """
 )
 @click.argument("study", type=StudyPath(), required=False)
-@click.option("--tables", type=click.Path(path_type=Path), help="Show a folder of tidy tables instead of a STUDY.")
+@click.option("--tables", type=INPUT, help="Show a folder of tidy tables instead of a STUDY.")
 @reading_options
 @store_option
 @click.option(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from analysis.statistics.reasons import folded
 from analysis.statistics.record import Record, plain, rounded
-from spa.errors import AnalysisError
+from spa.errors import AnalysisError, unreadable
 
 if TYPE_CHECKING:
     from spa.study.study import Study
@@ -51,7 +51,7 @@ def read_beside(path: Path) -> FileBeside:
     try:
         return FileBeside(path=path, content=path.read_bytes())
     except OSError as error:
-        raise AnalysisError(f"{path}: cannot be read: {error.strerror or error}") from error
+        raise AnalysisError(unreadable(path, error)) from error
 
 
 def metric_files(metrics: Path | None) -> dict[str, Path]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from spa.commands.init import EXAMPLES
-from spa.commands.options import seed_option
+from spa.commands.options import out_folder_option, seed_option
 
 # True utilities of the example's systems, in unequal steps; docs/study-file.md explains the unit.
 UTILITIES = {"novelist": 1.2, "formula": 0.5, "parrot": -0.3, "salad": -1.0}
@@ -24,13 +24,7 @@ THREE = ("novelist", "formula", "parrot")  # of the shorter form
     show_default=True,
     help="Example study, as written by `spa init`.",
 )
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path("demo-out"),
-    show_default=True,
-    help="New folder for the study, its store and the report.",
-)
+@out_folder_option("New folder for the study, its store and the report.", default="demo-out")
 @click.option("--annotators", type=click.IntRange(min=2), help="Number of annotators. [default: the study's]")
 @seed_option(1)
 def demo(example: str, out: Path, annotators: int | None, seed: int) -> None:

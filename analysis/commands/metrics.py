@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from spa.commands.options import NEW_FOLDER, json_option, study_argument
+from spa.commands.options import INPUT, json_option, out_folder_option, study_argument
 
 if TYPE_CHECKING:
     from analysis.metrics.compute import ComputedMetrics
@@ -33,10 +33,10 @@ Examples:
     "Python function as MODULE:FUNCTION. Repeatable. [default: all that can be computed here]",
 )
 @click.option("--lower-is-better", multiple=True, metavar="NAME", help="Own metric where less is better; repeatable.")
-@click.option("--bertscore-model", type=click.Path(path_type=Path), help="Folder of a transformers model.")
+@click.option("--bertscore-model", type=INPUT, help="Folder of a transformers model.")
 @click.option("--bertscore-layer", type=int, default=-1, show_default=True, help="Layer of it; -1 is the last.")
 @click.option("--spacy-model", default="en_core_web_sm", show_default=True, help="Model for errant, or its folder.")
-@click.option("--out", type=NEW_FOLDER, help="Folder for metrics.csv and corpus_metrics.csv. [default: STUDY's]")
+@out_folder_option("Folder for metrics.csv and corpus_metrics.csv. [default: STUDY's]")
 @json_option
 def metrics(
     study: Path,

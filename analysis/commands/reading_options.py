@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from spa.commands.options import INPUT
+
 if TYPE_CHECKING:
     from analysis.answers.columns import Scale
     from analysis.answers.options import Reading
@@ -45,7 +47,7 @@ OPTIONS = (
         metavar="[COLUMN:]OLD=NEW",
         help="Two names of one; or a COLUMN, whose names that are nearly the same all become one; repeatable.",
     ),
-    click.option("--people", type=click.Path(path_type=Path), help="Who each annotator_id is: annotator_id, person."),
+    click.option("--people", type=INPUT, help="Who each annotator_id is: annotator_id, person."),
     click.option(
         "--value",
         "values",

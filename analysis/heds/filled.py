@@ -21,7 +21,7 @@ from analysis.heds.document import (
 from analysis.heds.form import HedsQuestion
 from analysis.heds.sheet import Sheet, answer_in, open_questions, sheet_json
 from analysis.results.words import slug
-from spa.errors import AnalysisError
+from spa.errors import AnalysisError, unreadable
 from spa.files import written_whole
 
 MARKDOWN, HTML, OPEN, LAST = "heds.md", "heds.html", "heds-open.txt", "heds-last.json"
@@ -139,7 +139,9 @@ def _brief(answer: str) -> str:
 def _read(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeError) as error:
+    except OSError as error:
+        raise AnalysisError(unreadable(path, error)) from error
+    except UnicodeError as error:
         raise AnalysisError(f"{path}: expected a text in UTF-8, got {error}") from error
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from analysis.results.records import SCHEMA, Results
 from analysis.statistics.reasons import folded
 from analysis.statistics.record import REASON_CODE, plain
-from spa.errors import AnalysisError
+from spa.errors import AnalysisError, unreadable
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -72,7 +72,7 @@ def read_results(path: str | Path) -> Results:
     try:
         return from_plain(json.loads(Path(path).read_text(encoding="utf-8")))
     except OSError as error:
-        raise AnalysisError(f"{path}: cannot be read: {error.strerror or error}") from error
+        raise AnalysisError(unreadable(path, error)) from error
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import Field, ValidationError, model_validator
 
-from spa.errors import PlatformError
+from spa.errors import PlatformError, unreadable
 from spa.study.toml_table import Text, TomlTable
 
 REQUIRED = {
@@ -85,7 +85,9 @@ def load_mapping(path: Path) -> ResultMapping:
     """Load and check a mapping file; raise PlatformError with one line for each mistake."""
     try:
         raw: Mapping[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except OSError as error:
+        raise PlatformError(unreadable(path, error)) from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise PlatformError(f"{path}: expected a mapping in TOML, got: {error}") from error
     try:
         return ResultMapping.model_validate(raw)

@@ -11,7 +11,7 @@ from typing import Any
 
 from mturk.answers import AnswerRefused, XMLRefused, answer_pairs, read_answers
 from mturk.archive_import.mapping import ANSWERS, Cells, ColumnSource, ResultMapping, Table
-from spa.errors import PlatformError
+from spa.errors import PlatformError, unreadable
 from spa.importers.pseudonyms import PseudonymKey
 from spa.tables.delimited import delimited_rows
 from spa.tables.options import TableOptions
@@ -53,7 +53,9 @@ def read_results(paths: Iterable[Path], options: TableOptions, notes: list[str])
                     yield Result(columns={"AssignmentId": path.stem, **_answers(text)}, where=str(path))
                 case _:
                     raise PlatformError(f"{path}: expected .csv, .tsv, .results, .json, .jsonl or .xml, got {suffix!r}")
-        except (OSError, UnicodeDecodeError) as error:
+        except OSError as error:
+            raise PlatformError(unreadable(path, error)) from error
+        except UnicodeDecodeError as error:
             raise PlatformError(f"{path}: cannot be read ({error}); save it as UTF-8") from error
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from spa.commands.options import json_option, out_folder_option
+from spa.commands.options import INPUT, json_option, out_folder_option
 
 if TYPE_CHECKING:
     from mturk.archive_import.tidying import TidyArchive
@@ -18,17 +18,13 @@ if TYPE_CHECKING:
 
 
 @click.command(name="import", epilog="Example: spa mturk import Batch_*_results.csv --mapping old.toml --out tables")
-@click.argument(
-    "results", nargs=-1, required=True, type=click.Path(dir_okay=False, exists=True, path_type=Path), metavar="FILE..."
-)
-@click.option(
-    "--mapping", required=True, type=click.Path(dir_okay=False, path_type=Path), help="TOML file that maps the columns."
-)
+@click.argument("results", nargs=-1, required=True, type=INPUT, metavar="FILE...")
+@click.option("--mapping", required=True, type=INPUT, help="TOML file that maps the columns.")
 @out_folder_option("Folder for the tables.", required=True)
 @click.option("--format", "format_", type=click.Choice(["csv", "parquet", "jsonl"]), default="csv", show_default=True)
 @click.option(
     "--key",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=INPUT,
     help="Secret key that pseudonymizes worker ids; created if missing. [default: pseudonyms.key beside MAPPING]",
 )
 @click.option("--keep-rejected", is_flag=True, help="Keep answers of rejected submissions, for --exclusions to name.")

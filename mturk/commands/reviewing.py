@@ -17,7 +17,7 @@ from mturk.commands.shared import (
     waiting_line,
 )
 from mturk.hit_study import open_hit_study
-from spa.commands.options import StudyLocation, yes_option
+from spa.commands.options import INPUT, StudyLocation, yes_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -190,7 +190,7 @@ def _proposed(
 @click.option(
     "--file",
     "source",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=INPUT,
     help="Read assignment, amount and reason from this CSV file instead.",
 )
 @click.option("--decided", is_flag=True, help="Pay the bonuses that reviewers decided on in the dashboard instead.")

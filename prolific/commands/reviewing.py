@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from prolific.commands.shared import study_options, yes_option
-from spa.commands.options import StudyLocation, json_option, print_json
+from spa.commands.options import INPUT, NEW_FILE, StudyLocation, json_option, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,13 +99,11 @@ def _approve(
     "spa prolific reject my-study/study.toml --from rejections.toml --yes"
 )
 @study_options
-@click.option(
-    "--propose", type=click.Path(path_type=Path, dir_okay=False), help="Write possible rejections to this TOML file."
-)
+@click.option("--propose", type=NEW_FILE, help="Write possible rejections to this TOML file.")
 @click.option(
     "--from",
     "decided",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=INPUT,
     help="Reject the submissions that this file marks with reject = true.",
 )
 @yes_option("Reject and withhold pay")
@@ -156,7 +154,7 @@ def reject(location: StudyLocation, propose: Path | None, decided: Path | None, 
 @click.option(
     "--from",
     "listed",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=INPUT,
     help="CSV file with recipient (submission or participant id), amount (such as 1.50) and reason.",
 )
 @click.option("--completion", is_flag=True, help="Pay the study's completion bonus to those approved in all sessions.")

@@ -8,16 +8,14 @@ from pathlib import Path
 
 import click
 
-from spa.commands.options import port_option
-
-FILE = click.Path(dir_okay=False, path_type=Path)
+from spa.commands.options import INPUT, NEW_FILE, port_option
 
 
 @click.command(epilog="Example: spa prolific emulate --port 8090 --store platform.sqlite --clock manual")
 @port_option(8090)
 @click.option(
     "--store",
-    type=FILE,
+    type=NEW_FILE,
     default=Path("emulated-prolific.sqlite"),
     show_default=True,
     help="SQLite file of the emulated platform; created if missing.",
@@ -33,7 +31,7 @@ FILE = click.Path(dir_okay=False, path_type=Path)
     show_default=True,
     help="A manual clock advances only with POST /emulator/clock/.",
 )
-@click.option("--openapi", type=FILE, help="Validate requests and responses against this OpenAPI document.")
+@click.option("--openapi", type=INPUT, help="Validate requests and responses against this OpenAPI document.")
 def emulate(port: int, store: Path, project: str | None, currency: str, clock: str, openapi: Path | None) -> None:
     """Run an emulator of the Prolific API, with simulated participants, payments and faults.
 

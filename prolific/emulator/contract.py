@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from spa.errors import PlatformError, how_to_install
+from spa.errors import PlatformError, how_to_install, unreadable
 
 BASE = "urn:published-description"
 METHODS = frozenset({"get", "post", "put", "patch", "delete"})
@@ -124,7 +124,9 @@ def read_document(path: Path) -> dict[str, Any]:
     """Read an OpenAPI document; raise PlatformError if it is not one."""
     try:
         text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise PlatformError(unreadable(path, error)) from error
+    except UnicodeDecodeError as error:
         raise PlatformError(f"{path}: expected the published description as a file, got {error}") from error
     try:
         document = json.loads(text) if path.suffix == ".json" else _read_yaml(text)

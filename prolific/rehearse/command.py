@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from prolific.api.money import amount_text
-from spa.commands.options import json_option, print_json, seed_option, study_argument
+from spa.commands.options import INPUT, json_option, out_folder_option, print_json, seed_option, study_argument
 
 
 def parse_shares(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, float]:
@@ -29,13 +29,7 @@ def parse_shares(context: click.Context, option: click.Parameter, given: tuple[s
 @click.command(epilog="Example: spa rehearse my-study/study.toml --annotators 30 --out rehearsal")
 @study_argument
 @click.option("--annotators", type=click.IntRange(min=1), help="Number of places to fill. [default: the study's]")
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("rehearsal"),
-    show_default=True,
-    help="Folder for the rehearsal; one that is incomplete is resumed.",
-)
+@out_folder_option("Folder for the rehearsal; one that is incomplete is resumed.", default="rehearsal")
 @click.option(
     "--share",
     "shares",
@@ -56,7 +50,7 @@ def parse_shares(context: click.Context, option: click.Parameter, given: tuple[s
 @seed_option(0)
 @click.option(
     "--openapi",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=INPUT,
     help="Validate every request against this OpenAPI document.",
 )
 @json_option

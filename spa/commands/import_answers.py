@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from spa.commands.options import Command
+from spa.commands.options import INPUT, Command, out_folder_option
 from spa.errors import shortened
 
 if TYPE_CHECKING:
@@ -16,19 +16,18 @@ if TYPE_CHECKING:
     from spa.responses.table_files import TableFormat
 
 FORMATS = click.Choice(["csv", "parquet", "jsonl"])
-IN = click.Path(path_type=Path)
 
 
 def table_options(command: Command) -> Command:
     """Add the options that say how the tables are written."""
     command = click.option(
         "--key",
-        type=IN,
+        type=INPUT,
         help="Secret key of the pseudonyms; created if missing. [default: pseudonyms.key beside --map]",
     )(command)
     command = click.option("--keep-ids", is_flag=True, help="Keep the annotators' ids.")(command)
     command = click.option("--format", "format_", type=FORMATS, default="csv", show_default=True)(command)
-    return click.option("--out", required=True, type=IN, help="Folder for the tables.")(command)
+    return out_folder_option("Folder for the tables.", required=True)(command)
 
 
 def _scores(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, float]:
@@ -54,8 +53,8 @@ def import_() -> None:
 
 
 @import_.command(epilog="Example: spa import potato annotations --map import.toml --out tables")
-@click.argument("folder", type=IN)
-@click.option("--map", "mapping", required=True, type=IN, help="TOML file with systems, criteria, skip, llms.")
+@click.argument("folder", type=INPUT)
+@click.option("--map", "mapping", required=True, type=INPUT, help="TOML file with systems, criteria, skip, llms.")
 @table_options
 @click.option(
     "--score",
@@ -87,8 +86,8 @@ def potato(
 
 
 @import_.command("csv", epilog="Example: spa import csv results.csv --map import.toml --out tables")
-@click.argument("files", type=IN, nargs=-1, required=True, metavar="FILE...")
-@click.option("--map", "mapping", required=True, type=IN, help="TOML: what the columns mean.")
+@click.argument("files", type=INPUT, nargs=-1, required=True, metavar="FILE...")
+@click.option("--map", "mapping", required=True, type=INPUT, help="TOML: what the columns mean.")
 @table_options
 def csv(
     files: tuple[Path, ...], mapping: Path, out: Path, format_: TableFormat, keep_ids: bool, key: Path | None

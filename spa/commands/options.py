@@ -67,6 +67,7 @@ class StudyPath(PathType):
         return study_file(super().convert(value, param, ctx))
 
 
+INPUT = click.Path(path_type=Path)  # whoever reads it says in one line what is wrong with it
 NEW_FILE = click.Path(dir_okay=False, path_type=Path)
 NEW_FOLDER = click.Path(file_okay=False, path_type=Path)
 PORT = click.IntRange(0, 65535)
@@ -140,9 +141,10 @@ def every_option(until: str) -> Callable[[Command], Command]:
     return click.option("--every", type=Finite(min=5), metavar="SECONDS", help=text)
 
 
-def out_folder_option(text: str, *, required: bool = False) -> Callable[[Command], Command]:
+def out_folder_option(text: str, *, required: bool = False, default: str | None = None) -> Callable[[Command], Command]:
     """Return ``--out`` for a folder."""
-    return click.option("--out", type=NEW_FOLDER, required=required, help=text)
+    shown = default is not None
+    return click.option("--out", type=NEW_FOLDER, required=required, default=default, show_default=shown, help=text)
 
 
 def out_file_option(text: str, name: str = "--out") -> Callable[[Command], Command]:

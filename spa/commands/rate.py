@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from spa.commands.options import Finite, announce, json_option, store_option, study_argument
+from spa.commands.options import INPUT, Finite, announce, json_option, store_option, study_argument
 from spa.commands.simulation import check_url, choose_truth, simulation_options
 from spa.commands.workspace import with_store
 
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--prices",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=INPUT,
     help="Price table. [default: prices.toml beside the study file]",
 )
 @click.option(

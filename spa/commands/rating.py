@@ -13,7 +13,7 @@ import click
 from pydantic import ValidationError
 
 from spa.commands.options import print_json
-from spa.errors import StudyError
+from spa.errors import StudyError, unreadable
 from spa.simulation import SIMULATED_RATER
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def rater_of_file(path: Path, study: Study) -> Rater:
     try:
         rater = Rater.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
-        raise StudyError(f"{path}: expected a file with a rater, got {error.strerror}; check its name") from error
+        raise StudyError(unreadable(path, error)) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise StudyError(f"{path}: expected TOML, got: {error}; correct it") from error
     except ValidationError as error:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from spa.commands.options import Command, seed_option
+from spa.commands.options import INPUT, Command, seed_option
 from spa.errors import StudyError
 
 if TYPE_CHECKING:
@@ -51,9 +51,7 @@ def simulation_options(command: Command) -> Command:
             callback=parse_utilities,
             help="True utility of a system, from -2.5 to 2.5; repeat for each system.",
         ),
-        click.option(
-            "--truth", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="TOML file of true utilities."
-        ),
+        click.option("--truth", type=INPUT, help="TOML file of true utilities."),
     ):
         command = add(command)
     return command

@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from math import isnan
 from pathlib import Path
 
-from spa.errors import ResponseError, shortened
+from spa.errors import ResponseError, shortened, unreadable
 from spa.importers.mapping import FILE
 from spa.tables.delimited import open_delimited
 from spa.tables.options import TableOptions
@@ -188,7 +188,7 @@ def files_of(given: Sequence[Path], *, apart: Collection[Path] = ()) -> list[Pat
         try:
             inside = sorted(one for one in path.iterdir() if one.is_file() and one.resolve() not in outside)
         except OSError as error:
-            raise ResponseError(f"{path}: cannot be read: {error.strerror or error}") from error
+            raise ResponseError(unreadable(path, error)) from error
         tables = [one for one in inside if not one.name.startswith(".") and table_suffix(one.name)]
         if not tables:
             raise ResponseError(f"{path}: expected a file, got a folder without any ending in {ENDINGS}")

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from spa.errors import StudyError
+from spa.errors import StudyError, unreadable
 from spa.forms.form import Question
 from spa.raters.endpoints.endpoint import LLMReply, LLMRequest
 from spa.study.raters import Rater
@@ -67,7 +67,7 @@ def load_prices(path: Path | None, study: Path) -> PriceTable:
     try:
         return PriceTable.model_validate(tomllib.loads(place.read_text(encoding="utf-8")))
     except OSError as error:
-        raise StudyError(f"{place}: expected a price table, got: {error.strerror}; see docs/llm-raters.md") from error
+        raise StudyError(unreadable(place, error)) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise StudyError(f"{place}: expected TOML, got: {error}; correct it") from error
     except ValidationError as error:

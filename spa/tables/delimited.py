@@ -17,7 +17,7 @@ from typing import Any
 
 import polars as pl
 
-from spa.errors import ArgumentProblem, NoRows, TableError, shortened
+from spa.errors import ArgumentProblem, NoRows, TableError, shortened, unreadable
 from spa.tables.decimals import DecimalCommas
 from spa.tables.dialect import BLANKS, ONE, Dialect, dialect_of
 from spa.tables.encodings import bad_byte, in_utf8
@@ -117,7 +117,7 @@ def _opened(path: Path, options: TableOptions, wanted: Wanted) -> Iterator[_Text
             except UnicodeDecodeError as error:
                 raise (bad_byte(path) or TableError(f"{path}: expected UTF-8, got {error.reason}")) from error
     except OSError as error:
-        raise TableError(f"{path}: cannot be read: {error.strerror or error}") from error
+        raise TableError(unreadable(path, error)) from error
 
 
 def _refuse_other_text(text: Path, path: Path) -> None:

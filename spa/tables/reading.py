@@ -10,7 +10,7 @@ from pathlib import Path, PurePath
 
 import polars as pl
 
-from spa.errors import TableError, shortened
+from spa.errors import TableError, shortened, unreadable
 from spa.tables.delimited import delimited_slices, open_delimited
 from spa.tables.encodings import in_utf8
 from spa.tables.json_files import json_slices, open_json
@@ -142,7 +142,7 @@ def reading(path: Path) -> Iterator[FileFormat]:
     """Yield the format of a file, and say in one line why it cannot be read."""
     suffix = table_suffix(path.name)
     if suffix is None and not os.path.exists(path):  # False of a name that is too long, too
-        raise TableError(f"{shortened(str(path))}: cannot be read: No such file or directory")
+        raise TableError(f"{shortened(str(path))}: no such file; check its name")
     if suffix is None:
         raise TableError(f"{path}: expected a file ending in {ENDINGS}, got {shortened(repr(path.suffix.lower()))}")
     found = next(one for one in FORMATS if suffix.removesuffix(PACKED) in one.suffixes)
@@ -150,7 +150,7 @@ def reading(path: Path) -> Iterator[FileFormat]:
         check_table_file(path)
         yield found
     except OSError as error:
-        raise TableError(f"{path}: cannot be read: {error.strerror or error}") from error
+        raise TableError(unreadable(path, error)) from error
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         reason = shortened(str(error).strip().partition("\n")[0] or type(error).__name__, 160)
         raise TableError(f"{path}: cannot be read as {suffix[1:]}: {reason}") from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from spa.errors import TableError
+from spa.errors import TableError, unreadable
 from spa.tables.encodings import bad_byte, nul_in_header
 
 PARQUET, WORKBOOK = "a Parquet file", "a workbook or zip file"
@@ -27,12 +27,14 @@ def check_table_file(path: Path) -> None:
     """
     try:
         if not path.is_file():
-            found = "a folder" if path.is_dir() else "a pipe or device" if path.exists() else "no such file"
+            if not path.exists():
+                raise TableError(f"{path}: no such file; check its name")
+            found = "a folder" if path.is_dir() else "a pipe or device"
             raise TableError(f"{path}: expected a file, got {found}; name a file with a table")
         with path.open("rb") as stream:
             start = stream.read(4)
     except OSError as error:
-        raise TableError(f"{path}: cannot be read: {error.strerror or error}") from error
+        raise TableError(unreadable(path, error)) from error
     found = next((kind for signature, kind in KINDS.items() if start.startswith(signature)), "another kind of file")
     expected = BINARY.get(path.suffix.lower())
     if expected is not None:
@@ -58,4 +60,4 @@ def utf8_lines(path: Path) -> Iterator[tuple[int, str]]:
                 except UnicodeDecodeError as error:
                     raise bad_byte(path) or TableError(f"{path}, line {number}: expected UTF-8") from error
     except OSError as error:
-        raise TableError(f"{path}: cannot be read: {error.strerror or error}") from error
+        raise TableError(unreadable(path, error)) from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import click
@@ -76,3 +77,32 @@ def test_a_plan_is_of_the_study_of_this_folder_unless_options_describe_another(
     assert "planning study.toml, the study of this folder" in found.stderr
     assert json.loads(found.stdout)["conclusions"] != []
     assert json.loads(spa("plan", *quick, "--pairs", 3).stdout)["conclusions"] == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("simulate", "--truth", "nosuch"),
+        ("rate", "--prices", "nosuch", "--simulate"),
+        ("rate", "--rater", "nosuch.toml"),
+        ("metrics", "--metric", "mine=nosuch.csv"),
+        ("rehearse", "--openapi", "nosuch"),
+        ("report", "--ratings", "nosuch.csv", "--out", "out"),
+        ("import", "csv", "nosuch.csv", "--map", "map.toml", "--out", "out"),
+        ("import", "csv", "outputs.jsonl", "--map", "nosuch", "--out", "out"),
+        ("mturk", "import", "outputs.jsonl", "--mapping", "nosuch", "--out", "out"),
+    ],
+    ids=" ".join,
+)
+def test_a_file_that_is_missing_is_said_in_one_way(
+    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_study(tmp_path)
+    (tmp_path / "map.toml").write_text(
+        'annotator = "who"\n[[questions]]\nkind = "rating"\ncolumn = "score"\nsystem = "x"\nitem = "i"\ncriterion = "c"\n'
+    )
+    monkeypatch.chdir(tmp_path)
+    spa("build")
+    found = spa(*words)
+    assert found.exit_code == 1
+    assert re.fullmatch(r"spa: (mine=)?nosuch(\.toml|\.csv)?: no such file; check its name\n", found.stderr)
