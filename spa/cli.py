@@ -16,6 +16,7 @@ from typing import Any
 
 import click
 
+from spa.commands.command_groups import SuggestingGroup, mistakes_in_one_line
 from spa.errors import SpaError
 
 NEW_OBJECTS = 20_000  # after which Python looks for cycles among them; its default is 700
@@ -44,7 +45,7 @@ ORDER = (
 )
 
 
-class CommandsByEntryPoint(click.Group):
+class CommandsByEntryPoint(SuggestingGroup):
     """A group whose commands come from every installed package that registers some."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -54,6 +55,8 @@ class CommandsByEntryPoint(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Load one command, ours before one of other packages; ``None`` where nobody registered it."""
+        if cmd_name == "help":
+            return asked_for_help
         own = distribution("spa-eval").entry_points.select(group=GROUP, name=cmd_name)
         found: EntryPoint | None = next(iter(own or entry_points(group=GROUP, name=cmd_name)), None)
         if found is None:
@@ -61,10 +64,16 @@ class CommandsByEntryPoint(click.Group):
         command: click.Command = found.load()
         return command
 
+    def make_context(self, *args: Any, **options: Any) -> click.Context:
+        """Parse the words before the command."""
+        with mistakes_in_one_line():
+            return super().make_context(*args, **options)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; a ``SpaError`` becomes one line a problem and exit code 1."""
         try:
-            return super().invoke(ctx)
+            with mistakes_in_one_line():
+                return super().invoke(ctx)
         except SpaError as error:
             command = self.get_command(ctx, ctx.invoked_subcommand or "")
             options = {given.name or "": given.opts[0] for given in command.params} if command else {}
@@ -74,6 +83,7 @@ class CommandsByEntryPoint(click.Group):
 
 
 @click.group(
+    "spa",
     cls=CommandsByEntryPoint,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Example: spa demo --out demo-out",
@@ -98,6 +108,13 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):  # a name in a user's data may not fit the terminal's encoding
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+
+
+@click.command(hidden=True)
+@click.argument("words", nargs=-1, metavar="[COMMAND]...")
+def asked_for_help(words: tuple[str, ...]) -> None:
+    """Show what --help shows."""
+    main.main(args=[*words, "--help"], prog_name="spa", standalone_mode=False)
 
 
 def run() -> None:

@@ -95,7 +95,7 @@ def test_the_examples_of_all_help_texts_can_be_typed() -> None:
     ("text", "wrong"),
     [
         ("spa publish", "spa: No such command 'publish'."),
-        ("spa prolific publsh study.toml", "spa prolific: No such command 'publsh'."),
+        ("spa prolific publsh study.toml", "spa prolific: No such command 'publsh'. Did you mean 'publish'?"),
         ("spa check study.toml --all", "spa check: No such option '--all'."),
         ("spa import potato --map import.toml --out tables", "spa import potato: Missing argument 'FOLDER'."),
         ("spa check study.toml other.toml", "spa check: Got unexpected extra argument (other.toml)"),

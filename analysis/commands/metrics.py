@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from spa.commands.options import INPUT, json_option, out_folder_option, study_argument
+from spa.commands.terminal import console, progress_bar
 
 if TYPE_CHECKING:
     from analysis.metrics.compute import ComputedMetrics
@@ -74,8 +74,7 @@ def metrics(
         spacy_model=spacy_model,
     )
     every = len(names or NAMES) + len(own)
-    hidden = as_json or not sys.stderr.isatty()
-    with click.progressbar(length=every, label="Computing", hidden=hidden, file=sys.stderr) as bar:
+    with progress_bar(length=every, label="Computing", hidden=as_json) as bar:
         found = compute_metrics(
             loaded,
             outputs,
@@ -117,7 +116,6 @@ def _chosen(given: tuple[str, ...]) -> tuple[list[str], dict[str, str]]:
 
 
 def _print(found: ComputedMetrics) -> None:
-    from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
@@ -125,9 +123,12 @@ def _print(found: ComputedMetrics) -> None:
     by_metric: dict[str, dict[str, float]] = {}
     for row in found.corpus.iter_rows(named=True):
         by_metric.setdefault(row["metric"], {})[row["system"]] = row["score"]
-    table = Table("metric", *map(escape, systems), title="Metrics of all outputs of a system together")
+    where = console()
+    aside: Literal["center", "left"] = "center" if where.is_terminal else "left"
+    title = "Metrics of all outputs of a system together"
+    table = Table("metric", *map(escape, systems), title=title, title_justify=aside)
     for name, scores in by_metric.items():
         table.add_row(escape(name), *(f"{scores[one]:.2f}" if one in scores else "" for one in systems))
-    Console().print(table)
+    where.print(table)
     for note in found.notes:
         click.echo(note)

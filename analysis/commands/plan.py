@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import sys
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +17,7 @@ from spa.commands.options import (
     out_folder_option,
     print_json,
 )
+from spa.commands.terminal import progress_bar
 
 if TYPE_CHECKING:
     from analysis.planning.assumptions import Assumptions, Kind
@@ -121,12 +120,11 @@ def plan(study: Path | None, as_json: bool, out: Path | None, **options: Any) ->
     if as_json:
         _print_json(plans, seed, conclusions, written)
         return
-    from rich.console import Console
-
     from analysis.planning.plan_text import print_plan
     from spa.commands.check import print_conclusions
+    from spa.commands.terminal import console as console_of_results
 
-    console = Console(highlight=False)
+    console = console_of_results()
     for number, one in enumerate(plans):
         if number:
             console.print()
@@ -178,8 +176,7 @@ def estimate_plans(
     counts = [_annotators(one, annotators, options["budget"]) for one in designs]
     steps = sum(len(differences) * len(powers) for differences, powers in expected)
     plans = []
-    shown = sys.stderr if sys.stderr.isatty() else io.StringIO()
-    with click.progressbar(length=steps, label="Computing", file=shown) as bar:
+    with progress_bar(length=steps, label="Computing") as bar:
         for number, (design, (differences, powers), count) in enumerate(zip(designs, expected, counts, strict=True)):
             plans.append(
                 make_plan(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -11,6 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from spa.commands.options import json_option, platform_study_options
+from spa.commands.terminal import progress_bar
 
 T = TypeVar("T")
 
@@ -37,8 +37,7 @@ except_option = click.option(
 
 def in_progress(steps: Iterable[T], *, label: str, length: int, silent: bool) -> Iterator[T]:
     """Yield the steps while a progress bar is shown on stderr."""
-    hidden = silent or length == 0 or not sys.stderr.isatty()
-    with click.progressbar(steps, length=length, label=label, hidden=hidden, file=sys.stderr) as bar:
+    with progress_bar(steps, length=length, label=label, hidden=silent) as bar:
         yield from bar
 
 

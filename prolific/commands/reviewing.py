@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -11,6 +10,7 @@ import click
 
 from prolific.commands.shared import study_options, yes_option
 from spa.commands.options import INPUT, NEW_FILE, StudyLocation, json_option, print_json
+from spa.commands.terminal import progress_bar
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,7 +90,7 @@ def _approve(
 
     if hidden:
         return approve_all(prolific_study, session, queue.approve)
-    with click.progressbar(length=len(queue.approve), label="approving", file=sys.stderr) as bar:
+    with progress_bar(length=len(queue.approve), label="approving") as bar:
         return approve_all(prolific_study, session, queue.approve, lambda done: bar.update(done - bar.pos))
 
 

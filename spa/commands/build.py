@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ from spa.commands.options import (
     study_argument,
 )
 from spa.commands.serve import LINKS_WRITTEN
+from spa.commands.terminal import progress_bar
 from spa.commands.workspace import default_store, with_store
 
 if TYPE_CHECKING:
@@ -101,8 +101,8 @@ def _draw(
     for assignment, key in sample_assignments(study, outputs, count=1, rng=study_rng(seed), balancing=balancing):
         build_form(study, outputs, assignment, key, texts)  # a study without a form is refused before anything is saved
     draws = sample_assignments(study, outputs, count=annotators, rng=study_rng(seed), balancing=balancing)
-    hidden = not progress or annotators < BAR_FROM or not sys.stderr.isatty()
-    with click.progressbar(draws, length=annotators, label="Drawing", hidden=hidden, file=sys.stderr) as drawn:
+    hidden = not progress or annotators < BAR_FROM
+    with progress_bar(draws, length=annotators, label="Drawing", hidden=hidden) as drawn:
         new = store.assignments.save(fingerprint, drawn, seed=seed, balancing=balancing)
     return {
         "store": store.name,

@@ -209,12 +209,12 @@ def exposures(study: Study) -> tuple[int, ...]:
 
 def print_overview(overview: Overview, path: Path) -> None:
     """Print an overview: what is compared and asked, effort, cost, warnings, dropped items."""
-    from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
-    study = overview.study
-    console = Console(highlight=False)
+    from spa.commands.terminal import console as console_of_results
+
+    study, console = overview.study, console_of_results()
     console.print(f"[bold]{escape(study.title)}[/bold] ({escape(study.id)}, {study.language})")
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(style="dim", no_wrap=True)

@@ -13,6 +13,7 @@ import click
 from pydantic import ValidationError
 
 from spa.commands.options import print_json
+from spa.commands.terminal import console, progress_bar
 from spa.errors import StudyError, unreadable
 from spa.simulation import SIMULATED_RATER
 
@@ -172,7 +173,6 @@ def progress_of(
     if hidden:
         yield None
         return
-    from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (
@@ -182,7 +182,7 @@ def progress_of(
         TextColumn("{task.fields[pace]}"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True)) as bar:
+    with Progress(*columns, console=console(stderr=True)) as bar:
         task = bar.add_task(rater.id, total=total, pace="")
 
         def show(summary: RatingSummary) -> None:
@@ -209,8 +209,6 @@ def print_estimate(
     workspace: Workspace, visits: Sequence[RaterVisit], prompts: PromptWriter, prices: PriceTable, *, as_json: bool
 ) -> None:
     """Print the estimated requests, tokens and cost of a run."""
-    import sys
-
     from spa.journal import Journal
     from spa.live import is_live
     from spa.raters.estimate import SAMPLE, estimate, spent_before
@@ -218,9 +216,7 @@ def print_estimate(
     rater = visits[0].asked.rater if visits else None
     price = prices.models.get(rater.model) if rater is not None else None
     spent = spent_before(Journal(workspace.store), rater.id) if rater is not None else 0.0
-    hidden = as_json or not sys.stderr.isatty()
-    length = min(SAMPLE, len(visits))
-    with click.progressbar(length=length, label="Reading forms", hidden=hidden, file=sys.stderr) as bar:
+    with progress_bar(length=min(SAMPLE, len(visits)), label="Reading forms", hidden=as_json) as bar:
         found = estimate(workspace, visits, prompts, price=price, spent=spent, progress=lambda: bar.update(1))
     if as_json:
         print_json({**asdict(found), "currency": prices.currency})

@@ -12,6 +12,7 @@ import click
 
 from spa.commands.options import json_option, print_json, store_option, study_argument
 from spa.commands.simulation import check_url, choose_truth, simulation_options
+from spa.commands.terminal import progress_bar
 from spa.commands.workspace import with_store
 from spa.errors import ResponseError
 
@@ -96,12 +97,12 @@ def run_annotators(
     if not is_live(workspace.study):
         tokens = reserve_links(store, annotators, people)
         label = f"{len(tokens)} simulated annotators answer"
-        with click.progressbar(length=len(tokens), label=label, hidden=quiet) as bar:
+        with progress_bar(length=len(tokens), label=label, hidden=quiet) as bar:
             return visit_all(address, tokens, who, progress=lambda done, total: bar.update(1))
     most = len(store.assignments) if annotators is None else annotators
     live = LiveProgress(workspace.study, store, SOURCE)
     visits: list[CompletedVisit] = []
-    with click.progressbar(length=most, label="simulated annotators answer, one by one", hidden=quiet) as bar:
+    with progress_bar(length=most, label="simulated annotators answer, one by one", hidden=quiet) as bar:
         while (state := live.refresh()) is None or not state.enough:
             simulated = [lease for lease in store.visits.leases() if lease.annotator_kind == SOURCE]
             taken = sum(lease.seat is not None for lease in simulated)

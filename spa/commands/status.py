@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from spa.commands.options import json_option, print_json, store_option, study_argument
+from spa.commands.terminal import console
 
 if TYPE_CHECKING:
     from spa.responses.status import Status, VisitCounts
@@ -60,7 +61,6 @@ def status(study: Path, store: str | None, codes: bool, as_json: bool) -> None:
 
 def _show_lines(lines: tuple[VisitCounts, ...]) -> None:
     from rich import box
-    from rich.console import Console
     from rich.table import Table
 
     from spa.responses.status import COUNT_WORDS, COUNTED
@@ -78,7 +78,7 @@ def _show_lines(lines: tuple[VisitCounts, ...]) -> None:
     for line in lines:
         group = [] if not grouped else [_group(line)]
         table.add_row(line.source, *group, *(str(getattr(line, name)) for name in columns))
-    Console(highlight=False).print(table)
+    console().print(table)
 
 
 def _group(line: VisitCounts) -> str:

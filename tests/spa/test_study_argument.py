@@ -99,7 +99,8 @@ def test_a_file_that_is_missing_is_said_in_one_way(
 ) -> None:
     write_study(tmp_path)
     (tmp_path / "map.toml").write_text(
-        'annotator = "who"\n[[questions]]\nkind = "rating"\ncolumn = "score"\nsystem = "x"\nitem = "i"\ncriterion = "c"\n'
+        'annotator = "who"\n[[questions]]\n'
+        'kind = "rating"\ncolumn = "score"\nsystem = "x"\nitem = "i"\ncriterion = "c"\n'
     )
     monkeypatch.chdir(tmp_path)
     spa("build")

@@ -1,0 +1,115 @@
+"""Manners of the command line: mistyped words, text in pipes, help."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from spa.cli import main
+from spa.commands.terminal import console, progress_bar
+from tests.parsed_commands import every_command
+from tests.spa.study_files import write_study
+
+LONG = "a system whose name is as long as a sentence and has a comma, " * 3
+
+
+def spa(*arguments: object) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is one."""
+
+    def isatty(self) -> bool:
+        """Say so."""
+        return True
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        ("reprot", "no such command 'reprot' (did you mean report?); see `spa --help`"),
+        ("nonsense", "no such command 'nonsense'; see `spa --help`"),
+        ("prolific publsh", "no such command 'publsh' (did you mean publish?); see `spa prolific --help`"),
+        ("mturk keys lst", "no such command 'lst' (did you mean list?); see `spa mturk keys --help`"),
+        ("check --jsn", "no such option '--jsn' (did you mean --json?); see `spa check --help`"),
+        ("--versio", "no such option '--versio' (did you mean --version?); see `spa --help`"),
+        ("init", "missing argument 'FOLDER'; see `spa init --help`"),
+        (
+            "serve --port web",
+            "invalid value for '--port': 'web' is not a valid integer range; see `spa serve --help`",
+        ),
+        ("forget", "expected either --person or --submission; see `spa forget --help`"),
+        ("help reprot", "no such command 'reprot' (did you mean report?); see `spa --help`"),
+    ],
+)
+def test_what_is_mistyped_is_one_line_like_other_mistakes(words: str, line: str) -> None:
+    found = spa(*words.split())
+    assert (found.exit_code, found.stdout, found.stderr) == (2, "", f"spa: {line}\n")
+
+
+def test_help_is_shown_in_every_way_that_people_try() -> None:
+    asked = spa("check", "--help")
+    assert asked.exit_code == 0
+    assert spa("check", "-h").stdout == spa("help", "check").stdout == asked.stdout
+    assert spa("help").stdout == spa("--help").stdout
+    nothing = spa()
+    assert (nothing.exit_code, nothing.stdout) == (2, "")
+    assert nothing.stderr == spa("--help").stdout
+    assert spa("--version").stdout.startswith("spa, version ")
+
+
+def test_every_command_has_an_example_and_says_what_it_does() -> None:
+    assert [name for name, command in every_command() if "Example" not in (command.epilog or "")] == []
+    assert [name for name, command in every_command() if not command.help] == []
+
+
+@pytest.mark.parametrize(
+    "words", [("check",), ("status",), ("plan", "--simulations", "0"), ("metrics", "--metric", "length")]
+)
+def test_text_in_a_pipe_is_neither_folded_nor_padded(
+    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_study(tmp_path, head=f'id = "small"\ntitle = "{LONG.strip()}"\n')
+    spa("build")
+    spa("simulate", "--annotators", 1)
+    found = spa(*words)
+    assert found.exit_code == 0, found.stderr
+    lines = found.stdout.splitlines()
+    assert [line for line in lines if line != line.rstrip()] == []
+    assert words != ("check",) or lines[0].startswith(LONG.strip())
+
+
+def test_a_row_of_a_table_is_one_line_in_a_pipe_and_folded_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    from rich.table import Table
+
+    shown = []
+    for stream in (io.StringIO(), Terminal()):
+        table = Table(box=None, show_header=False)
+        table.add_row("a word", LONG)
+        monkeypatch.setattr(sys, "stdout", stream)
+        monkeypatch.setenv("COLUMNS", "80")
+        console().print(table)
+        shown.append(stream.getvalue())
+    assert shown[0] == f" a word  {LONG.rstrip()}\n"
+    assert len(shown[1].splitlines()) > 2
+    assert all(len(line) == 80 for line in shown[1].splitlines())
+
+
+def test_progress_is_for_a_terminal_and_never_on_stdout(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with progress_bar(range(3), length=3, label="counting") as steps:
+        assert list(steps) == [0, 1, 2]
+    assert capsys.readouterr() == ("", "")
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    with progress_bar(length=3, label="counting") as bar:
+        bar.update(3)
+    assert "counting" in stream.getvalue()
+    assert capsys.readouterr().out == ""
