@@ -16,7 +16,7 @@ from typing import Any
 
 import click
 
-from spa.commands.command_groups import SuggestingGroup, mistakes_in_one_line
+from spa.command_groups import SuggestingGroup, mistakes_in_one_line
 from spa.errors import SpaError
 
 NEW_OBJECTS = 20_000  # after which Python looks for cycles among them; its default is 700

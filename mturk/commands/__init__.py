@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from spa.commands.command_groups import LazyGroup
+from spa.command_groups import LazyGroup
 
 COMMANDS = {  # name -> function, in the order of use
     "plan": "mturk.commands.publishing:plan",
