@@ -25,6 +25,7 @@ LEFT_OUT = {  # kind of what was left out: what one is called, and several
         "fallback: an answer of a second system within one request",
         "fallbacks: answers of a second system within one request",
     ),
+    "silent": ("span that holds no text", "spans that hold no text"),
     "twice": ("span that stands there twice", "spans that stand there twice"),
     "no text": ("answer without a text, such as a call of a tool", "answers without a text, such as calls of tools"),
     "choices": (
@@ -79,10 +80,11 @@ def answers_of(
     left["choices"] += sum(request.made.further for request in kept)
     if not kept:
         raise TableError(_nothing(left))
-    chosen = _system(kept, settled, account)
+    found = paths_of(kept)
+    chosen = _system(kept, found, settled, account)
     names = _names(requests, chosen, settled, account)
     if SYSTEM not in settled:
-        _ask_for_system(kept, chosen, names, account)
+        _ask_for_system(found, chosen, names, account)
     named = _named(kept, chosen, names, left)
     named = _without_fallbacks(named, requests, chosen, names, settled, left, account)
     items = _items(named, chosen, left, account)
@@ -99,18 +101,25 @@ def answers_of(
 
 def _failed(request: Request) -> bool:
     """Return whether a request failed: it says so, or nothing came back."""
-    return request.top.failed or request.top.made in (None, "", [], {}) or request.made.text in ("", " ", "\n")
+    return (
+        request.top.failed
+        or request.top.made is None
+        or (request.made.text is not None and not request.made.text.strip())
+    )
 
 
 def _nothing(left: Counter[str]) -> str:
     lines = "; ".join(_left_out(left)) or "no request"
     advice = "; export whole traces, the root spans among them" if left["traces without a root"] else ""
+    if left["silent"]:
+        advice = "; let the tool record texts, as OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true does"
     return f"expected requests that were answered with a text, got none ({lines}){advice}"
 
 
-def _system(requests: Sequence[Request], settled: Mapping[str, str], account: _Account) -> SystemPath:
+def _system(
+    requests: Sequence[Request], found: Sequence[SystemPath], settled: Mapping[str, str], account: _Account
+) -> SystemPath:
     """Return what says which system answered."""
-    found = paths_of(requests)
     if (path := settled.get(SYSTEM)) is not None:
         chosen = system_path(requests, path)
         if not chosen.names:
@@ -126,13 +135,13 @@ def _system(requests: Sequence[Request], settled: Mapping[str, str], account: _A
     return chosen
 
 
-def _ask_for_system(kept: Sequence[Request], chosen: SystemPath, names: Mapping[str, str], account: _Account) -> None:
+def _ask_for_system(
+    found: Sequence[SystemPath], chosen: SystemPath, names: Mapping[str, str], account: _Account
+) -> None:
     """Ask where another path joins prompts as well, but says something else."""
     mine = chosen.called(names)
     rivals = [
-        one
-        for one in paths_of(kept)
-        if one.likely < 2 and one.joins and one.path != chosen.path and not one.says_as(mine)
+        one for one in found if one.likely < 2 and one.joins and one.path != chosen.path and not one.says_as(mine)
     ]
     if rivals:
         listed = "; ".join(f"{one.path}: {_listed(one.names)}" for one in (mine, *rivals)[:PATHS_NAMED])

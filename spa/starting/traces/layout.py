@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from spa.errors import TableError
 from spa.starting.traces.turns import Json, chat_in
-from spa.tables.paths import follow
+from spa.tables.paths import beginnings, follow
 
 Record = Mapping[str, Json]
 FILE = "\0file"  # the name of the file of a record, in the place of a path
 FAILED = re.compile(r"(?i)(status(code)?[._])?(code_)?(error|fail(ed|ure)?|cancell?ed|timed? ?out|2)|[45]\d\d")
+HIDDEN = ("__REDACTED__", "[REDACTED]")  # where a tool was told not to record texts
 NO_SPAN = re.compile("0*")  # the parent of a span that has none
 
 
@@ -109,6 +111,11 @@ class Span:
     given_at: str
     made: Json
 
+    @property
+    def says(self) -> bool:
+        """Whether it holds what went in or came out."""
+        return self.given is not None or self.made is not None
+
 
 def at(record: Record, path: str) -> Json:
     """Return what stands at a path of a record, ``None`` where nothing does.
@@ -116,18 +123,31 @@ def at(record: Record, path: str) -> Json:
     >>> at({"a.b": 1, "c": {"d": ""}}, "a.b"), at({"c": {"d": ""}}, "c.d"), at({"c": "{broken"}, "c.d")
     (1, '', None)
     """
-    if (found := record.get(path)) is not None or ("." not in path and "[" not in path):
-        return found
-    try:
-        return follow(record, path)
-    except TableError:  # a text that begins like JSON and is none
-        return None
+    for key, rest in _beginnings(path):
+        if key in record:
+            value = record[key]
+            if not rest or value is None:
+                return value
+            if isinstance(value, dict):
+                return at(value, rest)
+            try:
+                return follow(value, rest)
+            except TableError:  # a text that begins like JSON and is none
+                return None
+    return None
+
+
+@lru_cache(maxsize=4_096)
+def _beginnings(path: str) -> tuple[tuple[str, str], ...]:
+    """Return the keys with which a path may begin, the longest first, and what is left of it."""
+    return tuple((key, path[len(key) :].removeprefix(".")) for key in beginnings(path))
 
 
 def first(record: Record, paths: Iterable[str]) -> tuple[str, Json]:
     """Return the first path that leads to something, and what that is."""
     for path in paths:
-        if (found := at(record, path)) not in (None, "", [], {}):
+        found = at(record, path)
+        if found not in (None, "", [], {}) and found not in HIDDEN:
             return path, found
     return "", None
 

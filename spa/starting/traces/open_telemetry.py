@@ -18,6 +18,9 @@ GIVEN = (
     "attributes.gen_ai.prompt",
     "attributes.input.value",
     "attributes.traceloop.entity.input",
+    "attributes.langfuse.observation.input",
+    "attributes.ai.prompt.messages",
+    "attributes.ai.prompt",
     "attributes.llm.prompts",
 )
 MADE = (
@@ -26,12 +29,16 @@ MADE = (
     "attributes.gen_ai.completion",
     "attributes.output.value",
     "attributes.traceloop.entity.output",
+    "attributes.langfuse.observation.output",
+    "attributes.ai.response.text",
 )
 SYSTEMS = (
     "attributes.gen_ai.request.model",
     "attributes.llm.invocation_parameters.model",
     "attributes.llm.model_name",
     "attributes.gen_ai.response.model",
+    "attributes.langfuse.observation.model.name",
+    "attributes.ai.model.id",
     "attributes.gen_ai.agent.name",
 )
 ANSWERED_BY = ("attributes.gen_ai.response.model", "attributes.llm.model_name")
@@ -44,6 +51,10 @@ FACTS = (
 NUMBERED = re.compile(
     r"(llm\.(?:input|output)_messages|gen_ai\.(?:prompt|completion))\.([0-9]{1,4})\.(?:message\.)?([a-z_.0-9]+)"
 )  # a message taken apart into attributes
+MESSAGES = frozenset(
+    ("gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.prompt", "gen_ai.completion")
+)  # attributes that may be those of an event
+SAID = re.compile(r"gen_ai\.(user|assistant|system|tool)\.message")
 VALUES = ("stringValue", "intValue", "doubleValue", "boolValue")
 JSON_TEXT = "application/json"
 
@@ -52,10 +63,29 @@ def gathered(records: Iterable[Placed]) -> Iterator[Placed]:
     """Yield spans with the messages that were taken apart into attributes, and with what texts of JSON hold."""
     for one in records:
         attributes = one.record.get("attributes")
-        if not isinstance(attributes, dict):
-            yield one
-            continue
-        yield Placed(one.place, {**one.record, "attributes": _messages(attributes)})
+        found = {**_of_events(one.record.get("events")), **(attributes if isinstance(attributes, dict) else {})}
+        yield Placed(one.place, {**one.record, "attributes": _messages(found)})
+
+
+def _of_events(events: Json) -> dict[str, Json]:
+    """Return messages that stand in the events of a span, as attributes."""
+    found: dict[str, Json] = {}
+    said: list[Json] = []
+    for event in _objects(read(events)):
+        listed = event.get("attributes")
+        attributes = listed if isinstance(listed, dict) else _attributes(listed)
+        found |= {key: value for key, value in attributes.items() if key in MESSAGES}
+        name = str(event.get("name"))
+        if match := SAID.fullmatch(name):
+            said.append({"role": match[1], **attributes})
+        elif name == "gen_ai.choice":
+            found.setdefault("gen_ai.output.messages", [{"role": "assistant", **_choice(attributes)}])
+    return {"gen_ai.input.messages": said, **found} if said else found
+
+
+def _choice(attributes: Mapping[str, Json]) -> Mapping[str, Json]:
+    message = read(attributes.get("message"))
+    return message if isinstance(message, dict) else attributes
 
 
 def _messages(attributes: Mapping[str, Json]) -> dict[str, Json]:

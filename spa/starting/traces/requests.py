@@ -56,9 +56,9 @@ class Request:
         return turns_of(self.top.given)
 
     @property
-    def order(self) -> tuple[str, str, str]:
+    def order(self) -> tuple[str, ...]:
         """Return by what requests are sorted, however the files are."""
-        return self.top.begun, self.top.span or "", str(self.made.text)
+        return self.top.begun, self.top.span or "", str(self.top.given), str(self.made.text), self.top.place
 
     def fields(self) -> Mapping[str, Json]:
         """Return the keys of what went in, where it is an object."""
@@ -96,9 +96,15 @@ class Request:
 
         Of several only those that say more than one thing.
         """
-        if (own := _plain(at(self.top.record, path))) is not None:
-            return (own,)
-        return tuple(dict.fromkeys(found for one in self.inner if (found := _plain(at(one.record, path))) is not None))
+        if path not in self._named:
+            own = _plain(at(self.top.record, path))
+            steps = (_plain(at(one.record, path)) for one in self.inner) if own is None else ()
+            self._named[path] = tuple(dict.fromkeys(found for found in (own, *steps) if found is not None))
+        return self._named[path]
+
+    @cached_property
+    def _named(self) -> dict[str, tuple[str, ...]]:
+        return {}
 
     def fell_back(self, path: str) -> bool:
         """Return whether a first system failed within the request, and another one answered."""
@@ -140,7 +146,8 @@ def _of_trace(spans: Sequence[Span], left: Counter[str]) -> Iterator[Request]:
         left["of those"] += len(spans)
         return
     if len(spans) == len(roots):
-        yield from (Request(top=span) for span in roots)
+        yield from (Request(top=span) for span in roots if span.says)
+        left["silent"] += sum(not span.says for span in roots)
         return
     below: dict[str | None, list[Span]] = {}
     for span in spans:
@@ -148,10 +155,10 @@ def _of_trace(spans: Sequence[Span], left: Counter[str]) -> Iterator[Request]:
     reached: set[int] = set()  # places of spans, so that ids that stand twice make no circle
     for top in sorted(_topmost(roots, below, reached), key=lambda span: (span.begun, span.span or "")):
         inner = sorted(_under(top, below, reached), key=lambda span: (span.begun, span.span or ""))
-        left["failed"] += sum(span.failed for span in inner)
-        left["inner"] += sum(not span.failed for span in inner)
+        left["failed"] += sum(span.failed and span.says for span in inner)
+        left["inner"] += sum(not (span.failed and span.says) for span in inner)
         yield Request(top=top, inner=tuple(inner))
-    left["inner"] += sum(id(span) not in reached for span in spans)
+    left["inner" if reached else "silent"] += sum(id(span) not in reached for span in spans)
 
 
 def _topmost(spans: Iterable[Span], below: Mapping[str | None, Sequence[Span]], reached: set[int]) -> Iterator[Span]:
@@ -160,7 +167,7 @@ def _topmost(spans: Iterable[Span], below: Mapping[str | None, Sequence[Span]], 
     while waiting:
         span = waiting.pop()
         steps = [] if span.span is None else [one for one in below.get(span.span, ()) if id(one) not in reached]
-        if span.failed or span.made not in (None, "", [], {}) or (not steps and span.given is not None):
+        if (span.failed and span.says) or span.made is not None or (not steps and span.says):
             reached.add(id(span))
             yield span
         else:

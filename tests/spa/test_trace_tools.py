@@ -1,0 +1,248 @@
+"""The same requests give the same answers, whatever tool recorded them and however its records lie in files."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from spa.errors import TableError
+from spa.starting.traces import TOOLS
+from tests.spa.trace_records import (
+    ANSWERS,
+    LAYOUTS,
+    LEFT_OUT,
+    REQUESTS,
+    Row,
+    Step,
+    found_in,
+    langfuse,
+    open_telemetry,
+    phoenix,
+    texts,
+    told,
+    written,
+)
+
+
+@pytest.mark.parametrize("tool", LAYOUTS)
+def test_each_tool_gives_one_answer_per_request(tool: str, tmp_path: Path) -> None:
+    found = found_in(written(tmp_path / "traces.jsonl", LAYOUTS[tool](REQUESTS)))
+    assert texts(found) == ANSWERS
+    assert found.left_out == LEFT_OUT
+    assert (found.caveats, found.asked) == ((), ())
+
+
+@pytest.mark.parametrize("tool", LAYOUTS)
+def test_order_and_files_of_the_rows_change_nothing(tool: str, tmp_path: Path) -> None:
+    rows = LAYOUTS[tool](REQUESTS)
+    whole = told(found_in(written(tmp_path / "whole.jsonl", rows)))
+    for seed in range(3):
+        random.Random(seed).shuffle(rows)
+        middle = len(rows) // 2
+        first, second = written(tmp_path / "1.jsonl", rows[:middle]), written(tmp_path / "2.jsonl", rows[middle:])
+        assert told(found_in(first, second)) == whole
+
+
+@pytest.mark.parametrize("tool", ["Phoenix", "Langfuse"])
+def test_a_parquet_file_says_the_same(tool: str, tmp_path: Path) -> None:
+    rows = LAYOUTS[tool](REQUESTS)
+    pl.DataFrame([{**row, "metadata": None} for row in rows], infer_schema_length=None).write_parquet(
+        tmp_path / "traces.parquet"
+    )
+    assert told(found_in(tmp_path / "traces.parquet")) == told(found_in(written(tmp_path / "traces.jsonl", rows)))
+
+
+def test_every_tool_is_known_by_its_own_records_alone() -> None:
+    assert len({tool.name for tool in TOOLS}) == len(TOOLS)
+
+
+def test_all_spans_of_an_export_may_stand_in_one_line(tmp_path: Path) -> None:
+    lines = LAYOUTS["OTLP"](REQUESTS)
+    together = [resource for line in lines for resource in line["resourceSpans"]]  # type: ignore[attr-defined]
+    found = found_in(written(tmp_path / "traces.jsonl", [{"resourceSpans": together}]))
+    assert texts(found) == ANSWERS
+
+
+def test_a_row_of_search_traces_holds_its_request_and_response(tmp_path: Path) -> None:
+    rows: list[Row] = [
+        {
+            "trace_id": f"tr-{item}-{system}",
+            "state": "OK",
+            "request": {"system": system, "item": item, "prompt": f"prompt {item}"},
+            "response": f"{system} on {item}",
+            "spans": [],
+            "trace_metadata": {"mlflow.trace.sizeBytes": str(place)},
+        }
+        for place, item in enumerate(("q1", "q2"))
+        for system in ("ada", "bob")
+    ]
+    rows.append({"trace_id": "tr-x", "state": "ERROR", "request": {"system": "ada", "item": "q3"}, "response": None})
+    found = found_in(written(tmp_path / "traces.jsonl", rows))
+    assert [(one.item, one.system, one.prompt, one.output) for one in found.answers] == [
+        ("q1", "ada", "prompt q1", "ada on q1"),
+        ("q1", "bob", "prompt q1", "bob on q1"),
+        ("q2", "ada", "prompt q2", "ada on q2"),
+        ("q2", "bob", "prompt q2", "bob on q2"),
+    ]
+    assert found.took[1:] == ("system: request.system (ada 2, bob 2)", "item: the ids that were given, 2 items")
+    assert found.left_out == ("1 failed try",)
+
+
+def test_traces_of_langfuse_are_the_roots_of_their_observations(tmp_path: Path) -> None:
+    calls = [
+        langfuse(Step(trace=name, span=f"{name}a", begun=place, given=prompt, made=f"{model} on {prompt}", model=model))
+        for place, (name, model, prompt) in enumerate(
+            [("t1", "ada", "one"), ("t2", "bob", "one"), ("t3", "ada", "two"), ("t4", "bob", "two")]
+        )
+    ]
+    traces: list[Row] = [
+        {
+            "id": call["trace_id"],
+            "timestamp": call["start_time"],
+            "bookmarked": False,
+            "session_id": "s",
+            "input": json.loads(str(call["input"]))[-1]["content"],
+            "output": f"final: {call['trace_id']}",
+        }
+        for call in calls
+    ]
+    found = found_in(written(tmp_path / "observations.jsonl", calls), written(tmp_path / "traces.jsonl", traces))
+    assert texts(found) == {
+        ("one", "ada"): ["final: t1"],
+        ("one", "bob"): ["final: t2"],
+        ("two", "ada"): ["final: t3"],
+        ("two", "bob"): ["final: t4"],
+    }
+    assert found.left_out == ("4 inner spans",)
+
+
+def batch(model: str, *, shift: int = 0) -> tuple[list[object], list[object]]:
+    """Return the input and the output of a batch, in which the third request of ada failed."""
+    asked: list[object] = []
+    answered: list[object] = []
+    for place, prompt in enumerate(("one", "two", "three")):
+        name = f"r-{(place + shift) % 3}"
+        body = {"model": model, "messages": [{"role": "user", "content": prompt}]}
+        asked.append({"custom_id": name, "method": "POST", "url": "/v1/chat/completions", "body": body})
+        failed = (model, prompt) == ("ada", "three")
+        reply = {
+            "model": f"{model}-2026-01-01",
+            "choices": [{"message": {"role": "assistant", "content": f"{model} on {prompt}"}}],
+        }
+        response = {"status_code": 500 if failed else 200, "body": {"error": {"message": "no"}} if failed else reply}
+        answered.append({"id": f"b{place}", "custom_id": name, "response": response, "error": None})
+    return asked, answered
+
+
+@pytest.mark.parametrize("shift", [0, 1])
+def test_a_batch_is_joined_with_what_was_asked_of_the_same_model(shift: int, tmp_path: Path) -> None:
+    files = {}
+    for model, by in (("ada", 0), ("bob", shift)):
+        files[f"{model}-in"], files[f"{model}-out"] = batch(model, shift=by)
+    paths = [written(tmp_path / f"{name}.jsonl", rows) for name, rows in files.items()]
+    for order in (paths, paths[::-1]):
+        found = found_in(*order)
+        assert texts(found) == {
+            ("one", "ada"): ["ada on one"],
+            ("one", "bob"): ["bob on one"],
+            ("two", "ada"): ["ada on two"],
+            ("two", "bob"): ["bob on two"],
+            ("three", "bob"): ["bob on three"],
+        }
+        assert found.left_out == ("1 failed try",)
+        assert "system: request.body.model (ada 2, bob 3)" in found.took
+
+
+def test_requests_of_a_batch_that_nothing_answers_are_failed_tries(tmp_path: Path) -> None:
+    asked, answered = batch("bob")
+    rows = batch("ada")[1]
+    found = found_in(written(tmp_path / "in.jsonl", asked), written(tmp_path / "out.jsonl", [*answered[:2], *rows[:2]]))
+    assert "1 failed try" in found.left_out
+
+
+def test_a_file_whose_rows_are_turns_is_one_conversation(tmp_path: Path) -> None:
+    turns = [
+        {"role": "user", "content": "Weather in Ulm?", "metadata": None},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Let me look."}]},
+        {"type": "function_call", "name": "look", "call_id": "c1", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "c1", "output": "sun"},
+        {"role": "assistant", "parts": [{"type": "text", "content": "It is "}, {"type": "text", "content": "sunny."}]},
+    ]
+    others = [
+        {"role": "user", "content": [{"type": "text", "text": "Weather in Ulm?"}]},
+        {"role": "assistant", "content": "Fog."},
+    ]
+    for name, rows in (("ada", turns), ("bob", others)):
+        (tmp_path / f"{name}.json").write_text(json.dumps(rows))
+    found = found_in(tmp_path / "ada.json", tmp_path / "bob.json")
+    assert texts(found) == {("Weather in Ulm?", "ada"): ["It is sunny."], ("Weather in Ulm?", "bob"): ["Fog."]}
+    assert "system: name of the file (ada 1, bob 1)" in found.took
+
+
+def test_a_log_of_requests_and_replies_is_read(tmp_path: Path) -> None:
+    rows = [
+        {
+            "request": {"model": model, "messages": [{"role": "user", "content": prompt}]},
+            "response": {
+                "model": model,
+                "choices": [{"message": {"role": "assistant", "content": f"{model}: {prompt}"}}],
+            },
+        }
+        for prompt in ("one", "two")
+        for model in ("ada", "bob")
+    ]
+    found = found_in(written(tmp_path / "log.jsonl", rows))
+    assert texts(found)["two", "bob"] == ["bob: two"]
+    assert len(found.answers) == 4
+
+
+def test_a_thousand_spans_of_phoenix_are_its_limit(tmp_path: Path) -> None:
+    steps = [
+        Step(
+            trace=f"t{n}",
+            span=f"s{n}",
+            begun=n,
+            given=f"prompt {n // 2}",
+            made=f"text {n}",
+            model=("ada", "bob")[n % 2],
+        )
+        for n in range(1_000)
+    ]
+    rows = [phoenix(step) for step in steps]
+    (caveat,) = found_in(written(tmp_path / "traces.jsonl", rows)).caveats
+    assert "exactly 1,000 spans" in caveat
+    assert "get_spans_dataframe(limit=" in caveat
+    assert found_in(written(tmp_path / "traces.jsonl", rows[:-2])).caveats == ()
+
+
+def test_traces_without_recorded_texts_say_how_to_record_them(tmp_path: Path) -> None:
+    rows = [open_telemetry(step) for step in REQUESTS]
+    for row in rows:
+        row["attributes"] = {"gen_ai.request.model": "ada"}
+    with pytest.raises(TableError, match="CAPTURE_MESSAGE_CONTENT"):
+        found_in(written(tmp_path / "traces.jsonl", rows))
+
+
+def test_messages_in_the_events_of_a_span_are_read(tmp_path: Path) -> None:
+    rows = []
+    for place, (model, prompt) in enumerate([("ada", "one"), ("bob", "one")]):
+        step = Step(trace=f"t{place}", span=f"s{place}", begun=place, given=prompt, made="", model=model)
+        message = json.dumps({"role": "assistant", "content": f"{model} on {prompt}"})
+        rows.append(
+            {
+                **open_telemetry(step),
+                "attributes": {"gen_ai.request.model": model},
+                "events": [
+                    {"name": "gen_ai.user.message", "attributes": {"content": prompt}},
+                    {"name": "gen_ai.choice", "attributes": {"index": 0, "message": message}},
+                ],
+            }
+        )
+    assert texts(found_in(written(tmp_path / "traces.jsonl", rows))) == {
+        ("one", "ada"): ["ada on one"],
+        ("one", "bob"): ["bob on one"],
+    }
