@@ -13,7 +13,7 @@ from spa.starting.names import is_unnamed, place_in
 from spa.study.output_files import OutputFileRow, display_path
 from spa.tables.addresses import address_of, at_hand
 from spa.tables.options import TableOptions
-from spa.tables.reading import open_table
+from spa.tables.reading import open_table, table_stem
 from spa.tables.selection import nested
 from spa.tables.source import Source, Wanted
 from spa.tables.unrolling import roots
@@ -75,7 +75,7 @@ def read_sheet(path: Path, named: frozenset[str], options: TableOptions) -> tupl
     chosen = (one.note() for one in source.chosen if one.left_out)
     sheet = OutputSheet(
         file=path,
-        label=path.name.removesuffix(".gz").rpartition(".")[0] or path.name,
+        label=table_stem(path.name),
         columns=columns,
         numbers=source.numbers(),
         notes=tuple(f"{place}: {note}" for note in (*source.notes, *chosen)),

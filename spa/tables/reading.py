@@ -66,6 +66,15 @@ def table_suffix(name: str) -> str | None:
     return f"{suffix}{PACKED * packed}" if known else None
 
 
+def table_stem(name: str) -> str:
+    """Return a file's name without the ending that says that it holds a table.
+
+    >>> table_stem("model-3.5.jsonl.gz"), table_stem("model-3.5.txt")
+    ('model-3.5', 'model-3.5.txt')
+    """
+    return name[: -len(table_suffix(name) or "")] or name
+
+
 def open_table(path: Path, wanted: Wanted, options: TableOptions) -> Source:
     """Open a file, with the columns, rows and records that the options make of it.
 

@@ -446,3 +446,18 @@ def test_systems_may_be_keys_or_records_of_a_list(tmp_path: Path, field: str) ->
     started(tmp_path / "b", write_lines(tmp_path / "list.jsonl", listed))
     assert answers_of(tmp_path / "a") == answers_of(tmp_path / "b")
     assert len(answers_of(tmp_path / "a")) == 24
+
+
+@pytest.mark.parametrize("chat", [True, False], ids=["chats", "tables"])
+def test_a_file_is_a_system_of_its_whole_name(tmp_path: Path, chat: bool) -> None:
+    files = []
+    for system in ("sonnet-3.5", "sonnet-3.7", "o3"):
+        answers = [(prompt, f"{word} by {len(system)}") for prompt, word in zip(PROMPTS.values(), WORDS, strict=False)]
+        rows: list[dict[str, Any]] = [
+            {"messages": [{"role": "user", "content": prompt}, {"role": "assistant", "content": text}]}
+            if chat
+            else {"prompt": prompt, "output": text}
+            for prompt, text in answers
+        ]
+        files.append(write_lines(tmp_path / f"{system}.jsonl", rows))
+    assert set(started(tmp_path / "a", *files)["overview"]["systems"]) == {"sonnet-3.5", "sonnet-3.7", "o3"}

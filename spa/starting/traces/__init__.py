@@ -13,7 +13,7 @@ from spa.starting.traces.answers import answers_of
 from spa.starting.traces.layout import FILE, Placed, TraceTool, spans_of
 from spa.starting.traces.requests import requests_in
 from spa.study.output_files import LINES, display_path
-from spa.tables.reading import table_suffix
+from spa.tables.reading import table_stem, table_suffix
 from spa.tables.source import Source
 
 TOOLS: tuple[TraceTool, ...] = (
@@ -76,7 +76,7 @@ def records_of(source: Source) -> list[Placed]:
     """Return the rows of a file as objects, without what is null, and with the name of the file."""
     unit = "line" if (table_suffix(source.place) or "").startswith(LINES) else "row"
     numbers, place = source.numbers(), display_path(Path(source.place))
-    records: list[dict[str, object]] = [{FILE: PurePath(source.place).name.partition(".")[0]} for _ in numbers]
+    records: list[dict[str, object]] = [{FILE: table_stem(PurePath(source.place).name)} for _ in numbers]
     for name in source.schema:
         for record, value in zip(records, source.values(name), strict=True):
             if value is not None:
