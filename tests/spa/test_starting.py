@@ -454,7 +454,10 @@ def test_a_file_is_a_system_of_its_whole_name(tmp_path: Path, chat: bool) -> Non
     for system in ("sonnet-3.5", "sonnet-3.7", "o3"):
         answers = [(prompt, f"{word} by {len(system)}") for prompt, word in zip(PROMPTS.values(), WORDS, strict=False)]
         rows: list[dict[str, Any]] = [
-            {"messages": [{"role": "user", "content": prompt}, {"role": "assistant", "content": text}]}
+            {
+                "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": prompt}],
+                "completion": {"choices": [{"message": {"role": "assistant", "content": text}}]},
+            }
             if chat
             else {"prompt": prompt, "output": text}
             for prompt, text in answers
