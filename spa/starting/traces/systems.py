@@ -136,14 +136,14 @@ def _candidates(request: Request) -> Iterator[tuple[str, int]]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Names:
-    """Names that may be those of one system: what each is called then, and whether that is certain."""
+class SystemNames:
+    """SystemNames that may be those of one system: what each is called then, and whether that is certain."""
 
     same: Mapping[str, str]
     certain: bool
 
 
-def same_names(names: Iterable[str], answered_by: Mapping[str, frozenset[str]]) -> Names:
+def same_names(names: Iterable[str], answered_by: Mapping[str, frozenset[str]]) -> SystemNames:
     """Return which names may be those of one system.
 
     Parameters
@@ -155,7 +155,7 @@ def same_names(names: Iterable[str], answered_by: Mapping[str, frozenset[str]]) 
         date, answered to both, and one is the other with the name of a provider before it, or a date behind.
 
     >>> same_names(["openai/a", "a", "b"], {"openai/a": frozenset({"a-2026"}), "a": frozenset({"a-2026"})})
-    Names(same={'a': 'a', 'openai/a': 'a'}, certain=True)
+    SystemNames(same={'a': 'a', 'openai/a': 'a'}, certain=True)
     """
     groups: dict[str, list[str]] = {}
     for name in sorted(names):
@@ -163,7 +163,7 @@ def same_names(names: Iterable[str], answered_by: Mapping[str, frozenset[str]]) 
     several = {bare: group for bare, group in groups.items() if len(group) > 1}
     same = {name: bare for bare, group in several.items() for name in group}
     certain = all(_one_model(bare, group, answered_by) for bare, group in several.items())
-    return Names(same=same, certain=certain)
+    return SystemNames(same=same, certain=certain)
 
 
 def _one_model(bare: str, names: Sequence[str], answered_by: Mapping[str, frozenset[str]]) -> bool:
