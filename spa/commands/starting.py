@@ -115,12 +115,12 @@ class _Talk:
             choice = choice[0] if choice else None
         options = f"--{question.key} {'|'.join(question.choices)}"
         if choice is not None and (choice in question.choices or not question.choices):
-            self._say(f"{question.question}: {choice}, as --{question.key} says")
+            self._say(f"{question.question} As --{question.key} says: {choice}")
         elif self._yes or len(question.choices) == 1:
             choice = question.default
             if choice is None:
-                _leave(f"{shortened(question.question, 380)}; say which: {options}")
-            self._say(f"{question.question}: {choice} ({options})")
+                _leave(f"{shortened(question.question, 380)} Say which: {options}")
+            self._say(f"{question.question} Taken: {choice} ({options})")
         else:
             self._say(f"{question.question} ({options})")
             choice = click.prompt("Which", type=click.Choice(question.choices), default=question.default)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from spa.errors import StudyError, TableError
-from spa.starting.folders import files_of, found_in_folders
+from spa.starting.folders import TEXTS, files_of, found_in_folders, line_sheets
 from spa.starting.found import Found, OpenQuestion
 from spa.starting.pairs import taken_apart
 from spa.starting.rows import Given
@@ -43,6 +43,11 @@ def find_answers(
     tables, folders = files_of(paths)
     if folders:
         return found_in_folders(folders)
+    if texts := [path for path in tables if path.suffix.lower() in TEXTS]:
+        if len(texts) < len(tables):
+            others = next(path for path in tables if path not in texts)
+            raise StudyError(f"{display_files([others])}: expected text files or tables, got both; give one kind")
+        return found_in_tables(line_sheets(texts), given)
     read = [read_sheet(path, given.columns, options) for path in dict.fromkeys(tables)]
     chosen = [one for _, source in read for one in source.chosen]
     problems = [problem.with_option(f"--{problem.parameter}") for problem in chosen_problems(options, chosen)]

@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from spa.errors import StudyError, shortened
+from spa.starting.columns import OutputColumn
 from spa.starting.found import Answer, Found, systems_listed
+from spa.starting.sheets import OutputSheet
 from spa.study.output_files import decoded, display_path
 from spa.tables.reading import table_suffix
 
@@ -30,7 +32,10 @@ def files_of(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:
             continue
         inside = sorted(_files(path), key=str)
         found = [file for file in inside if table_suffix(file.name) is not None]
-        if any(file.suffix.lower() in (*TEXTS, *IMAGES) for file in inside):
+        ours = [file for file in inside if file.suffix.lower() in (*TEXTS, *IMAGES)]
+        if ours and all(file.parent == path and file.suffix.lower() in TEXTS for file in ours) and len(paths) == 1:
+            tables += ours
+        elif ours:
             folders.append(path)
         elif found:
             tables += found
@@ -116,6 +121,29 @@ def _systems_first(files: dict[tuple[str, str], Path]) -> bool:
     if PROMPTS & {name.casefold() for name in inner} or all(map(NUMBERED.search, outer)):
         return all(map(NUMBERED.search, inner)) and len(outer) <= len(inner)
     return bool(PROMPTS & {name.casefold() for name in outer}) or len(outer) <= len(inner)
+
+
+def line_sheets(paths: Sequence[Path]) -> list[OutputSheet]:
+    """Return text files with an output a line, as translations are kept: those of a system, or of what it was given.
+
+    Raise StudyError where they have not as many lines, or a single one.
+    """
+    texts = {path: _text(path).splitlines() for path in paths}
+    counts = {len(lines) for lines in texts.values()}
+    if len(counts) > 1 or counts == {1}:
+        listed = ", ".join(f"{len(lines):,} in {path.name}" for path, lines in list(texts.items())[:3])
+        raise StudyError(
+            f"{display_path(paths[0])}: expected a line for each output, as many in each file, got {shortened(listed)}"
+            "; of longer texts give a folder for each system with a file for each item"
+        )
+    sheets = []
+    for path, lines in texts.items():
+        name = "prompt" if path.stem.casefold() in PROMPTS else "output"
+        numbers = range(1, len(lines) + 1)
+        columns = {"line": OutputColumn(name="line", cells=[str(number) for number in numbers])}
+        columns[name] = OutputColumn(name=name, cells=lines)
+        sheets.append(OutputSheet(file=path, label=path.stem, columns=columns, numbers=numbers))
+    return sheets
 
 
 def _text(path: Path) -> str:

@@ -75,6 +75,8 @@ class Found:
         What may be wrong with the answers, one line each.
     asked : tuple of OpenQuestion
         Doubts that remain.
+    item_name : str, optional
+        What people read above a prompt, in English: "Source".
     """
 
     answers: tuple[Answer, ...]
@@ -83,6 +85,7 @@ class Found:
     left_out: tuple[str, ...] = ()
     caveats: tuple[str, ...] = ()
     asked: tuple[OpenQuestion, ...] = ()
+    item_name: str | None = None
 
 
 SHOWN = 8  # names that a line lists

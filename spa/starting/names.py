@@ -10,7 +10,8 @@ NAMES: dict[Role, tuple[str, ...]] = {  # the likeliest first; "aside" are texts
     "item": tuple(
         (
             "item_id item custom_id prompt_id question_id instruction_id input_id query_id qid doc_id document_id "
-            "example_id sample_id task_id conversation_id dialogue_id story_id source_id segment_id seg_id id uid uuid "
+            "example_id sample_id task_id conversation_id dialogue_id story_id source_id segment_id seg_id line "
+            "id uid uuid "
             "guid key idx index number nr no "
         ).split()
     ),
@@ -53,6 +54,12 @@ NAMES: dict[Role, tuple[str, ...]] = {  # the likeliest first; "aside" are texts
 LISTS = frozenset(  # a dictionary {system: output} is usually called so
     ("outputs", "responses", "answers", "completions", "generations", "models", "systems", "output", "predictions")
 )
+ITEM_NAMES = {  # what prompts of some names are called on a form
+    **{name: name.capitalize() for name in ("source", "question", "article", "document", "passage", "task", "story")},
+    **dict.fromkeys(("source_text", "src"), "Source"),
+    **dict.fromkeys(("query", "problem"), "Question"),
+    **dict.fromkeys(("instruction", "instructions"), "Instruction"),
+}
 PROMPTS_WITH = frozenset(("input", "context", "passage", "document", "article", "source"))  # go below the prompt itself
 PROMPTS_FIRST = frozenset(("instruction", "question", "query", "task", "prompt"))
 UNNAMED = re.compile(r"(Unnamed: \d+|__index_level_\d+__|_duplicated_\d+|column_\d+)?")  # an index that pandas wrote

@@ -21,6 +21,7 @@ MINUTES, MOST_MINUTES = 10.0, 15.0  # that a form should take, and may take
 MOST_EXPOSURE, ADVISED, LEAST_EXPOSURE = 5, 4, 3  # outputs of each system read; the SPA paper advises four or more
 ALL_PAIRS, MOST_IN_CHAIN = 5, 8  # systems up to which all pairs are compared, or neighbours
 MOST_DEALT, MOST_SINGLE = 12, 20  # pairs, or single outputs, an annotator
+ANNOTATORS, ENOUGH_CHOICES = 30, 20  # planned; choices between two systems, below which fewer pairs are compared
 HOURLY = 12.0  # USD
 AROUND, QUESTION = 1.0, 15  # minutes for instructions and the last page; words of a question
 LEAST_LETTERS, BEGINNING = 200, 400
@@ -60,6 +61,7 @@ def proposed(study: Settled) -> ProposedForm:
         reason = f"ratings of single outputs, {number} an annotator, as systems leave items out"
         return ProposedForm(way="likert", number=number, chain=False, language=language, reasons=(reason, *said))
     chain = systems > ALL_PAIRS
+    neighbours = f"neighbours in the order of the systems are compared ({systems - 1} pairs), not all pairs"
     pairs = systems - 1 if chain else systems * (systems - 1) // 2
     exposure = next(
         (m for m in range(MOST_EXPOSURE, LEAST_EXPOSURE - 1, -1) if texts.spa(m, systems, pairs) <= MINUTES),
@@ -72,14 +74,16 @@ def proposed(study: Settled) -> ProposedForm:
     if items >= exposure and fits and not (chain and systems > MOST_IN_CHAIN):
         reasons = [f"{exposure} texts of each system are read, then compared as systems"]
         if chain:
-            reasons.append(f"{systems} systems: neighbours in the order of the file are compared ({pairs} pairs)")
+            reasons.append(neighbours)
         if study.kind == "image":
             reasons[0] = reasons[0].replace("texts", "images").replace("read", "seen")
         return ProposedForm(way="spa", number=exposure, chain=chain, language=language, reasons=(*reasons, *said))
     number = max(1, min(MOST_DEALT, items, int(MINUTES / (2 * texts.output + texts.prompt + _seconds(1, 1)))))
+    chain = systems * (systems - 1) // 2 * ENOUGH_CHOICES > ANNOTATORS * number
     why = "too few items" if items < exposure else "texts too long" if not fits else f"{systems} systems, too many"
     reason = f"choices between two outputs of an item, {number} an annotator: {why} to read some of every system"
-    return ProposedForm(way="choices", number=number, chain=False, language=language, reasons=(reason, *said))
+    reasons = [reason, *([neighbours] if chain else [])]
+    return ProposedForm(way="choices", number=number, chain=chain, language=language, reasons=(*reasons, *said))
 
 
 def _seconds(questions: int, pages: int) -> float:

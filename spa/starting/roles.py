@@ -9,7 +9,8 @@ from spa.starting.names import NAMES, PROMPTS_FIRST, PROMPTS_WITH, Role, last_pa
 from spa.starting.rows import FILE, LINE, Given, SheetRows, joined, varies
 
 MOST_SYSTEMS, LONGEST_NAME = 100, 120
-ENOUGH, ALIKE = 0.3, 0.05  # share of rows that must join; of items whose prompts may differ
+ENOUGH, PERFECT = 0.3, 0.99  # share of rows that must join; where nothing else is tried
+ALIKE = 0.05  # share of items whose prompts may differ
 WORDY = 15  # characters of a prompt on average
 TRIED = 6  # columns for a role
 ITEMS: tuple[Role, ...] = ("item", "prompt")  # what names items: ids, else what every system was given
@@ -72,11 +73,18 @@ def _with_output(rows: SheetRows, given: Given, output: str) -> Roles | None:
                     best = Roles(
                         item=item, system=system, output=output, prompts=prompts, share=fits.share, rank=rank
                     )  # fmt: skip
+                if best is not None and best.rank > PERFECT:
+                    return _prompted(rows, given, best)
         if best is not None and best.rank >= ENOUGH:
             break
-    if best is not None and not best.prompts and not given.prompts and is_prompt(rows, best.item):
-        best = replace(best, prompts=(best.item,))
-    return best
+    return None if best is None else _prompted(rows, given, best)
+
+
+def _prompted(rows: SheetRows, given: Given, roles: Roles) -> Roles:
+    """Let what names the items be the prompt where nothing else is."""
+    if roles.prompts or given.prompts or not is_prompt(rows, roles.item):
+        return roles
+    return replace(roles, prompts=(roles.item,))
 
 
 def outputs_in(rows: SheetRows, given: Given) -> list[str]:

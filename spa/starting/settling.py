@@ -28,6 +28,7 @@ class Settled:
     answers: tuple[Answer, ...]
     kind: Literal["text", "image"]
     systems: Mapping[str, str]  # id -> the file's words
+    item_name: str | None  # what people read above a prompt, in English
     single: bool  # whether single outputs are rated, as systems leave items out
     left_out: tuple[str, ...]
     caveats: tuple[str, ...]
@@ -50,8 +51,8 @@ def without_repeats(found: Found) -> tuple[Found, OpenQuestion | None]:
         keys = dict.fromkeys((answer.system, answer.item) for answer in several)
         first = ", ".join(f"{shortened(system, 30)} to {shortened(item, 30)}" for system, item in list(keys)[:LISTED])
         question = (
-            f"{len(keys):,} times a system has several answers to one item ({first}{', ...' * (len(keys) > LISTED)}): "
-            "all, as samples of the system; or only the first, or the last"
+            f"{len(keys):,} times a system has several answers to one item ({first}{', ...' * (len(keys) > LISTED)}). "
+            "Take all, as samples of the system, or only the first or the last?"
         )
         return found, OpenQuestion(key="repeats", question=question, choices=("samples", "first", "last"))
     return found, None
@@ -97,8 +98,8 @@ def lopsided(found: Found) -> OpenQuestion | None:
     fewest = ", ".join(f"{shortened(name, 30)} {count:,}" for name, count in answered.most_common()[: -LISTED - 1 : -1])
     first = ", ".join(shortened(item, 30) for item in list(lacking)[:LISTED]) + ", ..." * (len(lacking) > LISTED)
     question = (
-        f"{len(lacking):,} of {len(by_item):,} items lack a system's answer ({first}; answered least: {fewest}): only "
-        f"the {common:,} items common to all, or all items in a form that rates single outputs"
+        f"{len(lacking):,} of {len(by_item):,} items lack a system's answer ({first}; answered least: {fewest}). Take "
+        f"the {common:,} items common to all, or all items, in a form that rates single outputs?"
     )
     if common < LEAST_ITEMS:
         return OpenQuestion(key="lopsided", question=question, choices=("single",), default="single")
@@ -156,6 +157,7 @@ def settled(found: Found, *, single: bool) -> Settled:
         ),
         kind=found.kind,
         systems={new: _name(old) for old, new in systems.items()},
+        item_name=found.item_name if texts else None,
         single=single,
         left_out=tuple(left),
         caveats=tuple(caveats),

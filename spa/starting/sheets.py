@@ -18,6 +18,7 @@ from spa.tables.selection import nested
 from spa.tables.source import Source, Wanted
 from spa.tables.unrolling import roots
 
+VALUE = "value"  # a column of plain values that --each made of a whole record
 DATES = re.compile(r"[\d\W_]+|(?i:t|z)(?=\d)")
 
 
@@ -90,7 +91,7 @@ def _columns(source: Source, apart: frozenset[str]) -> tuple[dict[str, OutputCol
     unread: list[str] = []
     unnamed: list[str] = []
     for name in source.schema:
-        if is_unnamed(name):
+        if is_unnamed(name) and not (name == "" and "" in apart):
             unnamed.append(name)
             continue
         try:
@@ -98,9 +99,10 @@ def _columns(source: Source, apart: frozenset[str]) -> tuple[dict[str, OutputCol
         except TableError:
             unread.append(name)
             continue
-        if name in apart and any(isinstance(value, list | dict) for value in values):
-            continue
-        for column in columns_in(name, values):
+        nests = any(isinstance(value, list | dict) for value in values)
+        if nests and (name in apart or ("" in apart and all(value == values[0] for value in values))):
+            continue  # what was taken apart
+        for column in columns_in(name or VALUE, values):
             found.setdefault(column.name, column)
     return found, tuple(unread), tuple(unnamed)
 

@@ -10,7 +10,7 @@ from typing import Literal
 from spa.errors import StudyError, shortened
 from spa.starting.columns import OutputColumn
 from spa.starting.found import Answer, Found, systems_listed
-from spa.starting.names import place_in
+from spa.starting.names import ITEM_NAMES, last_part, place_in
 from spa.starting.roles import ENOUGH, Roles, outputs_in, roles_in
 from spa.starting.rows import FILE, LINE, Given, SheetRows
 from spa.starting.sheets import OutputSheet
@@ -72,7 +72,14 @@ def _of_long(rows: SheetRows, given: Given, roles: Roles) -> Found:
         *_further(outputs),
         *_unused(rows, roles.columns),
     )
-    return Found(answers=tuple(answers), kind=kind, took=told, left_out=left, caveats=_notes(rows))
+    return Found(
+        answers=tuple(answers),
+        kind=kind,
+        took=told,
+        left_out=left,
+        caveats=_notes(rows),
+        item_name=_item_name(roles.prompts),
+    )
 
 
 def _of_wide(rows: SheetRows, given: Given, roles: WideRoles) -> Found:
@@ -109,7 +116,14 @@ def _of_wide(rows: SheetRows, given: Given, roles: WideRoles) -> Found:
         *(line for name in roles.systems for line in _further(rows.column(name))),
         *_unused(rows, roles.columns),
     )
-    return Found(answers=tuple(answers), kind=kind, took=told, left_out=left, caveats=_notes(rows))
+    return Found(
+        answers=tuple(answers),
+        kind=kind,
+        took=told,
+        left_out=left,
+        caveats=_notes(rows),
+        item_name=_item_name(roles.prompts),
+    )
 
 
 def _prompts(rows: SheetRows, items: Sequence[Words], columns: Sequence[str]) -> dict[str, str]:
@@ -146,6 +160,10 @@ def _said(rows: SheetRows, name: str) -> str:
         return f"{only}, as no column names it"
     said = rows.column(name).said
     return f"column {shortened(name)}" + (f", {said}" if said else "")
+
+
+def _item_name(prompts: Sequence[str]) -> str | None:
+    return ITEM_NAMES.get(last_part(prompts[0])) if prompts else None
 
 
 def _size(column: OutputColumn, kind: str) -> str:

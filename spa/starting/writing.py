@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from spa.errors import StudyError
-from spa.starting.proposal import ProposedForm
+from spa.starting.proposal import ANNOTATORS, ProposedForm
 from spa.starting.settling import Settled
 from spa.study.file_schema import SCHEMA_FILE, SCHEMA_NAME, schema_line
 from spa.study.output_files import is_image
@@ -144,6 +144,8 @@ def study_text(folder: Path, study: Settled, proposal: ProposedForm, *, pay: str
     _add(outputs, "item", "item")
     if any(answer.prompt for answer in study.answers):
         _add(outputs, "item_text", "prompt", "shown with the outputs; without this line it is not")
+        if study.item_name is not None and proposal.language == "en":
+            _add(outputs, "item_name", study.item_name, f"what it is called there: {study.item_name} 1")
     if any(answer.sample for answer in study.answers):
         _add(outputs, "sample", "sample", "numbers several outputs of one system for one item")
     document.add("outputs", outputs)
@@ -161,7 +163,7 @@ def study_text(folder: Path, study: Settled, proposal: ProposedForm, *, pay: str
             _add(table, key, value, comment)
         document.add(name, table)
     people = tomlkit.table()
-    _add(people, "annotators", 30, "planned")
+    _add(people, "annotators", ANNOTATORS, "planned")
     if pay is not None:
         _add(people, "pay", pay, "for each, in USD: 12 an hour")
     document.add("people", people)
@@ -173,8 +175,9 @@ def study_text(folder: Path, study: Settled, proposal: ProposedForm, *, pay: str
 
 
 def _sections(proposal: ProposedForm) -> Iterator[tuple[str, list[tuple[str, Any, str | None]]]]:
+    order = "neighbours in the list above: put it in the order that you expect"
+    pairs = ("chain", order) if proposal.chain else ("all", "all pairs")
     if proposal.way == "spa":
-        pairs = ("chain", "neighbours in the list above") if proposal.chain else ("all", "all pairs")
         yield (
             "spa",
             [
@@ -183,7 +186,13 @@ def _sections(proposal: ProposedForm) -> Iterator[tuple[str, list[tuple[str, Any
             ],
         )
     elif proposal.way == "choices":
-        yield "choices", [("per_annotator", proposal.number, "pairs dealt to each annotator, each on another item")]
+        yield (
+            "choices",
+            [
+                ("per_annotator", proposal.number, "pairs dealt to each annotator, each on another item"),
+                ("comparisons", *pairs),
+            ],
+        )
     else:
         yield "likert", [("pages", "output", "single outputs are rated from 1 to 5")]
         yield "design", [("outputs", proposal.number, "outputs that each annotator rates")]

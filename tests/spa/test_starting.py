@@ -176,7 +176,7 @@ def test_several_answers_to_an_item_are_never_samples_unasked(tmp_path: Path) ->
     file = write_csv(tmp_path / "x.csv", [*rows, *again, rows[5]])
     line = refused(tmp_path / "no", file, status=2)
     assert "2 times a system has several answers to one item (alpha-1 to q0, beta 2 to q0)" in line
-    assert line.endswith("say which: --repeats samples|first|last\n")
+    assert line.endswith("Say which: --repeats samples|first|last\n")
     facts = started(tmp_path / "a", file, "--repeats", "last")
     assert "rows that repeat another word for word: 1" in facts["left_out"]
     assert "further answers of a system to an item: 2; the last is kept" in facts["left_out"]
@@ -464,3 +464,82 @@ def test_a_file_is_a_system_of_its_whole_name(tmp_path: Path, chat: bool) -> Non
         ]
         files.append(write_lines(tmp_path / f"{system}.jsonl", rows))
     assert set(started(tmp_path / "a", *files)["overview"]["systems"]) == {"sonnet-3.5", "sonnet-3.7", "o3"}
+
+
+def test_texts_may_stand_a_line_each_beside_their_sources(tmp_path: Path) -> None:
+    for name in ("one", "two", "source"):
+        (tmp_path / f"{name}.txt").write_text("".join(f"{name} said {word}.\n" for word in WORDS), encoding="utf-8")
+    started(tmp_path / "a", *(tmp_path / f"{name}.txt" for name in ("one", "two", "source")))
+    assert answers_of(tmp_path / "a") == {
+        (f"source said {word}.", name, f"{name} said {word}.") for word in WORDS for name in ("one", "two")
+    }
+    (tmp_path / "two.txt").write_text("A single line.\n", encoding="utf-8")
+    assert "expected a line for each output, as many in each file, got 10 in one.txt, 1 in two.txt" in refused(
+        tmp_path / "b", tmp_path / "one.txt", tmp_path / "two.txt"
+    )
+
+
+def test_folders_may_be_of_items(tmp_path: Path) -> None:
+    for (item, system), text in TEXTS.items():
+        file = tmp_path / "texts" / item / f"{system.replace('/', '-')}.md"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+        (file.parent / "prompt.txt").write_text(PROMPTS[item], encoding="utf-8")
+    facts = started(tmp_path / "a", tmp_path / "texts")
+    assert sorted(facts["overview"]["systems"]) == ["alpha-1", "beta 2", "gamma-3"]
+    assert {(prompt, text) for prompt, _, text in answers_of(tmp_path / "a")} == {
+        (PROMPTS[item], text) for (item, _), text in TEXTS.items()
+    }
+    (tmp_path / "flat").mkdir()
+    for system in "ab":
+        (tmp_path / "flat" / f"{system}_1.txt").write_text("A text.", encoding="utf-8")
+    assert "give a folder for each system with a file for each item" in refused(tmp_path / "b", tmp_path / "flat")
+
+
+@pytest.mark.parametrize(
+    ("objects", "each"),
+    [
+        ({item: {s: TEXTS[item, s] for s in SYSTEMS} for item in PROMPTS}, "{id}"),
+        ({s: {item: TEXTS[item, s] for item in PROMPTS} for s in SYSTEMS}, "{model}.{item}"),
+    ],
+)
+def test_an_object_of_objects_is_taken_apart_by_an_option(tmp_path: Path, objects: Any, each: str) -> None:
+    file = tmp_path / "x.json"
+    file.write_text(json.dumps(objects), encoding="utf-8")
+    assert "take them apart with --each '{id}'" in refused(tmp_path / "no", file)
+    started(tmp_path / "a", file, "--each", each)
+    assert answers_of(tmp_path / "a") == {("", system, text) for (_, system), text in TEXTS.items()}
+
+
+def test_people_read_what_the_prompts_are(tmp_path: Path) -> None:
+    rows = [{"source": row["prompt"], "model": row["model"], "translation": row["response"]} for row in long_rows()]
+    started(tmp_path / "a", write_csv(tmp_path / "x.csv", rows))
+    assert load_study(tmp_path / "a" / "study.toml").outputs.item_name == "Source"
+
+
+def test_an_index_of_pandas_has_no_name_and_is_none(tmp_path: Path) -> None:
+    rows = [{"": n, **row} for n, row in enumerate(long_rows())]
+    facts = started(tmp_path / "a", write_csv(tmp_path / "x.csv", rows))
+    assert facts["took"][1] == "item: column id (8 items)"
+    assert "an index without a name" in facts["left_out"]
+
+
+def test_traces_are_recognised_and_their_doubts_settled_by_options(tmp_path: Path) -> None:
+    rows = [
+        {
+            "id": f"call-{n}-{k}",
+            "call_type": "acompletion",
+            "model": system,
+            "status": "success",
+            "startTime": 100.0 + n,
+            "endTime": 101.0 + n,
+            "messages": [{"role": "user", "content": PROMPTS[item]}],
+            "response": {"choices": [{"message": {"role": "assistant", "content": TEXTS[item, system]}}]},
+        }
+        for n, item in enumerate(PROMPTS)
+        for k, system in enumerate(SYSTEMS)
+    ]
+    facts = started(tmp_path / "a", write_lines(tmp_path / "log.jsonl", rows))
+    assert facts["took"][0] == "LiteLLM log: one answer per request"
+    assert {text for _, _, text in answers_of(tmp_path / "a")} == {*TEXTS.values()}
+    assert len(facts["overview"]["systems"]) == 3
