@@ -36,13 +36,13 @@ STATES: Mapping[str, SubmissionState] = {
 NO_CODES = frozenset({"", "NOCODE"})
 REMEDIES: Mapping[Kind, str] = {
     "data_without_completion": "wait; if it persists, send the address that submits the code: `spa prolific message "
-    '--difference data_without_completion --text "... {address}"`',
+    '--differing data_without_completion --text "... {address}"`',
     "completion_without_data": "nothing to analyse: check the server's log of that time and write to them; let them "
     "finish with their link, ask for a return, or approve with `spa prolific approve --also`",
     "code_claimed_without_answers": "not approved automatically: let them finish with their link, ask for a return "
     "(`spa prolific message --ask-return`), or propose a rejection as NO_DATA",
     "timed_out_but_answered": "the answers are kept; ask them to enter the code, which brings the submission back "
-    '(`spa prolific message --difference timed_out_but_answered --text "... {address}"`), or pay by a bonus',
+    '(`spa prolific message --differing timed_out_but_answered --text "... {address}"`), or pay by a bonus',
     "returned_after_answering": "the participant withdrew the answers: kept but excluded from the analysis; no payment",
     "rejected_with_answers": "the answers are in the store: was the rejection right? Prolific can undo it on request",
     "screened_out_with_answers": "the answers are in the store: pay the difference with `spa prolific bonus`",

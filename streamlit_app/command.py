@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from analysis.commands.reading_options import reading_of, reading_options
-from spa.commands.options import DEFAULT_STUDY, INPUT, StudyPath, host_option, port_option, store_option
+from spa.commands.options import DEFAULT_STUDY, INPUT, Aliased, StudyPath, host_option, port_option, store_option
 
 TOKEN_BYTES = 24
 
@@ -42,7 +42,14 @@ Examples:
 )
 @host_option
 @port_option(8501)
-@click.option("--browser/--no-browser", default=False, help="Open the page in this machine's browser.")
+@click.option(
+    "--open-browser",
+    "browser",
+    cls=Aliased,
+    aliases=("--browser/--no-browser",),
+    is_flag=True,
+    help="Open the page in this machine's browser.",
+)
 def dashboard(
     study: Path | None,
     tables: Path | None,

@@ -71,7 +71,7 @@ def test_prolific(tmp_path: Path) -> None:
 
 
 def test_an_emulated_project_has_an_id_like_the_platforms(tmp_path: Path) -> None:
-    words = ["prolific", "emulate", "--store", str(tmp_path / "platform.sqlite"), "--project", "mine"]
+    words = ["prolific", "emulate", "--platform", str(tmp_path / "platform.sqlite"), "--project", "mine"]
     refused = CliRunner().invoke(main, words)
     assert refused.exit_code == 2
     assert "expected 24 hexadecimal digits, got 'mine'" in refused.output

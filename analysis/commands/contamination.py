@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from spa.commands.options import INPUT, Finite, json_option, out_folder_option, study_argument
+from spa.commands.options import INPUT, Aliased, Finite, json_option, out_folder_option, study_argument
 
 if TYPE_CHECKING:
     from spa.raters.local.loading import LoadedModel
@@ -26,7 +26,16 @@ SHARE = Finite(0, 1, min_open=True, max_open=True)
     type=INPUT,
     help="Texts like the study's with the columns text and seen (true or false): CSV, JSONL or Parquet.",
 )
-@click.option("--share", type=SHARE, default=0.2, show_default=True, help="K of Min-K, as a share; set it in advance.")
+@click.option(
+    "--min-k",
+    "share",
+    cls=Aliased,
+    aliases=("--share",),
+    type=SHARE,
+    default=0.2,
+    show_default=True,
+    help="K of Min-K, as a share; set it in advance.",
+)
 @click.option(
     "--false-positive-rate",
     type=SHARE,

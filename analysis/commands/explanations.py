@@ -6,14 +6,17 @@ from pathlib import Path
 
 import click
 
-from spa.commands.options import out_folder_option, seed_option, store_option, study_argument
+from spa.commands.options import Aliased, out_folder_option, seed_option, store_option, study_argument
 
 
-@click.command(epilog="Example: spa explanations my-study/study.toml --model models/my-encoder --out explained")
+@click.command(epilog="Example: spa explanations my-study/study.toml --embedding models/my-encoder --out explained")
 @study_argument
 @store_option
 @click.option(
-    "--model",
+    "--embedding",
+    "model",
+    cls=Aliased,
+    aliases=("--model",),
     type=click.Path(path_type=Path, file_okay=False),
     help="Folder with a local model that embeds the texts. [default: TF-IDF]",
 )

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from spa.commands.options import (
+    AMOUNT,
     DEFAULT_STUDY,
+    Aliased,
     Finite,
     StudyPath,
+    annotators_option,
     announce,
     json_option,
     out_folder_option,
@@ -20,6 +22,8 @@ from spa.commands.options import (
 from spa.commands.terminal import progress_bar
 
 if TYPE_CHECKING:
+    from decimal import Decimal
+
     from analysis.planning.assumptions import Assumptions, Kind
     from analysis.planning.plan import PowerPlan
     from analysis.planning.variance import Components
@@ -31,20 +35,7 @@ SHARE = Finite(0, 1, min_open=True, max_open=True)
 SD = Finite(0, 1000)
 MOST = 1_000_000  # annotators
 LEAST_SD = 1e-9
-DESIGN = ("pairs", "directions", "exposure")  # options that describe a design which no study file does
-
-
-def _money(ctx: click.Context, param: click.Parameter, value: str | None) -> Decimal | None:
-    """Read an amount above 0 in major units."""
-    if value is None:
-        return None
-    try:
-        amount = Decimal(value)
-    except InvalidOperation:
-        amount = Decimal(0)
-    if not (amount.is_finite() and amount > 0):
-        raise click.BadParameter(f"{value!r} is not an amount above 0, such as 250 or 3.50.")
-    return amount
+DESIGN = ("tests", "directions", "exposure")  # options that describe a design which no study file does
 
 
 @click.command(epilog="Example: spa plan my-study/study.toml --budget 500 --out plan")
@@ -54,7 +45,13 @@ def _money(ctx: click.Context, param: click.Parameter, value: str | None) -> Dec
     type=click.Choice(["spa", "likert", "spans", "ranking", "choices"]),
     help="Plan only this elicitation. [default without STUDY: spa]",
 )
-@click.option("--pairs", type=click.IntRange(1, 10_000), help="Without STUDY: number of tests in the family.")
+@click.option(
+    "--tests",
+    cls=Aliased,
+    aliases=("--pairs",),
+    type=click.IntRange(1, 10_000),
+    help="Without STUDY: number of tests in the family.",
+)
 @click.option("--directions", type=click.Choice(["one", "both"]), help="Without STUDY: directions asked per SPA pair.")
 @click.option("--exposure", type=click.IntRange(1, 10_000), help="Without STUDY: outputs of each system judged.")
 @click.option(
@@ -81,18 +78,9 @@ def _money(ctx: click.Context, param: click.Parameter, value: str | None) -> Dec
     help="Expected share of excluded annotators.",
 )
 @click.option("--fwer", type=SHARE, help="Familywise error rate.  [default: the study's, else 0.05]")
-@click.option(
-    "--annotators",
-    type=click.IntRange(1, 1_000_000),
-    help="Find the difference that this many can detect. [default: the study's]",
-)
-@click.option(
-    "--budget",
-    metavar="AMOUNT",
-    callback=_money,
-    help="Find the difference that this budget can detect; needs the pay.",
-)
-@click.option("--pay", metavar="AMOUNT", callback=_money, help="Pay per submission.  [default: the study's]")
+@annotators_option("Find the difference that this many can detect.")
+@click.option("--budget", type=AMOUNT, help="Find the difference that this budget can detect; needs the pay.")
+@click.option("--pay", type=AMOUNT, help="Pay per submission.  [default: the study's]")
 @click.option(
     "--simulations",
     type=click.IntRange(0, 100_000),
@@ -106,7 +94,7 @@ def _money(ctx: click.Context, param: click.Parameter, value: str | None) -> Dec
 def plan(study: Path | None, as_json: bool, out: Path | None, **options: Any) -> None:
     """Estimate how many annotators STUDY needs to detect a difference, and their cost.
 
-    Without STUDY, and where this folder has no study.toml, the options describe the design; so they do with --pairs,
+    Without STUDY, and where this folder has no study.toml, the options describe the design; so they do with --tests,
     --directions or --exposure. Numbers hold for the whole Holm family in its worst
     case and are checked by simulation; the assumptions are listed below them.
     """
@@ -197,7 +185,7 @@ def estimate_plans(
 
 
 def _design(options: dict[str, Any]) -> dict[str, Any]:
-    given_values = {"n_tests": options["pairs"], "n_items": options["exposure"]}
+    given_values = {"n_tests": options["tests"], "n_items": options["exposure"]}
     if options["exposure"] and options["elicitation"] in ("ranking", "choices"):
         given_values["judged"] = ((options["exposure"], 1.0),)
     if options["directions"]:

@@ -107,7 +107,14 @@ Examples:
 @click.option("--spans", type=FILE, help="Errors marked in outputs, one row per error.")
 @click.option("--metrics", type=FILE, help="Automatic metrics (of a STUDY: metrics.csv beside it).")
 @click.option("--identical-pairs", type=FILE, help="Ratings of outputs that equal their source.")
-@click.option("--annotators", type=FILE, help="One row per annotator: screening, checks, submissions.")
+@click.option(
+    "--annotator-table",
+    "annotators",
+    cls=Aliased,
+    aliases=("--annotators",),
+    type=FILE,
+    help="One row per annotator: screening, checks, submissions.",
+)
 @click.option("--reading", type=FILE, help="How each output was seen: one row per output and page.")
 @click.option("--exclusions", type=FILE, help="Your own exclusions: annotator_id, rule, evidence.")
 @click.option(
@@ -126,7 +133,7 @@ Examples:
 )
 @reading_options
 @click.option(
-    "--lower-is-better", multiple=True, metavar="CRITERION", help="Criterion where a low rating is better; repeatable."
+    "--lower-is-better", multiple=True, metavar="NAME", help="Criterion where a low rating is better; repeatable."
 )
 @click.option("--expected", multiple=True, metavar='"X > Y"', help='Expected preference, or "X ~ Y"; repeatable.')
 @click.option(

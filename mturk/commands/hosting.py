@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, fields
 from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
-from spa.commands.options import Aliased, json_option, out_file_option, print_json, yes_option
+from spa.commands.options import AMOUNT, Aliased, json_option, out_file_option, print_json, yes_option
 from spa.errors import PlatformError
 
 if TYPE_CHECKING:
@@ -33,14 +34,14 @@ def keys() -> None:
 @keys.command(epilog="Example: spa mturk keys add lab --store lab.sqlite --budget 500")
 @click.argument("name")
 @click.option("--store", required=True, metavar="PATH|URL", help="Store of the endpoint; created if missing.")
-@click.option("--budget", metavar="DOLLARS", help="Amount in US dollars to add to the requester's budget.")
+@click.option("--budget", type=AMOUNT, help="Amount in US dollars to add to the requester's budget.")
 @json_option
-def add(name: str, store: str, budget: str | None, as_json: bool) -> None:
+def add(name: str, store: str, budget: Decimal | None, as_json: bool) -> None:
     """Issue a key to the requester NAME, creating the requester if new. The secret is shown once."""
     from mturk.endpoint.keys import issue, load_host_key
     from mturk.endpoint.money import parse_money
 
-    cents = 0 if budget is None else parse_money(budget, "--budget")
+    cents = 0 if budget is None else parse_money(str(budget), "--budget")
     with open_endpoint(store, create=True) as endpoint:
         host_key = load_host_key(store, create=True)
         issued = endpoint.call(lambda tx: issue(tx, name, host_key, budget=cents))
@@ -172,14 +173,15 @@ def fund(name: str, amount: str, store: str, note: str) -> None:
     click.echo(f"{name} can now spend {left} US dollars")
 
 
-@click.command(epilog="Example: spa mturk ledger --store lab.sqlite --since 2026-11-01 --format csv > november.csv")
+@click.command(epilog="Example: spa mturk ledger --store lab.sqlite --since 2026-11-01 > november.csv")
 @endpoint_store_option
-@click.option("--format", "kind", type=click.Choice(["csv", "json"]), default="csv", show_default=True)
+@click.option("--format", "kind", type=click.Choice(["csv", "json"]), hidden=True)
+@json_option
 @click.option(
     "--since", type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]), help="Only entries from this time on (UTC)."
 )
-def ledger(store: str, kind: str, since: datetime | None) -> None:
-    """Print the rewards and bonuses owed, one row each, for payroll. No money is transferred.
+def ledger(store: str, kind: Literal["csv", "json"] | None, since: datetime | None, as_json: bool) -> None:
+    """Print the rewards and bonuses owed as CSV, one row each, for payroll. No money is transferred.
 
     Workers are listed under the names entered by the host, which requesters never see.
     """
@@ -190,7 +192,7 @@ def ledger(store: str, kind: str, since: datetime | None) -> None:
         rows = endpoint.call(lambda tx: [asdict(entry) for entry in entries(tx, since=start)])
     for row in rows:
         row["at"] = datetime.fromtimestamp(row["at"], UTC).isoformat(timespec="seconds")
-    if kind == "json":
+    if as_json or kind == "json":
         print_json([row | {"currency": "USD"} for row in rows])
         return
     text = io.StringIO()
@@ -206,10 +208,18 @@ def _plain(value: object) -> object:
 
 
 @click.command(
-    epilog="Example: spa mturk invite --store lab.sqlite --name Ada --locale GB --public-url https://hits.lab.org"
+    epilog="Example: spa mturk invite --store lab.sqlite --worker Ada --locale GB --public-url https://hits.lab.org"
 )
 @click.option("--store", required=True, metavar="PATH|URL", help="Store of the endpoint; created if missing.")
-@click.option("--name", "names", multiple=True, help="Name of a new worker, hidden from requesters; repeatable.")
+@click.option(
+    "--worker",
+    "names",
+    cls=Aliased,
+    aliases=("--name",),
+    multiple=True,
+    metavar="NAME",
+    help="Name of a new worker, hidden from requesters; repeatable.",
+)
 @click.option("--count", type=click.IntRange(1, MOST), help="Create this many workers, named by number.")
 @click.option(
     "--again", multiple=True, metavar="WORKER", help="Id of an existing worker who needs a new link; repeatable."
@@ -228,6 +238,7 @@ def _plain(value: object) -> object:
     aliases=("--address",),
     default="http://127.0.0.1:8470",
     show_default=True,
+    metavar="URL",
     help="Public URL of the worker site.",
 )
 @out_file_option("Write the links to this file, one per line.")
@@ -260,7 +271,7 @@ def invite(
     if origin(address) != address:
         raise PlatformError(f"--public-url: expected an origin such as https://hits.example.org, got {address!r}")
     if not names and count is None and not again:
-        raise click.UsageError("expected --name, --count or --again, got none")
+        raise click.UsageError("expected --worker, --count or --again, got none")
     country, _, part = (locale or "").partition("-")
     grants = [_parse_grant(text) for text in qualify]
 

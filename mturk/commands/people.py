@@ -14,7 +14,7 @@ from mturk.commands.shared import (
     waiting_line,
 )
 from mturk.hit_study import open_hit_study
-from spa.commands.options import StudyLocation, yes_option
+from spa.commands.options import Aliased, StudyLocation, yes_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,7 +62,9 @@ def block(location: StudyLocation, named: tuple[str, ...], reason: str, lift: bo
 @click.option("--subject", help="Subject, at most 200 characters. [default with --decided: the study's title]")
 @click.option("--text", help="Message, at most 4096 characters.")
 @click.option("--decided", is_flag=True, help="Send the messages that reviewers wrote in the dashboard instead.")
-@click.option("--again", is_flag=True, help="Send again where delivery is unknown.")
+@click.option(
+    "--resend", "again", cls=Aliased, aliases=("--again",), is_flag=True, help="Send again where delivery is unknown."
+)
 @yes_option
 def notify(
     location: StudyLocation,
@@ -130,5 +132,5 @@ def _print_sent(
     lines = [f"sent to {facts['sent']}; {facts['before']} received it earlier"]
     lines += [f"not reached: {annotator}: {why}" for annotator, why in failed]
     if facts["unknown"]:
-        lines.append(f"delivery to {facts['unknown']} is unknown; --again sends it again")
+        lines.append(f"delivery to {facts['unknown']} is unknown; --resend sends it again")
     print_result([*lines, *more], facts, as_json=as_json)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mturk.commands.shared import (
-    annotators_option,
     format_time,
     hit_option,
     in_progress,
     print_result,
     study_options,
+    total_option,
 )
 from mturk.hit_study import open_hit_study
 from spa.commands.options import Finite, StudyLocation, yes_option
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @click.command(epilog="Example: spa mturk plan my-study/study.toml --endpoint-url http://127.0.0.1:8470")
 @study_options
-@annotators_option
+@total_option
 def plan(location: StudyLocation, annotators: int | None, as_json: bool) -> None:
     """Show which HITs STUDY needs, who may take them and what they cost, without creating any."""
     from mturk.publishing import make_plan
@@ -39,7 +39,7 @@ def plan(location: StudyLocation, annotators: int | None, as_json: bool) -> None
 
 @click.command(epilog="Example: spa mturk publish my-study/study.toml --yes")
 @study_options
-@annotators_option
+@total_option
 @yes_option
 def publish(location: StudyLocation, annotators: int | None, yes: bool, as_json: bool) -> None:
     """Publish STUDY as HITs; running it again publishes only those still missing.

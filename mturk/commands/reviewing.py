@@ -184,7 +184,7 @@ def _proposed(
 )
 @study_options
 @assignment_option
-@click.option("--amount", metavar="DOLLARS", help="Amount of each bonus.")
+@click.option("--amount", metavar="AMOUNT", help="Amount of each bonus in US dollars.")
 @click.option("--reason", help="Message to the annotators.")
 @click.option("--purpose", default="bonus", show_default=True, help="Each submission gets one bonus per purpose.")
 @click.option(
@@ -194,7 +194,7 @@ def _proposed(
     help="Read assignment, amount and reason from this CSV file instead.",
 )
 @click.option("--decided", is_flag=True, help="Pay the bonuses that reviewers decided on in the dashboard instead.")
-@click.option("--cap", metavar="DOLLARS", help="With --decided: limit on each bonus. [default: the reward]")
+@click.option("--cap", metavar="AMOUNT", help="With --decided: limit on each bonus. [default: the reward]")
 @yes_option
 def bonus(
     location: StudyLocation,

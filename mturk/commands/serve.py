@@ -41,7 +41,15 @@ EMULATOR_BUDGET = 1_000_000  # cents: the budget of an emulator's requester
 @click.option(
     "--frame-url", metavar="URL", help="Public URL of the frame port; its origin must differ from --public-url."
 )
-@click.option("--name", default="HITs", show_default=True, help="Title of the worker site.")
+@click.option(
+    "--title",
+    "name",
+    cls=Aliased,
+    aliases=("--name",),
+    default="HITs",
+    show_default=True,
+    help="Title of the worker site.",
+)
 @click.option("--popups", is_flag=True, help="Let HITs open new windows, for HITs that link to other sites.")
 @click.option(
     "--fees", type=click.Choice(["none", "mturk"]), help="Fees added to rewards. [default: none; with --emulate: mturk]"

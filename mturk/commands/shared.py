@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from spa.commands.options import json_option, platform_study_options
+from spa.commands.options import annotators_option, json_option, platform_study_options
 from spa.commands.terminal import progress_bar
 
 T = TypeVar("T")
@@ -24,9 +24,7 @@ def study_options(command: Callable[..., None]) -> Callable[..., None]:
 hit_option = click.option(
     "--hit", "named", metavar="ID", multiple=True, help="Only this HIT; repeatable. [default: all]"
 )
-annotators_option = click.option(
-    "--annotators", type=click.IntRange(min=1), help="Total number of annotators. [default: the study's]"
-)
+total_option = annotators_option("Total number of annotators.")
 assignment_option = click.option(
     "--assignment", "named", metavar="ID", multiple=True, help="Assignment id of a submission; repeatable."
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from prolific.commands.shared import study_options, yes_option
-from spa.commands.options import StudyLocation
+from spa.commands.options import Aliased, StudyLocation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,14 +19,19 @@ ADDRESS = "{address}"
 
 
 @click.command(
-    epilog='Example: spa prolific message my-study/study.toml --difference timed_out_but_answered --text "..." --yes'
+    epilog='Example: spa prolific message my-study/study.toml --differing timed_out_but_answered --text "..." --yes'
 )
 @study_options
 @click.option(
     "--to", "recipients", metavar="ID", multiple=True, help="Id of a submission or a participant; repeatable."
 )
 @click.option(
-    "--difference", metavar="KIND", help="Everyone listed by `spa prolific reconcile` under this kind of difference."
+    "--differing",
+    "difference",
+    cls=Aliased,
+    aliases=("--difference",),
+    metavar="KIND",
+    help="Everyone listed by `spa prolific reconcile` under this kind of difference.",
 )
 @click.option("--decided", is_flag=True, help="Send the messages that reviewers wrote in the dashboard.")
 @click.option(
@@ -53,9 +58,9 @@ def message(
     from prolific.prolific_study import open_prolific_study
 
     if decided == bool(recipients or difference) or decided == (text is not None):
-        raise click.UsageError("expected either --text with --to or --difference, or --decided alone")
+        raise click.UsageError("expected either --text with --to or --differing, or --decided alone")
     if ask_return and decided:
-        raise click.UsageError("--ask-return is for --to and --difference")
+        raise click.UsageError("--ask-return is for --to and --differing")
     with open_prolific_study(location, alone=True) as prolific_study:
         collected = look_at_all(prolific_study)
         messages = (

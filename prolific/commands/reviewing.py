@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 @click.command(epilog="Example: spa prolific approve my-study/study.toml --yes")
 @study_options
-@click.option("--also", metavar="SUBMISSION", multiple=True, help="Approve this one too, in any case; repeatable.")
-@click.option("--except", "except_for", metavar="SUBMISSION", multiple=True, help="Skip this submission; repeatable.")
+@click.option("--also", metavar="ID", multiple=True, help="Approve this one too, in any case; repeatable.")
+@click.option("--except", "except_for", metavar="ID", multiple=True, help="Skip this submission; repeatable.")
 @yes_option("Approve and pay")
 @json_option
 def approve(

@@ -8,13 +8,16 @@ from pathlib import Path
 
 import click
 
-from spa.commands.options import INPUT, NEW_FILE, port_option
+from spa.commands.options import INPUT, NEW_FILE, Aliased, port_option
 
 
-@click.command(epilog="Example: spa prolific emulate --port 8090 --store platform.sqlite --clock manual")
+@click.command(epilog="Example: spa prolific emulate --port 8090 --platform platform.sqlite --clock manual")
 @port_option(8090)
 @click.option(
-    "--store",
+    "--platform",
+    "store",
+    cls=Aliased,
+    aliases=("--store",),
     type=NEW_FILE,
     default=Path("emulated-prolific.sqlite"),
     show_default=True,

@@ -9,7 +9,15 @@ from typing import Any
 import click
 
 from prolific.api.money import amount_text
-from spa.commands.options import INPUT, json_option, out_folder_option, print_json, seed_option, study_argument
+from spa.commands.options import (
+    INPUT,
+    annotators_option,
+    json_option,
+    out_folder_option,
+    print_json,
+    seed_option,
+    study_argument,
+)
 
 
 def parse_shares(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, float]:
@@ -28,7 +36,7 @@ def parse_shares(context: click.Context, option: click.Parameter, given: tuple[s
 
 @click.command(epilog="Example: spa rehearse my-study/study.toml --annotators 30 --out rehearsal")
 @study_argument
-@click.option("--annotators", type=click.IntRange(min=1), help="Number of places to fill. [default: the study's]")
+@annotators_option("Number of places to fill.")
 @out_folder_option("Folder for the rehearsal; one that is incomplete is resumed.", default="rehearsal")
 @click.option(
     "--share",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from spa.commands.options import (
+    annotators_option,
     draw_seed_option,
     json_option,
     out_file_option,
@@ -32,7 +33,7 @@ BAR_FROM = 2_000  # assignments; fewer are drawn before anybody would look at a 
 
 @click.command(epilog="Example: spa build my-study/study.toml --annotators 60 --links links.txt")
 @study_argument
-@click.option("--annotators", type=click.IntRange(1, 1_000_000), help="Total assignments. [default: the study's]")
+@annotators_option("Total assignments.")
 @draw_seed_option
 @store_option
 @out_file_option("Write one line /a/TOKEN per person to this file.", "--links")

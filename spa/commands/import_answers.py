@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from spa.commands.options import INPUT, Command, out_folder_option
+from spa.commands.options import INPUT, Aliased, Command, out_folder_option
 from spa.errors import shortened
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def table_options(command: Command) -> Command:
     command = click.option(
         "--key",
         type=INPUT,
-        help="Secret key of the pseudonyms; created if missing. [default: pseudonyms.key beside --map]",
+        help="Secret key of the pseudonyms; created if missing. [default: pseudonyms.key beside MAPPING]",
     )(command)
     command = click.option("--keep-ids", is_flag=True, help="Keep the annotators' ids.")(command)
     command = click.option("--format", "format_", type=FORMATS, default="csv", show_default=True)(command)
@@ -44,7 +44,7 @@ def _scores(context: click.Context, option: click.Parameter, given: tuple[str, .
     return scores
 
 
-@click.group("import", epilog="Example: spa import potato annotations --map import.toml --out tables")
+@click.group("import", epilog="Example: spa import potato annotations --mapping import.toml --out tables")
 def import_() -> None:
     """Convert answers collected elsewhere to tidy tables for `spa report`.
 
@@ -52,9 +52,16 @@ def import_() -> None:
     """
 
 
-@import_.command(epilog="Example: spa import potato annotations --map import.toml --out tables")
+@import_.command(epilog="Example: spa import potato annotations --mapping import.toml --out tables")
 @click.argument("folder", type=INPUT)
-@click.option("--map", "mapping", required=True, type=INPUT, help="TOML file with systems, criteria, skip, llms.")
+@click.option(
+    "--mapping",
+    cls=Aliased,
+    aliases=("--map",),
+    required=True,
+    type=INPUT,
+    help="TOML file with systems, criteria, skip, llms.",
+)
 @table_options
 @click.option(
     "--score",
@@ -85,9 +92,11 @@ def potato(
     _write(made, out, format_, keep_ids=keep_ids, mapping=mapping, key=key)
 
 
-@import_.command("csv", epilog="Example: spa import csv results.csv --map import.toml --out tables")
+@import_.command("csv", epilog="Example: spa import csv results.csv --mapping import.toml --out tables")
 @click.argument("files", type=INPUT, nargs=-1, required=True, metavar="FILE...")
-@click.option("--map", "mapping", required=True, type=INPUT, help="TOML: what the columns mean.")
+@click.option(
+    "--mapping", cls=Aliased, aliases=("--map",), required=True, type=INPUT, help="TOML file: what the columns mean."
+)
 @table_options
 def csv(
     files: tuple[Path, ...], mapping: Path, out: Path, format_: TableFormat, keep_ids: bool, key: Path | None
@@ -141,5 +150,6 @@ def _write(
         )
     if imported.twice:
         return
-    tables = " ".join(f"--{path.stem} {shlex.quote(str(path))}" for path in written)
+    options = {"annotators": "annotator-table"}
+    tables = " ".join(f"--{options.get(path.stem, path.stem)} {shlex.quote(str(path))}" for path in written)
     click.echo(f"next: spa report {tables} --out report")

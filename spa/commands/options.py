@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from functools import wraps
 from os import PathLike
 from pathlib import Path
@@ -17,7 +18,10 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 class Aliased(click.Option):
-    """An option with former names, ``aliases``, which still work and are not shown in the help."""
+    """An option with former names, ``aliases``, which still work and are not shown in the help.
+
+    Those of a switch may have an opposite: ``--browser/--no-browser``.
+    """
 
     def __init__(self, *args: Any, aliases: tuple[str, ...], **options: Any) -> None:
         super().__init__(*args, **options)
@@ -25,9 +29,28 @@ class Aliased(click.Option):
 
     def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
         """Let the parser know the former names too."""
-        visible, self.opts = self.opts, [*self.opts, *self.aliases]
+        former = [alias.partition("/") for alias in self.aliases]
+        shown = self.opts, self.secondary_opts
+        self.opts = [*self.opts, *(on for on, _, _ in former)]
+        self.secondary_opts = [*self.secondary_opts, *(off for _, _, off in former if off)]
         super().add_to_parser(parser, ctx)
-        self.opts = visible
+        self.opts, self.secondary_opts = shown
+
+
+class Amount(click.ParamType[Decimal]):
+    """An amount of money above 0, in major units."""
+
+    name = "amount"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Decimal:
+        """Read it as written: 3.50 is exactly 3.50."""
+        try:
+            amount = Decimal(value)
+        except InvalidOperation:
+            amount = Decimal(0)
+        if not (amount.is_finite() and amount > 0):
+            self.fail(f"{value!r} is not an amount above 0, such as 250 or 3.50.", param, ctx)
+        return amount
 
 
 class Finite(click.FloatRange):
@@ -68,6 +91,7 @@ class StudyPath(PathType):
 
 
 INPUT = click.Path(path_type=Path)  # whoever reads it says in one line what is wrong with it
+AMOUNT = Amount()
 NEW_FILE = click.Path(dir_okay=False, path_type=Path)
 NEW_FOLDER = click.Path(file_okay=False, path_type=Path)
 PORT = click.IntRange(0, 65535)
@@ -80,6 +104,7 @@ store_option = click.option(
     metavar="PATH|URL",
     help="SQLite file or PostgreSQL URL of the study's store. [default: STUDY with the suffix .sqlite]",
 )
+NUMBER_OF_ANNOTATORS = click.IntRange(1, 1_000_000)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 yes_option = click.option("--yes", is_flag=True, help="Apply; the default is a dry run.")
 host_option = click.option(
@@ -121,6 +146,11 @@ def print_json(facts: object) -> None:
 def announce(text: str) -> None:
     """Print a progress message to stderr."""
     click.echo(text, err=True)
+
+
+def annotators_option(text: str) -> Callable[[Command], Command]:
+    """Return ``--annotators``, a number."""
+    return click.option("--annotators", type=NUMBER_OF_ANNOTATORS, help=f"{text} [default: the study's]")
 
 
 def port_option(default: int) -> Callable[[Command], Command]:

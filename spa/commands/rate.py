@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from spa.commands.options import INPUT, Finite, announce, json_option, store_option, study_argument
+from spa.commands.options import AMOUNT, INPUT, Finite, announce, json_option, store_option, study_argument
 from spa.commands.simulation import check_url, choose_truth, simulation_options
 from spa.commands.workspace import with_store
 
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 @click.option("--dry-run", is_flag=True, help="Estimate requests, tokens and cost without sending anything.")
 @click.option(
     "--budget",
-    type=Finite(min=0, min_open=True),
+    type=AMOUNT,
     help="Limit on the cost of all runs together; the run stops before exceeding it.",
 )
 @click.option(
@@ -137,7 +138,7 @@ class RateOptions:
     variants: tuple[str, ...]
     base_url: str | None
     dry_run: bool
-    budget: float | None
+    budget: Decimal | None
     prices: Path | None
     probe_injection: int | None
     probe: bool | None
@@ -247,7 +248,7 @@ def configured_rater(workspace: Workspace, rater: Rater, options: RateOptions) -
         if base_url is not None:
             rater = rater.model_copy(update={"base_url": check_url("--base-url", base_url)})
         if options.budget is not None:
-            rater = rater.model_copy(update={"budget": options.budget})
+            rater = rater.model_copy(update={"budget": float(options.budget)})
         yield rater
 
 

@@ -202,7 +202,15 @@ def serve(
 
 @click.command(epilog="Example: spa preview my-study/study.toml --page p3")
 @study_argument
-@click.option("--assignment", default="a00001", show_default=True, help="Assignment of the draw to show.")
+@click.option(
+    "--form",
+    "assignment",
+    cls=Aliased,
+    aliases=("--assignment",),
+    default="a00001",
+    show_default=True,
+    help="Assignment of the draw to show.",
+)
 @click.option("--page", help="First page to show, such as p3.")
 @host_option
 @port_option(8001)
@@ -246,7 +254,7 @@ def load_form(study_path: Path, assignment_id: str) -> tuple[Form, Texts, int]:
     number = ASSIGNMENT.fullmatch(assignment_id)
     count = int(number[1]) if number else 0
     if not 1 <= count <= MOST_ASSIGNMENTS:
-        raise StudyError(f"{study_path}: --assignment expected a name such as a00001, got {assignment_id!r}")
+        raise StudyError(f"{study_path}: --form expected a name such as a00001, got {assignment_id!r}")
     outputs = load_outputs(study)
     texts = load_texts(study.language, study.texts)
     count = max(count, study.people.assignments_for(study.people.annotators))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from spa.commands.options import json_option, print_json, store_option, study_argument
+from spa.commands.options import NUMBER_OF_ANNOTATORS, json_option, print_json, store_option, study_argument
 from spa.commands.simulation import check_url, choose_truth, simulation_options
 from spa.commands.terminal import progress_bar
 from spa.commands.workspace import with_store
@@ -36,7 +36,7 @@ MOST_ATTEMPTS = 100  # simulated annotators for one place
 @study_argument
 @click.option(
     "--annotators",
-    type=click.IntRange(min=1),
+    type=NUMBER_OF_ANNOTATORS,
     help="Total number of annotators. [default: one for each free assignment]",
 )
 @click.option("--url", metavar="URL", help="URL of a running survey server with this store. [default: one is started]")

@@ -519,7 +519,7 @@ def run(*arguments: str) -> tuple[int, str]:
 
 def test_preview_writes_the_form_of_the_build_as_one_page(built: Path, place: Place, tmp_path: Path) -> None:
     out = tmp_path / "form.html"
-    code, output = run("preview", str(built), "--assignment", "a00002", "--out", str(out))
+    code, output = run("preview", str(built), "--form", "a00002", "--out", str(out))
     assert (code, output.strip()) == (
         0,
         f"wrote {out}: {len(place.workspace.form('a00002').pages)} pages of assignment a00002",
@@ -533,8 +533,8 @@ def test_preview_writes_the_form_of_the_build_as_one_page(built: Path, place: Pl
     ("arguments", "wanted"),
     [
         (("preview", "--page", "p99", "--out", "x.html"), "--page expected one of p1, "),
-        (("preview", "--assignment", "b1"), "--assignment expected a name such as a00001, got 'b1'"),
-        (("preview", "--assignment", "a1"), "has no assignment 'a1'"),
+        (("preview", "--form", "b1"), "--form expected a name such as a00001, got 'b1'"),
+        (("preview", "--form", "a1"), "has no assignment 'a1'"),
         (("serve", "--store", "absent.sqlite"), "spa build"),
         (("serve", "--host", "256.1.1.1"), "cannot listen here"),
     ],
