@@ -62,6 +62,7 @@ from .rating_checks import signed_rank_test as signed_rank_test
 from .rating_checks import superiority as superiority
 from .rating_checks import z_scores as z_scores
 from .report.files import write_results as write_results
+from .report.show import show as show
 from .results.analyse import analyse as analyse
 from .results.files import read_results as read_results
 from .results.files import results_schema as results_schema

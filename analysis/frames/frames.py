@@ -21,6 +21,7 @@ from analysis.preference_checks.rows import PreferenceChecks, preference_checks
 from analysis.ranking.sources import RankingSources, rank_systems
 from analysis.rating_checks.rows import OtherTests
 from analysis.results.comparison_tests import analyse_choices, analyse_preferences, analyse_ratings
+from analysis.results.row_tables import RowList
 from analysis.statistics.rank_orders import Ranking
 from analysis.strengths.rows import SystemStrength
 from spa.errors import AnalysisError
@@ -71,7 +72,7 @@ def preference_tests(
     (3, 0.7, 0.0742, 'indifferent')
     """
     checked = _about_systems(prepare({"preferences": frame}, mapping, llms, annotators, plan))
-    return list(analyse_preferences(checked, RankingSources(plan=checked.plan))[0])
+    return RowList(analyse_preferences(checked, RankingSources(plan=checked.plan))[0])
 
 
 def preference_directions(
@@ -84,7 +85,7 @@ def preference_directions(
 ) -> list[DirectionSummary]:
     """Describe each direction of a pair as it was asked; see :func:`preference_tests` for the arguments."""
     checked = _about_systems(prepare({"preferences": frame}, mapping, llms, annotators, plan))
-    return list(analyse_preferences(checked, RankingSources(plan=checked.plan))[1])
+    return RowList(analyse_preferences(checked, RankingSources(plan=checked.plan))[1])
 
 
 def check_preferences(
@@ -134,7 +135,7 @@ def rating_means(
     [4.5]
     """
     checked = prepare({"ratings": frame}, mapping, llms, annotators, plan, scale)
-    return list(analyse_ratings(checked, RankingSources(plan=checked.plan))[0])
+    return RowList(analyse_ratings(checked, RankingSources(plan=checked.plan))[0])
 
 
 def rating_tests(
@@ -158,7 +159,7 @@ def rating_tests(
     checked = prepare({"ratings": frame}, mapping, llms, annotators, plan, scale)
     otherwise = OtherTests(plan=checked.plan)
     _, tests = analyse_ratings(checked, RankingSources(plan=checked.plan), otherwise)
-    return otherwise.rating_rows(tests)[0]
+    return RowList(otherwise.rating_rows(tests)[0])
 
 
 def choice_tests(
@@ -190,7 +191,7 @@ def choice_tests(
     checked = prepare({kind: frame}, mapping, llms, annotators, plan)
     if "choices" not in checked.answers:
         raise AnalysisError("preferences table: expected a column item_id, as choices are about items")
-    return list(analyse_choices(checked, RankingSources(plan=checked.plan)))
+    return RowList(analyse_choices(checked, RankingSources(plan=checked.plan)))
 
 
 def agreement_measures(
@@ -214,7 +215,7 @@ def agreement_measures(
         )[0]
     else:
         rows = agreement_of_judgements(checked.kept, checked.orders, checked.plan)[0]
-    return rows
+    return RowList(rows)
 
 
 def system_strengths(
@@ -236,7 +237,7 @@ def system_strengths(
         As for :func:`rating_means`.
     """
     checked = prepare({kind_of(frame, mapping): frame}, mapping, llms, annotators, plan, scale)
-    return list(_ranked(checked)[0])
+    return RowList(_ranked(checked)[0])
 
 
 def rankings(
@@ -256,7 +257,7 @@ def rankings(
     >>> rankings(answers | {"score": [5, 3, 2, 3]})[0].order
     (('new',), ('old',))
     """
-    return _ranked(prepare({kind_of(frame, mapping): frame}, mapping, llms, annotators, plan, scale))[1]
+    return RowList(_ranked(prepare({kind_of(frame, mapping): frame}, mapping, llms, annotators, plan, scale))[1])
 
 
 def rating_correlations(
@@ -285,7 +286,7 @@ def rating_correlations(
     found = correlate_groups(
         checked.kept["ratings"], checked.tables.metrics, checked.groups, checked.orders["ratings"], checked.plan
     )
-    return list(found[0])
+    return RowList(found[0])
 
 
 def excluded(
@@ -298,7 +299,8 @@ def excluded(
     plan: Plan | None = None,
 ) -> list[Exclusion]:
     """Say who leaves the analysis by the plan's rules, and on what evidence; arguments as for :func:`rankings`."""
-    return prepare({kind_of(frame, mapping): frame}, mapping, llms, annotators, plan, scale).exclusions
+    checked = prepare({kind_of(frame, mapping): frame}, mapping, llms, annotators, plan, scale)
+    return RowList(checked.exclusions)
 
 
 def prepare(

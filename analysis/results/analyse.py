@@ -51,6 +51,7 @@ from analysis.results.place_words import about_places
 from analysis.results.rater_rows import RaterRow
 from analysis.results.rater_table import count_answers, rater_table
 from analysis.results.records import SCHEMA, ChoiceResults, RatingResults, Results
+from analysis.results.row_tables import with_rows
 from analysis.results.verdicts import as_decided, with_decisions
 from analysis.results.warnings import about_documents, about_names, about_scores, about_spans, outdated_files, warn
 from analysis.spans.rows import SpanResults, span_results
@@ -109,7 +110,7 @@ def analyse(
     results, said = (
         replace(one, warnings=tuple(row.text for row in rows), warning_rows=rows) for one in (results, said)
     )
-    return replace(results, headline=headline_of(said))
+    return with_rows(replace(results, headline=headline_of(said)))
 
 
 def _raters(results: Results, ready: AnalysisInput) -> Sequence[RaterRow]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from analysis.results.records import SCHEMA, Results
+from analysis.results.row_tables import with_rows
 from analysis.statistics.reasons import folded
 from analysis.statistics.record import REASON_CODE, plain
 from spa.errors import AnalysisError, unreadable
@@ -51,7 +52,7 @@ def from_plain(content: Mapping[str, Any]) -> Results:
         When a key is missing or holds what the schema does not allow.
     """
     current = folded(_renamed(content) if content.get("schema") == 1 else dict(content))
-    return _adapter().validate_json(json.dumps(current, allow_nan=False), strict=True)
+    return with_rows(_adapter().validate_json(json.dumps(current, allow_nan=False), strict=True))
 
 
 def read_results(path: str | Path) -> Results:

@@ -167,6 +167,16 @@ class Results(Record):
     headline: Headline | None = None
     """The four lines that a report opens with; null in files written before there were any."""
 
+    def __repr__(self) -> str:
+        from analysis.results.row_tables import results_text
+
+        return results_text(self)
+
+    def _repr_html_(self) -> str:
+        from analysis.results.row_tables import results_html
+
+        return results_html(self)
+
     @property
     def contaminations(self) -> tuple[Contamination, ...]:
         """What spa contamination found, model by model."""

@@ -36,6 +36,7 @@ REASON_CODE: dict[str, Any] = {
     "type": ["string", "null"],
     "enum": [*sorted(CODES), None],
 }
+SHOWN = 1  # records of a list that the text of another record holds
 UNROUNDED = frozenset({int, bool, str, type(None), Reason})
 TEXTS = frozenset({str, type(None)})
 SCALARS = frozenset({float, int, bool, str, type(None)})
@@ -60,7 +61,8 @@ class Record:
         return hash(values_of(self))
 
     def __repr__(self) -> str:
-        return f"{type(self).__qualname__}({', '.join(f'{name}={value!r}' for name, value in fields_of(self).items())})"
+        fields = ", ".join(f"{name}={_brief(value)}" for name, value in fields_of(self).items())
+        return f"{type(self).__qualname__}({fields})"
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -88,6 +90,13 @@ class Record:
                 }
             )
         return schema
+
+
+def _brief(value: Any) -> str:
+    """Return a field's text; of several records how many of what they are."""
+    if isinstance(value, list | tuple) and len(value) > SHOWN and (kind := kind_of(value)) is not None:
+        return f"({len(value):,} {kind.__qualname__})"
+    return tuple.__repr__(value) if isinstance(value, tuple) else repr(value)
 
 
 def _describe_codes(kind: type[Any], properties: dict[str, Any]) -> None:
