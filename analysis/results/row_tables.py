@@ -23,8 +23,8 @@ PLAIN = frozenset({int, float, bool, str, type(None)})
 class Rows(tuple[Row, ...]):
     """Records of results: a tuple that shows as a table.
 
-    >>> rows = Rows([Record()])
-    >>> rows == (Record(),), type(rows[:1]).__name__
+    >>> rows = Rows(["a", "b"])
+    >>> rows == ("a", "b"), type(rows[:1]).__name__
     (True, 'Rows')
     """
 
