@@ -76,6 +76,7 @@ def test_a_row_of_search_traces_holds_its_request_and_response(tmp_path: Path) -
             "response": f"{system} on {item}",
             "spans": [],
             "trace_metadata": {"mlflow.trace.sizeBytes": str(place)},
+            "tags": {"mlflow.project": system},
         }
         for place, item in enumerate(("q1", "q2"))
         for system in ("ada", "bob")
@@ -155,6 +156,15 @@ def test_a_batch_is_joined_with_what_was_asked_of_the_same_model(shift: int, tmp
         }
         assert found.left_out == ("1 failed try",)
         assert "system: request.body.model (ada 2, bob 3)" in found.took
+        assert found.caveats == ()
+        assert len({(one.item, one.prompt) for one in found.answers}) == len({one.item for one in found.answers}) == 3
+
+
+def test_a_model_whose_name_begins_with_anothers_is_another(tmp_path: Path) -> None:
+    rows = [row for model, shift in (("bob", 0), ("bob-mini", 1)) for part in batch(model, shift=shift) for row in part]
+    found = found_in(written(tmp_path / "batches.jsonl", rows))
+    assert texts(found)["one", "bob-mini"] == ["bob-mini on one"]
+    assert texts(found)["three", "bob"] == ["bob on three"]
 
 
 def test_requests_of_a_batch_that_nothing_answers_are_failed_tries(tmp_path: Path) -> None:
@@ -198,6 +208,36 @@ def test_a_log_of_requests_and_replies_is_read(tmp_path: Path) -> None:
     found = found_in(written(tmp_path / "log.jsonl", rows))
     assert texts(found)["two", "bob"] == ["bob: two"]
     assert len(found.answers) == 4
+
+
+def test_samples_of_inspect_are_read_by_their_ids(tmp_path: Path) -> None:
+    for model in ("ada", "bob"):
+        samples = [
+            {
+                "id": f"q{n}",
+                "epoch": 1,
+                "input": prompt,
+                "messages": [
+                    {"role": "system", "content": "Be brief."},
+                    {"role": "user", "content": prompt},
+                    {"role": "assistant", "content": f"{model} on {prompt}"},
+                ],
+                "output": {
+                    "model": f"mockllm/{model}",
+                    "choices": [{"message": {"role": "assistant", "content": f"{model} on {prompt}"}}],
+                    "completion": f"{model} on {prompt}",
+                },
+            }
+            for n, prompt in enumerate(("one", "two"))
+        ]
+        written(tmp_path / f"{model}.jsonl", samples)
+    found = found_in(tmp_path / "ada.jsonl", tmp_path / "bob.jsonl")
+    assert [(one.item, one.system, one.prompt) for one in found.answers] == [
+        ("q0", "mockllm/ada", "one"),
+        ("q0", "mockllm/bob", "one"),
+        ("q1", "mockllm/ada", "two"),
+        ("q1", "mockllm/bob", "two"),
+    ]
 
 
 def test_a_thousand_spans_of_phoenix_are_its_limit(tmp_path: Path) -> None:

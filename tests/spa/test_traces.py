@@ -135,6 +135,28 @@ def test_a_second_answer_in_a_trace_is_a_fallback_and_asked_about_where_most_tra
     assert first.left_out == ("4 fallbacks: answers of a second system within one request",)
 
 
+def test_many_failures_are_fallbacks_without_asking(tmp_path: Path) -> None:
+    rows = [
+        litellm(f"p{n}", model, f"t{n}", n + at, failed=failed)
+        for n in range(4)
+        for model, at, failed in (("ada", 0.1, n > 0), ("bob", 0.2, False))
+        if n or model == "ada"
+    ]
+    found = found_in(written(tmp_path / "log.jsonl", [*rows, litellm("p0", "bob", "t9", 9.0)]))
+    assert found.asked == ()
+    assert texts(found) == {("p0", "ada"): ["ada on p0"], ("p0", "bob"): ["bob on p0"]}
+    assert found.left_out == ("3 failed tries", "3 fallbacks: answers of a second system within one request")
+
+
+def test_names_of_two_owners_are_two_systems(tmp_path: Path) -> None:
+    rows = [litellm(prompt, f"{owner}/ada", f"{prompt}{owner}", 1.0) for prompt in ("one", "two") for owner in "xy"]
+    for row in rows:
+        row["response"]["model"] = f"ada of {row['model']}"  # type: ignore[index]
+    found = found_in(written(tmp_path / "log.jsonl", rows))
+    assert {one.system for one in found.answers} == {"x/ada", "y/ada"}
+    assert found.asked == ()
+
+
 def test_a_retry_that_succeeds_is_the_answer(tmp_path: Path) -> None:
     rows = [
         litellm("one", "ada", "t1", 1.0, failed=True),
@@ -157,6 +179,31 @@ def test_what_varied_is_proposed_and_may_be_chosen(tmp_path: Path) -> None:
     assert "system: tags[0] (day0 2, day1 2)" in found_in(path, system="tags[0]").took
     with pytest.raises(TableError, match=r"extra\.metadata\.arm"):
         found_in(path, system="extra.nowhere")
+
+
+def test_what_joins_prompts_is_proposed_before_a_model_that_does_not(tmp_path: Path) -> None:
+    rows = []
+    for n, (prompt, arm) in enumerate((prompt, arm) for prompt in ("one", "two") for arm in ("short", "long")):
+        model = "ada" if prompt == "one" else "bob"
+        row = langsmith(Step(trace=f"t{n}", span=f"s{n}", begun=n, given=prompt, made=f"{arm} {prompt}", model=model))
+        rows.append({**row, "extra": {"metadata": {"ls_model_name": model, "version": arm}}})
+    found = found_in(written(tmp_path / "runs.jsonl", rows))
+    assert "system: extra.metadata.version (long 2, short 2)" in found.took
+
+
+def test_systems_that_were_given_items_in_their_own_words_are_joined_by_ids(tmp_path: Path) -> None:
+    rows = []
+    for n, (item, model) in enumerate((item, model) for item in ("q1", "q2") for model in ("ada", "bob")):
+        step = Step(trace=f"t{n}", span=f"s{n}", begun=n, given=f"{item} for {model}", made=model, model=model)
+        rows.append({**langsmith(step), "reference_example_id": item})
+    found = found_in(written(tmp_path / "runs.jsonl", rows))
+    assert [(one.item, one.system) for one in found.answers] == [
+        ("q1", "ada"),
+        ("q1", "bob"),
+        ("q2", "ada"),
+        ("q2", "bob"),
+    ]
+    assert found.caveats == ("2 items with more than one prompt: were their systems asked the same?",)
 
 
 def test_two_things_that_varied_are_asked_about(tmp_path: Path) -> None:
@@ -187,6 +234,11 @@ def test_traces_without_a_root_circles_and_two_roots(tmp_path: Path) -> None:
     assert cells["six", "bob"] == ["bob on six"]
     assert not any("circle" in output or "own" in output for outputs in cells.values() for output in outputs)
     assert found.left_out[-1] == "3 traces without a root span (4 spans): sampled or cut off"
+
+
+def test_a_parent_of_zeros_is_none(tmp_path: Path) -> None:
+    rows = [{**open_telemetry(step), "parent_id": "0" * 16} for step in REQUESTS if step.span in ("a5a", "a6a")]
+    assert len(found_in(written(tmp_path / "traces.jsonl", rows)).answers) == 2
 
 
 def test_ids_that_stand_twice_in_a_trace_make_no_endless_walk(tmp_path: Path) -> None:

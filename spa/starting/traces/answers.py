@@ -233,21 +233,22 @@ def _without_fallbacks(
     account: _Account,
 ) -> list[_Named]:
     """Return the answers without those that a second system gave within one trace, and earlier steps of the same."""
-    tried: dict[tuple[str | None, str | None], list[tuple[Request, str | None]]] = {}
+    tried: dict[tuple[str, str], list[tuple[Request, str | None]]] = {}
     for request in requests:
-        if request.top.trace is not None:
+        asked = request.prompt(chosen.path) or request.item()
+        if request.top.trace is not None and asked is not None:
             values = request.named(chosen.path)
             system = names.get(values[0], values[0]) if values else None
-            tried.setdefault((request.top.trace, request.prompt(chosen.path)), []).append((request, system))
+            tried.setdefault((request.top.trace, asked), []).append((request, system))
     several = {key: group for key, group in tried.items() if len(group) > 1}
     if not several:
         return list(found)
     after_failure, second, steps = set[int](), set[int](), set[int]()
     for group in several.values():
-        asked = group[0][1]
+        _, first_system = group[0]
         failed = not group[0][0].answered
         for request, system in group[1:]:
-            if request.answered and system != asked:
+            if request.answered and system != first_system:
                 (after_failure if failed else second).add(id(request))
         for system in {system for _, system in group}:
             own = [request for request, name in group if name == system and request.answered]
@@ -280,9 +281,14 @@ def _items(
 ) -> list[tuple[str, _Named]]:
     """Return the answers with their items: the ids that were given or, where they join fewer systems, the prompts."""
     by_id = [one.request.item() for one in found]
-    if all(by_id) and _joined(by_id, found) >= _joined([one.prompt for one in found], found):
+    by_prompt = [one.prompt for one in found]
+    differing = _differing(by_id, found)
+    more = _joined(by_id, found) - _joined(by_prompt, found)
+    if all(by_id) and (more > 0 or (more == 0 and not differing)):
         account.took.append(f"item: the ids that were given, {_many(len(set(by_id)), 'item')}")
-        _differing(by_id, found, account)
+        if differing:
+            told = f"{_many(differing, 'item')} with more than one prompt: were their systems asked the same?"
+            account.caveats.append(told)
         return [(str(name), one) for name, one in zip(by_id, found, strict=True)]
     kept = [one for one in found if one.prompt]
     left["no prompt"] += len(found) - len(kept)
@@ -306,13 +312,12 @@ def _joined(keys: Sequence[str | None], found: Sequence[_Named]) -> float:
     return sum(len(names) > 1 for names in systems.values()) / max(len(systems), 1)
 
 
-def _differing(by_id: Sequence[str | None], found: Sequence[_Named], account: _Account) -> None:
-    """Say of how many items the prompts differ."""
+def _differing(by_id: Sequence[str | None], found: Sequence[_Named]) -> int:
+    """Return of how many items the prompts differ."""
     prompts: dict[str | None, set[str | None]] = {}
     for key, one in zip(by_id, found, strict=True):
         prompts.setdefault(key, set()).add(one.prompt)
-    if several := sum(len(group) > 1 for group in prompts.values()):
-        account.caveats.append(f"{several:,} items have more than one prompt: were their systems asked the same?")
+    return sum(len(group) > 1 for group in prompts.values())
 
 
 def _sampled(

@@ -70,6 +70,6 @@ TOOL = TraceTool(
     systems=("system", "system_id", "request.model", "body.model", "model", "response.model", "reply.model"),
     answered_by=("response.model", "reply.model"),
     facts=("metadata", "request.metadata", "tags"),
-    items=("item_id", "item", "example_id", "question_id", "prompt_id"),
+    items=("item_id", "item", "example_id", "question_id", "prompt_id", "sample_id", "id"),
     unrolled=_with_replies,
 )

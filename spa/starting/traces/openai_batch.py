@@ -34,7 +34,8 @@ def _joined(records: Iterable[Placed]) -> Iterator[Placed]:
             for asking in same
             if (sent := word(asking.record, ("body.model",))) is not None and model.startswith(sent)
         ]
-        fits = _longest(to_model) or same
+        to_model = _longest(to_model)
+        fits = to_model or same
         used |= {id(asking) for asking in fits}
         if len({_question(asking) for asking in fits}) > 1:
             yield Placed(one.place, {key: value for key, value in one.record.items() if key != "custom_id"})

@@ -160,10 +160,16 @@ def same_names(names: Iterable[str], answered_by: Mapping[str, frozenset[str]]) 
     groups: dict[str, list[str]] = {}
     for name in sorted(names):
         groups.setdefault(DATE.sub("", name.rsplit("/", 1)[-1]), []).append(name)
-    several = {bare: group for bare, group in groups.items() if len(group) > 1}
+    several = {bare: group for bare, group in groups.items() if len(group) > 1 and _alike(bare, group, answered_by)}
     same = {name: bare for bare, group in several.items() for name in group}
     certain = all(_one_model(bare, group, answered_by) for bare, group in several.items())
     return SystemNames(same=same, certain=certain)
+
+
+def _alike(bare: str, names: Sequence[str], answered_by: Mapping[str, frozenset[str]]) -> bool:
+    """Return whether names may be those of one system: a/x and b/x only where one model answered to both."""
+    dated = any(DATE.search(name) for name in names)
+    return bare in names or dated or len({answered_by.get(name, frozenset((name,))) for name in names}) == 1
 
 
 def _one_model(bare: str, names: Sequence[str], answered_by: Mapping[str, frozenset[str]]) -> bool:
