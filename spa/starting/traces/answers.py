@@ -235,7 +235,7 @@ def _without_fallbacks(
     """Return the answers without those that a second system gave within one trace, and earlier steps of the same."""
     tried: dict[tuple[str, str], list[tuple[Request, str | None]]] = {}
     for request in requests:
-        asked = request.prompt(chosen.path) or request.item()
+        asked = request.prompt(chosen.path) or request.item
         if request.top.trace is not None and asked is not None:
             values = request.named(chosen.path)
             system = names.get(values[0], values[0]) if values else None
@@ -280,7 +280,7 @@ def _items(
     found: Sequence[_Named], chosen: SystemPath, left: Counter[str], account: _Account
 ) -> list[tuple[str, _Named]]:
     """Return the answers with their items: the ids that were given or, where they join fewer systems, the prompts."""
-    by_id = [one.request.item() for one in found]
+    by_id = [one.request.item for one in found]
     by_prompt = [one.prompt for one in found]
     differing = _differing(by_id, found)
     more = _joined(by_id, found) - _joined(by_prompt, found)

@@ -85,6 +85,7 @@ class Request:
     def _said(self) -> str | None:
         return conversation(question(self.turns or ()))
 
+    @cached_property
     def item(self) -> str | None:
         """Return the id of what was asked, where whoever asked gave one."""
         paths = [f"{self.top.given_at}.{key}" for key in ITEM_KEYS if key in self.fields()]

@@ -33,14 +33,15 @@ class SystemPath:
         0 of what is called a system, 1 of the model, 2 and 3 of what is called otherwise, 4 of the file.
     values : tuple of tuple of str
         Of each request what it says; more than one where its steps say different things.
-    asked : tuple of str
-        Of each request its question.
+    asked, items : tuple of str
+        Of each request its question, and the id that this has.
     """
 
     path: str
     likely: int
     values: tuple[tuple[str, ...], ...]
     asked: tuple[str | None, ...]
+    items: tuple[str | None, ...]
 
     @cached_property
     def names(self) -> Mapping[str, int]:
@@ -54,11 +55,14 @@ class SystemPath:
 
     @cached_property
     def joined(self) -> float:
-        """Return the share of the prompts that more than one system answered."""
-        found: dict[str | None, set[str]] = {}
-        for value, asked in zip(self.values, self.asked, strict=True):
-            if len(value) == 1:
-                found.setdefault(asked, set()).add(value[0])
+        """Return the share of the prompts, or of the items, that more than one system answered."""
+        return max(self._joined(self.asked), self._joined(self.items))
+
+    def _joined(self, keys: Sequence[str | None]) -> float:
+        found: dict[str, set[str]] = {}
+        for value, key in zip(self.values, keys, strict=True):
+            if len(value) == 1 and key is not None:
+                found.setdefault(key, set()).add(value[0])
         return sum(len(names) > 1 for names in found.values()) / max(len(found), 1)
 
     @property
@@ -103,7 +107,8 @@ def system_path(requests: Sequence[Request], path: str, likely: int = 0) -> Syst
         path=path,
         likely=likely,
         values=tuple(request.named(path) for request in requests),
-        asked=tuple(request.prompt(path) or request.item() for request in requests),
+        asked=tuple(request.prompt(path) for request in requests),
+        items=tuple(request.item for request in requests),
     )
 
 
