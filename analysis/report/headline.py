@@ -90,7 +90,7 @@ def _picture(
     if not values:
         return []
     order = sorted(values, key=values.__getitem__, reverse=criterion not in names.lower_is_better)
-    place = {system: number for number, system in enumerate(order)}
+    place = {system: at for at, system in enumerate(order)}  # not `number`: Python 3.12.1 would hide the function below
     means.sort(key=lambda row: place.get(row.system, len(place)))
     drawn = means_figure(means, names, criterion, several, most_groups=max(1, MOST_DOTS // len(order)))
     figure = drawn if isinstance(drawn, Figure) else next(one for one in drawn.blocks if isinstance(one, Figure))
