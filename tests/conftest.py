@@ -56,6 +56,7 @@ def share_certificates() -> None:
 share_certificates()
 
 
+@pytest.hookimpl(optionalhook=True)  # the analysis is tested with pytest and hypothesis alone, too
 def pytest_xdist_auto_num_workers() -> int:
     """Start two processes a processor, since many tests wait for a server, a browser or a disk."""
     return min(2 * (os.cpu_count() or 1), 8)

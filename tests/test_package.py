@@ -49,6 +49,7 @@ PLUGINS = {  # distribution -> who imports it for us
     "uvloop": "uvicorn, where it is installed",
 }
 BROUGHT = {  # module -> the dependency that brings it
+    "IPython": "",  # a notebook's own
     "annotated_types": "pydantic",
     "botocore": "boto3",
     "fsspec": "dask",
