@@ -14,6 +14,7 @@ import click
 
 from spa.commands.options import print_json
 from spa.errors import SpaError, StudyError, shortened
+from spa.study.output_files import cleaned
 
 if TYPE_CHECKING:
     from spa.commands.check import Overview
@@ -129,7 +130,7 @@ class _Talk:
 
     def _say(self, line: str) -> None:
         if not self._quiet:
-            click.echo(" ".join(line.split()))
+            click.echo(cleaned(" ".join(line.split())))
 
 
 def _written(folder: Path, study: Settled, proposal: ProposedForm) -> tuple[Path, Overview]:
@@ -180,5 +181,5 @@ def _values(texts: Sequence[str], option: str) -> dict[str, tuple[str, ...]]:
 
 def _leave(line: str) -> None:
     """End with one line and the exit code of wrong usage."""
-    click.echo(f"spa: {' '.join(line.split())}", err=True)
+    click.echo(cleaned(f"spa: {' '.join(line.split())}"), err=True)
     sys.exit(USAGE)

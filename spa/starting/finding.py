@@ -47,7 +47,7 @@ def find_answers(
         if len(texts) < len(tables):
             others = next(path for path in tables if path not in texts)
             raise StudyError(f"{display_files([others])}: expected text files or tables, got both; give one kind")
-        return found_in_tables(line_sheets(texts), given)
+        return found_in_tables(line_sheets(texts), given, settle)
     read = [read_sheet(path, given.columns, options) for path in dict.fromkeys(tables)]
     chosen = [one for _, source in read for one in source.chosen]
     problems = [problem.with_option(f"--{problem.parameter}") for problem in chosen_problems(options, chosen)]
@@ -56,7 +56,7 @@ def find_answers(
     found = _traces([source for _, source in read], given, settle)
     if found is None:
         sheets = [sheet if given.systems else taken_apart(sheet) for sheet, _ in read]
-        found = found_in_tables(labelled(sheets), given)
+        found = found_in_tables(labelled(sheets), given, settle)
     if not found.answers:
         raise StudyError(
             f"{display_files(tables)}: expected outputs, got empty cells only; name the column with --output"

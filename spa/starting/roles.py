@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from spa.errors import shortened
+from spa.starting.found import OpenQuestion
 from spa.starting.names import NAMES, PROMPTS_FIRST, PROMPTS_WITH, Role, last_part, place_in
 from spa.starting.rows import FILE, LINE, Given, SheetRows, joined, varies
 
 MOST_SYSTEMS, LONGEST_NAME = 100, 120
 ENOUGH, PERFECT = 0.3, 0.99  # share of rows that must join; where nothing else is tried
+VARIED = 0.5  # share of items within which a rival's texts differ
 ALIKE = 0.05  # share of items whose prompts may differ
 WORDY = 15  # characters of a prompt on average
 TRIED = 6  # columns for a role
@@ -98,6 +101,27 @@ def outputs_in(rows: SheetRows, given: Given) -> list[str]:
     others = [name for name in texts if name not in known and name not in taken and not _is_other(name)]
     others = [name for name in others if not rows.column(name).is_code]
     return [*known, *sorted(others, key=lambda name: -rows.column(name).length)][:TRIED]
+
+
+def doubtful_output(rows: SheetRows, given: Given, roles: Roles) -> OpenQuestion | None:
+    """Return what to ask where several columns are called as outputs are, and hold texts that differ within items."""
+    if given.output is not None:
+        return None
+    items = rows.identified(roles.item)
+    rivals = [
+        name
+        for name in outputs_in(rows, given)
+        if name not in roles.columns
+        and place_in("output", name) is not None
+        and _is_wordy(rows, name)
+        and 2 * len(rows.column(name).filled) > len(rows.column(roles.output).filled)
+        and varies(items, rows.identified(name)) > VARIED
+    ]
+    if not rivals:
+        return None
+    choices = (roles.output, *rivals)
+    question = f"Which column holds the outputs: {', '.join(shortened(name, 60) for name in choices)}?"
+    return OpenQuestion(key="output", question=question, choices=choices, default=roles.output)
 
 
 def _is_other(name: str) -> bool:

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
 from spa.errors import StudyError, shortened
 from spa.starting.columns import OutputColumn
-from spa.starting.found import Answer, Found, systems_listed
+from spa.starting.found import Answer, Found, OpenQuestion, systems_listed
 from spa.starting.names import ITEM_NAMES, last_part, place_in
-from spa.starting.roles import ENOUGH, Roles, outputs_in, roles_in
+from spa.starting.roles import ENOUGH, Roles, doubtful_output, outputs_in, roles_in
 from spa.starting.rows import FILE, LINE, Given, SheetRows
 from spa.starting.sheets import OutputSheet
 from spa.starting.wide import WideRoles, check_columns, wide_roles_in
 from spa.study.output_files import display_files
 
 IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
+FEW = 20  # values of a column that tells answers of one system apart
 SHOWN = 8  # names that a line lists
 Words = str | None
 
 
-def found_in_tables(sheets: Sequence[OutputSheet], given: Given) -> Found:
-    """Return the answers of tables, each row or each cell of which is one.
+def found_in_tables(sheets: Sequence[OutputSheet], given: Given, settle: Callable[[OpenQuestion], str]) -> Found:
+    """Return the answers of tables, each row or each cell of which is one; ``settle`` says which of two columns it is.
 
     Raise StudyError, in one line, where no study can be made of them, with what is missing.
     """
@@ -33,6 +36,10 @@ def found_in_tables(sheets: Sequence[OutputSheet], given: Given) -> Found:
     one_column = bool(given.output) or len(given.systems) == 1
     wide = None if one_column or (long is not None and long.share >= ENOUGH) else wide_roles_in(rows, given)
     if long is not None and (wide is None or place_in("system", long.system) is not None):
+        if question := doubtful_output(rows, given, long):
+            chosen = settle(question)
+            if chosen != long.output:
+                return found_in_tables(sheets, replace(given, output=chosen), settle)
         return _of_long(rows, given, long)
     if wide is not None:
         return _of_wide(rows, given, wide)
@@ -60,6 +67,7 @@ def _of_long(rows: SheetRows, given: Given, roles: Roles) -> Found:
     kind = _kind(given, [answer.output for answer in answers])
     if kind == "image":
         answers = [_with_image(rows, answer) for answer in answers]
+    apart = _tells_apart(rows, roles, asked)
     told = (
         f"system: {_said(rows, roles.system)} {systems_listed(answers)}",
         f"item: {_said(rows, roles.item)} ({len({answer.item for answer in answers}):,} items)",
@@ -77,7 +85,7 @@ def _of_long(rows: SheetRows, given: Given, roles: Roles) -> Found:
         kind=kind,
         took=told,
         left_out=left,
-        caveats=_notes(rows),
+        caveats=(*_notes(rows), *apart),
         item_name=_item_name(roles.prompts),
     )
 
@@ -124,6 +132,22 @@ def _of_wide(rows: SheetRows, given: Given, roles: WideRoles) -> Found:
         caveats=_notes(rows),
         item_name=_item_name(roles.prompts),
     )
+
+
+def _tells_apart(rows: SheetRows, roles: Roles, asked: Sequence[bool]) -> Iterator[str]:
+    """Yield the column that tells several answers of a system to an item apart: both may name the system."""
+    cells = list(zip(rows.identified(roles.system), rows.identified(roles.item), strict=True))
+    if FILE in roles.columns or len({cell for cell, there in zip(cells, asked, strict=True) if there}) >= sum(asked):
+        return
+    for name in rows.names:
+        column = rows.column(name)
+        if name in roles.columns or not 1 < column.distinct <= FEW or len(column.filled) < sum(asked):
+            continue
+        both = {(*cell, one) for cell, one, there in zip(cells, column.cells, asked, strict=True) if there}
+        if len(both) == sum(asked):
+            both_named = f"{roles.system}+{name}"
+            yield f"{shortened(name)} tells answers of one system apart: --system {shlex.quote(both_named)} names both"
+            return
 
 
 def _prompts(rows: SheetRows, items: Sequence[Words], columns: Sequence[str]) -> dict[str, str]:

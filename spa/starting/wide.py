@@ -82,7 +82,16 @@ def _systems_in(rows: SheetRows, taken: set[str | None]) -> list[str]:
 
 
 def _called(rows: SheetRows, systems: Sequence[str]) -> dict[str, str]:
-    """Return what each column's system is called: the key of a mapping, else the column, or what differs of paths."""
+    """Return what each column's system is called.
+
+    That is the key of a mapping, the file where each has its own under a usual name, the column, or what differs of
+    paths.
+    """
+    homes = {name: [sheet.label for sheet in rows.sheets if name in sheet.columns] for name in systems}
+    if any(place_in("output", name) is not None for name in systems) and all(len(home) == 1 for home in homes.values()):
+        labels = {name: home[0] for name, home in homes.items()}
+        if len({*labels.values()}) == len(labels):
+            return labels
     keys = [rows.column(name).system for name in systems]
     if all(keys) and len({*keys}) == len(keys):
         return {name: str(key) for name, key in zip(systems, keys, strict=True)}

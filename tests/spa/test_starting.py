@@ -543,3 +543,47 @@ def test_traces_are_recognised_and_their_doubts_settled_by_options(tmp_path: Pat
     assert facts["took"][0] == "LiteLLM log: one answer per request"
     assert {text for _, _, text in answers_of(tmp_path / "a")} == {*TEXTS.values()}
     assert len(facts["overview"]["systems"]) == 3
+
+
+def test_where_two_columns_may_be_the_output_it_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [{**row, "summary": f"In short: {row['response']}"} for row in long_rows()]
+    file = write_csv(tmp_path / "x.csv", rows)
+    facts = started(tmp_path / "a", file)
+    assert facts["asked"] == [
+        {
+            "option": "--output",
+            "question": "Which column holds the outputs: response, summary?",
+            "answer": "response",
+        }
+    ]
+    monkeypatch.setattr(starting, "at_terminal", lambda: True)
+    result = spa("init", tmp_path / "b", "--outputs", file, typed="summary\ny\n")
+    assert result.exit_code == 0, result.output
+    assert all(text.startswith("In short") for _, _, text in answers_of(tmp_path / "b"))
+
+
+def test_each_files_own_name_of_the_output_is_no_system(tmp_path: Path) -> None:
+    files = [
+        write_csv(tmp_path / f"{system}.csv", [{"prompt": p, column: f"{system}: {p}"} for p in PROMPTS.values()])
+        for system, column in (("one", "output"), ("two", "response"))
+    ]
+    assert started(tmp_path / "a", *files)["overview"]["systems"] == ["one", "two"]
+
+
+def test_several_columns_may_name_the_system(tmp_path: Path) -> None:
+    rows = [
+        {**row, "temperature": t, "response": f"{row['response']} At {t}."} for row in long_rows() for t in ("0", "1")
+    ]
+    file = write_csv(tmp_path / "x.csv", rows)
+    result = spa("init", tmp_path / "no", "--outputs", file, "--yes")
+    assert result.exit_code == 2
+    assert "temperature tells answers of one system apart: --system model+temperature names both" in result.stdout
+    facts = started(tmp_path / "a", file, "--system", "model+temperature")
+    assert len(facts["overview"]["systems"]) == 6
+
+
+def test_what_is_printed_moves_no_cursor(tmp_path: Path) -> None:
+    rows = [{**row, "model": f"{row['model']}\x1b[2J"} for row in long_rows()]
+    result = spa("init", tmp_path / "a", "--outputs", write_lines(tmp_path / "x.jsonl", rows), "--yes")
+    assert result.exit_code == 0
+    assert "\x1b" not in result.output
