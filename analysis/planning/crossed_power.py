@@ -58,8 +58,8 @@ class CrossedPower:
         """
         if min(self.annotators, self.items.pool) < LEAST or self.annotators * self.items.items < LEAST:
             return 0.0
-        sd, error, df = _errors(self)
-        return float(np.mean(ndtr((difference + stdtrit(df, alpha / 2) * error) / sd)))
+        sd, least = _least_found(self, alpha)
+        return float(np.mean(ndtr((difference + least) / sd)))
 
     def detectable(self, power: float, alpha: float, largest: float) -> float | None:
         """Return the smallest difference, below ``largest``, that is found with a power; ``None`` where none is."""
@@ -99,6 +99,13 @@ def crossed_design(assumptions: Assumptions, annotators: int) -> CrossedPower | 
         number = min(max(1, math.floor(often + 1e-9)), hands.pool)
         items = replace(hands, rated=number, dealt=max(hands.dealt, number), sessions=1)
     return CrossedPower(components=made.components, annotators=judges, items=items)
+
+
+@lru_cache(maxsize=4)
+def _least_found(test: CrossedPower, alpha: float) -> tuple[Floats, Floats]:
+    """Return of simulated studies the SD of the mean, and the largest mean below 0 that is found at a level."""
+    sd, error, df = _errors(test)
+    return sd, np.asarray(stdtrit(df, alpha / 2) * error)
 
 
 @lru_cache(maxsize=32)

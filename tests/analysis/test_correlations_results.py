@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -12,7 +10,7 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from analysis import Plan, Reading, check_frames, read_tables, results_schema
+from analysis import Plan, Reading, check_frames, results_schema
 from spa.errors import AnalysisError
 from tests.analysis.answers import analyse, render_report
 
@@ -172,57 +170,3 @@ def test_without_anybody_to_compare_there_is_no_section(frames: dict[str, pl.Dat
     found = analyse(check_frames({"ratings": alone}, Reading()), Plan())
     assert found["correlations"] == found["comparisons_of_correlations"] == []
     assert "order things" not in render_report(found)["report.md"]
-
-
-def test_hanna_from_files(shared_data: Path, tmp_path: Path) -> None:
-    """All 72 metrics and 20 ways of asking LLMs, from file to rows.
-
-    Numbers are with the human stories among them, but of metrics at whose end these are, being their reference.
-    """
-    for name in ("ratings", "automatic_metrics"):
-        table = pl.read_csv(shared_data / "hanna" / f"{name}.csv")
-        table.with_columns((pl.col("story_id") % 96).alias("item_id")).write_csv(tmp_path / f"{name}.csv")
-    llms = ("Beluga-13B", "Llama-13B", "Mistral-7B", "ChatGPT", "OrcaPlatypus")
-    reading = Reading(mapping={"rater": "annotator_id", "eval_prompt": "variant"}, llms=llms)
-    paths = {"ratings": tmp_path / "ratings.csv", "metrics": tmp_path / "automatic_metrics.csv"}
-    results = analyse(read_tables(paths, reading), Plan())
-    rows = [row for row in results["correlations"] if not row["person_included"]]
-    found = {(row["a"], row["criterion"], row["level"], row["method"]): row for row in rows}
-    assert len(found) == len(rows)
-    assert len(found) == (20 + 72 + 3 + 1) * 3 * 4 * 3
-    expected = json.loads((shared_data / "expected_visible.json").read_text())["hanna"]
-    blocks = {f"metrics:{name}": block for name, block in expected["metric_vs_mean_human"].items()}
-    for llm, ways in expected["llm_vs_mean_human"].items():
-        blocks |= {f"ratings:{llm}/{way}": block for way, block in ways.items()}
-    blocks |= {
-        f"ratings:{slot}": {
-            criterion: slots[slot] for criterion, slots in expected["human_k_vs_mean_of_other_two"].items()
-        }
-        for slot in ("human_1", "human_2", "human_3")
-    }
-    for row in results["correlations"]:
-        if row["person_included"] and row["level"] in ("overall", "system"):  # the paper's upper bound
-            slots = expected["human_k_vs_mean_of_three"][row["criterion"]].values()
-            each = [slot["all_11_systems"][row["level"]][row["method"]]["r"] for slot in slots]
-            assert row["value"] == pytest.approx(sum(each) / 3, abs=1e-11)
-    agreeing, ends = 0, set()
-    for name, criteria in blocks.items():
-        for criterion, block in criteria.items():
-            without = found[name, criterion, "overall", "kendall"]["without"]
-            assert without in ([], ["Human"])
-            ends |= {name} if without else set()
-            for level, wanted in block["without_human_system" if without else "all_11_systems"].items():
-                if level not in ("overall", "system"):
-                    continue
-                for method in ("kendall", "spearman", "pearson"):
-                    row = found[name, criterion, level, method]
-                    assert row["value"] == pytest.approx(wanted[method]["r"], abs=1e-11)
-                    assert row["p_value"] == pytest.approx(wanted[method]["p"], rel=1e-9)
-                    assert row["n"] == wanted["n"]
-                    agreeing += 3
-    assert agreeing == (20 + 72 + 3) * 3 * 2 * 9
-    index = pl.read_csv(shared_data / "hanna" / "automatic_metrics_index.csv")
-    references = {f"metrics:{name}" for name in index.filter(reference="reference-based")["metric"]}
-    assert len(ends) == 34
-    assert ends <= references
-    assert len(results["comparisons_of_correlations"]) == 91 * 3 * 2

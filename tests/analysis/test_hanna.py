@@ -1,7 +1,8 @@
-"""HANNA (Chhun et al. 2024): 72,864 ratings of people and of five LLMs asked in four ways."""
+"""HANNA (Chhun et al. 2024): 72,864 ratings of people and of five LLMs asked in four ways; 72 metrics beside them."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +20,13 @@ LLMS = ("Beluga-13B", "Llama-13B", "Mistral-7B", "ChatGPT", "OrcaPlatypus")
 
 
 def hanna_tables(shared_data: Path, folder: Path) -> AnswerTables:
-    """Read HANNA with the prompt as item: ``story_id`` numbers a system's story of a prompt."""
-    table = pl.read_csv(shared_data / "hanna" / "ratings.csv")
-    path = folder / "ratings.csv"
-    table.with_columns((pl.col("story_id") % 96).alias("item_id")).write_csv(path)
+    """Read HANNA with the prompt as item (``story_id`` numbers a system's story of a prompt), and its metrics."""
+    for name in ("ratings", "automatic_metrics"):
+        table = pl.read_csv(shared_data / "hanna" / f"{name}.csv")
+        table.with_columns((pl.col("story_id") % 96).alias("item_id")).write_csv(folder / f"{name}.csv")
     mapping = {"rater": "annotator_id", "eval_prompt": "variant"}
-    return read_tables({"ratings": path}, Reading(mapping=mapping, llms=LLMS))
+    paths = {"ratings": folder / "ratings.csv", "metrics": folder / "automatic_metrics.csv"}
+    return read_tables(paths, Reading(mapping=mapping, llms=LLMS))
 
 
 @pytest.fixture(scope="module")
@@ -81,6 +83,53 @@ def test_every_pair_is_checked_in_other_ways_and_the_report_lists_few(results: d
     assert section is not None
     tables = [block for block in every_block(section.blocks) if isinstance(block, Table)]
     assert max(len(table.rows) for table in tables) <= LISTED
+
+
+def test_every_correlation_is_that_of_the_reference(results: dict[str, Any], shared_data: Path) -> None:
+    """All 72 metrics and 20 ways of asking LLMs, from file to rows.
+
+    Numbers are with the human stories among them, but of metrics at whose end these are, being their reference.
+    """
+    rows = [row for row in results["correlations"] if not row["person_included"]]
+    found = {(row["a"], row["criterion"], row["level"], row["method"]): row for row in rows}
+    assert len(found) == len(rows)
+    assert len(found) == (20 + 72 + 3 + 1) * 3 * 4 * 3
+    expected = json.loads((shared_data / "expected_visible.json").read_text())["hanna"]
+    blocks = {f"metrics:{name}": block for name, block in expected["metric_vs_mean_human"].items()}
+    for llm, ways in expected["llm_vs_mean_human"].items():
+        blocks |= {f"ratings:{llm}/{way}": block for way, block in ways.items()}
+    blocks |= {
+        f"ratings:{slot}": {
+            criterion: slots[slot] for criterion, slots in expected["human_k_vs_mean_of_other_two"].items()
+        }
+        for slot in ("human_1", "human_2", "human_3")
+    }
+    for row in results["correlations"]:
+        if row["person_included"] and row["level"] in ("overall", "system"):  # the paper's upper bound
+            slots = expected["human_k_vs_mean_of_three"][row["criterion"]].values()
+            each = [slot["all_11_systems"][row["level"]][row["method"]]["r"] for slot in slots]
+            assert row["value"] == pytest.approx(sum(each) / 3, abs=1e-11)
+    agreeing, ends = 0, set()
+    for name, criteria in blocks.items():
+        for criterion, block in criteria.items():
+            without = found[name, criterion, "overall", "kendall"]["without"]
+            assert without in ([], ["Human"])
+            ends |= {name} if without else set()
+            for level, wanted in block["without_human_system" if without else "all_11_systems"].items():
+                if level not in ("overall", "system"):
+                    continue
+                for method in ("kendall", "spearman", "pearson"):
+                    row = found[name, criterion, level, method]
+                    assert row["value"] == pytest.approx(wanted[method]["r"], abs=1e-11)
+                    assert row["p_value"] == pytest.approx(wanted[method]["p"], rel=1e-9)
+                    assert row["n"] == wanted["n"]
+                    agreeing += 3
+    assert agreeing == (20 + 72 + 3) * 3 * 2 * 9
+    index = pl.read_csv(shared_data / "hanna" / "automatic_metrics_index.csv")
+    references = {f"metrics:{name}" for name in index.filter(reference="reference-based")["metric"]}
+    assert len(ends) == 34
+    assert ends <= references
+    assert len(results["comparisons_of_correlations"]) == 91 * 3 * 2
 
 
 def test_scores_of_minus_one_are_refused_on_their_scale(shared_data: Path, tmp_path: Path) -> None:
