@@ -22,7 +22,7 @@ from analysis.answers.scales import Steps
 from analysis.answers.study_facts import StudyFacts
 from analysis.answers.tables import answered_rows
 from analysis.answers.unnamed import UNNAMED, any_unnamed, is_unnamed
-from analysis.statistics.coding import Codes, Floats, Ints, code, fold, scale_of, snap
+from analysis.statistics.coding import FEW, Codes, Floats, Ints, code, fold, scale_of, snap
 from analysis.statistics.reasons import Reason
 from analysis.statistics.record import AtMostOne, Coefficient, Count, Probability, Record, fields_of, record_like
 
@@ -330,5 +330,5 @@ def _raters(table: pl.DataFrame, unit: Ints, part: Ints) -> Codes:
 
 def _sorted(column: pl.Series) -> Codes:
     """Give ids numbers in their own order, so that the order of the rows does not reach an iterative fit."""
-    seen = column.unique().to_list()
+    seen = (column if len(column) <= FEW else column.unique()).to_list()
     return code(column, sorted({"" if name is None else name for name in seen}))

@@ -19,6 +19,7 @@ Number = TypeVar("Number", bound=np.generic)
 Ints = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.integer[Any]]  # of any width
 Floats = npt.NDArray[np.float64]
+FEW = 1_000  # rows up to which polars takes longer for any step than Python for all of it
 DENSE = 4  # possible combinations a row up to which rows are folded by counting instead of sorting
 ROUNDED = 1e-12  # of the largest value: what a mean differs by from one that is equal in exact arithmetic
 DIGITS = 12  # significant digits that a mean keeps: sums in another order differ behind them
@@ -43,6 +44,10 @@ def code(column: pl.Series, order: Sequence[str] = ()) -> Codes:
     >>> codes.ids, codes.of.tolist()
     (('a', 'b'), [1, 0, 1])
     """
+    if len(column) <= FEW and isinstance(column.dtype, pl.String | pl.Categorical):
+        names = ["" if name is None else name for name in column.to_list()]
+        place = {name: number for number, name in enumerate(dict.fromkeys([*order, *names]))}
+        return Codes(ids=tuple(place), of=np.array([place[name] for name in names], dtype=np.int64))
     if not isinstance(column.dtype, pl.Categorical):
         column = column.cast(pl.String).fill_null("").cast(pl.Categorical)
     seen = column.unique(maintain_order=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -24,7 +25,9 @@ LOOKALIKES = str.maketrans(
 # Written otherwise in capitals than the small form of the same letter looks.
 CAPITALS = str.maketrans("ΝΗΥ", "nhy")
 SELECTORS = re.compile("[\ufe00-\ufe0f\u034f\u115f\u1160\u3164\u180e]")
-WHOLE = r"^0*(\d+)(?:\.0)?$"  # a whole number, with leading zeros or as a fractional number
+NUMBER = re.compile(r"0*(\d+)(?:\.0)?")  # a whole number, with leading zeros or as a fractional number
+ROOM = re.compile(r"[\x00-\x20\x7f]+")
+FEW = 1_000  # names, up to which polars takes longer
 DATED = re.compile(r"(?P<name>.+?)[-_@: ](?:19|20)\d\d(?:-?[01]\d-?[0-3]\d)")
 SHOWN, LONGEST = 2, 40  # pairs of names that a message shows, and characters of each
 
@@ -59,22 +62,28 @@ def near_matches(names: Iterable[str], *, versions: bool = False) -> list[NearMa
     >>> [match.names for match in near_matches(["openai/x", "x", "x-2026-01-01", "openai/y"], versions=True)]
     [('x', 'openai/x', 'x-2026-01-01')]
     """
-    table = pl.DataFrame({"name": pl.Series(list(dict.fromkeys(names)), dtype=pl.String)})
-    table = table.with_columns(key=skeletons(table["name"]))
-    several = table.filter(pl.col("key").is_duplicated())
+    different = list(dict.fromkeys(names))
+    keys = (
+        list(map(_key, different))
+        if len(different) <= FEW
+        else skeletons(pl.Series(different, dtype=pl.String)).to_list()
+    )
+    table = list(zip(keys, different, strict=True))
+    often = Counter(keys)
     groups: dict[str, list[str]] = {}
-    for key, name in several.select("key", "name").iter_rows():
-        groups.setdefault(key, []).append(name)
+    for key, name in table:
+        if often[key] > 1:
+            groups.setdefault(key, []).append(name)
     if versions:
         _join_versions(groups, table)
     found = [NearMatch(names=tuple(sorted(own, key=_plainness))) for own in groups.values() if len(own) > 1]
     return sorted(found, key=lambda match: match.names)
 
 
-def _join_versions(groups: dict[str, list[str]], table: pl.DataFrame) -> None:
+def _join_versions(groups: dict[str, list[str]], table: Iterable[tuple[str, str]]) -> None:
     """Put names of a provider or with a date to those without, in place."""
     by_key: dict[str, list[str]] = {}
-    for key, name in table.select("key", "name").iter_rows():
+    for key, name in table:
         by_key.setdefault(key, []).append(name)
     for key in sorted(by_key):
         plain = next((other for other in _plainer(key) if other in by_key), None)
@@ -119,11 +128,19 @@ def nearest_names(names: Iterable[str], known: Collection[str], *, versions: boo
 def skeletons(names: pl.Series) -> pl.Series:
     """Return what is left of names when differences that are easily overlooked are taken out."""
     plain = names.str.len_bytes() == names.str.len_chars()
-    keys = names.str.to_lowercase().str.replace_all(r"[\x00-\x20\x7f]+", " ")
+    keys = names.str.to_lowercase().str.replace_all(ROOM.pattern, " ")
     if not plain.all():
         other = names.filter(~plain)
         keys = keys.scatter((~plain).arg_true(), pl.Series([_skeleton(name) for name in other.to_list()]))
-    return keys.str.strip_chars(" ").str.replace(WHOLE, "${1}")
+    return keys.str.strip_chars(" ").str.replace(f"^{NUMBER.pattern}$", "${1}")
+
+
+def _key(name: str) -> str:
+    """Return what :func:`skeletons` does of one name, which is faster where names are few."""
+    key = ROOM.sub(" ", name.lower()) if name.isascii() else _skeleton(name)
+    key = key.strip(" ")
+    whole = NUMBER.fullmatch(key)
+    return key if whole is None else whole[1]
 
 
 def _skeleton(name: str) -> str:

@@ -56,6 +56,16 @@ def test_differences_that_are_easily_overlooked_are_found(pair: tuple[str, str],
     assert nearest_names(pair[1:], pair[:1]) == {pair[1]: pair[0]}
 
 
+@given(
+    st.lists(st.text(st.sampled_from("aA\u0430\u200b\u00e9 \t0\u0661-1.\u2212"), max_size=6), unique=True, max_size=9)
+)
+def test_few_names_and_many_are_compared_alike(names: list[str]) -> None:
+    found = near_matches(names)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("spa.tables.near_matches.FEW", -1)
+        assert near_matches(names) == found
+
+
 @pytest.mark.parametrize("pair", OTHERS, ids=str)
 def test_other_names_are_not(pair: tuple[str, str]) -> None:
     assert near_matches(pair, versions=True) == []
