@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from analysis import AnswerTables, Plan, Reading, StudyFacts, check_frames, report
+from analysis import AnswerTables, Plan, Reading, StudyFacts, check_frames, report, results_schema
 from analysis import analyse as analyse_records
 from analysis.report import sections
 from analysis.report.document import Document
@@ -48,6 +49,18 @@ def with_columns(frame: pl.DataFrame, columns: dict[str, object]) -> pl.DataFram
         else pl.lit(value).alias(name)
         for name, value in columns.items()
     )
+
+
+@cache
+def _validator() -> Any:
+    import jsonschema
+
+    return jsonschema.Draft202012Validator(results_schema())
+
+
+def validate(results: Results) -> None:
+    """Require that results are as the schema says; that this is a schema is tested once, which takes longest."""
+    _validator().validate(results)
 
 
 def check(*, llms: tuple[str, ...] = (), **frames: pl.DataFrame) -> AnswerTables:

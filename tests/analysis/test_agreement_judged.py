@@ -8,17 +8,16 @@ from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import numpy as np
 import polars as pl
 import pytest
 from statsmodels.stats.inter_rater import cohens_kappa
 
-from analysis import Plan, StudyFacts, cohen_kappa, fleiss_kappa, gwet_ac1, krippendorff_alpha, results_schema
+from analysis import Plan, StudyFacts, cohen_kappa, fleiss_kappa, gwet_ac1, krippendorff_alpha
 from analysis.agreement.counts import fold_profiles
 from analysis.agreement.data import ReliabilityData, reliability_data
 from analysis.agreement.krippendorff import Level, alpha_statistic
-from tests.analysis.answers import Results, choices, preferences, render_report, run
+from tests.analysis.answers import Results, choices, preferences, render_report, run, validate
 
 PAIRS = (("a", "b"), ("b", "c"), ("c", "a"), ("a", "d"))
 STATED = {  # four pairs (rows) by three people: P(x preferred to y)
@@ -147,7 +146,7 @@ def of(results: Results, source: str, group: str = "human") -> dict[str, Any]:
 
 def test_alpha_of_preferences_is_that_of_pairs_by_people() -> None:
     results = run(preferences=stated(), plan=KEEP)
-    jsonschema.validate(results, results_schema())
+    validate(results)
     (row,) = of(results, "preferences").values()
     assert row["measure"] == "krippendorff_alpha_interval"
     wanted = alpha_by_definition(2 * np.array([*STATED.values()]).T - 1, "interval")
@@ -181,7 +180,7 @@ def matrix(table: pl.DataFrame) -> np.ndarray:
 def test_choices_have_nominal_alpha_ac1_kappa_and_exact_agreement() -> None:
     table = picked()
     results = run(choices=table)
-    jsonschema.validate(results, results_schema())
+    validate(results)
     found, answers = of(results, "choices"), about_pairs(matrix(table))
     assert list(found) == ["krippendorff_alpha_nominal", "exact_agreement", "gwet_ac1", "fleiss_kappa"]
     assert found["krippendorff_alpha_nominal"]["value"] == pytest.approx(

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import numpy as np
 import polars as pl
 import pytest
@@ -15,7 +14,7 @@ from analysis import Plan, Reading, check_frames, gwet_ac1, krippendorff_alpha, 
 from analysis.agreement.measures import MEASURES as MEASURES_OF_AGREEMENT
 from analysis.agreement.measures import markdown_table
 from analysis.answers.columns import Scale
-from tests.analysis.answers import Results, analyse, ratings, render_report, run
+from tests.analysis.answers import Results, analyse, ratings, render_report, run, validate
 
 MEASURES = [
     *(f"krippendorff_alpha_{level}" for level in ("nominal", "ordinal", "interval")),
@@ -50,7 +49,7 @@ def of_group(results: Results, group: str) -> dict[str, Any]:
 
 def test_people_and_repeats_of_an_llm_are_raters() -> None:
     results = run(ratings=pl.concat([people(), llm()]))
-    jsonschema.validate(results, results_schema(), cls=jsonschema.Draft202012Validator)
+    validate(results)
     for group in ("human", "gpt"):
         rows = of_group(results, group)
         assert [name for name in rows if name in MEASURES] == MEASURES

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import jsonschema
 import numpy as np
 import polars as pl
 import pytest
 from scipy import stats
 
-from analysis import Plan, Reading, check_frames, results_schema
+from analysis import Plan, Reading, check_frames
 from spa.errors import AnalysisError
-from tests.analysis.answers import analyse, render_report
+from tests.analysis.answers import analyse, render_report, validate
 
 SYSTEMS = ("a", "b", "c", "d")
 
@@ -40,7 +39,7 @@ def invented(seed: int = 1, n_items: int = 30) -> dict[str, pl.DataFrame]:
 def results_of(frames: dict[str, pl.DataFrame], plan: Plan | None = None) -> dict[str, Any]:
     tables = check_frames(frames, Reading(llms=("good", "guess")))
     found: dict[str, Any] = analyse(tables, plan or Plan())
-    jsonschema.validate(found, results_schema(), cls=jsonschema.Draft202012Validator)
+    validate(found)
     return found
 
 

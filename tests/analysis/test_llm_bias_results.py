@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import jsonschema
 import numpy as np
 import polars as pl
 import pytest
 
-from analysis import results_schema
 from analysis.llm_vs_people import assess_calibration, bias_profile
-from tests.analysis.answers import Results, choices, preferences, ratings, render_report, run
+from tests.analysis.answers import Results, choices, preferences, ratings, render_report, run, validate
 
 PAIRS = (("a", "b"), ("a", "c"), ("a", "d"), ("b", "c"), ("b", "d"), ("c", "d"))
 TRUE = dict(zip(PAIRS, (0.55, 0.7, 0.9, 0.6, 0.8, 0.75), strict=True))
@@ -55,7 +53,7 @@ def of(results: Results, key: str, **wanted: object) -> list[dict[str, Any]]:
 
 
 def test_people_who_know_their_choices_are_right_and_an_over_confident_llm_is_not(calibrated: Results) -> None:
-    jsonschema.validate(calibrated, results_schema())
+    validate(calibrated)
     (people,), (llm,) = (of(calibrated, "calibration", group=group) for group in ("human", "gpt"))
     assert (people["against"], people["matched_by"], people["n"], people["n_clusters"]) == ("own", "annotator", 720, 30)
     assert (llm["against"], llm["matched_by"], llm["interval"]) == ("people", "pair", "annotator")
@@ -94,7 +92,7 @@ def test_a_choice_is_held_against_the_llms_statement_on_the_same_form() -> None:
         assignment_id=["f", "g", "g"],
     )
     results = run(preferences=said, choices=picked, llms=("gpt",))
-    jsonschema.validate(results, results_schema())
+    validate(results)
     by = {(row["group"], row["against"]): row for row in of(results, "calibration")}
     llm = by["gpt", "people"]
     assert (llm["matched_by"], llm["n"]) == ("assignment", 2)
@@ -110,7 +108,7 @@ def test_without_a_pair_in_common_there_is_a_reason() -> None:
     assert (row["n"], row["brier_score"]) == (0, None)
     assert "nobody chose" in row["reason"]
     assert "This cannot be determined" in render_report(results)["report.md"]
-    jsonschema.validate(results, results_schema())
+    validate(results)
 
 
 def test_swapping_every_pair_changes_nothing(calibrated: Results) -> None:
@@ -181,7 +179,7 @@ def lengths() -> pl.DataFrame:
 
 def test_bias_in_ratings_are_found_where_they_are() -> None:
     results = run(ratings=rated(severity=-0.5, position=0.4, label=0.3, length=0.2), metrics=lengths(), llms=("gpt",))
-    jsonschema.validate(results, results_schema())
+    validate(results)
     by = {(row["kind"], row["level"]): row for row in of(results, "bias", source="ratings")}
     assert by["severity", "all"]["estimate"] == pytest.approx(-0.5 + 0.4 / 3 + 0.3 / 3 + 0.2 / 2, abs=0.05)
     assert by["severity", "all"]["ci_high"] < 0
@@ -246,7 +244,7 @@ def test_bias_in_statements_to_the_first_named_the_first_asked_and_a_letter() ->
 
     table = biased_statements(named_first=0.06, asked_first=0.05, letter=0.08)
     results = run(preferences=table, llms=("gpt",), plan=Plan(consistency_tau=None))
-    jsonschema.validate(results, results_schema())
+    validate(results)
     by = {(row["kind"], row["level"]): row for row in of(results, "bias", source="preferences")}
     wanted = {
         ("position", "first"): 2 * (0.06 + 0.025),

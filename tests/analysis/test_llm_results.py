@@ -6,16 +6,15 @@ import json
 from pathlib import Path
 from typing import Literal
 
-import jsonschema
 import numpy as np
 import polars as pl
 import pytest
 from click.testing import CliRunner
 
-from analysis import Plan, StudyFacts, results_schema
+from analysis import Plan, StudyFacts
 from analysis.llm_vs_people import alternative_annotator_test, prediction_powered_mean
 from spa.cli import main
-from tests.analysis.answers import Results, choices, preferences, ratings, render_report, run
+from tests.analysis.answers import Results, choices, preferences, ratings, render_report, run, validate
 
 SYSTEMS = ("x", "y", "z")
 
@@ -40,7 +39,7 @@ def results() -> Results:
 
 
 def test_results_fit_the_schema(results: Results) -> None:
-    jsonschema.validate(results, results_schema())
+    validate(results)
 
 
 def test_an_llm_close_to_the_truth_passes(results: Results) -> None:
@@ -130,7 +129,7 @@ def test_preferences_of_people_gain_from_forms_that_only_the_llm_answered() -> N
     assert (row["people_mean"], row["people_ci_low"]) == pytest.approx((alone["mean"], alone["ci_low"]))
     assert row["ci_high"] - row["ci_low"] < 0.8 * (row["people_ci_high"] - row["people_ci_low"])
     assert row["ci_low"] < 0.6 < row["ci_high"]
-    jsonschema.validate(found, results_schema())
+    validate(found)
 
 
 def test_pairs_of_preferences_stand_in_the_order_of_the_study() -> None:
@@ -163,7 +162,7 @@ def chosen(n_people: int = 12, both: int = 40, more: int = 80) -> pl.DataFrame:
 
 def test_the_share_of_choices_that_people_would_give_is_prediction_powered_too() -> None:
     found = run(choices=chosen(), llms=("gpt",))
-    jsonschema.validate(found, results_schema())
+    validate(found)
     (row,) = found["llm_vs_people"]["prediction_powered"]
     test = next(test for test in found["choices"]["pairs"] if test["group"] == "human")
     assert (row["source"], row["system_x"], row["system_y"], row["n_more"]) == ("choices", test["system_x"], "x", 80)
@@ -267,7 +266,7 @@ def judged(error: float, *, turned: bool = False) -> pl.DataFrame:
 @pytest.mark.parametrize(("error", "passes"), [(0.05, True), (0.5, False)])
 def test_an_llm_that_chooses_better_than_people_passes_and_a_coin_does_not(error: float, passes: bool) -> None:
     results = run(choices=judged(error), llms=("gpt",))
-    jsonschema.validate(results, results_schema())
+    validate(results)
     (found,) = results["llm_vs_people"]["alternative_annotator"]
     assert (found["source"], found["n_units"], found["n_annotators"], found["passes"]) == ("choices", 60, 4, passes)
     assert f"{'yes' if passes else 'no'} on overall" in results["headline"]["stand_in"]

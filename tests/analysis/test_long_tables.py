@@ -138,6 +138,10 @@ def test_categories_are_coded_as_strings_are(names: list[str | None], order: lis
     plain, coded = code(strings, order), code(strings.cast(pl.Categorical), order)
     assert [plain.ids[number] for number in plain.of.tolist()] == [name or "" for name in names]
     assert (coded.ids, coded.of.tolist()) == (plain.ids, plain.of.tolist())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("analysis.statistics.coding.FEW", -1)  # as where rows are many
+        for column in (strings, strings.cast(pl.Categorical)):
+            assert (code(column, order).ids, code(column, order).of.tolist()) == (plain.ids, plain.of.tolist())
     turned = translate(strings.cast(pl.Categorical), lambda seen: seen.str.to_uppercase())
     assert turned.to_list() == strings.str.to_uppercase().to_list()
 

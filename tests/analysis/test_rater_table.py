@@ -7,17 +7,15 @@ import io
 import statistics
 from typing import Any
 
-import jsonschema
 import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from analysis import results_schema
 from analysis.descriptives.explanations import ExplanationRow
 from analysis.report.explanations import select
 from spa import AnalysisError
-from tests.analysis.answers import Results, preferences, ratings, render_report, run
+from tests.analysis.answers import Results, preferences, ratings, render_report, run, validate
 
 FORMULA = "=HYPERLINK(1)"
 SCRIPT = "<script>alert(1)</script>"
@@ -59,7 +57,7 @@ def row_of(results: Results, group: str) -> dict[str, Any]:
 
 
 def test_results_with_raters_are_as_described(results: Results) -> None:
-    jsonschema.validate(results, results_schema())
+    validate(results)
     assert [row["group"] for row in results["raters"]] == ["human", "gpt/plain", "gpt/why"]
 
 
@@ -119,7 +117,7 @@ def test_level_mass_and_second_readings_are_counted_and_reported() -> None:
         missing_level=pl.when(pl.col("missing_reason") == "the model refused to answer").then(pl.lit("4 or 5")),
     )
     results = run(ratings=more)
-    jsonschema.validate(results, results_schema())
+    validate(results)
     row = row_of(results, "gpt/plain")
     assert (row["n_read_twice"], row["n_readings_differ"]) == (36, 9)
     assert (row["mass_mean"], row["mass_min"]) == (pytest.approx((0.5 + 35) / 36), 0.5)

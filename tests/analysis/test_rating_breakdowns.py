@@ -5,19 +5,18 @@ from __future__ import annotations
 from itertools import combinations
 from typing import Any
 
-import jsonschema
 import numpy as np
 import polars as pl
 import pytest
 from scipy import stats
 
-from analysis import Plan, results_schema
+from analysis import Plan
 from analysis.report.csv_tables import csv_tables
 from analysis.report.document import Table, every_block
 from analysis.report.rating_details import rating_details
 from analysis.report.ratings import ratings as ratings_section
 from analysis.results.files import from_plain
-from tests.analysis.answers import Results, ratings, run
+from tests.analysis.answers import Results, ratings, run, validate
 
 WRITERS, TEACHERS, TRIES, STORIES = ("human", "gpt2"), ("T1", "T2", "T3"), ("1", "2", "3"), 30
 CRITERIA = ("grammaticality", "relevance")
@@ -50,7 +49,7 @@ def stories(*, shared: bool = True) -> pl.DataFrame:
 @pytest.fixture(scope="module", params=[True, False], ids=["shared items", "own items"])
 def results(request: pytest.FixtureRequest) -> Results:
     found = run(ratings=stories(shared=request.param), plan=Plan(rating_test="welch"))
-    jsonschema.validate(found, results_schema(), cls=jsonschema.Draft202012Validator)
+    validate(found)
     return found
 
 

@@ -22,7 +22,7 @@ from analysis.answers.study_facts import StudyCriterion, StudyDroppedItem, Study
 from analysis.results.files import SCHEMA_FILE, from_plain, schema_text
 from analysis.statistics.record import rounded
 from spa import AnalysisError
-from tests.analysis.answers import Results, choices, preferences, ratings, run
+from tests.analysis.answers import Results, choices, preferences, ratings, run, validate
 from tests.analysis.sample_results import empty_results, full_results, many_results, pair_results
 from tests.compare_results import differences
 
@@ -89,12 +89,12 @@ def results() -> Results:
 @pytest.mark.parametrize("sample", [empty_results, full_results, pair_results, many_results])
 def test_the_samples_of_the_report_are_results(sample: Callable[[], dict[str, Any]]) -> None:
     """What the tests of the report invent has the shape of what the analysis makes."""
-    jsonschema.validate(sample(), results_schema(), cls=jsonschema.Draft202012Validator)
+    validate(sample())
 
 
 def test_the_schema_is_a_schema_and_describes_the_results(results: Results) -> None:
     jsonschema.Draft202012Validator.check_schema(results_schema())
-    jsonschema.validate(results, results_schema(), cls=jsonschema.Draft202012Validator)
+    validate(results)
 
 
 def test_the_schema_in_the_repository_is_that_of_the_records() -> None:
@@ -151,7 +151,7 @@ def test_every_key_that_is_written_is_described(results: Results) -> None:
         own = "properties" in schema and "type" in schema and schema["type"] == "object"
         return {**inner, "additionalProperties": False} if own else inner
 
-    jsonschema.validate(results, closed(results_schema()), cls=jsonschema.Draft202012Validator)
+    jsonschema.Draft202012Validator(closed(results_schema())).validate(results)
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_the_schema_refuses_a_null_without_a_reason(results: Results) -> None:
     broken = json.loads(json.dumps(results))
     broken["preferences"][0] |= {"p_value": None, "verdict": None, "p_adjusted": None, "reason": None}
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(broken, results_schema(), cls=jsonschema.Draft202012Validator)
+        validate(broken)
 
 
 def test_the_same_answers_give_the_same_bytes() -> None:
