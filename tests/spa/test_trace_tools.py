@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import random
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
 from spa.errors import TableError
-from spa.starting.traces import TOOLS
+from spa.starting.traces import TOOLS, traces_in
 from tests.spa.trace_records import (
     ANSWERS,
     LAYOUTS,
@@ -21,6 +24,7 @@ from tests.spa.trace_records import (
     found_in,
     langfuse,
     open_telemetry,
+    opened,
     phoenix,
     texts,
     told,
@@ -54,6 +58,44 @@ def test_a_parquet_file_says_the_same(tool: str, tmp_path: Path) -> None:
         tmp_path / "traces.parquet"
     )
     assert told(found_in(tmp_path / "traces.parquet")) == told(found_in(written(tmp_path / "traces.jsonl", rows)))
+
+
+WEIRD: tuple[object, ...] = (
+    *(None, "", 0, 1.5, True, [], {}, [[]], {"": ""}, "{broken", "[1 2 3]", "\x00", "[" * 200, 10**400),
+    *([{"role": "assistant"}], [{"role": 3, "content": {"a": 1}}], {"choices": [None]}, {"choices": [{"message": 1}]}),
+    *({"content": [{"type": "text"}]}, {"message": {"message": "x"}}, {"output": [{"output": []}]}, {"parts": 3}),
+)
+
+
+def places(value: object, path: tuple[object, ...] = ()) -> Iterator[tuple[object, ...]]:
+    """Yield the paths of all that stands in a value."""
+    if isinstance(value, dict | list):
+        for key, one in value.items() if isinstance(value, dict) else enumerate(value):
+            yield (*path, key)
+            yield from places(one, (*path, key))
+
+
+@pytest.mark.parametrize("tool", LAYOUTS)
+def test_no_record_is_too_strange(tool: str, tmp_path: Path) -> None:
+    """Whatever stands anywhere, there are answers with texts, no traces, or one line that says what is wrong."""
+    for seed in range(30):
+        rng = random.Random(f"{tool}{seed}")
+        rows: list[Any] = LAYOUTS[tool](REQUESTS)
+        for _ in range(rng.randint(1, 20)):
+            row: Any = rng.choice(rows)
+            *way, last = rng.choice([*places(row)])
+            for key in way:
+                row = row[key]
+            row[last] = copy.deepcopy(rng.choice(WEIRD))
+        source = opened(written(tmp_path / "traces.jsonl", rows))
+        told = ""
+        try:
+            found = traces_in([source])
+        except TableError as error:
+            found, told = None, str(error)
+        assert len(told) < 500
+        answers = () if found is None else found.answers
+        assert all(text.strip() for one in answers for text in (one.item, one.system, one.output))
 
 
 def test_every_tool_is_known_by_its_own_records_alone() -> None:
@@ -254,6 +296,8 @@ def test_a_thousand_spans_of_phoenix_are_its_limit(tmp_path: Path) -> None:
     ]
     rows = [phoenix(step) for step in steps]
     (caveat,) = found_in(written(tmp_path / "traces.jsonl", rows)).caveats
+    listed = [{**open_telemetry(step), "span_kind": "LLM", "status_code": "OK"} for step in steps[:100]]
+    assert "get_spans(limit=" in found_in(written(tmp_path / "spans.jsonl", listed)).caveats[0]
     assert "exactly 1,000 spans" in caveat
     assert "get_spans_dataframe(limit=" in caveat
     assert found_in(written(tmp_path / "traces.jsonl", rows[:-2])).caveats == ()

@@ -206,6 +206,23 @@ def test_systems_that_were_given_items_in_their_own_words_are_joined_by_ids(tmp_
     assert found.caveats == ("2 items with more than one prompt: were their systems asked the same?",)
 
 
+def test_system_messages_that_vary_are_the_systems_where_nothing_else_does(tmp_path: Path) -> None:
+    rows = []
+    for n, (prompt, told) in enumerate(
+        (prompt, told) for prompt in ("one", "two") for told in ("Be brief.", "Be long.")
+    ):
+        messages = [{"role": "system", "content": told}, {"role": "user", "content": prompt}]
+        rows.append({**litellm(prompt, "ada", f"t{n}", n), "messages": messages})
+    found = found_in(written(tmp_path / "log.jsonl", rows))
+    assert sorted((one.prompt, one.system) for one in found.answers) == [
+        ("one", "Be brief."),
+        ("one", "Be long."),
+        ("two", "Be brief."),
+        ("two", "Be long."),
+    ]
+    assert "system: system message (Be brief. 2, Be long. 2)" in found.took
+
+
 def test_two_things_that_varied_are_asked_about(tmp_path: Path) -> None:
     rows = []
     for n in range(8):

@@ -19,6 +19,7 @@ from spa.tables.source import Source
 TOOLS: tuple[TraceTool, ...] = (
     litellm.TOOL,
     phoenix.TOOL,
+    phoenix.LISTED,
     open_telemetry.OTLP,
     open_telemetry.SDK,
     langsmith.TOOL,

@@ -9,9 +9,10 @@ from itertools import pairwise
 
 from spa.errors import TableError, shortened
 from spa.starting.found import Answer, Found, OpenQuestion
+from spa.starting.traces.layout import TOLD
 from spa.starting.traces.requests import Request
 from spa.starting.traces.systems import SystemPath, called, paths_of, same_names, system_path
-from spa.starting.traces.turns import instructions, question
+from spa.starting.traces.turns import question
 
 SYSTEM, NAMES, REPEATS, FALLBACKS = "system", "same-names", "repeats", "fallbacks"  # keys of open questions
 ONE, APART = ("one", "apart")
@@ -171,6 +172,8 @@ def _names(
     requests: Sequence[Request], chosen: SystemPath, settled: Mapping[str, str], account: _Account
 ) -> Mapping[str, str]:
     """Return what systems with several names are called."""
+    if chosen.path == TOLD:
+        return {}
     models: dict[str, set[str]] = {}
     for request in requests:
         if request.answered and len(says := request.named(chosen.path)) == 1:
@@ -365,7 +368,7 @@ def _note_texts(requests: Sequence[Request], account: _Account) -> None:
     longer = sum(len(question(request.turns or ())) > 1 for request in requests)
     if longer:
         account.took.append(f"prompt: {_many(longer, 'conversation')} with earlier turns as text")
-    if told := sum(instructions(request.turns or ()) is not None for request in requests):
+    if told := sum(request.told is not None for request in requests):
         account.took.append(f"prompt: without the system message of {_many(told, 'request')}")
     if written := sum(request.made.as_json for request in requests):
         account.took.append(f"output: {_many(written, 'object')} as JSON")

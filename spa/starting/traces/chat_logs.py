@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 
-from spa.starting.traces.layout import FILE, Placed, TraceTool, first
+from spa.starting.traces.layout import FILE, Placed, TraceTool, first, word
 from spa.starting.traces.turns import Json, chat_in, is_reply, turns_of
 
 ASKED = ("request", "messages", "input", "prompt", "body")
@@ -28,9 +28,9 @@ def are_replies(columns: Collection[str], records: Collection[Placed]) -> bool:
 
 def _one_chat(records: Iterable[Placed]) -> Iterator[Placed]:
     """Yield a record for each chat: its turns before the last one, and that, if a system has the last word."""
-    chats: dict[tuple[Json, ...], list[Placed]] = {}
+    chats: dict[tuple[str | None, str | None], list[Placed]] = {}
     for one in records:
-        chats.setdefault((one.record.get(FILE), first(one.record, CHATS)[1]), []).append(one)
+        chats.setdefault((word(one.record, (FILE,)), word(one.record, CHATS)), []).append(one)
     for group in chats.values():
         turns = [dict(one.record) for one in group]
         record: dict[str, Json] = {FILE: group[0].record.get(FILE), "messages": turns[:-1], "reply": turns[-1]}

@@ -14,7 +14,7 @@ ROOT = "trace "  # before the id of a trace where an observation has its own
 def _decoded(records: Iterable[Placed]) -> Iterator[Placed]:
     """Yield observations with what texts of JSON hold; where traces are there, too, they are the roots of these."""
     listed = list(records)
-    traces = {one.record.get("id") for one in listed if "type" not in one.record}
+    traces = {word(one.record, ("id",)) for one in listed if "type" not in one.record}
     for one in listed:
         record = {**one.record, "metadata": read(one.record.get("metadata")), "input": read(one.record.get("input"))}
         trace = word(record, TRACE)

@@ -1,14 +1,15 @@
-"""Spans of Arize Phoenix: its data frame as Parquet or JSON lines, a column an attribute."""
+"""Spans of Arize Phoenix: its data frame as Parquet or JSON lines, a column an attribute, and its list of spans."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from spa.starting.traces.layout import Placed, TraceTool
-from spa.starting.traces.open_telemetry import ANSWERED_BY, GIVEN, JSON_TEXT, MADE, SYSTEMS
+from spa.starting.traces.open_telemetry import ANSWERED_BY, GIVEN, JSON_TEXT, MADE, SDK, SYSTEMS
 from spa.starting.traces.turns import Json, read
 
-DEFAULT_LIMIT = 1_000  # of get_spans_dataframe
+DEFAULT_LIMIT, DEFAULT_LISTED = 1_000, 100  # spans that get_spans_dataframe and get_spans take
 
 
 def _decoded(records: Iterable[Placed]) -> Iterator[Placed]:
@@ -22,17 +23,25 @@ def _decoded(records: Iterable[Placed]) -> Iterator[Placed]:
         yield Placed(one.place, record)
 
 
+def _cut_off_list(records: Sequence[Placed]) -> Iterator[str]:
+    if len(records) == DEFAULT_LISTED:
+        yield (
+            f"exactly {DEFAULT_LISTED} spans, where get_spans of Phoenix stops: "
+            "there may be more, get_spans(limit=100000) takes them"
+        )
+
+
 def _cut_off(records: Sequence[Placed]) -> Iterator[str]:
     if len(records) == DEFAULT_LIMIT:
         yield (
             f"exactly {DEFAULT_LIMIT:,} spans, where get_spans_dataframe of Phoenix stops: "
-            f"there may be more, get_spans_dataframe(limit=100000) takes them"
+            "there may be more, get_spans_dataframe(limit=100000) takes them"
         )
 
 
 TOOL = TraceTool(
     name="Phoenix",
-    signs=(("context.trace_id",), ("context.span_id",), ("status_code",), ("attributes.openinference.span.kind",)),
+    signs=(("context.trace_id",), ("status_code",), ("attributes.openinference.span.kind",)),
     trace=("context.trace_id",),
     span=("context.span_id",),
     parent=("parent_id",),
@@ -46,4 +55,10 @@ TOOL = TraceTool(
     coded=True,
     unrolled=_decoded,
     caveats=_cut_off,
+)
+LISTED = replace(
+    SDK,
+    name="Phoenix (list of spans)",
+    signs=(*SDK.signs, ("span_kind",), ("status_code",)),
+    caveats=_cut_off_list,
 )

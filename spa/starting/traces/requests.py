@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from spa.starting.traces.layout import Span, at, word
-from spa.starting.traces.turns import Json, Made, Turn, conversation, made_of, question, turns_of
+from spa.starting.traces.layout import TOLD, Span, at, word
+from spa.starting.traces.turns import Json, Made, Turn, conversation, instructions, made_of, question, turns_of
 from spa.tables.paths import as_text
 
 ITEM_KEYS = ("item_id", "item", "example_id", "question_id", "prompt_id", "custom_id")
@@ -92,11 +92,18 @@ class Request:
         paths += [f"{area}.{key}" for area in self.top.tool.facts for key in ITEM_KEYS]
         return word(self.top.record, (*self.top.tool.items, *paths))
 
+    @cached_property
+    def told(self) -> str | None:
+        """Return the message of the system: what it was told of every question."""
+        return instructions(self.turns or ())
+
     def named(self, path: str) -> tuple[str, ...]:
         """Return what stands at a path: of the request itself or, where nothing does, of its steps, first tried first.
 
         Of several only those that say more than one thing.
         """
+        if path == TOLD:
+            return () if self.told is None else (self.told,)
         if path not in self._named:
             own = _plain(at(self.top.record, path))
             steps = (_plain(at(one.record, path)) for one in self.inner) if own is None else ()
