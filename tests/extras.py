@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from tests.spa import tiny_models
 
 ROOT = Path(__file__).resolve().parents[1]
 STUDY = "study/study.toml"
-READ = ("exposure = 4 ", "exposure = 2 ")  # outputs of each system: a model reads fewer tokens
+READ = 2  # outputs of each system, which a model reads in thousands of tokens
 PLAYED = (
     ("check", STUDY),
     ("simulate", STUDY),
@@ -36,19 +37,35 @@ answer_format = "json"
 attempts = 1
 max_tokens = 4
 """
+IN_TURN = """
+import json, sys
+from click.testing import CliRunner
+from spa.cli import main
+for words in json.loads(sys.argv[1]):
+    ended = CliRunner().invoke(main, words)
+    print(json.dumps([ended.exit_code, ended.stdout, ended.stderr]))
+"""
+
+
+def ended_well(words: Sequence[str], code: int, output: str, errors: str, fails_with: str) -> str:
+    """Return what a command printed, which ended well or with a line in which these words stand."""
+    typed = f"spa {' '.join(words)}: exit code {code}: {output}{errors}"
+    assert code == (1 if fails_with else 0), typed
+    assert fails_with in " ".join(errors.split()), typed
+    return output
 
 
 class Environment:
     """A virtual environment with the wheel and one extra, and an empty folder in which commands are typed."""
 
-    def __init__(self, folder: Path, wheel: Path, extra: str, plain: Path | None) -> None:
-        """Install into a copy of ``plain``, an environment with the wheel alone, or into a new one."""
+    def __init__(self, folder: Path, wheel: Path, extra: str, base: Path | None) -> None:
+        """Install into a copy of ``base``, an environment with the wheel, or into a new one."""
         self.folder = folder
         self.python = str(folder / "env" / "bin" / "python")
-        if plain is None:
+        if base is None:
             self._uv("venv", "--python", sys.executable, "env")
         else:
-            shutil.copytree(plain, folder / "env", symlinks=True, copy_function=os.link)
+            shutil.copytree(base, folder / "env", symlinks=True, copy_function=os.link)
         constraints = str(ROOT / "constraints-test.txt")
         what = f"{wheel}[{extra}]" if extra else str(wheel)
         self._uv("pip", "install", "--python", self.python, "--constraint", constraints, what)
@@ -59,18 +76,25 @@ class Environment:
             [self.python, "-I", "-c", "from spa.cli import run; run()", *words],
             cwd=self.folder, capture_output=True, text=True, check=False,
         )  # fmt: skip
-        typed = f"spa {' '.join(words)}: exit code {done.returncode}: {done.stdout}{done.stderr}"
-        assert done.returncode == (1 if fails_with else 0), typed
-        assert fails_with in " ".join(done.stderr.split()), typed
-        return done.stdout
+        return ended_well(words, done.returncode, done.stdout, done.stderr, fails_with)
+
+    def spa_in_turn(self, *typed: tuple[Sequence[str], str]) -> list[str]:
+        """Type several commands, each with words to fail with, in one process: libraries are loaded once."""
+        done = subprocess.run(
+            [self.python, "-I", "-c", IN_TURN, json.dumps([words for words, _ in typed])],
+            cwd=self.folder, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        ended = [json.loads(line) for line in done.stdout.splitlines()]
+        return [ended_well(words, *each, fails) for (words, fails), each in zip(typed, ended, strict=True)]
 
     def studies(self) -> None:
         """Write a small study and build it, and write another one that metrics are for."""
         self.spa("init", "study")
         path = self.folder / STUDY
-        text = path.read_text()
-        assert READ[0] in text
-        path.write_text(text.replace(*READ))
+        text, times = re.subn(r"^exposure = \d+", f"exposure = {READ}", path.read_text(), flags=re.M)
+        assert times == 1
+        path.write_text(text)
         self.spa("build", STUDY)
         self.spa("init", "corrections", "--example", "sottana")
 
@@ -98,7 +122,7 @@ def without_extras(env: Environment) -> None:
     add_rater(env, "model")
     (env.folder / "openapi.json").write_text(json.dumps(DESCRIPTION))
     (env.folder / "ratings.xlsx").write_bytes(b"PK\x03\x04")
-    for extra, words in {
+    missing = {
         "local": ("rate", STUDY, "--rater", "model"),
         "dashboard": ("dashboard", STUDY),
         "mturk": ("mturk", "serve", "lab.sqlite"),
@@ -110,8 +134,8 @@ def without_extras(env: Environment) -> None:
         "cluster": ("report", "--json", "--ratings", "parts/*.csv", "--cluster", "local:1"),
         "xlsx": ("report", "--json", "--ratings", "ratings.xlsx"),
         "slurm": ("report", "--json", "--ratings", "parts/*.csv", "--cluster", "slurm:jobs.toml", "--scratch", "."),
-    }.items():
-        env.spa(*words, fails_with=f'".[{extra}]"')
+    }
+    env.spa_in_turn(*((words, f'".[{extra}]"') for extra, words in missing.items()))
 
 
 def local(env: Environment) -> None:
@@ -120,10 +144,13 @@ def local(env: Environment) -> None:
     tiny_models.tiny_llama(study / "folder")
     tiny_models.tiny_gguf(study / "file.gguf")
     tiny_models.sentencepiece_t5(study / "t5", study / "outputs.jsonl")
-    for model in ("folder", "file.gguf", "t5"):
+    models = ("folder", "file.gguf", "t5")
+    for model in models:
         add_rater(env, model)
-        told = json.loads(env.spa("rate", STUDY, "--rater", model, "--limit", "1", "--json"))
-        assert told["finished"] == 1, told
+    for told in env.spa_in_turn(
+        *((("rate", STUDY, "--rater", model, "--limit", "1", "--json"), "") for model in models)
+    ):
+        assert json.loads(told)["finished"] == 1, told
 
 
 def dashboard(env: Environment) -> None:
@@ -222,17 +249,19 @@ EXTRAS: dict[str, Callable[[Environment], None]] = {
     "s3": s3,
     "xlsx": xlsx,
 }
+PART_OF = {"keywords": "explanations"}  # the extra brings the other, whose compiled functions it then has
 
 
 def main(arguments: Sequence[str]) -> None:
     """Try a wheel without extras, then with each by itself or with those that are named."""
     wheel = Path(arguments[0]).resolve()
     with tempfile.TemporaryDirectory() as base:
-        plain, studies = Path(base) / "plain", Path(base) / "studies"
+        studies = Path(base) / "studies"
         for extra in ("", *(arguments[1:] or EXTRAS)):
             folder = Path(base) / (extra or "plain")
             folder.mkdir()
-            env = Environment(folder, wheel, extra, plain / "env" if extra else None)
+            start_from = Path(base) / PART_OF.get(extra, "plain") / "env"
+            env = Environment(folder, wheel, extra, start_from if start_from.exists() else None)
             if not studies.exists():
                 env.studies()
                 shutil.copytree(folder, studies, ignore=lambda inside, names: {"env"} & set(names))
