@@ -14,9 +14,10 @@ from spa.commands.build import build_store
 from spa.study.load import load_study, study_fingerprint
 
 
-def built_example(folder: Path, *, annotators: int, example: str = "stories", exposure: int | None = None) -> Path:
+def built_example(folder: Path, *, annotators: int, example: str = "demo", exposure: int | None = None) -> Path:
     """Copy an example into ``folder``, build some assignments and return the study file."""
-    shutil.copytree(str(files("spa.examples") / example), folder / example)
+    for source in ("stories", example) if example == "demo" else (example,):  # of which the demo has the outputs
+        shutil.copytree(str(files("spa.examples") / source), folder / example, dirs_exist_ok=True)
     path = folder / example / "study.toml"
     if exposure is not None:
         path.write_text(re.sub(r"(?m)^exposure = \d+", f"exposure = {exposure}", path.read_text()))
