@@ -64,6 +64,16 @@ FORMER = {
 }
 
 
+WITHOUT_JSON = {  # commands that print no result
+    "spa preview": "shows a form in a browser until it is stopped",
+    "spa serve": "serves forms until it is stopped",
+    "spa dashboard": "serves pages until it is stopped",
+    "spa mturk serve": "serves a worker site until it is stopped",
+    "spa prolific emulate": "serves a platform until it is stopped",
+    "spa demo": "plays commands, each with a --json of its own, as one would type them",
+}
+
+
 def shared_options() -> Iterator[tuple[str, list[tuple[str, click.Option]]]]:
     """Yield each name that several commands have, with the commands and their options; hidden ones aside."""
     found: dict[str, list[tuple[str, click.Option]]] = defaultdict(list)
@@ -111,3 +121,8 @@ def test_former_names_still_work_where_they_were_and_are_not_shown(command: str,
         assert f"{name} " not in found.get_help(context).replace(",", " ")
         (option,) = [one for one in found.params if one is known[name].obj]
         assert isinstance(option, Aliased) or (isinstance(option, click.Option) and option.hidden)
+
+
+def test_every_command_that_prints_a_result_prints_it_as_json() -> None:
+    without = {name for name, command in every_command() if not any("--json" in each.opts for each in command.params)}
+    assert without == WITHOUT_JSON.keys()

@@ -6,7 +6,15 @@ from pathlib import Path
 
 import click
 
-from spa.commands.options import Aliased, out_folder_option, seed_option, store_option, study_argument
+from spa.commands.options import (
+    Aliased,
+    json_option,
+    out_folder_option,
+    print_result,
+    seed_option,
+    store_option,
+    study_argument,
+)
 
 
 @click.command(epilog="Example: spa explanations my-study/study.toml --embedding models/my-encoder --out explained")
@@ -22,13 +30,19 @@ from spa.commands.options import Aliased, out_folder_option, seed_option, store_
 )
 @seed_option(0)
 @out_folder_option("Folder for explanations.json, keywords.csv, separation.csv and map.csv. [default: STUDY's]")
-def explanations(study: Path, store: str | None, model: Path | None, seed: int, out: Path | None) -> None:
+@json_option
+def explanations(
+    study: Path, store: str | None, model: Path | None, seed: int, out: Path | None, as_json: bool
+) -> None:
     """Explore what raters and people of STUDY wrote about their answers and at the end.
 
     keywords.csv has keywords by group and criterion, separation.csv how well a classifier tells the criteria apart
     by what is written, beside shuffled criteria, and map.csv each text with its place on a map. The dashboard shows
-    the same; ``spa report`` takes up an explanations.json beside STUDY.
+    the same; ``spa report`` takes up an explanations.json beside STUDY. --json prints texts and on_map (numbers),
+    projection, embedding, separation (a row a group) and files.
     """
+    from dataclasses import asdict
+
     import numpy as np
 
     from analysis.answers.beside import EXPLANATIONS, record_text
@@ -54,8 +68,14 @@ def explanations(study: Path, store: str | None, model: Path | None, seed: int, 
     files |= {f"{name}.csv": render_csv(rows) for name, rows in tables.items()}
     for name, text in files.items():
         write_text(folder / name, text)
-    click.echo(f"{found.n_texts:,} texts, {len(found.texts):,} on the map ({found.projection} of {found.embedding})")
-    click.echo(found.keyword_note())
-    for row in found.separations:
-        click.echo(f"{row.group}: {row.words()}")
-    click.echo("\n".join(f"wrote {folder / name}" for name in files))
+    told = {
+        "texts": found.n_texts,
+        "on_map": len(found.texts),
+        "projection": found.projection,
+        "embedding": found.embedding,
+        "separation": [asdict(row) for row in found.separations],
+        "files": [str(folder / name) for name in files],
+    }
+    lines = [f"{found.n_texts:,} texts, {len(found.texts):,} on the map ({found.projection} of {found.embedding})"]
+    lines += [found.keyword_note(), *(f"{row.group}: {row.words()}" for row in found.separations)]
+    print_result(told, [*lines, *(f"wrote {folder / name}" for name in files)], as_json=as_json)

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from spa.commands.options import StudyPath, out_folder_option, store_option, study_argument
+from spa.commands.options import (
+    StudyPath,
+    json_option,
+    out_folder_option,
+    print_result,
+    store_option,
+    study_argument,
+)
 from spa.errors import AnalysisError
 
 if TYPE_CHECKING:
@@ -27,12 +35,14 @@ THIRD = "third"  # folder of the new study
 )
 @out_folder_option("Folder for settled.csv and, as long as there are conflicts, the study for a third.", required=True)
 @store_option
-def settle_review(study: Path, third: Path | None, out: Path, store: str | None) -> None:
+@json_option
+def settle_review(study: Path, third: Path | None, out: Path, store: str | None, as_json: bool) -> None:
     """Compare the answers of the two reviewers of STUDY, made with `spa review-explanations --reviewer`.
 
     settled.csv has who answered what and when, and the score that stands: that of both, or of the third, who answered
     in the dashboard or the study --third, whose answers the store then keeps, so that the dashboard shows them. It can
     be given to `spa report --ratings`. Explanations on which they differ become a study for a third person.
+    --json prints agreement (a row a criterion), agreed, adjudicated and conflict (numbers), and files.
     """
     from analysis.explanations.two_reviewers import agreement_by_criterion, explanation_review, settle_from_form
     from spa.commands.workspace import open_workspace
@@ -47,16 +57,17 @@ def settle_review(study: Path, third: Path | None, out: Path, store: str | None)
             review = explanation_review(workspace.store, str(study))
         table = review.table()
         conflicts = table.filter(status="conflict")["item_id"].unique(maintain_order=True).to_list()
-        lines = [agreement_line(row) for row in agreement_by_criterion(review, workspace.study)]
+        agreement = agreement_by_criterion(review, workspace.study)
         if conflicts:
             write_conflicts(workspace, study, out / THIRD, conflicts)
     write_table(table, out / "settled.csv", format="csv")
     counts = dict(table["status"].value_counts().iter_rows())
-    click.echo("\n".join(lines))
-    click.echo(", ".join(f"{counts.get(name, 0)} {name}" for name in ("agreed", "adjudicated", "conflict")))
-    click.echo(f"wrote {out / 'settled.csv'}")
-    if conflicts:
-        click.echo(f"Next, for a third person: spa check {out / THIRD / 'study.toml'}")
+    settled = {name: counts.get(name, 0) for name in ("agreed", "adjudicated", "conflict")}
+    files = [out / "settled.csv", *([out / THIRD / "study.toml"] if conflicts else [])]
+    lines = [*map(agreement_line, agreement), ", ".join(f"{count} {name}" for name, count in settled.items())]
+    lines += [f"wrote {files[0]}", *(f"Next, for a third person: spa check {file}" for file in files[1:])]
+    facts = {"agreement": [asdict(row) for row in agreement], **settled, "files": files}
+    print_result(facts, lines, as_json=as_json)
 
 
 def answers_of_third(study: Path) -> ReviewerAnswers:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mturk.commands.collecting import collect_submissions
-from mturk.commands.shared import in_progress, print_result, study_options
+from mturk.commands.shared import in_progress, study_options
 from mturk.hit_study import open_hit_study
-from spa.commands.options import StudyLocation, announce, every_option, yes_option
+from spa.commands.options import StudyLocation, announce, every_option, print_result, yes_option
 
 if TYPE_CHECKING:
     from mturk.hit_study import HitStudy
@@ -52,7 +52,7 @@ def _advance(hit_study: HitStudy, *, stops: bool, yes: bool, as_json: bool) -> b
     collect_submissions(hit_study, everything=False, silent=as_json)
     recruitment = recruitment_of(hit_study)
     if not as_json:
-        print_result(_lines(recruitment), {}, as_json=False)
+        print_result({}, _lines(recruitment), as_json=False)
     made: list[str] = []
     expired: list[str] = []
     if recruitment.wave.places:
@@ -66,7 +66,7 @@ def _advance(hit_study: HitStudy, *, stops: bool, yes: bool, as_json: bool) -> b
     lines += [f"{len(expired)} HITs expired; annotators at work may still submit"] * bool(expired)
     if recruitment.wave.places and not yes:
         lines.append("Nothing was published; add --yes to publish the wave.")
-    print_result(lines, _facts(recruitment) | {"made": made, "expired": expired}, as_json=as_json)
+    print_result(_facts(recruitment) | {"made": made, "expired": expired}, lines, as_json=as_json)
     return recruitment.over
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mturk.commands.shared import format_time, hit_option, in_progress, print_result, study_options
+from mturk.commands.shared import format_time, hit_option, in_progress, study_options
 from mturk.hit_study import open_hit_study
-from spa.commands.options import StudyLocation, out_folder_option, yes_option
+from spa.commands.options import StudyLocation, out_folder_option, print_result, yes_option
 
 if TYPE_CHECKING:
     from mturk.collecting import HitCollection
@@ -46,7 +46,7 @@ def collect(location: StudyLocation, everything: bool, as_json: bool) -> None:
         )
     if found.gone:
         lines.append(f"{len(found.gone)} HITs no longer exist at the endpoint; their collected answers are kept")
-    print_result(lines, facts, as_json=as_json)
+    print_result(facts, lines, as_json=as_json)
 
 
 def collect_submissions(hit_study: HitStudy, *, everything: bool, silent: bool) -> HitCollection:
@@ -81,7 +81,7 @@ def export(location: StudyLocation, out: Path, worker_ids: bool, as_json: bool) 
     with open_hit_study(location, changes=True) as hit_study:
         done = write_archive(hit_study, out, worker_ids=worker_ids, now=time.time())
     facts = {"files": dict(done.files), "sha256": dict(done.checksums)}
-    print_result([f"{path}: {count} rows" for path, count in done.files.items()], facts, as_json=as_json)
+    print_result(facts, [f"{path}: {count} rows" for path, count in done.files.items()], as_json=as_json)
 
 
 @click.command(epilog="Example: spa mturk dispose my-study/study.toml --yes")
@@ -97,11 +97,11 @@ def dispose(location: StudyLocation, named: tuple[str, ...], yes: bool, as_json:
         lifetimes.check_disposal(hit_study, hits)
         facts = {"hits": [hit.hit_id for hit in hits]}
         if not yes:
-            print_result([f"{len(hits)} HITs would be deleted; add --yes."], facts, as_json=as_json)
+            print_result(facts, [f"{len(hits)} HITs would be deleted; add --yes."], as_json=as_json)
             return
         steps = lifetimes.dispose(hit_study, hits)
         done = list(in_progress(steps, label="deleting", length=len(hits), silent=as_json))
-        print_result([f"{len(done)} HITs deleted; their collected answers are kept"], facts, as_json=as_json)
+        print_result(facts, [f"{len(done)} HITs deleted; their collected answers are kept"], as_json=as_json)
 
 
 @click.command(epilog="Example: spa mturk journal my-study/study.toml --open")

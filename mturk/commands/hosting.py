@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from spa.commands.options import AMOUNT, Aliased, json_option, out_file_option, print_json, yes_option
+from spa.commands.options import (
+    AMOUNT,
+    Aliased,
+    json_option,
+    out_file_option,
+    print_json,
+    print_result,
+    yes_option,
+)
 from spa.errors import PlatformError
 
 if TYPE_CHECKING:
@@ -75,13 +83,14 @@ def list_keys(store: str, as_json: bool) -> None:
 @keys.command(epilog="Example: spa mturk keys revoke SPAK0123456789ABCDEF --store lab.sqlite")
 @click.argument("access_key_id")
 @endpoint_store_option
-def revoke(access_key_id: str, store: str) -> None:
-    """Revoke a key. The requester's HITs and results are kept."""
+@json_option
+def revoke(access_key_id: str, store: str, as_json: bool) -> None:
+    """Revoke a key. The requester's HITs and results are kept. --json prints revoked (the key)."""
     from mturk.endpoint.keys import revoke as revoke_key
 
     with open_endpoint(store) as endpoint:
         endpoint.call(lambda tx: revoke_key(tx, access_key_id))
-    click.echo(f"revoked {access_key_id}")
+    print_result({"revoked": access_key_id}, [f"revoked {access_key_id}"], as_json=as_json)
 
 
 @contextmanager
@@ -125,34 +134,40 @@ def list_workers(store: str, as_json: bool) -> None:
 @workers.command("sign-out", epilog="Example: spa mturk workers sign-out A1B2C3D4E5F6G7 --store lab.sqlite")
 @click.argument("worker_id")
 @endpoint_store_option
-def sign_out(worker_id: str, store: str) -> None:
-    """End all sessions of a worker and revoke their unused links."""
+@json_option
+def sign_out(worker_id: str, store: str, as_json: bool) -> None:
+    """End all sessions of a worker and revoke their unused links. --json prints worker_id and ended (a number)."""
     from mturk.endpoint.site.sessions import end_all
     from mturk.endpoint.workers import find_worker
 
     with open_endpoint(store) as endpoint:
         endpoint.call(lambda tx: find_worker(tx, worker_id))
         ended = endpoint.call(lambda tx: end_all(tx, worker_id))
-    click.echo(f"{worker_id}: {ended} sessions and links ended")
+    facts = {"worker_id": worker_id, "ended": ended}
+    print_result(facts, [f"{worker_id}: {ended} sessions and links ended"], as_json=as_json)
 
 
 @workers.command(epilog="Example: spa mturk workers close A1B2C3D4E5F6G7 --store lab.sqlite --yes")
 @click.argument("worker_id")
 @endpoint_store_option
 @yes_option
-def close(worker_id: str, store: str, yes: bool) -> None:
-    """Close a worker's account, so that they can no longer sign in. Their work and amounts owed are kept."""
+@json_option
+def close(worker_id: str, store: str, yes: bool, as_json: bool) -> None:
+    """Close a worker's account, so that they can no longer sign in. Their work and amounts owed are kept.
+
+    --json prints worker_id, name and closed (true or false).
+    """
     from mturk.endpoint.site.sessions import end_all
     from mturk.endpoint.workers import change_worker, find_worker
 
     with open_endpoint(store) as endpoint:
         worker = endpoint.call(lambda tx: find_worker(tx, worker_id))
-        if not yes:
-            click.echo(f"would close the account of {worker_id} ({worker.name}); add --yes")
-            return
-        endpoint.call(lambda tx: change_worker(tx, worker_id, closed_at=tx.now))
-        endpoint.call(lambda tx: end_all(tx, worker_id))
-    click.echo(f"closed {worker_id} ({worker.name})")
+        if yes:
+            endpoint.call(lambda tx: change_worker(tx, worker_id, closed_at=tx.now))
+            endpoint.call(lambda tx: end_all(tx, worker_id))
+    who = f"{worker_id} ({worker.name})"
+    line = f"closed {who}" if yes else f"would close the account of {who}; add --yes"
+    print_result({"worker_id": worker_id, "name": worker.name, "closed": yes}, [line], as_json=as_json)
 
 
 @click.command(epilog="Example: spa mturk fund lab 250.00 --store lab.sqlite --note 'grant 17'")
@@ -160,17 +175,19 @@ def close(worker_id: str, store: str, yes: bool) -> None:
 @click.argument("amount", metavar="DOLLARS")
 @endpoint_store_option
 @click.option("--note", default="", help="Reason, for your records.")
-def fund(name: str, amount: str, store: str, note: str) -> None:
+@json_option
+def fund(name: str, amount: str, store: str, note: str, as_json: bool) -> None:
     """Raise the budget of the requester NAME by DOLLARS; a negative amount (after `--`) lowers it.
 
     The budget only limits what the requester can spend; no money is transferred. `spa mturk ledger` shows the amounts
-    owed.
+    owed. --json prints requester, left_amount and currency.
     """
     from mturk.endpoint.money import fund as fund_requester
 
     with open_endpoint(store) as endpoint:
         left = endpoint.call(lambda tx: fund_requester(tx, name, amount, note=note))
-    click.echo(f"{name} can now spend {left} US dollars")
+    facts = {"requester": name, "left_amount": str(left), "currency": "USD"}
+    print_result(facts, [f"{name} can now spend {left} US dollars"], as_json=as_json)
 
 
 @click.command(epilog="Example: spa mturk ledger --store lab.sqlite --since 2026-11-01 > november.csv")

@@ -6,15 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mturk.commands.shared import (
-    assignment_option,
-    in_progress,
-    print_result,
-    study_options,
-    waiting_line,
-)
+from mturk.commands.shared import assignment_option, in_progress, study_options, waiting_line
 from mturk.hit_study import open_hit_study
-from spa.commands.options import Aliased, StudyLocation, yes_option
+from spa.commands.options import Aliased, StudyLocation, print_result, yes_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,11 +40,11 @@ def block(location: StudyLocation, named: tuple[str, ...], reason: str, lift: bo
         facts = {"annotators": [work.annotator_id for work in works]}
         verb = "unblocked" if lift else "blocked"
         if not yes:
-            print_result([f"{len(works)} annotators would be {verb}; add --yes."], facts, as_json=as_json)
+            print_result(facts, [f"{len(works)} annotators would be {verb}; add --yes."], as_json=as_json)
             return
         for work in works:
             do_block(hit_study.idempotent_calls, work, reason=reason, lift=lift)
-        print_result([f"{len(works)} annotators {verb}"], facts, as_json=as_json)
+        print_result(facts, [f"{len(works)} annotators {verb}"], as_json=as_json)
 
 
 @click.command(
@@ -98,7 +92,7 @@ def _send(
     works = recipients(hit_study.store, hit_study.endpoint, named)
     facts: dict[str, Any] = {"annotators": len(works), "failed": {}, "unknown": 0}
     if not yes:
-        print_result([f"{len(works)} annotators would receive the message; add --yes."], facts, as_json=as_json)
+        print_result(facts, [f"{len(works)} annotators would receive the message; add --yes."], as_json=as_json)
         return
     _print_sent([send(hit_study.idempotent_calls, message, works, again=again)], facts, as_json=as_json)
 
@@ -115,7 +109,7 @@ def _send_decided(hit_study: HitStudy, subject: str | None, *, again: bool, yes:
         new = [(work, one) for work, one in messages if not has_reached(calls, one, work)]
         lines = [f"{len(messages)} messages, {len(messages) - len(new)} already sent, {len(new)} to send"]
         lines += [f"{work.mturk_assignment_id}: {one.text} ({one.name})" for work, one in new]
-        print_result([*lines, *waiting_line(waiting), "Nothing was sent; add --yes."], facts, as_json=as_json)
+        print_result(facts, [*lines, *waiting_line(waiting), "Nothing was sent; add --yes."], as_json=as_json)
         return
     steps = (send(calls, message, [work], again=again) for work, message in messages)
     sent = list(in_progress(steps, label="sending", length=len(messages), silent=as_json))
@@ -133,4 +127,4 @@ def _print_sent(
     lines += [f"not reached: {annotator}: {why}" for annotator, why in failed]
     if facts["unknown"]:
         lines.append(f"delivery to {facts['unknown']} is unknown; --resend sends it again")
-    print_result([*lines, *more], facts, as_json=as_json)
+    print_result(facts, [*lines, *more], as_json=as_json)

@@ -8,16 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mturk.commands.shared import (
-    format_time,
-    hit_option,
-    in_progress,
-    print_result,
-    study_options,
-    total_option,
-)
+from mturk.commands.shared import format_time, hit_option, in_progress, study_options, total_option
 from mturk.hit_study import open_hit_study
-from spa.commands.options import Finite, StudyLocation, yes_option
+from spa.commands.options import Finite, StudyLocation, print_result, yes_option
 
 if TYPE_CHECKING:
     from mturk.fees import HitCostEstimate
@@ -34,7 +27,7 @@ def plan(location: StudyLocation, annotators: int | None, as_json: bool) -> None
 
     with open_hit_study(location, changes=False) as hit_study:
         planned = make_plan(hit_study, annotators=annotators)
-        print_result(_planned_lines(hit_study, planned), _planned_facts(planned), as_json=as_json)
+        print_result(_planned_facts(planned), _planned_lines(hit_study, planned), as_json=as_json)
 
 
 @click.command(epilog="Example: spa mturk publish my-study/study.toml --yes")
@@ -55,20 +48,19 @@ def publish(location: StudyLocation, annotators: int | None, yes: bool, as_json:
         planned = make_plan(hit_study, annotators=annotators)
         facts = _planned_facts(planned) | {"settled": settled, "made": []}
         if not as_json:
-            print_result(_planned_lines(hit_study, planned), {}, as_json=False)
+            print_result({}, _planned_lines(hit_study, planned), as_json=False)
         if planned.hits:
             balance = check_balance(hit_study.endpoint, planned.cost.total)
             facts["balance"] = balance
             if not as_json:
                 click.echo(f"balance: ${balance}")
         if planned.hits and not yes:
-            print_result(["Nothing was published; add --yes to publish."], facts, as_json=as_json)
+            print_result(facts, ["Nothing was published; add --yes to publish."], as_json=as_json)
             return
         made = publisher.publish(planned)
         facts["made"] = list(in_progress(made, label="publishing", length=len(planned.hits), silent=as_json))
-        print_result(
-            [f"{len(facts['made'])} HITs published, {settled} of an interrupted run resolved"], facts, as_json=as_json
-        )
+        lines = [f"{len(facts['made'])} HITs published, {settled} of an interrupted run resolved"]
+        print_result(facts, lines, as_json=as_json)
 
 
 @click.command(epilog="Example: spa mturk status my-study/study.toml --json")
@@ -97,7 +89,7 @@ def status(location: StudyLocation, as_json: bool) -> None:
             lines.append(
                 f"{hit_status.unfinished_calls} calls were interrupted; run their commands again to resolve them"
             )
-        print_result(lines, asdict(hit_status) | {"currency": "USD"}, as_json=as_json)
+        print_result(asdict(hit_status) | {"currency": "USD"}, lines, as_json=as_json)
 
 
 @click.command(epilog="Example: spa mturk extend my-study/study.toml --hours 48 --yes")
@@ -134,14 +126,14 @@ def extend(
             lines = _cost_lines(cost)
             check_balance(hit_study.endpoint, cost.total)
         if not yes:
-            print_result([*lines, "Nothing was changed; add --yes."], facts, as_json=as_json)
+            print_result(facts, [*lines, "Nothing was changed; add --yes."], as_json=as_json)
             return
         if assignments is not None:
             steps = lifetimes.add_places(hit_study, hits, assignments)
         else:
             steps = lifetimes.set_expiry(hit_study, hits, hours)
         done = list(in_progress(steps, label="extending", length=len(hits), silent=as_json))
-        print_result([*lines, f"{len(done)} HITs extended"], facts, as_json=as_json)
+        print_result(facts, [*lines, f"{len(done)} HITs extended"], as_json=as_json)
 
 
 @click.command(epilog="Example: spa mturk expire my-study/study.toml --yes")
@@ -156,11 +148,11 @@ def expire(location: StudyLocation, named: tuple[str, ...], yes: bool, as_json: 
         hits = lifetimes.choose_hits(hit_study, named)
         facts = {"hits": [hit.hit_id for hit in hits]}
         if not yes:
-            print_result([f"{len(hits)} HITs would expire; add --yes."], facts, as_json=as_json)
+            print_result(facts, [f"{len(hits)} HITs would expire; add --yes."], as_json=as_json)
             return
         steps = lifetimes.set_expiry(hit_study, hits, None)
         done = list(in_progress(steps, label="expiring", length=len(hits), silent=as_json))
-        print_result([f"{len(done)} HITs expired; annotators at work may still submit"], facts, as_json=as_json)
+        print_result(facts, [f"{len(done)} HITs expired; annotators at work may still submit"], as_json=as_json)
 
 
 def _planned_lines(hit_study: HitStudy, planned: PublishingPlan) -> list[str]:

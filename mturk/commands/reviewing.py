@@ -12,12 +12,11 @@ from mturk.commands.shared import (
     except_option,
     format_time,
     in_progress,
-    print_result,
     study_options,
     waiting_line,
 )
 from mturk.hit_study import open_hit_study
-from spa.commands.options import INPUT, StudyLocation, yes_option
+from spa.commands.options import INPUT, StudyLocation, print_result, yes_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,12 +86,12 @@ def approve(
             "approved": 0,
         }
         if not yes:
-            print_result([*lines, "Nothing was approved; add --yes to pay."], facts, as_json=as_json)
+            print_result(facts, [*lines, "Nothing was approved; add --yes to pay."], as_json=as_json)
             return
         works = [(work, feedback) for work in queue.approve]
         steps = review(hit_study.idempotent_calls, "override" if override else "approve", works)
         facts["approved"] = len(list(in_progress(steps, label="approving", length=len(works), silent=as_json)))
-        print_result([*lines, f"{facts['approved']} approved"], facts, as_json=as_json)
+        print_result(facts, [*lines, f"{facts['approved']} approved"], as_json=as_json)
 
 
 @click.command(
@@ -136,12 +135,12 @@ def reject(
             works = tuple((work, reason) for work in to_reject(hit_study.store, named))
         facts |= {"assignments": [work.mturk_assignment_id for work, _ in works], "rejected": 0}
         if not yes:
-            print_result([*lines, f"{len(works)} submissions would be rejected; add --yes."], facts, as_json=as_json)
+            print_result(facts, [*lines, f"{len(works)} submissions would be rejected; add --yes."], as_json=as_json)
             return
         steps = review(hit_study.idempotent_calls, "reject", works)
         facts["rejected"] = len(list(in_progress(steps, label="rejecting", length=len(works), silent=as_json)))
         lines.append(f"{facts['rejected']} rejected; `approve --override` can reverse this within 30 days")
-        print_result(lines, facts, as_json=as_json)
+        print_result(facts, lines, as_json=as_json)
 
 
 def _refuse_where_two_decide(hit_study: HitStudy) -> None:
@@ -254,11 +253,11 @@ def bonus(
         if unpaid:
             check_balance(hit_study.endpoint, cost.total)
         if not yes:
-            print_result([*lines, "Nothing was paid; add --yes."], facts, as_json=as_json)
+            print_result(facts, [*lines, "Nothing was paid; add --yes."], as_json=as_json)
             return
         steps = in_progress(payer.pay(unpaid), label="paying", length=len(unpaid), silent=as_json)
         facts["paid"] = len(list(steps))
-        print_result([*lines, f"{facts['paid']} paid"], facts, as_json=as_json)
+        print_result(facts, [*lines, f"{facts['paid']} paid"], as_json=as_json)
 
 
 def _check_decided(

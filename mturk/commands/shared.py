@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import click
 
@@ -37,15 +36,6 @@ def in_progress(steps: Iterable[T], *, label: str, length: int, silent: bool) ->
     """Yield the steps while a progress bar is shown on stderr."""
     with progress_bar(steps, length=length, label=label, hidden=silent) as bar:
         yield from bar
-
-
-def print_result(lines: Iterable[str], facts: Mapping[str, Any], *, as_json: bool) -> None:
-    """Print a result as lines of text, or as JSON."""
-    if as_json:
-        click.echo(json.dumps(facts, ensure_ascii=False, default=str))
-        return
-    for line in lines:
-        click.echo(line)
 
 
 def waiting_line(count: int) -> list[str]:

@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from prolific.commands.shared import public_url_option, study_options
-from spa.commands.options import StudyLocation, every_option, json_option, print_json, store_option, study_argument
+from spa.commands.options import (
+    StudyLocation,
+    every_option,
+    json_option,
+    print_json,
+    print_result,
+    store_option,
+    study_argument,
+)
 
 if TYPE_CHECKING:
     from prolific.collecting import SessionReconciliation
@@ -181,10 +189,12 @@ def _screened_out(request: dict[str, Any]) -> Iterator[tuple[str, int]]:
 @public_url_option
 @click.option("--remove", is_flag=True, help="End the subscriptions.")
 @click.option("--new-secret", is_flag=True, help="Replace the signing secret of all webhooks in the workspace.")
-def hooks(location: StudyLocation, public_url: str | None, remove: bool, new_secret: bool) -> None:
+@json_option
+def hooks(location: StudyLocation, public_url: str | None, remove: bool, new_secret: bool, as_json: bool) -> None:
     """Subscribe the survey server of STUDY to Prolific's webhooks and confirm the subscriptions.
 
-    Webhooks free abandoned places sooner; without them, `spa prolific collect` does so.
+    Webhooks free abandoned places sooner; without them, `spa prolific collect` does so. --json prints subscriptions
+    (event type -> URL) and ended (a number).
     """
     from prolific.prolific_study import open_prolific_study
     from prolific.webhooks import check_address, subscribe, unsubscribe
@@ -193,7 +203,9 @@ def hooks(location: StudyLocation, public_url: str | None, remove: bool, new_sec
         address = prolific_study.survey_address(public_url)
         check_address(address)
         if remove:
-            click.echo(f"subscriptions ended: {unsubscribe(prolific_study, address)}")
+            ended = unsubscribe(prolific_study, address)
+            print_result({"subscriptions": {}, "ended": ended}, [f"subscriptions ended: {ended}"], as_json=as_json)
             return
-        for one in subscribe(prolific_study, address, new_secret=new_secret):
-            click.echo(f"{one.event_type} -> {one.target_url}")
+        made = {one.event_type: one.target_url for one in subscribe(prolific_study, address, new_secret=new_secret)}
+    lines = [f"{event} -> {url}" for event, url in made.items()]
+    print_result({"subscriptions": made, "ended": 0}, lines, as_json=as_json)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from prolific.commands.shared import study_options, yes_option
-from spa.commands.options import Aliased, StudyLocation
+from spa.commands.options import Aliased, StudyLocation, json_option, print_result
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,6 +42,7 @@ ADDRESS = "{address}"
     "--ask-return", is_flag=True, help="Ask participants to return their submissions, which only they can do."
 )
 @yes_option("Send")
+@json_option
 def message(
     location: StudyLocation,
     recipients: tuple[str, ...],
@@ -50,8 +51,12 @@ def message(
     text: str | None,
     ask_return: bool,
     yes: bool,
+    as_json: bool,
 ) -> None:
-    """Send a message to participants of STUDY; nobody gets the same message twice."""
+    """Send a message to participants of STUDY; nobody gets the same message twice.
+
+    --json prints sent (a number, 0 in a dry run) and messages: session, submission_id, participant_id and text.
+    """
     from prolific.collecting import look_at_all
     from prolific.messages import ask_return as ask
     from prolific.messages import send_message
@@ -71,17 +76,20 @@ def message(
                 for session, who in _named(collected, recipients, difference)
             ]
         )
-        done = 0
+        done, facts = 0, []
         for session, submission_id, words in messages:
             one = next(each for each in collected if each.session == session)
             record = next(each for each in one.records if each.submission_id == submission_id)
-            if not yes:
-                click.echo(f"{record.participant_id}, submission {submission_id}: {words}")
-            elif ask_return:
+            who = {"session": session, "submission_id": submission_id, "participant_id": record.participant_id}
+            facts.append({**who, "text": words})
+            if yes and ask_return:
                 done += ask(prolific_study, record, words)
-            else:
+            elif yes:
                 done += send_message(prolific_study, session, [record.participant_id], words)
-    click.echo(f"sent: {done} of {len(messages)}" if yes else "Nothing was sent; add --yes to send.")
+    lines = [f"{each['participant_id']}, submission {each['submission_id']}: {each['text']}" for each in facts]
+    lines.append("Nothing was sent; add --yes to send.")
+    sent = [f"sent: {done} of {len(messages)}"]
+    print_result({"sent": done, "messages": facts}, sent if yes else lines, as_json=as_json)
 
 
 def _named(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -15,11 +15,13 @@ from prolific.commands.shared import (
     study_options,
     yes_option,
 )
-from spa.commands.options import StudyLocation, json_option, print_json
+from spa.commands.options import StudyLocation, json_option, print_json, print_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from prolific.api.records import StudyRecord
+    from prolific.plan import SessionPlan
     from prolific.progress import SessionStatus
     from prolific.prolific_study import ProlificStudy
 
@@ -34,20 +36,14 @@ def plan(location: StudyLocation, session: int, public_url: str | None, as_json:
 
     Without an API token the estimate is made offline.
     """
-    from prolific.estimate import estimate_facts, estimate_lines
+    from prolific.estimate import estimate_lines
     from prolific.plan import plan_session
     from prolific.prolific_study import open_prolific_study
 
     with open_prolific_study(location, offline=True) as prolific_study:
         prospect = plan_session(prolific_study, session, public_url)
         if as_json:
-            print_json(
-                {
-                    "estimate": estimate_facts(prospect.estimate),
-                    "eligible": prospect.eligible,
-                    "checklist": [asdict(line) for line in prospect.lines],
-                }
-            )
+            print_json(_plan_facts(prospect))
             return
         print_lines(
             f"{prolific_study.offer.title}, session {session}: plan",
@@ -63,8 +59,16 @@ def plan(location: StudyLocation, session: int, public_url: str | None, as_json:
 @public_url_option
 @click.option("--despite", metavar="LINE", multiple=True, help="Publish despite this checklist item; repeatable.")
 @yes_option("Publish and reserve the money for all places")
-def publish(location: StudyLocation, session: int, public_url: str | None, despite: tuple[str, ...], yes: bool) -> None:
-    """Publish the draft of STUDY after printing the estimated cost and the checklist."""
+@json_option
+def publish(
+    location: StudyLocation, session: int, public_url: str | None, despite: tuple[str, ...], yes: bool, as_json: bool
+) -> None:
+    """Publish the draft of STUDY after printing the estimated cost and the checklist.
+
+    --json prints study_id, internal_name, status, places, published (true or false, also if it was before), now (by
+    this run), and what `spa prolific plan --json` prints: estimate, eligible and checklist, null where it was
+    published before.
+    """
     from prolific.estimate import estimate_lines
     from prolific.plan import plan_session
     from prolific.prolific_study import open_prolific_study
@@ -75,21 +79,48 @@ def publish(location: StudyLocation, session: int, public_url: str | None, despi
         record = prolific_study.platform.studies.fetch(study_id)
         if not record.draft:
             record = publish_study(prolific_study, session)  # resolves what an interrupted run left open
-            click.echo(f"already published: {record.internal_name}, {record.status}")
+            line = f"already published: {record.internal_name}, {record.status}"
+            print_result(_published(record, None, now=False), [line], as_json=as_json)
             return
         prospect = plan_session(prolific_study, session, public_url)
-        print_lines(
-            f"{prolific_study.offer.title}, session {session}: to be published",
-            estimate_lines(prospect.estimate, prolific_study.offer),
-        )
-        print_checklist(prospect.lines)
+        if not as_json:
+            print_lines(
+                f"{prolific_study.offer.title}, session {session}: to be published",
+                estimate_lines(prospect.estimate, prolific_study.offer),
+            )
+            print_checklist(prospect.lines)
         check_ready(prolific_study, prospect, session, despite)
-        if not yes:
-            click.echo("Nothing was published; add --yes to publish.")
-            return
-        record = publish_study(prolific_study, session)
-        click.echo(f"published: {record.internal_name}, {record.status}, {record.places} places")
-        click.echo(f"Next: spa prolific status {location.study}")
+        if yes:
+            record = publish_study(prolific_study, session)
+            lines = [
+                f"published: {record.internal_name}, {record.status}, {record.places} places",
+                f"Next: spa prolific status {location.study}",
+            ]
+        else:
+            lines = ["Nothing was published; add --yes to publish."]
+        print_result(_published(record, prospect, now=yes), lines, as_json=as_json)
+
+
+def _published(record: StudyRecord, prospect: SessionPlan | None, *, now: bool) -> dict[str, Any]:
+    return {
+        "study_id": record.study_id,
+        "internal_name": record.internal_name,
+        "status": record.status,
+        "places": record.places,
+        "published": not record.draft,
+        "now": now,
+        **(dict.fromkeys(("estimate", "eligible", "checklist")) if prospect is None else _plan_facts(prospect)),
+    }
+
+
+def _plan_facts(prospect: SessionPlan) -> dict[str, Any]:
+    from prolific.estimate import estimate_facts
+
+    return {
+        "estimate": estimate_facts(prospect.estimate),
+        "eligible": prospect.eligible,
+        "checklist": [asdict(line) for line in prospect.lines],
+    }
 
 
 @click.command(epilog="Example: spa prolific create my-study/study.toml --public-url https://survey.example.org")
@@ -136,8 +167,12 @@ def create(location: StudyLocation, session: int, public_url: str | None, try_ou
     "--resume", is_flag=True, help="Resume after a pause, or refill places of returned or rejected submissions."
 )
 @yes_option("Stop permanently; this cannot be undone")
-def stop(location: StudyLocation, session: int, pause: bool, resume: bool, yes: bool) -> None:
-    """Stop, pause or resume recruitment for STUDY. Participants at work may finish and are paid."""
+@json_option
+def stop(location: StudyLocation, session: int, pause: bool, resume: bool, yes: bool, as_json: bool) -> None:
+    """Stop, pause or resume recruitment for STUDY. Participants at work may finish and are paid.
+
+    --json prints session, action (PAUSE, START, STOP or null) and status (null where nothing was done).
+    """
     from prolific.prolific_study import open_prolific_study
     from prolific.publishing import move_study
 
@@ -145,10 +180,13 @@ def stop(location: StudyLocation, session: int, pause: bool, resume: bool, yes: 
         raise click.UsageError("expected either --pause or --resume, got both")
     with open_prolific_study(location, alone=True) as prolific_study:
         if not (pause or resume or yes):
-            click.echo("Nothing was stopped; add --yes to stop permanently, or use --pause.")
+            line = "Nothing was stopped; add --yes to stop permanently, or use --pause."
+            print_result({"session": session, "action": None, "status": None}, [line], as_json=as_json)
             return
-        record = move_study(prolific_study, session, "PAUSE" if pause else "START" if resume else "STOP")
-        click.echo(f"session {session}: {record.status}")
+        action: Literal["PAUSE", "START", "STOP"] = "PAUSE" if pause else "START" if resume else "STOP"
+        record = move_study(prolific_study, session, action)
+        facts = {"session": session, "action": action, "status": record.status}
+        print_result(facts, [f"session {session}: {record.status}"], as_json=as_json)
 
 
 @click.command(epilog="Example: spa prolific status my-study/study.toml")

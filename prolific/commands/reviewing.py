@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from prolific.commands.shared import study_options, yes_option
-from spa.commands.options import INPUT, NEW_FILE, StudyLocation, json_option, print_json
+from spa.commands.options import INPUT, NEW_FILE, StudyLocation, json_option, print_json, print_result, printer
 from spa.commands.terminal import progress_bar
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from prolific.api.records import SubmissionRecord
     from prolific.bonuses import ProlificBonusPayer
     from prolific.prolific_study import ProlificStudy
+    from prolific.rejecting import Proposal
     from spa.platforms.bonuses import Bonus
     from spa.platforms.review import ReviewQueue
 
@@ -107,11 +108,15 @@ def _approve(
     help="Reject the submissions that this file marks with reject = true.",
 )
 @yes_option("Reject and withhold pay")
-def reject(location: StudyLocation, propose: Path | None, decided: Path | None, yes: bool) -> None:
+@json_option
+def reject(location: StudyLocation, propose: Path | None, decided: Path | None, yes: bool, as_json: bool) -> None:
     """Reject submissions to STUDY within Prolific's rules.
 
     --propose writes the possible rejections to a file for you to decide; --from checks and sends them. Exclusion from
     the analysis is no reason to reject. Often it is enough to ask for a return: spa prolific message --ask-return.
+
+    --json prints, with --propose, file and possible (a number); with --from, a list of submission_id, category,
+    message and status, which is null in a dry run.
     """
     from prolific import rejecting
     from prolific.collecting import look_at_all
@@ -131,22 +136,34 @@ def reject(location: StudyLocation, propose: Path | None, decided: Path | None, 
         if propose is not None:
             found = rejecting.propose([facts for _, facts in known.values()], standing)
             rejecting.write_proposals(propose, found)
-            click.echo(
-                f"{len(found)} possible rejections in {propose}; decide on each there, then use --from {propose}"
-            )
+            line = f"{len(found)} possible rejections in {propose}; decide on each there, then use --from {propose}"
+            print_result({"file": propose, "possible": len(found)}, [line], as_json=as_json)
             return
         assert decided is not None
         with prolific_study.store.reading() as connection:
             by_two = standing if two_decide(connection) else None
         cases = rejecting.check_cases(decided, rejecting.read_proposals(decided), known, by_two)
+        say = printer(as_json=as_json)
         for case in cases:
-            click.echo(f"{case.proposal.submission}: {case.proposal.category}: {case.proposal.message}")
+            say(f"{case.proposal.submission}: {case.proposal.category}: {case.proposal.message}")
         if not yes:
-            click.echo(f"Nothing was rejected; {len(cases)} comply with the rules; add --yes to reject.")
-            return
-        for case in cases:
+            say(f"Nothing was rejected; {len(cases)} comply with the rules; add --yes to reject.")
+        states: dict[str, str] = {}
+        for case in cases if yes else ():
             record = rejecting.reject(prolific_study, case)
-            click.echo(f"  {record.submission_id}: {record.status}")
+            states[case.proposal.submission] = record.status
+            say(f"  {record.submission_id}: {record.status}")
+    if as_json:
+        print_json([_rejection(case.proposal, states.get(case.proposal.submission)) for case in cases])
+
+
+def _rejection(proposal: Proposal, status: str | None) -> dict[str, str | None]:
+    return {
+        "submission_id": proposal.submission,
+        "category": proposal.category,
+        "message": proposal.message,
+        "status": status,
+    }
 
 
 @click.command(epilog="Example: spa prolific bonus my-study/study.toml --from bonuses.csv --yes")
@@ -167,6 +184,7 @@ def reject(location: StudyLocation, propose: Path | None, decided: Path | None, 
     help="Outcome seen on the platform for a payment without an answer.",
 )
 @yes_option("Pay")
+@json_option
 def bonus(
     location: StudyLocation,
     listed: Path | None,
@@ -175,10 +193,14 @@ def bonus(
     cap: str | None,
     settlement: Literal["paid", "unpaid"] | None,
     yes: bool,
+    as_json: bool,
 ) -> None:
     """Pay bonuses to participants of STUDY, after printing their cost with fees.
 
-    Each submission gets at most one bonus per reason, however often the command is run.
+    Each submission gets at most one bonus per reason, however often the command is run. --json prints bonuses,
+    paid_before and to_pay (numbers), currency, list (submission_id, amount and reason of each that is unpaid),
+    corrected (lines about amounts that differ from those paid) and sessions, with session, bonuses_amount,
+    fees_amount, vat_amount, total_amount, paid (a number, 0 in a dry run) and unseen of each.
     """
     from prolific.api.money import cents, major, money
     from prolific.bonuses import (
@@ -207,33 +229,61 @@ def bonus(
             most = max([most, *(one.amount for one in bonuses)])
         check_bonuses(bonuses, cap=most if cap is None else _amount(cap), currency=currency)
         paid, unpaid = payer.paid(), payer.unpaid(bonuses)
-        click.echo(f"{len(bonuses)} bonuses, {len(bonuses) - len(unpaid)} already paid, {len(unpaid)} to pay")
-        for one in bonuses:
-            before = paid.get(payer.name(one), one.amount)
-            if before != one.amount:
-                click.echo(_corrected(one, before, currency))
+        say = printer(as_json=as_json)
+        say(f"{len(bonuses)} bonuses, {len(bonuses) - len(unpaid)} already paid, {len(unpaid)} to pay")
+        before = {one: paid.get(payer.name(one), one.amount) for one in bonuses}
+        corrected = [_corrected(one, was, currency) for one, was in before.items() if was != one.amount]
+        for line in corrected:
+            say(f"  {line}")
         for one in unpaid:
-            click.echo(f"  {one.submission_id}: {money(cents(one.amount), currency)} for {one.purpose}")
-        for group in payer.groups(unpaid):
-            _pay(payer, group, currency, yes=yes)
+            say(f"  {one.submission_id}: {money(cents(one.amount), currency)} for {one.purpose}")
+        sessions = [_pay(payer, group, currency, yes=yes, say=say) for group in payer.groups(unpaid)]
     if unpaid and not yes:
-        click.echo("Nothing was paid; add --yes to pay.")
+        say("Nothing was paid; add --yes to pay.")
+    if as_json:
+        listed_bonuses = [
+            {"submission_id": one.submission_id, "amount": str(one.amount), "reason": one.purpose} for one in unpaid
+        ]
+        print_json(
+            {
+                "bonuses": len(bonuses),
+                "paid_before": len(bonuses) - len(unpaid),
+                "to_pay": len(unpaid),
+                "currency": currency,
+                "list": listed_bonuses,
+                "corrected": corrected,
+                "sessions": sessions,
+            }
+        )
 
 
-def _pay(payer: ProlificBonusPayer, group: Sequence[Bonus], currency: str, *, yes: bool) -> None:
-    from prolific.api.money import money
+def _pay(
+    payer: ProlificBonusPayer, group: Sequence[Bonus], currency: str, *, yes: bool, say: Callable[[str], None]
+) -> dict[str, Any]:
+    """Set up the bonuses of a session and pay them, saying first what it costs; return the facts."""
+    from prolific.api.money import amount_text, money
 
     batch = payer.set_up(group)
-    click.echo(
+    say(
         f"session {group[0].session}: bonuses {money(batch.amount, currency)}, fees {money(batch.fees, currency)}, "
         f"taxes {money(batch.vat, currency)}, total {money(batch.total, currency)} (as quoted by Prolific)"
     )
+    facts: dict[str, Any] = {
+        "session": group[0].session,
+        "bonuses_amount": amount_text(batch.amount),
+        "fees_amount": amount_text(batch.fees),
+        "vat_amount": amount_text(batch.vat),
+        "total_amount": amount_text(batch.total),
+        "paid": 0,
+        "unseen": 0,
+    }
     if not yes:
-        return
+        return facts
     number = len(list(payer.pay(group)))
     *_, payment = payer.payments()
     unseen = payer.count_unseen(payment.entry)
-    click.echo(f"  paid: {number}" + (f"; not yet shown by Prolific: {unseen}" if unseen else ""))
+    say(f"  paid: {number}" + (f"; not yet shown by Prolific: {unseen}" if unseen else ""))
+    return facts | {"paid": number, "unseen": unseen}
 
 
 def _corrected(one: Bonus, paid: Decimal, currency: str) -> str:
@@ -241,7 +291,7 @@ def _corrected(one: Bonus, paid: Decimal, currency: str) -> str:
     from prolific.api.money import cents, money
 
     was, now = money(cents(paid), currency), money(cents(one.amount), currency)
-    line = f"  {one.submission_id}: expected {was} for {one.purpose}, as paid, got {now}: "
+    line = f"{one.submission_id}: expected {was} for {one.purpose}, as paid, got {now}: "
     if one.amount < paid:
         return line + "a payment cannot be reduced"
     return line + (

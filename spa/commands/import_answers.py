@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from spa.commands.options import INPUT, Aliased, Command, out_folder_option
+from spa.commands.options import INPUT, Aliased, Command, json_option, out_folder_option, print_result
 from spa.errors import shortened
 
 if TYPE_CHECKING:
@@ -19,7 +21,8 @@ FORMATS = click.Choice(["csv", "parquet", "jsonl"])
 
 
 def table_options(command: Command) -> Command:
-    """Add the options that say how the tables are written."""
+    """Add the options that say how the tables are written, and how that is told."""
+    command = json_option(command)
     command = click.option(
         "--key",
         type=INPUT,
@@ -49,6 +52,8 @@ def import_() -> None:
     """Convert answers collected elsewhere to tidy tables for `spa report`.
 
     Annotators get pseudonyms unless --keep-ids is given; with the same key, a person always gets the same one.
+
+    --json prints files (rows of each), notes, skipped, missing, twice, key and key_created.
     """
 
 
@@ -78,6 +83,7 @@ def potato(
     format_: TableFormat,
     keep_ids: bool,
     key: Path | None,
+    as_json: bool,
     scores: dict[str, float],
 ) -> None:
     """Read an output FOLDER of POTATO with all its parts and annotators.
@@ -89,7 +95,7 @@ def potato(
     from spa.importers.potato import read_potato
 
     made = read_potato(folder, read_mapping(mapping, Potato), scores)
-    _write(made, out, format_, keep_ids=keep_ids, mapping=mapping, key=key)
+    _write(made, out, format_, keep_ids=keep_ids, mapping=mapping, key=key, as_json=as_json)
 
 
 @import_.command("csv", epilog="Example: spa import csv results.csv --mapping import.toml --out tables")
@@ -99,7 +105,13 @@ def potato(
 )
 @table_options
 def csv(
-    files: tuple[Path, ...], mapping: Path, out: Path, format_: TableFormat, keep_ids: bool, key: Path | None
+    files: tuple[Path, ...],
+    mapping: Path,
+    out: Path,
+    format_: TableFormat,
+    keep_ids: bool,
+    key: Path | None,
+    as_json: bool,
 ) -> None:
     """Read tables with one column per question.
 
@@ -117,11 +129,55 @@ def csv(
     from spa.importers.wide import read_wide
 
     made = read_wide(files, read_mapping(mapping, Wide), mapping)
-    _write(made, out, format_, keep_ids=keep_ids, mapping=mapping, key=key)
+    _write(made, out, format_, keep_ids=keep_ids, mapping=mapping, key=key, as_json=as_json)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportAccount:
+    """What an import wrote and what it left out."""
+
+    files: dict[str, int]  # written -> rows
+    notes: tuple[str, ...]
+    skipped: dict[str, int]  # what -> rows
+    missing: dict[str, dict[str, int]]  # table -> missing answers of all answers
+    twice: dict[str, int]  # table -> answers that are the second of one annotator about the same
+    key: str | None  # file of the pseudonyms' key
+    key_created: bool
+
+    def lines(self) -> Iterator[str]:
+        """Yield the account as text, with the next command."""
+        yield from self.notes
+        for what, count in self.skipped.items():
+            yield f"skipped: {count} of {what}"
+        for table, counts in self.missing.items():
+            if counts["missing"]:
+                yield f"missing: {counts['missing']} of {counts['answers']} {table}"
+        if self.key is not None:
+            made = "written to" if self.key_created else "read from"
+            yield f"pseudonyms: key {made} {self.key}; keep it for further imports, and to yourself"
+        for file, rows in self.files.items():
+            yield f"{file}: {rows} rows"
+        for table, count in self.twice.items():
+            yield (
+                f"{table}: {count} {'answer is' if count == 1 else 'answers are'} the second of one annotator about "
+                "the same, which spa report refuses; leave out rows that stand twice, or name what tells them apart"
+            )
+        if not self.twice:
+            options = {"annotators": "annotator-table"}
+            stems = [(Path(file).stem, shlex.quote(file)) for file in self.files]
+            tables = " ".join(f"--{options.get(stem, stem)} {file}" for stem, file in stems)
+            yield f"next: spa report {tables} --out report"
 
 
 def _write(
-    imported: ImportedTables, out: Path, format_: TableFormat, *, keep_ids: bool, mapping: Path, key: Path | None
+    imported: ImportedTables,
+    out: Path,
+    format_: TableFormat,
+    *,
+    keep_ids: bool,
+    mapping: Path,
+    key: Path | None,
+    as_json: bool,
 ) -> None:
     from spa.importers.pseudonyms import default_key_path, load_key
     from spa.importers.tables import with_pseudonyms, write_imported
@@ -131,25 +187,15 @@ def _write(
     secret = None if keep_ids else load_key(key or default_key_path(mapping))
     named = imported if secret is None else with_pseudonyms(imported, secret)
     written = write_imported(named, out, format=format_)
-    for note in imported.notes:
-        click.echo(note)
-    for what, count in imported.skipped.items():
-        click.echo(f"skipped: {count} of {what}")
-    for table, (missing, answers) in imported.missing.items():
-        if missing:
-            click.echo(f"missing: {missing} of {answers} {table}")
-    if secret is not None:
-        made = "written to" if secret.created else "read from"
-        click.echo(f"pseudonyms: key {made} {secret.path}; keep it for further imports, and to yourself")
-    for path, rows in written.items():
-        click.echo(f"{path}: {rows} rows")
-    for table, count in imported.twice.items():
-        click.echo(
-            f"{table}: {count} {'answer is' if count == 1 else 'answers are'} the second of one annotator about the "
-            "same, which spa report refuses; leave out rows that stand twice, or name what tells them apart"
-        )
-    if imported.twice:
-        return
-    options = {"annotators": "annotator-table"}
-    tables = " ".join(f"--{options.get(path.stem, path.stem)} {shlex.quote(str(path))}" for path in written)
-    click.echo(f"next: spa report {tables} --out report")
+    account = ImportAccount(
+        files={str(path): rows for path, rows in written.items()},
+        notes=tuple(imported.notes),
+        skipped=dict(imported.skipped),
+        missing={
+            table: {"missing": missing, "answers": answers} for table, (missing, answers) in imported.missing.items()
+        },
+        twice=dict(imported.twice),
+        key=None if secret is None else str(secret.path),
+        key_created=secret is not None and secret.created,
+    )
+    print_result(account, account.lines(), as_json=as_json)

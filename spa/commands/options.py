@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, is_dataclass
 from decimal import Decimal, InvalidOperation
 from functools import wraps
 from os import PathLike
@@ -141,6 +141,20 @@ def platform_study_options(endpoint_help: str) -> Callable[[Callable[..., None]]
 def print_json(facts: object) -> None:
     """Print a result as ``--json`` asks for it."""
     click.echo(json.dumps(facts, ensure_ascii=False, indent=2, default=str, allow_nan=False))
+
+
+def print_result(result: object, lines: Iterable[str], *, as_json: bool) -> None:
+    """Print what a command found or did: a record (or a mapping) as ``--json`` asks for it, else its lines."""
+    if as_json:
+        print_json(asdict(result) if is_dataclass(result) and not isinstance(result, type) else result)
+        return
+    for line in lines:
+        click.echo(line)
+
+
+def printer(*, as_json: bool) -> Callable[[str], None]:
+    """Return what prints a line at once, as what follows may fail; with ``--json`` nothing: the result comes last."""
+    return (lambda line: None) if as_json else click.echo
 
 
 def announce(text: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -169,8 +170,8 @@ def check_capabilities(
 def progress_of(
     rater: Rater, total: int, currency: str, *, hidden: bool
 ) -> Iterator[Callable[[RatingSummary], None] | None]:
-    """Show a progress bar with failures and cost on stderr."""
-    if hidden:
+    """Show a progress bar with failures and cost on stderr, if that is a terminal."""
+    if hidden or not sys.stderr.isatty():
         yield None
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn

@@ -6,6 +6,7 @@ import json
 import tempfile
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +14,14 @@ from urllib.parse import quote
 
 import click
 
-from spa.commands.options import draw_seed_option, out_folder_option, store_option, study_argument
+from spa.commands.options import (
+    draw_seed_option,
+    json_option,
+    out_folder_option,
+    print_result,
+    store_option,
+    study_argument,
+)
 from spa.errors import StudyError
 
 if TYPE_CHECKING:
@@ -60,6 +68,7 @@ Words = Mapping[str, str]
 @draw_seed_option
 @out_folder_option("New folder for the study.", required=True)
 @store_option
+@json_option
 def review_explanations(
     study: Path,
     names: tuple[str, ...],
@@ -71,13 +80,15 @@ def review_explanations(
     seed: int | None,
     out: Path,
     store: str | None,
+    as_json: bool,
 ) -> None:
     """Create a study in which people judge the explanations that a rater of STUDY gave with its ratings.
 
     Each reader sees a text, the question, the rating and its explanation, answers five yes-or-no questions
     about errors, and says whether they agree and why. The rater is not disclosed. Several raters or variants
     are compared on the items that all of them explained. The new study is built, served and reported like
-    any other.
+    any other. --json prints drawn, explained and skipped (numbers of ratings), variants, files and queries (what
+    each reviewer adds to the study's link).
     """
     if reviewers and len(set(reviewers)) != 2:
         raise click.UsageError(f"--reviewer: expected two names, got {', '.join(reviewers)}")
@@ -97,14 +108,37 @@ def review_explanations(
         asked_first = FIRST if interview else ()
         text = study_text(workspace, found.variants, len(drawn), readers, words, asked_first, reviewers)
     write_study(out, text, rows)
-    click.echo(f"{len(drawn)} of {len(found.explained)} explained ratings, by {', '.join(found.variants)}")
-    if found.left_out:
-        click.echo(f"  {found.left_out} more were skipped because not all of these explained them")
-    for name in ("study.toml", "outputs.jsonl"):
-        click.echo(f"wrote {out / name}")
-    for name in reviewers:
-        click.echo(f"{name} opens the study's link with ?{REVIEWER}={quote(name)}")
-    click.echo(f"Next: spa check {out / 'study.toml'}")
+    made = ReviewStudy(
+        drawn=len(drawn),
+        explained=len(found.explained),
+        skipped=found.left_out,
+        variants=tuple(found.variants),
+        files=(str(out / "study.toml"), str(out / "outputs.jsonl")),
+        queries={name: f"?{REVIEWER}={quote(name)}" for name in reviewers},
+    )
+    print_result(made, made.lines(), as_json=as_json)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewStudy:
+    """A study of a rater's explanations, as it was written."""
+
+    drawn: int  # explained ratings
+    explained: int
+    skipped: int  # because not all raters explained them
+    variants: tuple[str, ...]
+    files: tuple[str, ...]
+    queries: dict[str, str]  # reviewer -> what stands behind the study's link
+
+    def lines(self) -> Iterator[str]:
+        """Yield it as text, with the next command."""
+        yield f"{self.drawn} of {self.explained} explained ratings, by {', '.join(self.variants)}"
+        if self.skipped:
+            yield f"  {self.skipped} more were skipped because not all of these explained them"
+        yield from (f"wrote {file}" for file in self.files)
+        for name, query in self.queries.items():
+            yield f"{name} opens the study's link with {query}"
+        yield f"Next: spa check {self.files[0]}"
 
 
 def draw(found: SideBySide, number: int | None, seed: int) -> list[RatedTarget]:

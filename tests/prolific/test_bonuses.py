@@ -42,8 +42,13 @@ def test_a_bonus_is_priced_first_and_paid_once_for_a_reason(
     file = listed(tmp_path / "b.csv", f"{one.submission_id},1.50,good reasons", f"{two.person},1.50,good reasons")
     told = study.spa("bonus", "--from", file).output
     assert "bonuses USD 3.00, fees USD 1.00, taxes USD 0.00, total USD 4.00" in told
+    facts = study.json("bonus", "--from", file)
+    (session,) = facts.pop("sessions")
+    assert (session["total_amount"], session["paid"]) == ("4.00", 0)
+    assert facts.pop("list")[0] == {"submission_id": one.submission_id, "amount": "1.50", "reason": "good reasons"}
+    assert facts == {"bonuses": 2, "paid_before": 0, "to_pay": 2, "currency": "USD", "corrected": []}
     assert paid_times(study, 150) == {}
-    study.spa("bonus", "--from", file, yes=True)
+    assert study.json("bonus", "--from", file, yes=True)["sessions"] == [session | {"paid": 2}]
     assert paid_times(study, 150) == {one.submission_id: 1, two.submission_id: 1}
     *earlier, set_up, pay = study.json("journal")
     (create,) = [call for call in earlier if call["key"].startswith("create study")]

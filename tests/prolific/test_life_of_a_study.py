@@ -18,8 +18,13 @@ def test_from_plan_to_bonus_on_each_database(tmp_path: Path, fresh_emulator: Emu
         assert running.create() == study_id
         assert [request["operation"] for request in people.requests("CreateStudy")] == ["CreateStudy"]
         assert "Nothing was published" in running.spa("publish", "--public-url", running.url).output
+        planned = running.json("publish", "--public-url", running.url, "--despite", "eligible people")
+        assert (planned["published"], planned["now"], planned["status"]) == (False, False, "UNPUBLISHED")
+        assert {"estimate", "eligible", "checklist"} < planned.keys()
         assert people.requests("PublishStudy") == []
         running.publish()
+        again = running.json("publish", yes=True)
+        assert (again["published"], again["now"], again["estimate"]) == (True, False, None)
         visitors = [running.complete(study_id) for _ in range(3)]
         assert running.json("reconcile")[0]["differences"] == []
         assert "3 to approve" in running.spa("approve").output

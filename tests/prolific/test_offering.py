@@ -272,7 +272,7 @@ def test_publishing_waits_for_every_line_of_the_checklist(tmp_path: Path, fresh_
         people.do("POST", "wallet/", {"workspace_id": workspace, "pay_in": 100_000})
         study.spa("publish", "--public-url", study.url, *accepted, yes=True)
         assert study.json("status")[0]["status"] == "ACTIVE"
-        study.spa("stop", "--pause")
+        assert study.json("stop", "--pause") == {"session": 1, "action": "PAUSE", "status": "PAUSED"}
         assert study.json("status")[0]["status"] == "PAUSED"
         study.spa("stop", "--resume")
         study.spa("stop", yes=True)

@@ -199,7 +199,9 @@ def test_a_webhook_that_is_not_signed_or_old_is_refused(study: tuple[Running, st
 def test_subscribing_twice_leaves_one_subscription_of_each_event(study: tuple[Running, str], tmp_path: Path) -> None:
     running, _ = study
     for _ in range(2):
-        running.spa("hooks", "--public-url", running.url)
+        told = running.json("hooks", "--public-url", running.url)
+        assert set(told["subscriptions"]) > {"study.status.change"}
+        assert told["ended"] == 0
     workspace = running.emulator.api.get("/api/v1/workspaces/").json()["results"][0]["id"]
     api = running.emulator.api
     listed = api.get("/api/v1/hooks/subscriptions/", params={"workspace_id": workspace}).json()["results"]
@@ -224,7 +226,8 @@ def test_the_record_of_calls_names_nobody_and_who_is_forgotten_is_no_difference(
     visitor = running.complete(study_id)
     event = {"event_type": "submission.status.change", "resource_id": visitor.submission_id, "status": "ACTIVE"}
     assert send(running, {**event, "participant_id": visitor.person}, event_id="names").status_code == 204
-    running.spa("message", "--to", visitor.submission_id, "--text", "Thank you.", yes=True)
+    sent = running.json("message", "--to", visitor.submission_id, "--text", "Thank you.", yes=True)
+    assert (sent["sent"], sent["messages"][0]["participant_id"]) == (1, visitor.person)
     journal = Journal(running.workspace.store)
     calls = [call for kind in ("prolific", "prolific visit", "prolific event") for call in journal.every(kind)]
     assert len(calls) > 4

@@ -57,7 +57,7 @@ def test_a_proposal_is_decided_by_a_person_before_anything_is_sent(study: tuple[
     running, study_id = study
     visitor = claimed(running, study_id)
     file = tmp_path / "proposed.toml"
-    running.spa("reject", "--propose", str(file))
+    assert running.json("reject", "--propose", str(file))["file"] == str(file)
     text = file.read_text()
     assert visitor.submission_id in text
     assert "reject = true" not in re.sub(r"#.*", "", text)
@@ -66,7 +66,9 @@ def test_a_proposal_is_decided_by_a_person_before_anything_is_sent(study: tuple[
     file.write_text(text[:own] + text[own:].replace("reject = false", "reject = true", 1))
     assert "Nothing was rejected; 1 comply with the rules" in running.spa("reject", "--from", str(file)).output
     assert status_of(running, visitor) == "AWAITING REVIEW"
-    running.spa("reject", "--from", str(file), yes=True)
+    (dry,) = running.json("reject", "--from", str(file))
+    assert (dry["submission_id"], dry["status"]) == (visitor.submission_id, None)
+    assert running.json("reject", "--from", str(file), yes=True) == [dry | {"status": "REJECTED"}]
     assert status_of(running, visitor) == "REJECTED"
     running.spa("reject", "--from", str(file), yes=True)
     assert len([one for one in running.emulator.people.requests("TransitionSubmission")]) == 1
