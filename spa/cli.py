@@ -10,7 +10,6 @@ import atexit
 import gc
 import os
 import sys
-from collections.abc import Mapping
 from importlib.metadata import EntryPoint, distribution, entry_points
 from typing import Any
 
@@ -118,21 +117,10 @@ def asked_for_help(words: tuple[str, ...]) -> None:
 
 
 def run() -> None:
-    """Be the ``spa`` script, and end without freeing every object of every module, which takes a third of a second."""
-    ended = {"status": 1}
-    atexit.register(_leave, ended)  # the first to come is the last to go
-    try:
-        main()
-        ended["status"] = 0
-    except SystemExit as end:
-        ended["status"] = end.code if isinstance(end.code, int) else int(end.code is not None)
-        raise
+    """Be the ``spa`` script.
 
-
-def _leave(ended: Mapping[str, int]) -> None:
-    try:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    except OSError:
-        return  # nobody reads any more: Python's own way out says so
-    os._exit(ended["status"])
+    Without looking for garbage among the objects of all modules when they are freed at the end, ``spa report`` on the
+    demo takes 1.6 s of CPU instead of 2.0, ``spa check`` 1.1 instead of 1.4.
+    """
+    atexit.register(gc.freeze)
+    main()

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import os
 import shlex
-import sys
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -66,7 +64,6 @@ MARGINS = {"equivalence": "equivalence_margin", "equivalence_ratings": "equivale
 FILE = click.Path(path_type=Path)
 Paths: TypeAlias = "dict[str, tuple[str | Path, ...]]"
 SMALL = 1 << 26  # bytes of tables
-M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of malloc.h
 
 
 class Tau(click.ParamType[Decimal]):
@@ -330,16 +327,11 @@ def _print_found(recognised: RecognisedTables, *, err: bool) -> None:
 
 
 def _tune_process(files: Sequence[str | Path]) -> None:
-    """Where the tables are small, save threads and calls for memory; to do before libraries load."""
+    """Where the tables are small, save threads; to do before libraries load."""
     gc.set_threshold(GARBAGE)
     if not all(map(os.path.isfile, files)) or sum(map(os.path.getsize, files)) >= SMALL:
         return
     os.environ.setdefault("POLARS_MAX_THREADS", "1")  # of more, each waits for the others at full load
-    libc = ctypes.CDLL(None) if sys.platform == "linux" else None
-    if libc is not None and hasattr(libc, "mallopt"):
-        # give memory back in large pieces only: the bounds that glibc comes to by itself, late
-        libc.mallopt(M_MMAP_THRESHOLD, 1 << 25)
-        libc.mallopt(M_TRIM_THRESHOLD, 1 << 26)
 
 
 def _from_study(path: Path, store: str | None, metrics: Path | None) -> tuple[AnswerTables, Plan, StudyFacts | None]:
