@@ -30,7 +30,15 @@ def start_study(folder: Path, files: Sequence[Path], given: Mapping[str, Any], *
     from spa.starting.finding import find_answers
     from spa.starting.proposal import proposed
     from spa.starting.rows import Given
-    from spa.starting.settling import lopsided, settled, with_items, with_samples, without_repeats
+    from spa.starting.settling import (
+        lopsided,
+        same_names,
+        settled,
+        with_items,
+        with_one_name,
+        with_samples,
+        without_repeats,
+    )
 
     if not yes and (as_json or not at_terminal()):
         why = "--json asks nothing" if as_json else "there is no terminal to ask at"
@@ -46,6 +54,8 @@ def start_study(folder: Path, files: Sequence[Path], given: Mapping[str, Any], *
     try:
         found = find_answers(files, columns, _options(given), talk.settle)
         talk.show(found)
+        if (question := same_names(found)) and talk.settle(question) == "one":
+            found = with_one_name(found)
         found, question = without_repeats(found)
         if question is not None:
             found = with_samples(found, cast('Literal["samples", "first", "last"]', talk.settle(question)))

@@ -63,19 +63,37 @@ ITEM_NAMES = {  # what prompts of some names are called on a form
 PROMPTS_WITH = frozenset(("input", "context", "passage", "document", "article", "source"))  # go below the prompt itself
 PROMPTS_FIRST = frozenset(("instruction", "question", "query", "task", "prompt"))
 UNNAMED = re.compile(r"(Unnamed: \d+|__index_level_\d+__|_duplicated_\d+|column_\d+)?")  # an index that pandas wrote
+TEXT = re.compile("_(text|content|string|sentence|body)$")  # "input_text" is an input
+IDS, VALUES = frozenset(("id", "name")), frozenset(("raw", "value", "content", "text"))  # say less than what is above
 WORDS = re.compile(r"[^\W_]+")
 CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 def last_part(name: str) -> str:
-    """Return the last key of a path, in small letters and words parted by ``_``.
+    """Return the last key of a path, in small letters and words parted by ``_``; what is above where that says more.
 
-    >>> last_part("choices[0].message.content"), last_part("modelId"), last_part("Model Output"), last_part('a["b c"]')
-    ('content', 'model_id', 'model_output', 'b_c')
+    >>> last_part("choices[0].message.text"), last_part("modelId"), last_part("Model Output"), last_part('a["b c"]')
+    ('message', 'model_id', 'model_output', 'b_c')
+    >>> last_part("provider.id"), last_part("doc.id"), last_part("prompt.raw"), last_part("messages[-1].content")
+    ('provider', 'doc_id', 'prompt', 'content')
     """
     plain = re.sub(r"\[-?\d+\]", "", name)
     quoted = re.search(r"""\[["'](.*)["']\]$""", plain)
-    key = quoted[1] if quoted else plain.rpartition(".")[2]
+    if quoted:
+        return _words(quoted[1])
+    above, _, last = plain.rpartition(".")
+    key, parent = _words(last), _words(above.rpartition(".")[2])
+    if not parent or "[-1]" in name:
+        return key
+    if any(f"{parent}_{key}" in known for known in NAMES.values()):
+        return f"{parent}_{key}"
+    told_by_parent = (key in IDS and parent in NAMES["system"]) or (
+        key in VALUES and parent in (*NAMES["prompt"], *NAMES["output"])
+    )
+    return parent if told_by_parent else key
+
+
+def _words(key: str) -> str:
     return "_".join(WORDS.findall(CAMEL.sub("_", key))).lower()
 
 
@@ -84,10 +102,22 @@ def place_in(role: Role, name: str) -> int | None:
 
     >>> place_in("system", "response.body.model"), place_in("system", "Prompt")
     (3, None)
+    >>> place_in("prompt", "Input text") == place_in("prompt", "input")
+    True
     """
     known = NAMES[role]
     key = last_part(name)
-    return known.index(key) if key in known else None
+    plain = key if key in known else TEXT.sub("", key)
+    return known.index(plain) if plain in known else None
+
+
+def is_beside(name: str) -> bool:
+    """Return whether a column's name ends as those of texts beside an output do.
+
+    >>> is_beside("Annotator notes"), is_beside("gpt_4")
+    (True, False)
+    """
+    return last_part(name).rpartition("_")[2] in NAMES["aside"]
 
 
 def is_unnamed(name: str) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from spa.errors import shortened
 from spa.starting.found import OpenQuestion
-from spa.starting.names import NAMES, PROMPTS_FIRST, PROMPTS_WITH, Role, last_part, place_in
+from spa.starting.names import NAMES, PROMPTS_FIRST, PROMPTS_WITH, Role, is_beside, last_part, place_in
 from spa.starting.rows import FILE, LINE, Given, SheetRows, joined, varies
 
 MOST_SYSTEMS, LONGEST_NAME = 100, 120
@@ -84,9 +84,15 @@ def _with_output(rows: SheetRows, given: Given, output: str) -> Roles | None:
 
 
 def _prompted(rows: SheetRows, given: Given, roles: Roles) -> Roles:
-    """Let what names the items be the prompt where nothing else is."""
-    if roles.prompts or given.prompts or not is_prompt(rows, roles.item):
+    """Let what names the items be the prompt, or a part of it, where it is no id."""
+    if given.prompts or not is_prompt(rows, roles.item) or (roles.prompts and place_in("prompt", roles.item) is None):
         return roles
+    first = [name for name in roles.prompts if last_part(name) in PROMPTS_FIRST]
+    below = [name for name in roles.prompts if last_part(name) in PROMPTS_WITH]
+    if first and last_part(roles.item) in PROMPTS_WITH:
+        return replace(roles, prompts=(first[0], roles.item))
+    if below and last_part(roles.item) in PROMPTS_FIRST:
+        return replace(roles, prompts=(roles.item, below[0]))
     return replace(roles, prompts=(roles.item,))
 
 
@@ -98,7 +104,7 @@ def outputs_in(rows: SheetRows, given: Given) -> list[str]:
     taken = {given.item, *given.systems, *given.prompts}
     named = sorted((at, name) for name in texts if (at := place_in("output", name)) is not None and name not in taken)
     known = [name for _, name in named]
-    others = [name for name in texts if name not in known and name not in taken and not _is_other(name)]
+    others = [name for name in texts if name not in known and name not in taken and not is_other(name)]
     others = [name for name in others if not rows.column(name).is_code]
     return [*known, *sorted(others, key=lambda name: -rows.column(name).length)][:TRIED]
 
@@ -124,8 +130,9 @@ def doubtful_output(rows: SheetRows, given: Given, roles: Roles) -> OpenQuestion
     return OpenQuestion(key="output", question=question, choices=choices, default=roles.output)
 
 
-def _is_other(name: str) -> bool:
-    return any(place_in(role, name) is not None for role in OTHER)
+def is_other(name: str) -> bool:
+    """Return whether a column's name says that it holds no outputs."""
+    return is_beside(name) or any(place_in(role, name) is not None for role in OTHER)
 
 
 def _systems_in(rows: SheetRows, given: Given, output: str, *, named: bool) -> Iterator[str]:
@@ -141,7 +148,7 @@ def _systems_in(rows: SheetRows, given: Given, output: str, *, named: bool) -> I
             yield FILE
         return
     others = [name for name in rows.names if name not in found and name not in {output, given.item, *given.prompts}]
-    few = [name for name in others if _names_few(rows, name) and _is_text(rows, name) and not _is_other(name)]
+    few = [name for name in others if _names_few(rows, name) and _is_text(rows, name) and not is_other(name)]
     yield from sorted(few, key=lambda name: rows.column(name).distinct)
 
 
@@ -163,7 +170,7 @@ def items_in(rows: SheetRows, given: Given, taken: Sequence[str]) -> list[str]:
     found = [name for name in given.prompts if name not in found] + found
     if any(place_in("item", name) is not None for name in found):
         return found
-    others = [name for name in rows.names if name not in found and name not in taken and not _is_other(name)]
+    others = [name for name in rows.names if name not in found and name not in taken and not is_other(name)]
     recurring = [name for name in others if 1 < rows.column(name).distinct <= rows.height // 2]
     return [*found[: 2 * TRIED], *recurring[:TRIED], LINE]
 
@@ -189,7 +196,7 @@ def prompts_in(
         below = [name for name in fitting if last_part(name) in PROMPTS_WITH and name not in chosen]
         chosen += [name for name in below if not rows.column(name).is_code and rows.column(name).distinct > 1][:1]
     if not fitting and long:
-        others = [name for name in rows.names if name not in taken and not _is_other(name) and _is_wordy(rows, name)]
+        others = [name for name in rows.names if name not in taken and not is_other(name) and _is_wordy(rows, name)]
         telling = [name for name in others if 2 * rows.column(name).distinct >= needed]
         chosen = [name for name in telling if varies(items, rows.identified(name)) == 0.0][:1]
     return tuple(chosen)

@@ -12,6 +12,7 @@ from spa.starting.found import Answer, Found, OpenQuestion
 from spa.starting.rows import identified
 from spa.study.output_files import cleaned
 from spa.study.toml_table import NOTHING
+from spa.tables.near_matches import as_shown, near_matches
 
 LONGEST = 80  # characters of an id
 ENOUGH_ITEMS = 20  # that all systems answer, or half of all items, for the others to be left out
@@ -79,6 +80,32 @@ def _several(answers: Iterable[Answer]) -> list[Answer]:
     for answer in answers:
         cells[answer.item, answer.system].append(answer)
     return [answer for own in cells.values() if len(own) > 1 for answer in own]
+
+
+def same_names(found: Found) -> OpenQuestion | None:
+    """Return what to ask of systems whose names differ in letter case or in blanks, and that share no item."""
+    items: dict[str, set[str]] = defaultdict(set)
+    for answer in found.answers:
+        items[answer.system].add(answer.item)
+    near = [match.names for match in near_matches(items) if _apart(items[name] for name in match.names)]
+    if not near:
+        return None
+    listed = "; ".join(" and ".join(as_shown(name) for name in names) for names in near[:LISTED])
+    question = f"Are names that are nearly the same and share no item one system's ({listed})?"
+    return OpenQuestion(key="same-names", question=question, choices=("one", "apart"), default="one")
+
+
+def with_one_name(found: Found) -> Found:
+    """Return what was found with one name, the plainest, for systems of nearly the same names."""
+    names = dict.fromkeys(answer.system for answer in found.answers)
+    plainest = {name: match.names[0] for match in near_matches(names) for name in match.names}
+    answers = (replace(answer, system=plainest.get(answer.system, answer.system)) for answer in found.answers)
+    return replace(found, answers=tuple(answers))
+
+
+def _apart(sets: Iterable[set[str]]) -> bool:
+    counted = Counter(item for one in sets for item in one)
+    return all(count == 1 for count in counted.values())
 
 
 def lopsided(found: Found) -> OpenQuestion | None:

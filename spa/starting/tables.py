@@ -20,6 +20,7 @@ from spa.starting.wide import WideRoles, check_columns, wide_roles_in
 from spa.study.output_files import display_files
 
 IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
+SAMPLES = frozenset("sample sample_id sample_idx sample_index sample_number try attempt repeat replicate".split())
 FEW = 20  # values of a column that tells answers of one system apart
 SHOWN = 8  # names that a line lists
 Words = str | None
@@ -145,6 +146,9 @@ def _tells_apart(rows: SheetRows, roles: Roles, asked: Sequence[bool]) -> Iterat
             continue
         both = {(*cell, one) for cell, one, there in zip(cells, column.cells, asked, strict=True) if there}
         if len(both) == sum(asked):
+            if last_part(name) in SAMPLES:
+                yield f"{shortened(name)} numbers the answers of one system: --repeats samples takes them so"
+                return
             both_named = f"{roles.system}+{name}"
             yield f"{shortened(name)} tells answers of one system apart: --system {shlex.quote(both_named)} names both"
             return
@@ -234,6 +238,8 @@ def _notes(rows: SheetRows) -> tuple[str, ...]:
 def _missing(rows: SheetRows, given: Given) -> str:
     """Say why no study can be made of the files, and what to do."""
     place = display_files(sheet.file for sheet in rows.sheets)
+    if one_sheet := next((note for note in _notes(rows) if "read from the sheet" in note), None):
+        place = f"{one_sheet} (--sheet)"
     names = _names(rows.names) or "none"
     outputs = outputs_in(rows, given)
     if given.output is not None and not rows.column(given.output).filled:

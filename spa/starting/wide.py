@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from spa.errors import StudyError
 from spa.starting.names import is_unnamed, place_in
-from spa.starting.roles import OTHER, is_prompt, items_in, prompts_in
+from spa.starting.roles import is_other, is_prompt, items_in, prompts_in
 from spa.starting.rows import LINE, Given, SheetRows, identified
 
 WORDY = 0.1  # share of the longest column's characters that another column of outputs has on average
@@ -71,7 +71,7 @@ def _systems_in(rows: SheetRows, taken: set[str | None]) -> list[str]:
         nested = len({rows.column(name).system for name in mapped}) < len(mapped)
         return best if nested and len(best) > 1 else mapped if not nested or len(leaves) == 1 else best
     texts = [name for name in free if not rows.column(name).is_number and not rows.column(name).is_code]
-    texts = [name for name in texts if all(place_in(role, name) is None for role in OTHER)]
+    texts = [name for name in texts if not is_other(name)]
     longest = max((rows.column(name).length for name in texts), default=0.0)
     return [
         name

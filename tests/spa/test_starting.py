@@ -587,3 +587,52 @@ def test_what_is_printed_moves_no_cursor(tmp_path: Path) -> None:
     result = spa("init", tmp_path / "a", "--outputs", write_lines(tmp_path / "x.jsonl", rows), "--yes")
     assert result.exit_code == 0
     assert "\x1b" not in result.output
+
+
+def test_names_that_are_nearly_one_and_share_no_item_are_asked_about(tmp_path: Path) -> None:
+    rows = long_rows()
+    for n, row in enumerate(rows):
+        if row["model"] == "alpha-1" and n % 2:
+            row["model"] = "Alpha-1"
+    file = write_csv(tmp_path / "x.csv", rows)
+    facts = started(tmp_path / "a", file)
+    assert facts["asked"][0]["option"] == "--same-names"
+    assert facts["overview"]["systems"] == ["alpha-1", "beta 2", "gamma/3"]
+    assert len(started(tmp_path / "b", file, "--same-names", "apart")["overview"]["systems"]) == 4
+
+
+def test_what_systems_were_told_and_on_what_are_both_the_prompt(tmp_path: Path) -> None:
+    rows = [
+        {"instruction": f"Do {n % 2}.", "input": prompt, "model": model, "output": f"{model} on {prompt}"}
+        for n, prompt in enumerate(PROMPTS.values())
+        for model in SYSTEMS
+    ]
+    facts = started(tmp_path / "a", write_csv(tmp_path / "x.csv", rows))
+    assert facts["took"][3] == "prompt: column instruction, below it column input"
+    assert {prompt for prompt, _, _ in answers_of(tmp_path / "a")} == {
+        f"Do {n % 2}.\n\n{prompt}" for n, prompt in enumerate(PROMPTS.values())
+    }
+
+
+def test_notes_beside_outputs_are_no_system(tmp_path: Path) -> None:
+    rows = [
+        {"ID": n, "Input text": p, "GPT-4": f"G: {p}", "Human": f"H: {p}", "Annotator notes": f"Fine, I think, {n}"}
+        for n, p in enumerate(PROMPTS.values())
+    ]
+    facts = started(tmp_path / "a", write_csv(tmp_path / "x.csv", rows))
+    assert facts["overview"]["systems"] == ["GPT-4", "Human"]
+    assert facts["took"][3] == "prompt: column Input text"
+
+
+def test_a_parent_tells_what_an_id_is_of(tmp_path: Path) -> None:
+    rows = [
+        {"provider": {"id": system}, "prompt": {"raw": PROMPTS[item]}, "response": {"output": text}, "success": True}
+        for (item, system), text in TEXTS.items()
+    ]
+    facts = started(tmp_path / "a", write_lines(tmp_path / "x.jsonl", rows))
+    assert [line.split(" (")[0] for line in facts["took"]] == [
+        "system: column provider.id",
+        "item: column prompt.raw",
+        "output: column response.output",
+        "prompt: column prompt.raw",
+    ]
