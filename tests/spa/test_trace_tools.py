@@ -311,6 +311,25 @@ def test_traces_without_recorded_texts_say_how_to_record_them(tmp_path: Path) ->
         found_in(written(tmp_path / "traces.jsonl", rows))
 
 
+def test_embeddings_tools_and_retrieved_documents_are_no_answers(tmp_path: Path) -> None:
+    rows = []
+    for n, (model, prompt) in enumerate((model, prompt) for prompt in ("one", "two") for model in ("ada", "bob")):
+        root = phoenix(Step(trace=f"t{n}", span=f"r{n}", begun=n * 10, given=""))
+        found = phoenix(
+            Step(trace=f"t{n}", span=f"d{n}", parent=f"r{n}", begun=n * 10 + 1, given=prompt, made="document")
+        )
+        step = Step(
+            trace=f"t{n}", span=f"c{n}", parent=f"r{n}", begun=n * 10 + 2, given=prompt, made=model, model=model
+        )
+        alone = phoenix(Step(trace=f"e{n}", span=f"e{n}", begun=n * 10 + 3, given=prompt, made="[0.5]"))
+        kind = "attributes.openinference.span.kind"
+        rows += [{**root, "attributes.input.value": None}, {**found, kind: "RETRIEVER"}, phoenix(step)]
+        rows.append({**alone, kind: "EMBEDDING"})
+    found_there = found_in(written(tmp_path / "traces.jsonl", rows))
+    assert [one.output for one in found_there.answers] == ["ada", "bob", "ada", "bob"]
+    assert found_there.left_out == ("8 inner spans", "4 spans that answer nobody, such as embeddings and tools")
+
+
 def test_messages_in_the_events_of_a_span_are_read(tmp_path: Path) -> None:
     rows = []
     for place, (model, prompt) in enumerate([("ada", "one"), ("bob", "one")]):

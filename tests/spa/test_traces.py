@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from spa.cli import main
 from spa.errors import TableError
 from spa.starting.traces import traces_in
 from tests.spa.trace_records import REQUESTS, Step, found_in, langsmith, open_telemetry, opened, phoenix, texts, written
@@ -362,6 +364,22 @@ def test_earlier_turns_are_text_of_the_prompt(tmp_path: Path) -> None:
     found = found_in(written(tmp_path / "log.jsonl", rows))
     assert {one.prompt for one in found.answers} == {"User: Hi\n\nAssistant: Ho\n\nUser: ?"}
     assert "prompt: 2 conversations with earlier turns as text" in found.took
+
+
+def test_a_log_becomes_a_study_that_passes_the_check(tmp_path: Path) -> None:
+    rows = [litellm(f"prompt {n}", model, f"{n}{model}", n) for n in range(6) for model in ("openai/ada", "openai/bob")]
+    log = written(tmp_path / "log.jsonl", [*rows, litellm("prompt 0", "openai/ada", "again", 9.0)])
+    asked = ["init", str(tmp_path / "study"), "--outputs", str(log), "--yes"]
+    unsettled = CliRunner().invoke(main, asked)
+    assert (unsettled.exit_code, "--repeats samples|first|last" in unsettled.output) == (2, True)
+    made = CliRunner().invoke(main, [*asked, "--repeats", "first"])
+    assert made.exit_code == 0, made.output
+    assert "left out: 1 repeated answer of one system to one prompt" in made.output
+    outputs = [json.loads(line) for line in (tmp_path / "study" / "outputs.jsonl").read_text().splitlines()]
+    assert len(outputs) == 12
+    assert {one["system"] for one in outputs} == {"openai/ada", "openai/bob"}
+    checked = CliRunner().invoke(main, ["check", str(tmp_path / "study")])
+    assert checked.exit_code == 0, checked.output
 
 
 def test_plain_tables_are_no_traces(tmp_path: Path) -> None:

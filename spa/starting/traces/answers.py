@@ -26,6 +26,10 @@ LEFT_OUT = {  # kind of what was left out: what one is called, and several
         "fallback: an answer of a second system within one request",
         "fallbacks: answers of a second system within one request",
     ),
+    "other": (
+        "span that answers nobody, such as an embedding or a tool",
+        "spans that answer nobody, such as embeddings and tools",
+    ),
     "silent": ("span that holds no text", "spans that hold no text"),
     "twice": ("span that stands there twice", "spans that stand there twice"),
     "no text": ("answer without a text, such as a call of a tool", "answers without a text, such as calls of tools"),

@@ -33,6 +33,7 @@ TOOL = TraceTool(
     parent=PARENT,
     begun=("start_time", "startTime", "timestamp"),
     status=("level",),
+    kind=("type",),
     given=("input",),
     made=("output",),
     systems=("provided_model_name", "model", "providedModelName", "prompt_name", "promptName", "trace_name"),

@@ -24,6 +24,7 @@ TOOL = TraceTool(
     begun=("start_time", "dotted_order"),
     status=("status",),
     errors=("error",),
+    kind=("run_type",),
     given=("inputs",),
     made=("outputs",),
     systems=(

@@ -15,6 +15,9 @@ Record = Mapping[str, Json]
 FILE, TOLD = "\0file", "\0told"  # the name of a record's file, and what the system was told, in the place of a path
 FAILED = re.compile(r"(?i)(status(code)?[._])?(code_)?(error|fail(ed|ure)?|cancell?ed|timed? ?out|2)|[45]\d\d")
 HIDDEN = ("__REDACTED__", "[REDACTED]")  # where a tool was told not to record texts
+OTHER_KINDS = re.compile(
+    r"(?i).*(embed|retriev|rerank|tool|evaluat|guardrail|moderation|transcri|speech|image|event|parser|prompt).*"
+)  # of spans that answer nobody
 NO_SPAN = re.compile("0*")  # the parent of a span that has none
 
 
@@ -48,6 +51,8 @@ class TraceTool:
         Says whether it failed, by a word or a code of :data:`FAILED`.
     errors : tuple of str
         What is there only where it failed.
+    kind : tuple of str
+        What sort of step it is: those of :data:`OTHER_KINDS` are no answers.
     given, made : tuple of str
         What went in and what came out.
     systems : tuple of str
@@ -75,6 +80,7 @@ class TraceTool:
     begun: tuple[str, ...] = ()
     status: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
+    kind: tuple[str, ...] = ()
     given: tuple[str, ...]
     made: tuple[str, ...]
     systems: tuple[str, ...] = ()
@@ -107,14 +113,15 @@ class Span:
     parent: str | None
     begun: str
     failed: bool
+    answers: bool
     given: Json
     given_at: str
     made: Json
 
     @property
     def says(self) -> bool:
-        """Whether it holds what went in or came out."""
-        return self.given is not None or self.made is not None
+        """Whether it is of a kind that answers, and holds what went in or came out."""
+        return self.answers and (self.given is not None or self.made is not None)
 
 
 def at(record: Record, path: str) -> Json:
@@ -174,6 +181,7 @@ def spans_of(tool: TraceTool, records: Iterable[Placed]) -> Iterator[Span]:
             parent=None if parent is None or NO_SPAN.fullmatch(parent) else parent,
             begun=sortable(word(record, tool.begun) or ""),
             failed=_failed(tool, record),
+            answers=OTHER_KINDS.fullmatch(word(record, tool.kind) or "") is None,
             given=given,
             given_at=given_at,
             made=chat_in(made) if tool.coded else made,

@@ -11,6 +11,7 @@ TOOL = TraceTool(
     begun=("startTime",),
     status=("status",),
     errors=("error_str",),
+    kind=("call_type",),
     given=("messages",),
     made=("response",),
     systems=("model", "model_group", "response.model"),

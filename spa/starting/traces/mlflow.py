@@ -9,7 +9,13 @@ from spa.starting.traces.turns import Json
 from spa.tables.bounds import check_depth
 from spa.tables.source import json_decoder
 
-CODED = ("mlflow.spanInputs", "mlflow.spanOutputs", "mlflow.llm.model", "mlflow.chat.model")  # JSON, texts in quotes
+CODED = (
+    "mlflow.spanInputs",
+    "mlflow.spanOutputs",
+    "mlflow.llm.model",
+    "mlflow.chat.model",
+    "mlflow.spanType",
+)  # JSON, texts in quotes
 OWN = "mlflow."  # begins the metadata and tags that MLflow writes itself
 
 
@@ -80,6 +86,7 @@ TOOL = TraceTool(
     parent=("parent_span_id", "parent_id"),
     begun=("begun", "start_time_unix_nano"),
     status=("state", "status.code"),
+    kind=("attributes.mlflow.spanType",),
     given=("request", "attributes.mlflow.spanInputs"),
     made=("response", "attributes.mlflow.spanOutputs"),
     systems=("attributes.mlflow.llm.model", "attributes.mlflow.spanInputs.model", "request.model"),

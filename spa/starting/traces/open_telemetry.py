@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from spa.starting.traces.layout import Placed, TraceTool
 from spa.starting.traces.turns import Json, read
 
+KIND = ("attributes.openinference.span.kind", "attributes.gen_ai.operation.name", "attributes.traceloop.span.kind")
 GIVEN = (
     "attributes.llm.input_messages",
     "attributes.gen_ai.input.messages",
@@ -170,6 +171,7 @@ OTLP = TraceTool(
     parent=("parentSpanId",),
     begun=("startTimeUnixNano",),
     status=("status.code",),
+    kind=KIND,
     given=GIVEN,
     made=MADE,
     systems=SYSTEMS,
@@ -186,6 +188,7 @@ SDK = TraceTool(
     parent=("parent_id", "parent_span_id", "parentSpanId"),
     begun=("start_time", "start_time_unix_nano", "startTimeUnixNano"),
     status=("status.status_code", "status.code", "status_code"),
+    kind=KIND,
     given=GIVEN,
     made=MADE,
     systems=SYSTEMS,

@@ -47,6 +47,7 @@ TOOL = TraceTool(
     parent=("parent_id",),
     begun=("start_time",),
     status=("status_code",),
+    kind=("attributes.openinference.span.kind", "span_kind"),
     given=GIVEN,
     made=MADE,
     systems=SYSTEMS,

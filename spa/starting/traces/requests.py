@@ -155,7 +155,8 @@ def _of_trace(spans: Sequence[Span], left: Counter[str]) -> Iterator[Request]:
         return
     if len(spans) == len(roots):
         yield from (Request(top=span) for span in roots if span.says)
-        left["silent"] += sum(not span.says for span in roots)
+        left["silent"] += sum(span.answers and not span.says for span in roots)
+        left["other"] += sum(not span.answers for span in roots)
         return
     below: dict[str | None, list[Span]] = {}
     for span in spans:
@@ -175,10 +176,10 @@ def _topmost(spans: Iterable[Span], below: Mapping[str | None, Sequence[Span]], 
     while waiting:
         span = waiting.pop()
         steps = [] if span.span is None else [one for one in below.get(span.span, ()) if id(one) not in reached]
-        if (span.failed and span.says) or span.made is not None or (not steps and span.says):
+        if span.says and (span.failed or span.made is not None or not steps):
             reached.add(id(span))
             yield span
-        else:
+        elif span.answers:
             waiting += steps
 
 
