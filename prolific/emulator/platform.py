@@ -101,6 +101,12 @@ class Platform:
         with self._lock, self._begin() as connection:
             return {row.id: row.currency for row in connection.execute(query)}
 
+    def is_subscribed_to(self) -> bool:
+        """Return whether anybody gets events: without an enabled subscription none are made or delivered."""
+        enabled = select(schema.subscriptions.c.id).where(schema.subscriptions.c.enabled == 1).limit(1)
+        with self._lock, self._begin() as connection:
+            return connection.scalar(enabled) is not None
+
     def close(self) -> None:
         """Close the store."""
         self._engine.dispose()

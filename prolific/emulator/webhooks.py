@@ -235,6 +235,8 @@ class WebhookSender:
             while not stopping.is_set():
                 self.platform.woken.wait(LOOK_EVERY)
                 self.platform.woken.clear()
+                if not self.platform.is_subscribed_to():
+                    continue
                 for event, lost in self._due():
                     if stopping.is_set():
                         return

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import socket
-import subprocess
-import sys
 import threading
 import time
 from collections import Counter
@@ -30,6 +28,7 @@ from tests.browser.test_form_in_browser import WORDS, HandMade
 from tests.spa.small_study import raw_answer, write_study
 from tests.spa.store_steps import save_payload
 from tests.spa.web_forms import small_form
+from tests.warm import WarmProcess
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -98,10 +97,9 @@ def test_what_is_answered_offline_is_sent_once_when_the_connection_is_back(brows
 
 
 @contextmanager
-def served(study: Path, port: int) -> Iterator[subprocess.Popen[str]]:
+def served(study: Path, port: int) -> Iterator[WarmProcess]:
     """Serve a study in a process of its own until the block ends, which kills it."""
-    spa = Path(sys.executable).with_name("spa")
-    process = subprocess.Popen([spa, "serve", study, "--port", str(port)], stdout=subprocess.PIPE, text=True)
+    process = WarmProcess(["serve", study, "--port", port])
     try:
         for _ in range(300):
             with suppress(httpx2.HTTPError):

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -16,13 +13,15 @@ from spa.server.survey_context import SurveyContext
 from spa.server.visit_transactions import VisitTransactions
 from spa.simulation.simulated_annotators import CROWD
 from spa.simulation.survey_client import Answering
-
-TYPED = "import json, sys; from spa.cli import main; [main(w, standalone_mode=False) for w in json.loads(sys.argv[1])]"
+from tests.warm import WarmProcess
 
 
 def typed(*commands: list[str]) -> None:
-    """Run commands one after the other, in one process, which loads what they share once."""
-    subprocess.run([sys.executable, "-c", TYPED, json.dumps(commands)], check=True, capture_output=True)
+    """Run commands one after the other, in processes of their own: the browser's event loop runs in this one."""
+    for words in commands:
+        process = WarmProcess(words)
+        said, _ = process.communicate()
+        assert process.returncode == 0, f"spa {' '.join(words)}: {said}"
 
 
 def answer(study: Path, annotators: int) -> None:

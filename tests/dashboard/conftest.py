@@ -6,8 +6,6 @@ import json
 import re
 import shutil
 import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,12 +17,12 @@ import pytest
 
 from tests.browser.chromium import open_browser
 from tests.dashboard.answering import answer, typed
+from tests.warm import WarmProcess
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext
     from playwright.sync_api import Page as Tab
 
-SPA = (sys.executable, "-c", "from spa.cli import run; run()")  # a process of its own, as a user starts it
 PATIENCE = 60_000  # milliseconds; a busy machine is no defect
 HOSTILE = "<img src=x onerror=\"window.hacked=1\"> :red[$x$] **bold** =cmd|'/c calc'!A1"
 STUDY = """
@@ -52,7 +50,7 @@ class Dashboard:
     """A running dashboard."""
 
     url: str
-    process: subprocess.Popen[str]
+    process: WarmProcess
 
 
 @pytest.fixture(scope="session")
@@ -80,8 +78,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @contextmanager
 def started(study: Path | None, *options: str) -> Iterator[Dashboard]:
     """Start ``spa dashboard`` as a user does and stop it on leaving."""
-    command = [*SPA, "dashboard", *([str(study)] if study else []), "--port", "0", *options]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    process = WarmProcess(["dashboard", *([study] if study else []), "--port", "0", *options])
     try:
         assert process.stdout is not None
         link = re.search(r"http://\S+", process.stdout.readline())

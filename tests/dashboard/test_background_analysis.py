@@ -16,7 +16,7 @@ from spa.commands.workspace import Workspace, open_workspace
 from streamlit_app import findings
 from streamlit_app.background_analysis import STATE, BackgroundAnalysis, begin, work
 from streamlit_app.options import DashboardOptions
-from tests.dashboard.conftest import SPA
+from tests.dashboard.answering import typed
 
 pytestmark = [pytest.mark.xdist_group("dashboard")]  # where the study is built
 
@@ -67,7 +67,7 @@ def test_a_study_without_answers_ends_it_without_a_word(watched: Path, tmp_path:
     for name in ("study.toml", "outputs.jsonl"):
         (tmp_path / name).write_bytes((watched.parent / name).read_bytes())
     study = tmp_path / "study.toml"
-    subprocess.run([*SPA, "build", str(study)], check=True, capture_output=True)
+    typed(["build", str(study)])
     options = DashboardOptions(study=str(study))
     with open_workspace(study, read_only=True) as workspace:
         assert begin(options).take("analysed", findings.state_of_source(options, workspace)) is None

@@ -7,7 +7,6 @@ import re
 import shutil
 import signal
 import sqlite3
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +15,8 @@ import pytest
 
 from spa.responses.decisions import Decision, read_decisions
 from spa.responses.store import Store
-from tests.dashboard.conftest import HOSTILE, SPA, Dashboard, started
+from tests.dashboard.answering import typed
+from tests.dashboard.conftest import HOSTILE, Dashboard, started
 from tests.dashboard.looking import choose, expect, settled, visit
 
 if TYPE_CHECKING:
@@ -246,7 +246,7 @@ def test_tables_of_another_tool_are_shown_without_a_store(tab: Tab, shared_data:
     (tmp_path / "import.toml").write_text(POTATO)
     folder = shared_data / "sottana" / "potato_simplification"
     arguments = ["import", "potato", str(folder), "--map", str(tmp_path / "import.toml"), "--out", str(tmp_path / "t")]
-    subprocess.run([*SPA, *arguments], check=True, capture_output=True)
+    typed(arguments)
     with started(None, "--tables", str(tmp_path / "t")) as running:
         visit(tab, running, "raters")
         expect(tab.get_by_text("gpt-4").first).to_be_visible()

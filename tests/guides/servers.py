@@ -6,12 +6,13 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
 import httpx2
+
+from tests.warm import WarmProcess
 
 PATIENCE = 120.0  # seconds; a busy machine is no defect
 HEALTH = {  # what a command that runs for ever answers as long as it is well
@@ -28,7 +29,7 @@ class Server:
     """A running process."""
 
     name: tuple[str, ...]
-    process: subprocess.Popen[bytes]
+    process: subprocess.Popen[bytes] | WarmProcess
     url: str
     log: Path
 
@@ -60,10 +61,13 @@ def start(
     port: int,
     environment: dict[str, str],
     log: Path,
-    python: str = sys.executable,
+    python: str | None = None,
     folder: Path | None = None,
 ) -> Server:
-    """Start a server on a port and wait until it is well; its own ``--port`` gives way."""
+    """Start a server on a port and wait until it is well; its own ``--port`` gives way.
+
+    With a ``python`` it is that one's, imported from the beginning in a ``folder``; otherwise it starts warm, here.
+    """
     name = server_name(words)
     assert name is not None
     kept = list(words)
@@ -73,16 +77,21 @@ def start(
     kept += ["--port", str(port)]
     if name == ("mturk", "serve"):
         kept += ["--frame-port", str(free_port())]
+    environment = {**environment, "PYTHONUNBUFFERED": "1"}
+    process: subprocess.Popen[bytes] | WarmProcess
     with log.open("wb") as written:
-        process = subprocess.Popen(
-            [python, "-c", "from spa.cli import run; run()", *kept],
-            stdin=subprocess.DEVNULL,
-            stdout=written,
-            stderr=subprocess.STDOUT,
-            env={**environment, "PYTHONUNBUFFERED": "1"},
-            start_new_session=True,
-            cwd=folder,
-        )
+        if python is None:
+            process = WarmProcess(kept, environment=environment, output=written.fileno(), alone=True)
+        else:
+            process = subprocess.Popen(
+                [python, "-c", "from spa.cli import run; run()", *kept],
+                stdin=subprocess.DEVNULL,
+                stdout=written,
+                stderr=subprocess.STDOUT,
+                env=environment,
+                start_new_session=True,
+                cwd=folder,
+            )
     server = Server(name=name, process=process, url=f"http://127.0.0.1:{port}", log=log)
     try:
         _wait(server)

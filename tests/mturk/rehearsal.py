@@ -16,7 +16,6 @@ import os
 import random
 import re
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -43,6 +42,7 @@ from spa.simulation.survey_client import fill_in, read_page
 from tests.mturk.rehearsal_browsers import take_part_in_browsers
 from tests.mturk.studies import answers_to
 from tests.reading_evidence import evidence_of
+from tests.warm import WarmProcess
 
 PATIENCE = 60.0  # seconds that an annotator keeps reloading before giving up
 IFRAME = re.compile(r'<iframe class="hit" src="([^"]*)"')
@@ -73,7 +73,7 @@ def until(check: Callable[[], Any], what: str, seconds: float = PATIENCE) -> Any
         found = check()
         if found:
             return found
-        time.sleep(0.1)
+        time.sleep(0.02)
     raise Impatient(f"waited {seconds:.0f} s for {what}")
 
 
@@ -81,23 +81,23 @@ def until(check: Callable[[], Any], what: str, seconds: float = PATIENCE) -> Any
 class Server:
     """A server process that is killed and started again at the same port."""
 
-    arguments: Sequence[str]
+    arguments: Sequence[object]
     health: str
     log: Path
     environment: Mapping[str, str]
-    process: subprocess.Popen[bytes] | None = None
+    process: WarmProcess | None = None
     kills: int = 0
 
     def start(self) -> None:
         """Start it and wait until it answers."""
         with self.log.open("ab") as log:
-            self.process = subprocess.Popen(self.arguments, stdout=log, stderr=log, env=dict(self.environment))
+            self.process = WarmProcess(self.arguments, environment=self.environment, output=log.fileno())
         until(self._answers, f"{self.health}: {self.log.read_text()[-2000:]}")
 
     def kill(self) -> None:
         """Kill it, as a power cut would."""
         if self.process is not None:
-            self.process.send_signal(signal.SIGKILL)
+            self.process.kill()
             self.process.wait()
             self.process = None
             self.kills += 1
@@ -126,55 +126,47 @@ class Lab:
     environment: dict[str, str]
     invitations: list[dict[str, str]] = field(default_factory=list)
     killed: Counter[str] = field(default_factory=Counter)
+    planning: float = 1.0  # seconds that a command takes which reads the study and changes nothing
 
     def spa(self, *arguments: str, code: int | None = 0) -> str:
         """Run a command to its end and return what it printed."""
-        done = subprocess.run(command(*arguments), capture_output=True, text=True, env=self.environment, check=False)
-        assert code is None or done.returncode == code, f"{arguments}: {done.stdout}{done.stderr}"
-        return done.stdout
+        process = WarmProcess(arguments, environment=self.environment)
+        said, _ = process.communicate()
+        assert code is None or process.returncode == code, f"{arguments}: {said}"
+        return said
 
     def bridge(self, name: str, *arguments: str) -> dict[str, Any]:
         """Run a command of the bridge and return what it says as JSON, once the endpoint is there."""
 
         def attempt() -> dict[str, Any] | None:
-            done = subprocess.run(
-                command("mturk", name, str(self.study), *arguments, "--json"),
-                capture_output=True,
-                text=True,
-                env=self.environment,
-                check=False,
-            )
-            if done.returncode == 0:
-                found: dict[str, Any] = json.loads(done.stdout)
+            process = WarmProcess(["mturk", name, self.study, *arguments, "--json"], environment=self.environment)
+            said, _ = process.communicate()
+            if process.returncode == 0:
+                found: dict[str, Any] = json.loads(said)
                 return found
-            assert "run the same command again" in done.stderr or "does not answer" in done.stderr, done.stderr
+            assert "run the same command again" in said or "does not answer" in said, said
             return None
 
         return dict(until(attempt, f"spa mturk {name}"))
 
     def bridge_killed(
-        self, name: str, *arguments: str, kills: int, between: tuple[float, float] = (0.8, 4.0)
+        self, name: str, *arguments: str, kills: int, between: tuple[float, float] = (0.2, 1.2)
     ) -> dict[str, Any]:
-        """Run a command of the bridge, killed at random moments ``between`` seconds, until one comes to its end."""
+        """Run a command of the bridge, killed at random moments, until one comes to its end.
+
+        The moments lie ``between`` multiples of the time that planning took on this machine.
+        """
         for _ in range(kills):
-            running = subprocess.Popen(
-                command("mturk", name, str(self.study), *arguments, "--json"),
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                env=self.environment,
-            )
+            with open(os.devnull, "wb") as nowhere:
+                words = ["mturk", name, self.study, *arguments, "--json"]
+                running = WarmProcess(words, environment=self.environment, output=nowhere.fileno())
             try:
-                running.wait(timeout=self.rng.uniform(*between))
+                running.wait(timeout=self.planning * self.rng.uniform(*between))
             except subprocess.TimeoutExpired:
-                running.send_signal(signal.SIGKILL)
+                running.kill()
                 running.wait()
                 self.killed[name] += 1
         return self.bridge(name, *arguments)
-
-
-def command(*arguments: str) -> list[str]:
-    """Return the script with arguments."""
-    return [str(Path(sys.executable).with_name("spa")), *arguments]
 
 
 @contextmanager
@@ -189,14 +181,14 @@ def open_lab(study: Path, *, annotators: int, seed: int) -> Iterator[Lab]:
     environment = {**os.environ, "MTURK_ENDPOINT_URL": site}
     store = str(folder / "lab.sqlite")
     serve = ["mturk", "serve", store, "--port", str(endpoint_port), "--frame-port", str(frame_port), "--emulate"]
-    endpoint = Server(command(*serve), f"{site}/health", folder / "endpoint.log", environment)
+    endpoint = Server(serve, f"{site}/health", folder / "endpoint.log", environment)
     asked = ["serve", str(study), "--port", str(survey_port)]
     lab = Lab(
         study=study,
         rng=random.Random(seed),
         annotators=annotators,
         endpoint=endpoint,
-        survey=Server(command(*asked), f"{survey}/health", folder / "survey.log", environment),
+        survey=Server(asked, f"{survey}/health", folder / "survey.log", environment),
         site_url=site,
         frame_url=frames,
         survey_url=survey,
@@ -326,7 +318,7 @@ class Annotator:
     def _wait(self) -> None:
         if time.monotonic() > self.end:
             raise Impatient(f"{self.invitation}: waited too long; last seen: {self.seen}")
-        time.sleep(0.2)
+        time.sleep(0.05)
 
 
 def answer_all(lab: Lab, form_of: Callable[[str], Form], *, threads: int, kills: int, browsers: int = 0) -> list[str]:
@@ -371,9 +363,9 @@ def rehearse(
     with open_lab(study, annotators=annotators, seed=seed) as lab:
         began = time.monotonic()
         estimate = lab.bridge("plan", "--annotators", str(annotators))
-        start = time.monotonic() - began  # what a command takes to start on this machine, whatever it then does
+        lab.planning = time.monotonic() - began
         publish = ["publish", "--annotators", str(annotators), "--yes"]
-        lab.bridge_killed(*publish, kills=kills // 4 + 1, between=(0.7 * start, 1.2 * start))
+        lab.bridge_killed(*publish, kills=kills // 4 + 1, between=(0.4, 1.2))
         lab.survey.start()
         with open_workspace(study) as workspace:
             done = answer_all(lab, workspace.form, threads=threads, kills=kills, browsers=browsers)

@@ -17,6 +17,8 @@ from typing import Any
 import boto3
 from botocore.config import Config
 
+from tests.warm import WarmProcess
+
 PATIENCE = 120.0  # seconds; a busy machine is no defect
 
 
@@ -24,7 +26,7 @@ PATIENCE = 120.0  # seconds; a busy machine is no defect
 class Server:
     """A running process and what it said."""
 
-    process: subprocess.Popen[str]
+    process: subprocess.Popen[str] | WarmProcess
     url: str
     key: dict[str, str]
 
@@ -48,16 +50,19 @@ class Server:
 @contextmanager
 def serving(store: str | Path, *options: str, before: tuple[str, ...] = ()) -> Iterator[Server]:
     """Yield an emulator that serves a store; ``before`` is what its command line begins with, such as strace."""
-    command = [*before, sys.executable, "-c", "from spa.cli import run; run()", "mturk", "serve", str(store)]
-    environment = os.environ | {"PYTHONUNBUFFERED": "1"}
-    process = subprocess.Popen(
-        [*command, "--emulate", "--port", "0", *options],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env=environment,
-        start_new_session=True,
-    )
+    words = ["mturk", "serve", str(store), "--emulate", "--port", "0", *options]
+    process: subprocess.Popen[str] | WarmProcess
+    if before:
+        process = subprocess.Popen(
+            [*before, sys.executable, "-c", "from spa.cli import run; run()", *words],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env=os.environ | {"PYTHONUNBUFFERED": "1"},
+            start_new_session=True,
+        )
+    else:
+        process = WarmProcess(words, alone=True)
     try:
         yield _told(process)
     finally:
@@ -68,7 +73,7 @@ def serving(store: str | Path, *options: str, before: tuple[str, ...] = ()) -> I
             process.stdout.close()
 
 
-def _told(process: subprocess.Popen[str]) -> Server:
+def _told(process: subprocess.Popen[str] | WarmProcess) -> Server:
     """Read what the process says until it serves."""
     said, deadline = "", time.monotonic() + PATIENCE
     assert process.stdout is not None

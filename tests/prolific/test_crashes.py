@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import sqlite3
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -23,6 +20,7 @@ from prolific.api.transport import Transport
 from spa.journal import Journal
 from tests.prolific.conftest import Emulator, running
 from tests.prolific.running_study import Running, running_study
+from tests.warm import WarmProcess
 
 POINTS = st.lists(st.tuples(st.integers(0, 12), st.sampled_from(["before", "after"])), max_size=3)
 FEW = settings(
@@ -210,9 +208,8 @@ def test_a_process_that_is_killed_after_the_effect_finds_it_again(
     people = study.emulator.people
     before = len(people.requests(operation))
     people.plan(operation, "timeout_after_effect", seconds=30)
-    command = [sys.executable, "-m", "spa.cli", "prolific", "create", str(study.path), "--store", str(store)]
-    command = [sys.executable, "-c", "from spa.cli import run; run()", *command[3:], "--public-url", study.url]
-    process = subprocess.Popen(command, env=study.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    command = ["prolific", "create", study.path, "--store", store, "--public-url", study.url]
+    process = WarmProcess(command, environment=study.environment)
     try:
         limit = time.monotonic() + 60
         while len(people.requests(operation)) == before:
@@ -220,7 +217,7 @@ def test_a_process_that_is_killed_after_the_effect_finds_it_again(
             assert time.monotonic() < limit
             time.sleep(0.05)
     finally:
-        process.send_signal(signal.SIGKILL)
+        process.kill()
         process.communicate()
     study.spa("create", "--store", str(store), "--public-url", study.url)
     wanted = {"CreateStudy": 1, "CreateParticipantGroup": 2}[operation]  # of the family, and of session 1

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import httpx2
@@ -12,6 +9,7 @@ import pytest
 
 from tests.prolific.conftest import Emulator, running
 from tests.prolific.drafts import created, draft, move, published, review, status_of, submission
+from tests.warm import WarmProcess
 
 USER = "/api/v1/users/me/"
 
@@ -199,10 +197,7 @@ def test_a_store_goes_on_where_it_was(tmp_path: Path) -> None:
 def test_what_was_answered_survives_a_kill(tmp_path: Path) -> None:
     """The command listens, answers, is killed at once, and knows everything afterwards."""
     path = tmp_path / "platform.sqlite"
-    command = [sys.executable, "-c", "from spa.cli import run; run()", "prolific", "emulate"]
-    program = subprocess.Popen(
-        [*command, "--port", "0", "--store", str(path), "--clock", "manual"], stdout=subprocess.PIPE, text=True
-    )
+    program = WarmProcess(["prolific", "emulate", "--port", "0", "--store", path, "--clock", "manual"])
     try:
         assert program.stdout is not None
         url = program.stdout.readline().split(": ")[1].split(",")[0]
@@ -210,10 +205,8 @@ def test_what_was_answered_survives_a_kill(tmp_path: Path) -> None:
         response = httpx2.post(f"{url}/api/v1/studies/", json=draft(), headers=header, trust_env=False, timeout=30)
         assert response.status_code == 201
     finally:
-        program.send_signal(signal.SIGKILL)
-        program.wait()
-        if program.stdout is not None:
-            program.stdout.close()
+        program.kill()
+        program.communicate()
     with running(path) as after:
         assert status_of(after.api, response.json()["id"]) == "UNPUBLISHED"
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
-import signal
 import sqlite3
-import subprocess
-import sys
 import time
 import tomllib
 from collections import Counter
@@ -24,6 +22,7 @@ from spa.errors import StudyError
 from tests.conftest import missing_part, need
 from tests.prolific.studies import study_text
 from tests.spa.small_study import write_study
+from tests.warm import WarmProcess
 
 STUDY = study_text(
     top='consent.file = "consent.md"',
@@ -199,23 +198,21 @@ def test_somebody_in_a_real_browser_comes_back_with_the_code(tmp_path: Path) -> 
 def test_a_rehearsal_that_is_killed_goes_on(tmp_path: Path) -> None:
     """Killed at three moments, it ends as one that was not: one study, the bill equals the estimate, bonuses once."""
     study, out = written(tmp_path / "s"), tmp_path / "o"
-    command = [sys.executable, "-c", "from spa.cli import run; run()", "rehearse", str(study), "--annotators", "4"]
-    command += ["--out", str(out), "--json", "--faults"]
+    command = ["rehearse", study, "--annotators", "4", "--out", out, "--faults"]
     marks = (
         "SELECT count(*) FROM studies",
         "SELECT count(*) >= 3 FROM submissions",
         "SELECT count(*) FROM bonus_payments",
     )
     for mark in marks:
-        program = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        with open(os.devnull, "wb") as nowhere:
+            program = WarmProcess(command, output=nowhere.fileno())
         while program.poll() is None and not _seen(out, mark):
             time.sleep(0.02)
         assert program.poll() is None, "it was over before it could be killed"
-        program.send_signal(signal.SIGKILL)
+        program.kill()
         program.wait()
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    assert ended.returncode == 0, ended.stderr
-    told = json.loads(ended.stdout)
+    told = run(*command[1:])
     assert (told["paid"], told["explained"]) == (4, "the bill equals the estimate")
     assert rows(out, "SELECT count(*) FROM studies") == [(1,)]
     assert rows(out, "SELECT count(*) FROM bonus_payments") == [(2,)]

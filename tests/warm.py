@@ -1,0 +1,145 @@
+"""Processes of the command line that are forked from one which has loaded what they share, once for all of them.
+
+Each is a process of its own that can be signalled, killed and waited for; that ``spa`` itself starts, is imported and
+ends as a user's does is seen where the start is the point.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from io import TextIOWrapper
+from multiprocessing import get_context, reduction
+from multiprocessing.context import ForkServerContext
+from typing import Any
+
+LOADED = [  # what nearly every command and server needs: its import is most of the work of a short one
+    "scipy.stats",
+    "analysis.planning.conclusions",
+    "analysis.report",
+    "mturk.endpoint.app",
+    "mturk.collecting",
+    "prolific.rehearse.rehearsal",
+    "spa.cli",
+    "spa.commands.workspace",
+    "spa.server.app",
+    "sqlalchemy.dialects.sqlite",
+    "tests.warm",
+]
+
+
+class WarmProcess:
+    """``spa`` with some words, as far as tests use a ``subprocess.Popen``.
+
+    Parameters
+    ----------
+    words : sequence of str
+        What is typed after ``spa``.
+    environment : mapping, optional
+        Of the process; by default that of the caller.
+    output : int, optional
+        File descriptor to which it prints, errors too; by default to ``stdout``, which is read here.
+    alone : bool
+        Whether it leads a group of processes of its own.
+    """
+
+    def __init__(
+        self,
+        words: Sequence[object],
+        *,
+        environment: Mapping[str, str] | None = None,
+        output: int | None = None,
+        alone: bool = False,
+    ) -> None:
+        self.args = [str(word) for word in words]
+        self.stdout: TextIOWrapper | None = None
+        given = output
+        if given is None:
+            source, given = os.pipe()
+            self.stdout = os.fdopen(source, encoding="utf-8", errors="replace")
+        everything = dict(os.environ if environment is None else environment)
+        self._process = _starting().Process(target=_run, args=(self.args, everything, _Handed(given), alone))
+        try:
+            self._process.start()
+        finally:
+            if output is None:
+                os.close(given)
+        assert self._process.pid is not None
+        self.pid: int = self._process.pid
+
+    @property
+    def returncode(self) -> int | None:
+        """How it ended: minus the signal where one ended it."""
+        return self._process.exitcode
+
+    def poll(self) -> int | None:
+        """Return how it ended, None while it runs."""
+        return self._process.exitcode
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for its end."""
+        self._process.join(timeout)
+        if self._process.exitcode is None:
+            raise subprocess.TimeoutExpired(self.args, timeout or 0.0)
+        return self._process.exitcode
+
+    def send_signal(self, number: signal.Signals) -> None:
+        """Send a signal, unless it has ended."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """Kill it."""
+        self.send_signal(signal.SIGKILL)
+
+    def communicate(self) -> tuple[str, str]:
+        """Read all that it prints, and wait for its end."""
+        said = ""
+        if self.stdout is not None and not self.stdout.closed:
+            with self.stdout:
+                said = self.stdout.read()
+        self.wait()
+        return said, ""
+
+
+@cache
+def _starting() -> ForkServerContext:
+    context = get_context("forkserver")
+    context.set_forkserver_preload(LOADED)
+    return context
+
+
+class _Handed:
+    """A file descriptor on its way to a process."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __reduce__(self) -> tuple[Callable[[Any], int], tuple[Any]]:
+        return _taken, (reduction.DupFd(self.number),)
+
+
+def _taken(handed: Any) -> int:
+    return int(handed.detach())
+
+
+def _run(words: list[str], environment: Mapping[str, str], output: int, alone: bool) -> None:
+    """Become ``spa``: its words, environment and output."""
+    if alone:
+        os.setsid()
+    os.environ.clear()
+    os.environ.update(environment)
+    for number in (1, 2):
+        os.dup2(output, number)
+    os.close(output)
+    sys.stdout, sys.stderr = (os.fdopen(number, "w", 1, closefd=False) for number in (1, 2))
+    sys.argv = ["spa", *words]
+    gc.freeze()
+    from spa.cli import main
+
+    main()
