@@ -134,9 +134,9 @@ def _run(words: list[str], environment: Mapping[str, str], output: int, alone: b
         os.setsid()
     os.environ.clear()
     os.environ.update(environment)
-    for number in (1, 2):
-        os.dup2(output, number)
-    os.close(output)
+    for number, given in ((0, os.open(os.devnull, os.O_RDONLY)), (1, output), (2, output)):
+        os.dup2(given, number)
+    sys.stdin = os.fdopen(0, closefd=False)
     sys.stdout, sys.stderr = (os.fdopen(number, "w", 1, closefd=False) for number in (1, 2))
     sys.argv = ["spa", *words]
     gc.freeze()
