@@ -232,12 +232,18 @@ def fewer(study: Path) -> None:
     study.write_text(text.replace("annotators = 12", "annotators = 4"))
 
 
+def answers_of_two_systems(reader: GuideReader) -> None:
+    """Write the outputs that somebody has."""
+    rows = [f"{n},Tell me about {n}.,{model},{model[::-1]} tells of {n}" for n in range(12) for model in ("ab1", "cd2")]
+    reader.write("answers.csv", "\n".join(["id,prompt,model,answer", *rows]))
+
+
 def test_the_study_file(tmp_path: Path) -> None:
     with reader_in(tmp_path) as reader:
         truth = load_truth(reader.write("truth.toml", table("study-file.md", "[temperament]")))
-        assert truth.utilities["novelist"] > truth.utilities["salad"]
+        assert truth.utilities["novelist"] > truth.utilities["parrot"]
         few = {f"spa build {study}": smaller(study) for study in ("my-study", "reversal")}
-        walk(reader, "study-file.md", before=few)
+        walk(reader, "study-file.md", before={**few, "spa init own-study": answers_of_two_systems})
         preview = reader.server(("preview",))
         assert preview is not None
         assert 'dir="rtl"' in httpx2.get(preview.url, trust_env=False, follow_redirects=True).text

@@ -16,5 +16,5 @@ def test_the_tutorial_leads_to_the_report_that_it_promises(tmp_path: Path) -> No
     results = json.loads((tmp_path / "report" / "results.json").read_text())
     orders = {row["group"]: row["order"] for row in results["rankings"] if row["source"] == "preferences"}
     assert orders["simulated"][0] == ["novelist"]
-    assert orders["simulated"][-1] == ["salad"]
+    assert orders["simulated"][-1] == ["parrot"]
     assert "simulated-rater" in orders

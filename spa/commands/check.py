@@ -154,7 +154,7 @@ def overview_of(path: Path) -> Overview:
     overview = Overview(
         study=study,
         outputs=outputs,
-        warnings=(*study_warnings(study, outputs), *_store_warnings(path, study)),
+        warnings=(*study_warnings(study, outputs), *_store_warnings(path, study), *_schema_warnings(path)),
         pages=round(fmean(one.pages for one in efforts)),
         questions=round(fmean(one.questions for one in efforts)),
         words=round(fmean(one.words for one in efforts)),
@@ -175,6 +175,14 @@ def _live_rules(path: Path) -> int:
             with Store.open(default_store(path), read_only=True) as store:
                 return store.live_rules
     return NEWEST_LIVE_RULES
+
+
+def _schema_warnings(path: Path) -> Iterator[str]:
+    """Yield a warning if editors check the study file by the schema of another release."""
+    from spa.study.file_schema import SCHEMA_NAME, is_outdated
+
+    if is_outdated(path):
+        yield f"{SCHEMA_NAME} is of another release; `spa init {path.parent} --schema` writes it anew, for editors"
 
 
 def _store_warnings(path: Path, study: Study) -> Iterator[str]:

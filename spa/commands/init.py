@@ -50,9 +50,20 @@ RATERS = "raters"  # protocols of papers, a file each; they fit the stories
 @click.option("--drop", multiple=True, metavar="COLUMN=VALUE", help="Leave these rows out; repeatable.")
 @click.option("--sheet", metavar="NAME", help="Of workbooks (.xlsx): the sheet that is read.  [the first]")
 @click.option("--encoding", metavar="NAME", help="Of text files that are not UTF-8: cp1252.")
+@click.option(
+    "--schema", is_flag=True, help="Only write the schema of this release beside FOLDER's study.toml, for editors."
+)
 @click.option("--yes", is_flag=True, help="Take what is found, without asking.")
 @json_option
-def init(folder: Path, files: tuple[Path, ...], example: str | None, yes: bool, as_json: bool, **given: Any) -> None:
+def init(
+    folder: Path,
+    files: tuple[Path, ...],
+    example: str | None,
+    schema: bool,
+    yes: bool,
+    as_json: bool,
+    **given: Any,
+) -> None:
     """Write a study.toml into FOLDER: an example, or a study of your own outputs.
 
     With --outputs it says what it takes for what and what it leaves out, asks whether that is
@@ -66,14 +77,17 @@ def init(folder: Path, files: tuple[Path, ...], example: str | None, yes: bool, 
             raise click.UsageError(f"{option.replace('_', '-')}: expected --outputs beside it; name your files")
     if files and not outputs[: len(outputs) - len(files)]:
         raise click.UsageError(f"{files[0]}: expected one FOLDER, got more; name files of outputs behind --outputs")
-    if outputs and example is not None:
-        raise click.UsageError("--example and --outputs: expected one of them; remove the other")
+    if outputs and (example is not None or schema):
+        other = "--schema" if schema else "--example"
+        raise click.UsageError(f"{other} and --outputs: expected one of them; remove the other")
     if outputs:
         from spa.commands.starting import start_study
 
         start_study(folder, outputs, given, yes=yes, as_json=as_json)
         return
-    written = write_example(folder, example or EXAMPLES[0])
+    if schema and example is not None:
+        raise click.UsageError("--example and --schema: expected one of them; remove the other")
+    written = (write_schema(folder),) if schema else write_example(folder, example or EXAMPLES[0])
     if as_json:
         print_json({"written": [str(folder / name) for name in written]})
         return
@@ -103,6 +117,23 @@ def check(study: Path, as_json: bool) -> None:
         print_json(overview.as_json())
     else:
         print_overview(overview, study)
+
+
+def write_schema(folder: Path) -> str:
+    """Write the schema of study files beside one, in the place of that of another release; return its name.
+
+    Raise StudyError if there is no study in the folder, or it cannot be written.
+    """
+    from spa.errors import StudyError
+    from spa.study.file_schema import SCHEMA_NAME, schema_text
+
+    if not (folder / "study.toml").is_file():
+        raise StudyError(f"{folder / 'study.toml'}: no such file; name the folder of a study")
+    try:
+        (folder / SCHEMA_NAME).write_text(schema_text(), encoding="utf-8")
+    except OSError as error:
+        raise StudyError(f"{folder}: expected a folder that can be written, got {error.strerror}") from error
+    return SCHEMA_NAME
 
 
 def write_example(folder: Path, example: str) -> tuple[str, ...]:

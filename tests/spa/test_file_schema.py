@@ -8,6 +8,7 @@ import random
 import re
 import tomllib
 from collections.abc import Iterator
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +16,14 @@ import pytest
 from jsonschema import Draft202012Validator
 from pydantic import ValidationError
 
-import spa.examples
 from spa.commands.init import EXAMPLES as NAMES
 from spa.commands.init import write_example
 from spa.study.file_schema import SCHEMA_FILE, SCHEMA_NAME, is_outdated, schema_line
 from spa.study.study import Study
+from tests.spa.rehearsed import spa
 from tests.study_schema import written
 
-EXAMPLES = Path(spa.examples.__file__).parent
+EXAMPLES = Path(str(files("spa.examples")))
 STUDIES = sorted(EXAMPLES.glob("*/*.toml"))
 STUDIES = [path for path in STUDIES if path.parent.name in NAMES]
 SCHEMA = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
@@ -54,6 +55,12 @@ def test_init_writes_it_where_the_study_says(tmp_path: Path) -> None:
     assert not is_outdated(study)
     (tmp_path / SCHEMA_NAME).write_text("{}", encoding="utf-8")
     assert is_outdated(study)
+    (warning,) = json.loads(spa("check", study, "--json").stdout)["warnings"]
+    command = re.findall("`spa (.*)`", warning)[0]
+    spa(*command.split())
+    assert not is_outdated(study)
+    assert json.loads(spa("check", study, "--json").stdout)["warnings"] == []
+    assert "no such file" in spa("init", tmp_path / "none", "--schema", code=1).stderr
 
 
 def test_every_table_refuses_other_keys_and_says_what_its_own_mean() -> None:
