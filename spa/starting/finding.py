@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from spa.errors import StudyError, TableError
-from spa.starting.folders import TEXTS, files_of, found_in_folders, line_sheets
+from spa.starting.folders import TEXTS, OutputPaths, found_in_folders, line_sheets, paths_in
 from spa.starting.found import Found, OpenQuestion
 from spa.starting.pairs import taken_apart
 from spa.starting.rows import Given
-from spa.starting.sheets import labelled, read_sheet
+from spa.starting.sheets import OutputSheet, labelled, read_sheets
 from spa.starting.tables import found_in_tables
 from spa.starting.traces import traces_in
 from spa.study.output_files import display_files
@@ -40,28 +41,50 @@ def find_answers(
     StudyError
         In one line, where no study can be made of them, with what is missing.
     """
-    tables, folders = files_of(paths)
-    if folders:
-        return found_in_folders(folders)
-    if texts := [path for path in tables if path.suffix.lower() in TEXTS]:
-        if len(texts) < len(tables):
-            others = next(path for path in tables if path not in texts)
+    inside = paths_in(paths)
+    if inside.folders:
+        return found_in_folders(inside.folders)
+    if texts := [path for path in inside.tables if path.suffix.lower() in TEXTS]:
+        if len(texts) < len(inside.tables):
+            others = next(path for path in inside.tables if path not in texts)
             raise StudyError(f"{display_files([others])}: expected text files or tables, got both; give one kind")
         return found_in_tables(line_sheets(texts), given, settle)
-    read = [read_sheet(path, given.columns, options) for path in dict.fromkeys(tables)]
-    chosen = [one for _, source in read for one in source.chosen]
-    problems = [problem.with_option(f"--{problem.parameter}") for problem in chosen_problems(options, chosen)]
+    read, unread = _read(inside, given, options)
+    problems = chosen_problems(options, (one for _, source in read for one in source.chosen))
     if problems:
-        raise StudyError(*problems)
-    found = _traces([source for _, source in read], given, settle)
+        raise StudyError(*(problem.with_option(f"--{problem.parameter}") for problem in problems))
+    plain = given.item is None and given.output is None and not given.prompts
+    found = _traces([source for _, source in read], given, settle) if plain else None
     if found is None:
         sheets = [sheet if given.systems else taken_apart(sheet) for sheet, _ in read]
         found = found_in_tables(labelled(sheets), given, settle)
     if not found.answers:
-        raise StudyError(
-            f"{display_files(tables)}: expected outputs, got empty cells only; name the column with --output"
-        )
+        files = display_files(inside.tables)
+        raise StudyError(f"{files}: expected outputs, got empty cells only; name the column with --output")
+    if aside := (*unread, *inside.aside):
+        line = f"files that are no tables of outputs: {len(aside)} ({display_files(aside)})"
+        found = replace(found, left_out=(*found.left_out, line))
     return found
+
+
+def _read(
+    inside: OutputPaths, given: Given, options: TableOptions
+) -> tuple[list[tuple[OutputSheet, Source]], list[Path]]:
+    """Read files; those that only lay in a folder, and cannot be read, are returned as they are where others can."""
+    read: list[tuple[OutputSheet, Source]] = []
+    unread: list[Path] = []
+    problems: list[str] = []
+    for path in inside.tables:
+        try:
+            read += read_sheets(path, given.columns, options)
+        except StudyError as error:
+            if path not in inside.in_folders:
+                raise
+            unread.append(path)
+            problems += error.problems
+    if not read:
+        raise StudyError(*problems[:1])
+    return read, unread
 
 
 def _traces(sources: Sequence[Source], given: Given, settle: Callable[[OpenQuestion], str]) -> Found | None:

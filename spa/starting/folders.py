@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from spa.errors import StudyError, shortened
@@ -19,35 +20,57 @@ NUMBERED = re.compile(r"\d$")
 MOST_FILES, MOST_BYTES = 200_000, 10_000_000
 
 
-def files_of(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:
-    """Return the files with tables, those of folders among them, and the folders with a file for each output.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputPaths:
+    """Files with tables or lines of text, those among them that only lay in a folder, folders with a file an output.
 
-    Raise StudyError where a path is neither.
+    ``aside`` are texts and images beside tables.
+    """
+
+    tables: tuple[Path, ...]
+    in_folders: frozenset[Path]
+    folders: tuple[Path, ...]
+    aside: tuple[Path, ...]
+
+
+def paths_in(paths: Sequence[Path]) -> OutputPaths:
+    """Return what lies at some paths.
+
+    Raise StudyError where one is a folder without tables, texts and images, or both kinds of folders are there.
     """
     tables: list[Path] = []
+    inside: list[Path] = []
     folders: list[Path] = []
+    aside: list[Path] = []
     for path in paths:
         if not path.is_dir():
             tables.append(path)
             continue
-        inside = sorted(_files(path), key=str)
-        found = [file for file in inside if table_suffix(file.name) is not None]
-        ours = [file for file in inside if file.suffix.lower() in (*TEXTS, *IMAGES)]
-        if ours and all(file.parent == path and file.suffix.lower() in TEXTS for file in ours) and len(paths) == 1:
+        files = sorted(_files(path), key=str)
+        found = [file for file in files if table_suffix(file.name) is not None]
+        ours = [file for file in files if file.suffix.lower() in (*TEXTS, *IMAGES)]
+        flat = all(file.parent == path and file.suffix.lower() in TEXTS for file in ours)
+        if found and len(ours) <= len(found):
+            inside += found
+            aside += ours
+        elif ours and flat and len(paths) == 1:
             tables += ours
         elif ours:
             folders.append(path)
-        elif found:
-            tables += found
         else:
             kinds = f"tables, or of {', '.join(TEXTS[:2])}, .png or other images"
             raise StudyError(f"{display_path(path)}: expected a folder of {kinds}, got none in it; name the right one")
-    if folders and tables:
+    if folders and (tables or inside):
         raise StudyError(
             f"{display_path(folders[0])}: expected tables or folders with a file for each output, got both; "
             "give one kind"
         )
-    return tables, folders
+    return OutputPaths(
+        tables=tuple(dict.fromkeys((*tables, *inside))),
+        in_folders=frozenset(inside) - frozenset(tables),
+        folders=tuple(folders),
+        aside=tuple(aside),
+    )
 
 
 def _files(folder: Path) -> Iterator[Path]:

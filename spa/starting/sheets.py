@@ -13,10 +13,11 @@ from spa.starting.names import is_unnamed, place_in
 from spa.study.output_files import OutputFileRow, display_path
 from spa.tables.addresses import address_of, at_hand
 from spa.tables.options import TableOptions
-from spa.tables.reading import open_table, table_stem
+from spa.tables.reading import open_table, table_stem, table_suffix
 from spa.tables.selection import nested
 from spa.tables.source import Source, Wanted
 from spa.tables.unrolling import roots
+from spa.tables.workbooks import sheet_titles
 
 VALUE = "value"  # a column of plain values that --each made of a whole record
 DATES = re.compile(r"[\d\W_]+|(?i:t|z)(?=\d)")
@@ -48,6 +49,30 @@ def open_source(path: Path, columns: frozenset[str], options: TableOptions) -> S
     """Open a file with all of its columns, and those that are named as paths into its records."""
     names = frozenset(open_table(path, Wanted(columns=frozenset(), guarded=False), options).schema)
     return open_table(path, Wanted(columns=names | columns, guarded=False), options)
+
+
+def read_sheets(path: Path, named: frozenset[str], options: TableOptions) -> list[tuple[OutputSheet, Source]]:
+    """Read a file; of a workbook whose sheets have the same columns each sheet, called by its title."""
+    titles = () if options.sheet is not None or table_suffix(path.name) != ".xlsx" else _titles(path)
+    if len(titles) < 2:
+        return [read_sheet(path, named, options)]
+    found: list[tuple[OutputSheet, Source]] = []
+    for title in titles:
+        try:
+            sheet, source = read_sheet(path, named, replace(options, sheet=title))
+        except StudyError:
+            return [read_sheet(path, named, options)]
+        notes = (f"{display_path(path)}: each of {len(titles)} sheets is read",)
+        found.append((replace(sheet, label=title, notes=notes), source))
+    alike = all(sheet.columns.keys() == found[0][0].columns.keys() for sheet, _ in found)
+    return found if alike else [read_sheet(path, named, options)]
+
+
+def _titles(path: Path) -> tuple[str, ...]:
+    try:
+        return sheet_titles(path)
+    except (TableError, OSError):
+        return ()  # reading it says why
 
 
 def read_sheet(path: Path, named: frozenset[str], options: TableOptions) -> tuple[OutputSheet, Source]:

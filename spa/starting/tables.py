@@ -182,7 +182,7 @@ def _with_image(rows: SheetRows, answer: Answer) -> Answer:
 
 def _said(rows: SheetRows, name: str) -> str:
     if name == FILE:
-        return "the file"
+        return "the file" if len({sheet.file for sheet in rows.sheets}) == len(rows.sheets) else "the sheet"
     if name == LINE:
         only = "its place in the file" if len(rows.sheets) == 1 else "its place in each file: rows are paired in order"
         return f"{only}, as no column names it"

@@ -39,6 +39,15 @@ def open_workbook(path: Path, wanted: Wanted, options: TableOptions) -> Source:
     return source
 
 
+def sheet_titles(path: Path) -> tuple[str, ...]:
+    """Return what the sheets are called that can be seen.
+
+    Raise TableError where the file is no workbook.
+    """
+    with _opened(path, data_only=True) as book:
+        return tuple(sheet.title for sheet in book.worksheets if sheet.sheet_state == "visible")
+
+
 def workbook_slices(path: Path, wanted: Wanted, options: TableOptions, rows: int) -> Iterator[Source]:
     """Yield the same about ``rows`` rows at a time."""
     with _opened(path, data_only=True) as book:

@@ -636,3 +636,29 @@ def test_a_parent_tells_what_an_id_is_of(tmp_path: Path) -> None:
         "output: column response.output",
         "prompt: column prompt.raw",
     ]
+
+
+def test_a_sheet_may_be_a_system(tmp_path: Path) -> None:
+    from openpyxl import Workbook
+
+    book = Workbook()
+    for n, system in enumerate(("one", "two")):
+        sheet = book.active if n == 0 else book.create_sheet()
+        sheet.title = system
+        sheet.append(["Prompt", "Answer"])
+        for item, prompt in PROMPTS.items():
+            sheet.append([prompt, f"{system} on {item}"])
+    book.save(tmp_path / "x.xlsx")
+    facts = started(tmp_path / "a", tmp_path / "x.xlsx")
+    assert facts["took"][0] == "system: the sheet (2 systems: one, two)"
+    assert len(answers_of(tmp_path / "a")) == 16
+
+
+def test_other_files_of_a_folder_are_left_out_and_counted(tmp_path: Path) -> None:
+    write_files(tmp_path / "x")
+    (tmp_path / "x" / "README.md").write_text("What these are.", encoding="utf-8")
+    (tmp_path / "x" / "results.json").write_text('{"score": 3, "settings": {"a": "b"}}', encoding="utf-8")
+    facts = started(tmp_path / "a", tmp_path / "x")
+    assert facts["overview"]["systems"] == ["alpha-1", "beta 2", "gamma-3"]
+    assert facts["left_out"][-1].startswith("files that are no tables of outputs: 2 (")
+    assert "results.json" in refused(tmp_path / "b", tmp_path / "x" / "results.json")
