@@ -22,6 +22,7 @@ from spa.commands.options import (
     store_option,
     study_file,
 )
+from spa.commands.terminal import console
 from spa.commands.workspace import default_store
 from spa.errors import shortened
 
@@ -432,25 +433,25 @@ def _pairs(given: dict[str, Any], mapping: Mapping[str, str]) -> tuple[tuple[str
 
 
 def _print(results: Results, said: Collection[str]) -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     from analysis.report.warnings import warning_lines
     from analysis.results.words import Names
 
-    console, names = Console(), Names(results)
+    shown, names = console(), Names(results)
     for entry in results.settings.inputs:
         for note in (note for note in entry.notes if note not in said):
-            console.print(Text(f"{entry.file}: {note}"))
+            shown.print(Text(f"{entry.file}: {note}"))
     for title, text in results.headline.lines() if results.headline else ():
-        console.print(Text.assemble((f"{title} " if title.endswith("?") else f"{title}: ", "bold"), text))
+        shown.print(Text.assemble((f"{title} " if title.endswith("?") else f"{title}: ", "bold"), text))
     claims = results.headline.claims if results.headline else ()
     assumed = [claim.criterion for claim in claims if claim.direction == "higher (assumed)"]
     if assumed:
         option = f"--lower-is-better {shlex.quote(assumed[0])}"
-        console.print(Text(f"Higher ratings are assumed to be better; where lower ones are, add e.g. {option}"))
+        shown.print(Text(f"Higher ratings are assumed to be better; where lower ones are, add e.g. {option}"))
     table = Table("criterion", "asked by", "group", "order, best first", title="Rankings")
+    table.title_justify = "center" if shown.is_terminal else "left"
     rankings = [row for row in results.rankings if row.source != "ratings_bt"]
     for row in rankings[:RANKINGS_SHOWN]:
         order = " > ".join(" = ".join(place) for place in row.order) or "none"
@@ -459,10 +460,10 @@ def _print(results: Results, said: Collection[str]) -> None:
         asked_by = "rankings" if row.source == "choices" and names.ordered(row.criterion) else row.source
         cells = (criterion, asked_by, row.group, f"{order} (no rank: {aside})" if aside else order)
         table.add_row(*(Text(cell, overflow="fold") for cell in cells))
-    console.print(table)
+    shown.print(table)
     more = len(rankings) - RANKINGS_SHOWN
     if more > 0:
-        console.print(f"{more} more rankings are in the report.")
+        shown.print(f"{more} more rankings are in the report.")
     excluded = len({row.annotator_id for row in results.exclusions})
     warnings = len(warning_lines(results))
-    console.print(f"Annotators with exclusions: {excluded}. Warnings: {warnings}. See the report.")
+    shown.print(f"Annotators with exclusions: {excluded}. Warnings: {warnings}. See the report.")

@@ -41,6 +41,7 @@ from analysis.results.overview import Group, LeftOut, WarningRow
 from analysis.results.place_words import about_places
 from analysis.results.rater_table import rater_table
 from analysis.results.records import SCHEMA, ChoiceResults, RatingResults, Results
+from analysis.results.row_tables import with_rows
 from analysis.results.warnings import about_names, about_scores, warn
 from analysis.statistics.record import rounded
 from spa.errors import AnalysisError
@@ -134,7 +135,7 @@ def finished(
     row = WarningRow(kind="summed", group=None, text=f"{text}{', '.join(left_out.values())}.", left_out=tuple(left_out))
     rows = (*warn(results, plan), *about_names(totals.near_names), *about_places(results), *doubts, row)
     results = replace(results, warnings=tuple(row.text for row in rows), warning_rows=rows)
-    return replace(results, headline=headline_of(results))
+    return with_rows(replace(results, headline=headline_of(results)))
 
 
 def refused_rules(plan: Plan) -> list[str]:

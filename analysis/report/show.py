@@ -59,19 +59,20 @@ def first_page(results: Results) -> str:
 
 def print_first_page(results: Results) -> None:
     """Print the first page without its figure."""
-    from rich.console import Console
     from rich.text import Text
 
-    console = Console(highlight=False)
+    from spa.commands.terminal import console
+
+    shown = console()
     for block in _blocks(clean(results)):
         if isinstance(block, Paragraph):
-            console.print(Text.assemble(("Who wins: ", "bold") if block.weight == "headline" else "", block.text))
+            shown.print(Text.assemble(("Who wins: ", "bold") if block.weight == "headline" else "", block.text))
         elif isinstance(block, Terms):
             for title, text in block.items:
                 words = text if isinstance(text, str) else " ".join(link.text for link in text)
-                console.print(Text.assemble((f"{title}{'' if title.endswith('?') else ':'} ", "bold"), words))
+                shown.print(Text.assemble((f"{title}{'' if title.endswith('?') else ':'} ", "bold"), words))
         elif isinstance(block, Table):
-            console.print(_lines_of(block))
+            shown.print(_lines_of(block))
 
 
 def _blocks(results: Results) -> Iterator[Block]:
