@@ -73,7 +73,7 @@ class Columns:
         if self.numeric(name):
             return True
         words = {" ".join(word.casefold().split()) for word in self.values(name) if not re.match(MISSING, word)}
-        if not words or len(words) > MOST_WORDS:
+        if not 2 <= len(words) <= MOST_WORDS or NO_NAMES.search(name):
             return False
         return any(words <= {*scale} for scale in LEVELS) or all(
             re.match(r"-?\d+(?:\.\d+)?\s*[-–:=(.]?\s*[^\W\d]", word) for word in words

@@ -60,6 +60,13 @@ class TableFound:
         return tuple(one.note for one in self.columns)
 
 
+def kind_said(kind: str) -> ColumnFound:
+    """Say what kind of table it is."""
+    other = "ratings" if kind != "ratings" else "choices"
+    otherwise = ArgumentProblem(other, in_command=" FILE", after=", or the option of its kind")
+    return ColumnFound(note=f"table: {kind}", otherwise=otherwise)
+
+
 def role_said(columns: Columns, role: str, name: str) -> ColumnFound:
     """Say which column has a role, and how many or which values it has."""
     n = columns.distinct(name)

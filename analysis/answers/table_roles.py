@@ -23,6 +23,7 @@ from analysis.answers.columns_found import (
     WHAT,
     TableFound,
     criteria_said,
+    kind_said,
     llms_said,
     people_said,
     role_said,
@@ -37,7 +38,10 @@ REPEATED = ("repeat", "sample", "sample_x", "sample_y", "variant", "assignment_i
 OURS = frozenset((*WHAT, *REPEATED, "group", "elicitation", "missing_reason", "start", "end"))
 NO_CRITERION = frozenset(
     "confidence familiarity attention check checks passed consent approved approval progress finished reward bot flag "
-    "latitude longitude valid expected gold label start lead difficulty".split()
+    "latitude longitude valid expected gold label start lead difficulty suggestion prediction predicted".split()
+)
+ANSWERS_IN_LISTS = frozenset(
+    "answers annotations labels votes ratings scores responses reviews judgements judgments games completions".split()
 )
 FEW_PEOPLE = 2  # who may be LLMs under names of their own
 HIGHEST, MOST_STEPS = 1000, 101  # of scores
@@ -96,13 +100,16 @@ class TableRoles:
             self._scores()
         self._rest(kind)
         wide = self.systems or self.options.systems
-        if self.counts_rows is not None and not self.unsettled and not wide and not self._one_system():
+        if self.counts_rows is not None and not self.unsettled and not wide and self._one_system_each():
             self.unsettled.rows_for_items(self.counts_rows)
         self.unsettled.refuse()
         return self._made(kind)
 
-    def _one_system(self) -> bool:
-        return "system" in self.roles and self.columns.distinct(self.roles["system"]) == 1
+    def _one_system_each(self) -> bool:
+        """Whether the column of items may number rows or outputs: of several systems, it has one for each value."""
+        system = self.roles.get("system", "")
+        several = bool(system) and self.columns.distinct(system) > 1
+        return several and self.columns.depends(system, self.roles["item_id"])
 
     def _take(self, role: str, name: str) -> None:
         self.roles[role] = name
@@ -221,18 +228,32 @@ class TableRoles:
             return
         names = [name for _, name in likeliest(self._without(self._sides()), "item_id")]
         again = [name for name in names if not self.columns.a_row_each(name)] or names
-        plain = [name for name in again if not self._are_criteria(name)] or again
+        clear = [name for name in again if not self._are_criteria(name)] or again
+        weak = next((place for place, name in enumerate(clear) if self._is_weak(name)), len(clear))
+        plain = clear[:weak] or clear  # likelier than an id, or all: an id, and texts
         finest = [one for one in plain if all(self.columns.depends(name, one) for name in plain)]
         same = [name for name in plain if finest and self._same(name, finest[0])]
         if same:
+            finer = [name for name in clear if not self.columns.depends(name, same[0])]
+            if finer and plain != clear and not self._answered_once(same[0]):
+                self.unsettled.together(same[0], finer[0])
             self._take("item_id", same[0])
-            weak = words_of(same[0]) in (["id"], ["index"], ["idx"], ["uid"], ["uuid"])
-            if weak and not compared and self.columns.a_row_each(same[0]):
+            if self._is_weak(same[0]) and not compared:
                 self.counts_rows = same[0]
         elif plain:
             crossed = [name for name in plain[1:] if not self.columns.depends(name, plain[0])]
             self.unsettled.together(plain[0], (crossed or plain[1:])[0])
             self.given.add("item_id")
+
+    def _is_weak(self, name: str) -> bool:
+        """Whether a name may as well be that of rows or outputs."""
+        return words_of(name) in (["id"], ["index"], ["idx"], ["uid"], ["uuid"])
+
+    def _answered_once(self, item: str) -> bool:
+        """Whether nobody answered twice about a system and an item, as far as the columns' names tell."""
+        others = [name for _, name in likeliest(self._without([item]), "system")[:1]] + self._sides()
+        others += [name for _, name in likeliest(self._without([item]), "criterion")[:1]]
+        return self._told_apart(item, *others)
 
     def _system(self) -> None:
         several = self._named("system", lambda name: self.columns.distinct(name) > 1)
@@ -288,7 +309,7 @@ class TableRoles:
             self.given.add("score")
         elif clear or (len(called) == 1 and {*scored} <= {called[0][1]}):
             self._take("score", clear[0] if clear else called[0][1])
-        elif not scored:
+        elif not scored or self._answers_in_lists():
             self.unsettled.lack("score")
         elif "criterion" in self.given:
             if len(scored) == 1:
@@ -298,6 +319,10 @@ class TableRoles:
                 self.given.add("score")
         else:
             self._wide(scored)
+
+    def _answers_in_lists(self) -> bool:
+        """Whether lists are called as answers are, so that numbers beside them may be something else."""
+        return any({*words_of(name)} & ANSWERS_IN_LISTS for name in self.unsettled.lists)
 
     def _wide(self, scored: Sequence[str]) -> None:
         """Take several columns of scores for criteria, where systems are named, or for systems."""
@@ -317,16 +342,17 @@ class TableRoles:
     def _scored_columns(self) -> list[str]:
         """Return the columns that look like scores of outputs."""
         about = [self.roles[role] for role in ("item_id", "annotator_id", "system") if role in self.roles]
-        return [
+        names = [
             name
             for name in self.free
             if self.columns.scored(name)
             and self.columns.distinct(name) <= MOST_STEPS
-            and not NO_SCORE.search(name)
+            and not NO_SCORE.search("_".join(words_of(name)))
             and not {*words_of(name)} & NO_CRITERION
             and self.columns.highest(name) <= HIGHEST
             and not self.columns.is_property(name, about)
         ]
+        return [name for name in names if self.columns.distinct(name) > 1] or names
 
     def _system_by_content(self) -> None:
         names = [n for n in self.columns.systems_like(self.free) if not self._follows(n, "item_id", "annotator_id")]
@@ -349,7 +375,8 @@ class TableRoles:
             self._item_by_content()
         if "annotator_id" not in self.given:
             self._annotator_by_content()
-        if "annotator_id" not in self.given and kind in ("orders", "spans"):
+        unclear = kind in ("orders", "spans") or bool(self.unsettled.lists)  # who answered may stand in a list
+        if "annotator_id" not in self.given and unclear and not (self.options.unnamed or self.options.means):
             self.unsettled.lack("annotator_id", "; of one annotator say --set annotator_id=NAME")
         if "criterion" not in self.given and not self.unsettled and not self._told_apart():
             names = [name for name in self._names() if self._told_apart(name)]
@@ -390,7 +417,8 @@ class TableRoles:
         elif names:
             self._doubt(names, "item_id")
         else:
-            self.unsettled.lack("item_id")
+            compared = "system_x" in self.given
+            self.unsettled.lack("item_id", "; where each row is about another item: --set item_id={row}" * compared)
 
     def _annotator_by_content(self) -> None:
         names = self._names()
@@ -405,7 +433,7 @@ class TableRoles:
         unnamed = "annotator_id" not in self.given and not (self.options.unnamed or self.options.means)
         new = {role: name for role, name in self.roles.items() if name != role and name not in self.options.mapping}
         llms = self._llms()
-        said = [role_said(self.columns, role, new[role]) for role in WHAT if role in new]
+        said = [kind_said(kind), *(role_said(self.columns, role, new[role]) for role in WHAT if role in new)]
         said += [llms_said(llms)] if llms else people_said(self._people_of_judges())
         said += [unnamed_said()] if unnamed else []
         said += [criteria_said(self.criteria)] if self.criteria else []

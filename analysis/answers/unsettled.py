@@ -9,7 +9,7 @@ from analysis.answers.column_contents import shown
 from analysis.answers.columns_found import WHAT
 from spa.errors import AnalysisError, ArgumentProblem, shortened
 
-CUT, PASTED = 150, 80  # letters of a list of columns, and of one to paste
+CUT, PASTED, LONGEST = 130, 80, 36  # letters of a list of columns, of one to paste, and of a column in it
 
 
 class Unsettled:
@@ -55,10 +55,10 @@ class Unsettled:
         self.missing[role] = more
 
     def rows_for_items(self, name: str) -> None:
-        """Tell of a column without a clear name that has another value in every row."""
+        """Tell of a column without a clear name that has one system for each value."""
         before = (
-            f"column {shown([name])} is another in every row, so it may count rows and not name items; name the column "
-            "of items: "
+            f"column {shown([name])} has one system for each value, so it may name rows or outputs, not items; name "
+            "the column of items: "
         )
         self._argued("mapping", before, {"YOURS": "item_id"}, [("YOURS", "item_id"), (name, "item_id")], "")
 
@@ -134,14 +134,13 @@ class Unsettled:
         what = ", the ".join(WHAT[role] for role in roles)
         there = shortened(", ".join(self.columns), CUT) or "none"
         after = "".join(dict.fromkeys(self.missing.values()))
-        if self.lists:
-            some = shown(self.lists, 3)
-            after += (
-                f"; {some} {'holds' if len(self.lists) == 1 else 'hold'} lists or objects: --each PATH makes rows, "
-            )
-            after += f"--map '{self.lists[0]}.KEY={roles[0]}' names what is inside"
-        else:
-            after += "; a column for each question: spa import csv" if {"system", "score"} & {*roles} else ""
+        if self.lists:  # what is missing may stand in them
+            some = [shortened(name, LONGEST) for name in self.lists]
+            holds = "holds" if len(some) == 1 else "hold"
+            after = f"; {shown(some, 2)} {holds} lists or objects: --each PATH makes rows of them, and "
+            after += shlex.join(["--map", f"{some[0]}.KEY={roles[0]}"]) + " names what is inside"
+        elif {"system", "score"} & {*roles}:
+            after += "; a column for each question: spa import csv"
         return ArgumentProblem(
             "mapping",
             before=f"{self.place}: no column is known as the {what} (there are: {there}); name yours with ",

@@ -25,7 +25,11 @@ OPTIONS = (
         help="Rename a column, a path (model.name, scores[0]) or several (document+segment); repeatable.",
     ),
     click.option(
-        "--set", "constants", multiple=True, metavar="NAME=VALUE", help="Column that the answers lack; repeatable."
+        "--set",
+        "constants",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="Column that the answers lack; {row} differs in each; repeatable.",
     ),
     click.option("--keep", multiple=True, metavar="COLUMN=VALUE", help="Read only these rows; repeatable."),
     click.option("--drop", multiple=True, metavar="COLUMN=VALUE", help="Leave these rows out; repeatable."),

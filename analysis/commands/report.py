@@ -328,7 +328,7 @@ def _print_found(recognised: RecognisedTables, *, err: bool) -> None:
 
 
 def _tune_process(files: Sequence[str | Path]) -> None:
-    """Where the tables are small, save threads; to do before libraries load."""
+    """Search for garbage less often; where the tables are small, save threads; to do before libraries load."""
     gc.set_threshold(GARBAGE)
     if not all(map(os.path.isfile, files)) or sum(map(os.path.getsize, files)) >= SMALL:
         return

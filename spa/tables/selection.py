@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from pathlib import PurePath
 
 import polars as pl
 
@@ -15,6 +16,7 @@ from spa.tables.source import SHOWN, RowsChosen, Source, Wanted, added
 from spa.tables.unrolling import roots, unrolled
 
 SEEN = 1_000  # rows in which a value of a column is looked for
+EACH_ROW = "{row}"  # a constant that is another in every row: the file's name and what a reader calls the row
 TOGETHER, JOINED = "+", "/"  # several columns that name one thing, and what stands between their texts
 
 
@@ -188,11 +190,16 @@ def nested(kind: pl.DataType) -> bool:
 
 
 def _with_constant(source: Source, name: str, value: str) -> Source:
+    def cells() -> list[str]:
+        if value != EACH_ROW:
+            return [value] * source.height
+        return [f"{PurePath(source.place).name}:{number}" for number in source.numbers()]
+
     def column(asked: str) -> pl.Series:
-        return pl.repeat(value, source.height, eager=True).alias(name) if asked == name else source.column(asked)
+        return pl.Series(name, cells(), dtype=pl.String) if asked == name else source.column(asked)
 
     def values(asked: str) -> list[object]:
-        return [value] * source.height if asked == name else source.values(asked)
+        return [*cells()] if asked == name else source.values(asked)
 
     schema = {**source.schema, name: pl.String()}
     return replace(source, schema=schema, column=column, values=values, constants=source.constants | {name})

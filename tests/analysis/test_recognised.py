@@ -166,9 +166,9 @@ def test_a_spreadsheet_with_a_column_a_criterion(tmp_path: Path) -> None:
             "Prompt #": r["item_id"],
             "Model": r["system"],
             "Fluency": r["score"],
-            "Coherence": 3,
+            "Coherence": 1 + n % 3,
         }
-        for r in rated()
+        for n, r in enumerate(rated())
     ]
     path = write(tmp_path / "sheet.csv", rows)
     shown = report(path, "--out", tmp_path / "report")
@@ -351,6 +351,50 @@ def test_texts_of_two_sides_need_their_systems(tmp_path: Path) -> None:
     assert "--value A=x --value B=y" in shown.stderr
 
 
+def test_battles_without_items_are_asked_about(tmp_path: Path) -> None:
+    names = {"annotator_id": "judge", "system_x": "model_a", "system_y": "model_b"}
+    rows = [{key: value for key, value in row.items() if key != "item_id"} for row in chosen()]
+    path = write(tmp_path / "battles.csv", rows, names)
+    assert "where each row is about another item: --set item_id={row}" in refused(path)
+    found = results(path, "--set", "item_id={row}")
+    assert sum(row["n_answers"] if "n_answers" in row else 18 for row in found["choices"]["pairs"]) == 36
+    more = write(tmp_path / "more.csv", rows, names)
+    both = results(path, more, "--set", "item_id={row}")
+    assert [row["wins_x"] for row in both["choices"]["pairs"]] == [
+        2 * row["wins_x"] for row in found["choices"]["pairs"]
+    ]
+
+
+def test_what_stands_beside_scores_is_no_criterion(tmp_path: Path) -> None:
+    rows = [
+        {**row, "Comments": "ok", "WorkTimeInSeconds": n % 7, "Confidence": 3, "batch": 1}
+        for n, row in enumerate(rated())
+    ]
+    path = write(tmp_path / "a.csv", rows, {"annotator_id": "WorkerId", "score": "Fluency"})
+    assert recognised(path).reading.criteria == ("Fluency",)
+
+
+def test_ids_of_outputs_are_no_items(tmp_path: Path) -> None:
+    """Else no two outputs would share an item, and nothing could be compared in pairs."""
+    rows = [{**row, "id": f"{row['item_id']}-{row['system']}"} for row in rated()]
+    names = {"annotator_id": "rater", "item_id": "item", "score": "rating"}
+    found = recognised(write(tmp_path / "a.csv", rows, names))
+    assert found.reading.mapping["item"] == "item_id"
+    alone = [{key: value for key, value in row.items() if key != "item_id"} for row in rows]
+    assert "column id has one system for each value" in refused(write(tmp_path / "b.csv", alone, names))
+
+
+def test_numbers_beside_lists_of_answers_are_no_answers(tmp_path: Path) -> None:
+    """Argilla keeps what people said in lists, and a model's suggestion beside them."""
+    rows = [
+        {"id": n, "system": "ab"[n % 2], "q.responses": [4, 5], "q.responses.users": ["u", "v"], "pref": n % 3}
+        for n in range(12)
+    ]
+    said = refused(write(tmp_path / "dataset.jsonl", rows))
+    assert "no column is known as the score, the annotator" in said
+    assert "q.responses, q.responses.users hold lists or objects" in said
+
+
 def test_rankings_and_marked_errors(tmp_path: Path) -> None:
     ranks = [
         {"worker": f"w{who}", "prompt_id": item, "model": name, "ranking": place}
@@ -414,7 +458,7 @@ def test_what_may_be_two_things_is_asked(tmp_path: Path) -> None:
     assert "may name the item, and neither follows from the other" in said
     counted = [{**row, "item_id": n} for n, row in enumerate(rated())]
     path = write(tmp_path / "rows.csv", counted, {**names, "item_id": "id"})
-    assert "column id is another in every row" in refused(path)
+    assert "column id has one system for each value" in refused(path)
     assert recognised(path, mapping={"id": "item_id"}).reading.mapping["rater"] == "annotator_id"
 
 
@@ -470,7 +514,7 @@ def test_what_is_named_is_a_study_or_files(tmp_path: Path) -> None:
     for arguments, said in {
         (answers, "--ratings", answers): "--ratings: not with",
         (answers, "study.toml"): "expected one STUDY alone, or files of answers",
-        ("none.csv",): "none.csv: expected a file, got no such file",
+        ("none.csv",): "none.csv: no such file",
         (tmp_path,): "study.toml: no such file",
         ("parts/*.csv",): "name a table in parts by its option",
     }.items():
