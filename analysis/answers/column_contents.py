@@ -129,8 +129,11 @@ class Columns:
                 found.append((one, other))
         return found
 
-    def winners(self, names: Collection[str], pair: tuple[str, str]) -> list[str]:
-        """Return the columns whose values are names in two other columns, or words for one side or a tie."""
+    def winners(self, names: Collection[str], pair: tuple[str, str], *, named: bool = False) -> list[str]:
+        """Return the columns whose values are names in two other columns, or words for one side or a tie.
+
+        With ``named`` most of those of a column must be names.
+        """
         first, second = pair
         found = []
         for name in names:
@@ -138,7 +141,9 @@ class Columns:
             if self.distinct(name) > MOST_NAMES or self.numeric(name) or not told.height:
                 continue
             read = [outcome(word, one, two, columns=pair).standing for word, one, two in told.iter_rows()]
-            if read.count("unknown") <= (1 - LEAST_WINNERS) * len(read):
+            names_there = sum(word in (one, two) for word, one, two in told.iter_rows())
+            enough = names_there if named else len(read) - read.count("unknown")
+            if enough >= LEAST_WINNERS * len(read):
                 found.append(name)
         return found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from analysis.answers.column_contents import Columns
+from analysis.answers.column_contents import NO_NAMES, Columns
 from analysis.answers.column_names import (
     KNOWN_CRITERIA,
     PEOPLE,
@@ -43,6 +43,7 @@ NO_CRITERION = frozenset(
 ANSWERS_IN_LISTS = frozenset(
     "answers annotations labels votes ratings scores responses reviews judgements judgments games completions".split()
 )
+FEWEST_ITEMS = 3  # that tell what a column is
 FEW_PEOPLE = 2  # who may be LLMs under names of their own
 HIGHEST, MOST_STEPS = 1000, 101  # of scores
 
@@ -100,7 +101,7 @@ class TableRoles:
             self._scores()
         self._rest(kind)
         wide = self.systems or self.options.systems
-        if self.counts_rows is not None and not self.unsettled and not wide and self._one_system_each():
+        if self.counts_rows is not None and not (self.unsettled or wide) and self._one_system_each():
             self.unsettled.rows_for_items(self.counts_rows)
         self.unsettled.refuse()
         return self._made(kind)
@@ -173,7 +174,7 @@ class TableRoles:
         pairs = [pair for pair in sides_named(self.free) if all(map(self._is_name, pair))]
         if not pairs and not likeliest(self.free, "score")[:1]:
             compared = self.columns.compared(self.free)
-            pairs = [pair for pair in compared if self.columns.winners(self._without(pair), pair)]
+            pairs = [pair for pair in compared if self.columns.winners(self._without(pair), pair, named=True)]
         if pairs and all(self._same(*sides) for pair in pairs[1:] for sides in zip(pair, pairs[0], strict=True)):
             return pairs[0]
         if pairs:
@@ -238,7 +239,7 @@ class TableRoles:
             if finer and plain != clear and not self._answered_once(same[0]):
                 self.unsettled.together(same[0], finer[0])
             self._take("item_id", same[0])
-            if self._is_weak(same[0]) and not compared:
+            if self._is_weak(same[0]):
                 self.counts_rows = same[0]
         elif plain:
             crossed = [name for name in plain[1:] if not self.columns.depends(name, plain[0])]
@@ -373,8 +374,13 @@ class TableRoles:
                 self.unsettled.lack("system", "; of one system say --set system=NAME")
         if "item_id" not in self.given and kind != "preferences":
             self._item_by_content()
+        elif self.counts_rows is not None and compared and self.columns.a_row_each(self.counts_rows):
+            if names := self._items_by_content():
+                self._doubt([self.counts_rows, *names], "item_id")
         if "annotator_id" not in self.given:
             self._annotator_by_content()
+            if who := self.roles.get("annotator_id"):
+                self.criteria = tuple(n for n in self.criteria if not self.columns.is_property(n, [who]))
         unclear = kind in ("orders", "spans") or bool(self.unsettled.lists)  # who answered may stand in a list
         if "annotator_id" not in self.given and unclear and not (self.options.unnamed or self.options.means):
             self.unsettled.lack("annotator_id", "; of one annotator say --set annotator_id=NAME")
@@ -392,26 +398,31 @@ class TableRoles:
         keys = ("annotator_id", "item_id", "system", "system_x", "system_y", "criterion", *REPEATED)
         return [self.roles[role] for role in keys if role in self.roles]
 
-    def _told_apart(self, *more: str) -> bool:
+    def _told_apart(self, *more: str, without: str = "") -> bool:
         """Whether no cell is answered twice, with more columns beside those that are known."""
-        cell = [*self._cell(), *more]
+        cell = [name for name in [*self._cell(), *more] if name != without]
         return bool(cell) and self.columns.distinct(*cell) == self.columns.height
 
     def _names(self) -> list[str]:
         """Return the columns of names that say more than those that are known."""
         return [n for n in self.columns.systems_like(self.free) if not self._follows(n, "item_id", "system")]
 
-    def _item_by_content(self) -> None:
-        rows = self.columns.height
-        names = [
+    def _items_by_content(self) -> list[str]:
+        """Return the columns that tell apart what is answered several times without an item."""
+        known = self.roles.get("item_id", "")
+        if self._told_apart(without=known):
+            return []
+        return [
             name
             for name in self.free
-            if 1 < self.columns.distinct(name) <= rows // 2
-            and not self.columns.scored(name)
+            if FEWEST_ITEMS <= self.columns.distinct(name) <= self.columns.height // 2
+            and not (self.columns.scored(name) or NO_NAMES.search(name))
             and not self.columns.frame[name].has_nulls()
-            and not self._told_apart()
-            and self._told_apart(name)
+            and self._told_apart(name, without=known)
         ]
+
+    def _item_by_content(self) -> None:
+        names = self._items_by_content()
         if len(names) == 1:
             self._take("item_id", names[0])
         elif names:
