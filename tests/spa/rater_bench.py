@@ -57,6 +57,9 @@ class PlainPrompts(PromptWriter):
         return "Once more: " + "; ".join(f"{answer.question_id}: {answer.reason}" for answer in reply.missing)
 
 
+NOW = 1_700_000_000.0  # seconds since 1970
+
+
 @dataclass
 class Bench:
     """A store with some assignments, and an endpoint that knows their forms."""
@@ -81,9 +84,9 @@ class Bench:
         return self.stack.enter_context(served) + "/v1", seen
 
     def rate(self, base_url: str, *, timeout: float = 10, limit: int | None = None, **fields: Any) -> RatingSummary:
-        """Let the rater run, without real waiting between tries."""
+        """Let the rater run at the time ``NOW``, without real waiting between tries."""
         rater = Rater(id="judge", model="some-model", base_url=base_url, api_key_env="JUDGE_KEY", **fields)
-        endpoint = ChatEndpoint(rater, environment={"JUDGE_KEY": KEY}, timeout=timeout)
+        endpoint = ChatEndpoint(rater, environment={"JUDGE_KEY": KEY}, timeout=timeout, clock=lambda: NOW)
 
         async def sleep(seconds: float) -> None:
             self.waits.append(seconds)

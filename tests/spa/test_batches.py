@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +18,8 @@ from spa.errors import ResponseError
 from spa.responses.batches import BatchedReader, BatchedWriter, LoopWriter
 from spa.responses.store import Store
 from spa.responses.store_schema import meta
+
+PATIENCE = 60.0  # seconds
 
 
 @pytest.fixture
@@ -228,14 +231,20 @@ def test_works_are_run_in_the_order_in_which_they_came_also_after_a_failure(stor
 
 
 def test_a_loop_that_has_ended_holds_up_nobody_else(store: Store) -> None:
-    writer = BatchedWriter(store, pause=0.2)
+    writer = BatchedWriter(store, pause=0.01)
+    begun, over = threading.Event(), threading.Event()
+
+    def work(connection: Connection) -> None:
+        begun.set()
+        over.wait(PATIENCE)
 
     async def leaves() -> None:
-        task = writer.write(lambda connection: time.sleep(0.3))
-        await asyncio.sleep(0.25)  # by now the work is under way
+        task = writer.write(work)
+        await asyncio.to_thread(begun.wait, PATIENCE)
         task.cancel()
 
     asyncio.run(leaves())
+    over.set()  # the loop is gone before its work is done
 
     async def stays() -> int:
         return await writer.write(lambda connection: 7)
@@ -248,12 +257,22 @@ def test_closing_begins_nothing_that_waits(store: Store, caplog: pytest.LogCaptu
 
     async def many() -> None:
         writer = BatchedWriter(store)
-        first = writer.write(lambda connection: time.sleep(0.3))
-        await asyncio.sleep(0.1)
+        begun, over = threading.Event(), threading.Event()
+
+        def work(connection: Connection) -> None:
+            begun.set()
+            over.wait(PATIENCE)
+
+        first = writer.write(work)
+        await asyncio.to_thread(begun.wait, PATIENCE)
         second = writer.write(lambda connection: written.append(2))
         await asyncio.sleep(0)
         second.cancel()
-        writer.close()
+        closing = asyncio.create_task(asyncio.to_thread(writer.close))
+        while not writer._closed:
+            await asyncio.sleep(0)
+        over.set()
+        await closing
         await first
 
     asyncio.run(many())

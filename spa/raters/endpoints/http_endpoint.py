@@ -9,9 +9,10 @@ import json
 import os
 import re
 import ssl
+import time
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from hashlib import sha256
@@ -62,13 +63,21 @@ class HTTPEndpoint(ABC):
     """A connection to the endpoint of one rater; an asynchronous context manager.
 
     The key is looked up in ``environment`` and never stored; ``timeout`` is the seconds until a request counts as
-    unanswered.
+    unanswered; ``clock`` gives the seconds since 1970, for dates until which a server asks to wait.
     """
 
     path: str  # below the base URL
 
-    def __init__(self, rater: Rater, *, environment: Mapping[str, str] | None = None, timeout: float = 180.0) -> None:
+    def __init__(
+        self,
+        rater: Rater,
+        *,
+        environment: Mapping[str, str] | None = None,
+        timeout: float = 180.0,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         self.rater = rater
+        self._clock = clock
         self.base_url = rater.base_url or OPENAI_URL
         environment = os.environ if environment is None else environment
         self._key = find_key(rater, self.base_url, environment)
@@ -180,7 +189,7 @@ class HTTPEndpoint(ABC):
             outcome=outcome,
             body=body,
             detail=self.redacted(message),
-            retry_after=retry_after_seconds(error.response.headers),
+            retry_after=retry_after_seconds(error.response.headers, now=self._clock()),
             hint=rate_limit_hint(error.response.headers),
         )
 
