@@ -10,7 +10,7 @@ import sys
 from importlib.machinery import PathFinder
 
 PACKAGES = ("spa", "analysis", "mturk", "prolific", "streamlit_app")
-OURS = os.path.join("spa", "launcher.py")  # no other package called spa has it
+OURS = os.path.join("spa", "command_groups.py")  # no other package called spa has it
 
 
 def run() -> None:
