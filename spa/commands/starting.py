@@ -39,10 +39,12 @@ def start_study(folder: Path, files: Sequence[Path], given: Mapping[str, Any], *
         with_samples,
         without_repeats,
     )
+    from spa.starting.writing import check_free
 
     if not yes and (as_json or not at_terminal()):
         why = "--json asks nothing" if as_json else "there is no terminal to ask at"
         _leave(f"expected --yes, as {why}; add it to take what is found, or correct it by --item, --system, ...")
+    check_free(folder)
     talk = _Talk(given, yes=yes, quiet=as_json)
     columns = Given(
         item=given["item"],

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 from spa.errors import shortened
@@ -75,6 +75,8 @@ class Found:
         What may be wrong with the answers, one line each.
     asked : tuple of OpenQuestion
         Doubts that remain.
+    references : mapping of str to str
+        Item -> a text that metrics compare with.
     item_name : str, optional
         What people read above a prompt, in English: "Source".
     """
@@ -85,6 +87,7 @@ class Found:
     left_out: tuple[str, ...] = ()
     caveats: tuple[str, ...] = ()
     asked: tuple[OpenQuestion, ...] = ()
+    references: Mapping[str, str] = field(default_factory=dict)
     item_name: str | None = None
 
 

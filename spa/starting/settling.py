@@ -29,6 +29,7 @@ class Settled:
     answers: tuple[Answer, ...]
     kind: Literal["text", "image"]
     systems: Mapping[str, str]  # id -> the file's words
+    references: Mapping[str, str]  # item -> a text that metrics compare with
     item_name: str | None  # what people read above a prompt, in English
     single: bool  # whether single outputs are rated, as systems leave items out
     left_out: tuple[str, ...]
@@ -184,6 +185,7 @@ def settled(found: Found, *, single: bool) -> Settled:
         ),
         kind=found.kind,
         systems={new: _name(old) for old, new in systems.items()},
+        references={ids[item]: text for item, text in found.references.items() if item in ids},
         item_name=found.item_name if texts else None,
         single=single,
         left_out=tuple(left),

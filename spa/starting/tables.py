@@ -14,7 +14,7 @@ from spa.starting.columns import OutputColumn
 from spa.starting.found import Answer, Found, OpenQuestion, systems_listed
 from spa.starting.names import ITEM_NAMES, last_part, place_in
 from spa.starting.roles import ENOUGH, Roles, doubtful_output, outputs_in, roles_in
-from spa.starting.rows import FILE, LINE, Given, SheetRows
+from spa.starting.rows import FILE, LINE, Given, SheetRows, varies
 from spa.starting.sheets import OutputSheet
 from spa.starting.wide import WideRoles, check_columns, wide_roles_in
 from spa.study.output_files import display_files
@@ -51,6 +51,8 @@ def _of_long(rows: SheetRows, given: Given, roles: Roles) -> Found:
     systems, items = rows.identified(roles.system), rows.identified(roles.item)
     outputs = rows.column(roles.output)
     prompts = _prompts(rows, items, roles.prompts)
+    reference = _reference(rows, items, roles.columns)
+    references = _prompts(rows, items, reference)
     answers: list[Answer] = []
     empty, nameless = Counter[str](), Counter[str]()
     asked = [roles.output in sheet.columns for sheet in rows.sheets for _ in sheet.numbers]
@@ -74,19 +76,21 @@ def _of_long(rows: SheetRows, given: Given, roles: Roles) -> Found:
         f"item: {_said(rows, roles.item)} ({len({answer.item for answer in answers}):,} items)",
         f"output: {_said(rows, roles.output)}{_size(outputs, kind)}",
         *_prompt_lines(rows, roles.prompts),
+        *(f"references for metrics: {_said(rows, name)}" for name in reference),
     )
     left = (
         *(f"rows without a name of the {what}: {count:,}" for what, count in nameless.items()),
         *_empty_lines(empty),
         *_further(outputs),
-        *_unused(rows, roles.columns),
+        *_unused(rows, {*roles.columns, *reference}),
     )
     return Found(
         answers=tuple(answers),
         kind=kind,
         took=told,
         left_out=left,
-        caveats=(*_notes(rows), *apart),
+        caveats=(*_notes(rows), *apart, *_differing(rows, items, roles.prompts)),
+        references=references,
         item_name=_item_name(roles.prompts),
     )
 
@@ -94,6 +98,8 @@ def _of_long(rows: SheetRows, given: Given, roles: Roles) -> Found:
 def _of_wide(rows: SheetRows, given: Given, roles: WideRoles) -> Found:
     items = rows.identified(roles.item)
     prompts = _prompts(rows, items, roles.prompts)
+    reference = _reference(rows, items, roles.columns)
+    references = _prompts(rows, items, reference)
     answers: list[Answer] = []
     empty, nameless = Counter[str](), 0
     for row, item in enumerate(items):
@@ -118,19 +124,21 @@ def _of_wide(rows: SheetRows, given: Given, roles: WideRoles) -> Found:
         f"item: {_said(rows, roles.item)} ({len({answer.item for answer in answers}):,} items)",
         f"output: the cells of these columns{_size(rows.column(longest), kind)}",
         *_prompt_lines(rows, roles.prompts),
+        *(f"references for metrics: {_said(rows, name)}" for name in reference),
     )
     left = (
         *((f"rows without a name of the item: {nameless:,}",) if nameless else ()),
         *_empty_lines(empty),
         *(line for name in roles.systems for line in _further(rows.column(name))),
-        *_unused(rows, roles.columns),
+        *_unused(rows, {*roles.columns, *reference}),
     )
     return Found(
         answers=tuple(answers),
         kind=kind,
         took=told,
         left_out=left,
-        caveats=_notes(rows),
+        caveats=(*_notes(rows), *_differing(rows, items, roles.prompts)),
+        references=references,
         item_name=_item_name(roles.prompts),
     )
 
@@ -162,6 +170,25 @@ def _prompts(rows: SheetRows, items: Sequence[Words], columns: Sequence[str]) ->
             if item and cell and cell.strip():
                 found.setdefault(item, {}).setdefault(name, cell)
     return {item: "\n\n".join(texts[name] for name in columns if name in texts) for item, texts in found.items()}
+
+
+def _reference(rows: SheetRows, items: Sequence[Words], taken: frozenset[str]) -> tuple[str, ...]:
+    """Return the column with a reference text for each item, under a usual name."""
+    known = sorted((at, name) for name in rows.names if (at := place_in("reference", name)) is not None)
+    return tuple(
+        name
+        for _, name in known
+        if name not in taken
+        and rows.column(name).filled
+        and not rows.column(name).is_number
+        and varies(items, rows.identified(name)) == 0.0
+    )[:1]
+
+
+def _differing(rows: SheetRows, items: Sequence[Words], prompts: Sequence[str]) -> Iterator[str]:
+    for name in prompts:
+        if share := varies(items, rows.identified(name)):
+            yield f"{shortened(name)} differs within {share:.1%} of the items: the first is shown"
 
 
 def _kind(given: Given, outputs: Sequence[str]) -> Literal["text", "image"]:
@@ -216,11 +243,8 @@ def _further(column: OutputColumn) -> Iterator[str]:
 
 def _unused(rows: SheetRows, taken: Iterable[str]) -> Iterator[str]:
     rest = [name for name in rows.names if name not in {*taken} and rows.column(name).filled]
-    references = [name for name in rest if place_in("reference", name) is not None]
-    if references:
-        yield f"columns of references: {len(references)} ({_names(references)}); see [outputs] references"
-    if others := [name for name in rest if name not in references]:
-        yield f"other columns: {len(others)} ({_names(others)})"
+    if rest:
+        yield f"other columns: {len(rest)} ({_names(rest)})"
     if unread := list(dict.fromkeys(name for sheet in rows.sheets for name in sheet.unread)):
         yield f"columns that hold neither texts nor numbers: {len(unread)} ({_names(unread)})"
     if any(sheet.unnamed for sheet in rows.sheets):

@@ -19,7 +19,7 @@ from spa.starting.settling import Settled
 from spa.study.file_schema import SCHEMA_FILE, SCHEMA_NAME, schema_line
 from spa.study.output_files import is_image
 
-OUTPUTS, STUDY, IMAGES = "outputs.jsonl", "study.toml", "images"
+OUTPUTS, STUDY, IMAGES, REFERENCE = "outputs.jsonl", "study.toml", "images", "reference"
 TITLES = {  # what annotators read at the top, which must name no system
     ("en", "text"): "Comparing texts",
     ("en", "image"): "Comparing images",
@@ -30,16 +30,21 @@ TITLES = {  # what annotators read at the top, which must name no system
 }
 
 
+def check_free(folder: Path, names: Sequence[str] = (OUTPUTS, SCHEMA_NAME, STUDY)) -> None:
+    """Raise StudyError where a file of one of these names is in a folder."""
+    there = [path for name in names if (path := folder / name).exists()]
+    if there:
+        found = "expected no such file, got one; it is not overwritten, choose another folder"
+        raise StudyError(*(f"{path}: {found}" for path in there))
+
+
 @contextmanager
 def new_files(folder: Path, names: Sequence[str]) -> Iterator[Path]:
     """Yield a temporary folder; files of these names move from there into ``folder`` when the context ends.
 
     All of them or none. Raise StudyError where one is there already, or the folder cannot be written.
     """
-    there = [path for name in names if (path := folder / name).exists()]
-    if there:
-        found = "expected no such file, got one; it is not overwritten, choose another folder"
-        raise StudyError(*(f"{path}: {found}" for path in there))
+    check_free(folder, names)
     made = not folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -82,6 +87,7 @@ def _write_outputs(place: Path, study: Settled) -> None:
             row = {"item": answer.item, "system": answer.system, "output": answer.output}
             row |= {} if answer.prompt is None else {"prompt": answer.prompt}
             row |= {} if answer.sample is None else {"sample": answer.sample}
+            row |= {REFERENCE: study.references[answer.item]} if answer.item in study.references else {}
             stream.write(_line(row))
 
 
@@ -148,6 +154,8 @@ def study_text(folder: Path, study: Settled, proposal: ProposedForm, *, pay: str
             _add(outputs, "item_name", study.item_name, f"what it is called there: {study.item_name} 1")
     if any(answer.sample for answer in study.answers):
         _add(outputs, "sample", "sample", "numbers several outputs of one system for one item")
+    if study.references:
+        _add(outputs, "references", [REFERENCE], "texts that spa metrics compares with; nobody is shown them")
     document.add("outputs", outputs)
     systems = tomlkit.aot()
     for key, name in study.systems.items():

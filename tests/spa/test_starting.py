@@ -117,11 +117,10 @@ def test_what_was_taken_for_what_and_what_was_left_out_is_a_line_each(tmp_path: 
     assert facts["left_out"] == ["other columns: 2 (latency, tokens)"]
     facts = started(tmp_path / "b", write_csv(tmp_path / "wide.csv", wide_rows()))
     assert facts["took"][0] == "system: a column each (3 systems: alpha-1, beta 2, gamma/3)"
-    assert facts["left_out"] == [
-        "columns of references: 1 (reference); see [outputs] references",
-        "other columns: 1 (category)",
-        "an index without a name",
-    ]
+    assert facts["took"][4:] == ["references for metrics: column reference"]
+    assert facts["left_out"] == ["other columns: 1 (category)", "an index without a name"]
+    outputs = load_outputs(load_study(tmp_path / "b" / "study.toml"))
+    assert outputs.references["1"] == ("A person sings of river as well.",)
 
 
 def test_columns_of_other_names_are_found_by_what_they_hold(tmp_path: Path) -> None:
@@ -662,3 +661,18 @@ def test_other_files_of_a_folder_are_left_out_and_counted(tmp_path: Path) -> Non
     assert facts["overview"]["systems"] == ["alpha-1", "beta 2", "gamma-3"]
     assert facts["left_out"][-1].startswith("files that are no tables of outputs: 2 (")
     assert "results.json" in refused(tmp_path / "b", tmp_path / "x" / "results.json")
+
+
+def test_a_prompt_that_differs_in_an_item_is_said(tmp_path: Path) -> None:
+    rows = [
+        {
+            "id": n,
+            "prompt": f"Write about {n}{' please' * (n == 3 and k == 1)}.",
+            "model": f"m{k}",
+            "output": f"{n}, {k}.",
+        }
+        for n in range(24)
+        for k in range(2)
+    ]
+    facts = started(tmp_path / "a", write_csv(tmp_path / "x.csv", rows))
+    assert "prompt differs within 4.2% of the items: the first is shown" in facts["caveats"]
