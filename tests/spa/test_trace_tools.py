@@ -118,7 +118,6 @@ def test_a_row_of_search_traces_holds_its_request_and_response(tmp_path: Path) -
             "response": f"{system} on {item}",
             "spans": [],
             "trace_metadata": {"mlflow.trace.sizeBytes": str(place)},
-            "tags": {"mlflow.project": system},
         }
         for place, item in enumerate(("q1", "q2"))
         for system in ("ada", "bob")
@@ -133,6 +132,27 @@ def test_a_row_of_search_traces_holds_its_request_and_response(tmp_path: Path) -
     ]
     assert found.took[1:] == ("system: request.system (ada 2, bob 2)", "item: the ids that were given, 2 items")
     assert found.left_out == ("1 failed try",)
+
+
+@pytest.mark.parametrize("text", ["null", '"quoted"', "12", '{"a": "b"}', "[1, 2]"])
+def test_texts_that_could_be_json_stay_texts(text: str, tmp_path: Path) -> None:
+    """MLflow 3 gives texts, MLflow 2 gave JSON."""
+    rows: list[Row] = [
+        {"trace_id": name, "state": "OK", "request": {"system": name, "prompt": text}, "response": text}
+        for name in ("ada", "bob")
+    ]
+    before: list[Row] = [
+        {
+            "request_id": name,
+            "status": "OK",
+            "request": json.dumps({"system": name, "prompt": text}),
+            "response": json.dumps(text),
+        }
+        for name in ("ada", "bob")
+    ]
+    for place, version in enumerate((rows, before)):
+        found = found_in(written(tmp_path / f"{place}.jsonl", version))
+        assert texts(found) == {(text, "ada"): [text], (text, "bob"): [text]}
 
 
 def test_traces_of_langfuse_are_the_roots_of_their_observations(tmp_path: Path) -> None:
@@ -161,6 +181,16 @@ def test_traces_of_langfuse_are_the_roots_of_their_observations(tmp_path: Path) 
         ("two", "bob"): ["final: t4"],
     }
     assert found.left_out == ("4 inner spans",)
+
+
+def test_arguments_of_an_observed_function_are_what_was_asked(tmp_path: Path) -> None:
+    rows = []
+    for n, (model, prompt) in enumerate((model, prompt) for prompt in ("one", "two") for model in ("ada", "bob")):
+        row = langfuse(Step(trace=f"t{n}", span=f"s{n}", begun=n, given="", made=f"{model} on {prompt}"))
+        rows.append({**row, "input": json.dumps({"args": [prompt], "kwargs": {"model": model, "temperature": 0}})})
+    found = found_in(written(tmp_path / "observations.jsonl", rows))
+    assert "system: input.model (ada 2, bob 2)" in found.took
+    assert texts(found)["two", "ada"] == ["ada on two"]
 
 
 def batch(model: str, *, shift: int = 0) -> tuple[list[object], list[object]]:
@@ -325,9 +355,13 @@ def test_embeddings_tools_and_retrieved_documents_are_no_answers(tmp_path: Path)
         kind = "attributes.openinference.span.kind"
         rows += [{**root, "attributes.input.value": None}, {**found, kind: "RETRIEVER"}, phoenix(step)]
         rows.append({**alone, kind: "EMBEDDING"})
+        query = Step(
+            trace=f"t{n}", span=f"q{n}", parent=f"d{n}", begun=n * 10, given="better", made="query", model=model
+        )
+        rows.append(phoenix(query))
     found_there = found_in(written(tmp_path / "traces.jsonl", rows))
     assert [one.output for one in found_there.answers] == ["ada", "bob", "ada", "bob"]
-    assert found_there.left_out == ("8 inner spans", "4 spans that answer nobody, such as embeddings and tools")
+    assert found_there.left_out == ("12 inner spans", "4 spans that answer nobody, such as embeddings and tools")
 
 
 def test_messages_in_the_events_of_a_span_are_read(tmp_path: Path) -> None:

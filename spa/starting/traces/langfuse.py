@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from spa.starting.traces.layout import Placed, TraceTool, word
-from spa.starting.traces.turns import read
+from spa.starting.traces.turns import Json, read
 
 TRACE, PARENT = ("trace_id", "traceId"), ("parent_observation_id", "parentObservationId")
 ROOT = "trace "  # before the id of a trace where an observation has its own
@@ -16,13 +16,26 @@ def _decoded(records: Iterable[Placed]) -> Iterator[Placed]:
     listed = list(records)
     traces = {word(one.record, ("id",)) for one in listed if "type" not in one.record}
     for one in listed:
-        record = {**one.record, "metadata": read(one.record.get("metadata")), "input": read(one.record.get("input"))}
+        given = _arguments(read(one.record.get("input")))
+        record = {**one.record, "metadata": read(one.record.get("metadata")), "input": given}
         trace = word(record, TRACE)
         if "type" not in record:
             record |= {"trace_id": record.get("id"), "id": f"{ROOT}{record.get('id')}"}
         elif trace in traces and word(record, PARENT) is None:
             record["parent_observation_id"] = f"{ROOT}{trace}"
         yield Placed(one.place, record)
+
+
+def _arguments(given: Json) -> Json:
+    """Return the arguments of an observed function as one object, or the only one."""
+    if not isinstance(given, dict) or not given or not given.keys() <= {"args", "kwargs"}:
+        return given
+    places, named = given.get("args") or [], given.get("kwargs") or {}
+    if not isinstance(places, list) or not isinstance(named, dict):
+        return given
+    if len(places) == 1 and not named:
+        return places[0]
+    return {**{f"argument {place}": value for place, value in enumerate(places, start=1)}, **named}
 
 
 TOOL = TraceTool(

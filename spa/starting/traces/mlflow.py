@@ -16,7 +16,6 @@ CODED = (
     "mlflow.chat.model",
     "mlflow.spanType",
 )  # JSON, texts in quotes
-OWN = "mlflow."  # begins the metadata and tags that MLflow writes itself
 
 
 def _decoded(value: Json) -> Json:
@@ -27,6 +26,10 @@ def _decoded(value: Json) -> Json:
         return json_decoder().decode(value)
     except (ValueError, RecursionError):
         return value
+
+
+def _as_it_is(value: Json) -> Json:
+    return value
 
 
 def _object(value: Json) -> Mapping[str, Json]:
@@ -42,16 +45,17 @@ def _unrolled(records: Iterable[Placed]) -> Iterator[Placed]:
         spans = [_span(span) for span in found if isinstance(span, dict)] if isinstance(found, list) else []
         known = {
             "trace": trace.get("trace_id", trace.get("request_id")),
-            "metadata": _own(trace.get("trace_metadata", trace.get("request_metadata"))),
-            "tags": _own(trace.get("tags")),
+            "metadata": _object(trace.get("trace_metadata", trace.get("request_metadata"))),
+            "tags": _object(trace.get("tags")),
         }
+        coded = _decoded if "request_id" in trace else _as_it_is  # before MLflow 3 a row held JSON
         roots = [span for span in spans if not (span.get("parent_span_id") or span.get("parent_id"))]
         if {"request", "response"} & trace.keys() or not spans:
             whole = {
                 "begun": trace.get("request_time", trace.get("timestamp_ms")),
                 "state": trace.get("state", trace.get("status")),
-                "request": _decoded(trace.get("request")),
-                "response": _decoded(trace.get("response")),
+                "request": coded(trace.get("request")),
+                "response": coded(trace.get("response")),
             }
             root = roots[0] if len(roots) == 1 else {}
             yield Placed(one.place, {**root, **known, **whole})
@@ -66,11 +70,6 @@ def _span(span: Mapping[str, Json]) -> dict[str, Json]:
         **span,
         "attributes": {key: _decoded(value) if key in CODED else value for key, value in attributes.items()},
     }
-
-
-def _own(value: Json) -> dict[str, Json]:
-    """Return what the user said of a trace."""
-    return {key: found for key, found in _object(value).items() if not key.startswith(OWN)}
 
 
 TOOL = TraceTool(
