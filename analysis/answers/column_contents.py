@@ -172,7 +172,12 @@ def _texts(column: pl.Series) -> pl.Series:
 
 
 def shown(names: Sequence[str], most: int = 4) -> str:
-    """Return some names for a message, quoted where they hold a comma."""
-    quoted = [repr(name) if "," in name or name != name.strip() else name for name in names[:most]]
+    r"""Return some names for a message, quoted where they hold a comma or what no terminal shows.
+
+    >>> print(shown(["Fluency", "a,b", "\x1b[31mred"]))
+    Fluency, 'a,b', '\x1b[31mred'
+    """
+    odd = [not name.isprintable() or "," in name or name != name.strip() for name in names[:most]]
+    quoted = [repr(name) if strange else name for name, strange in zip(names[:most], odd, strict=True)]
     more = len(names) - most
     return ", ".join(quoted) + (f" and {more} more" if more > 0 else "")

@@ -117,7 +117,7 @@ class Unsettled:
     def _argued(
         self, parameter: str, before: str, given: Mapping[str, str], pairs: Sequence[tuple[str, str]], more: str
     ) -> None:
-        ways = [shlex.quote(f"{old}={new}") for old, new in pairs]
+        ways = [shlex.quote(f"{old if old.isprintable() else 'YOURS'}={new}") for old, new in pairs]
         after = "".join(f", or {way}" for way in ways[1:]) + more
         self.lines.append(
             ArgumentProblem(
@@ -132,7 +132,7 @@ class Unsettled:
     def _missing_line(self) -> str:
         roles = [*self.missing]
         what = ", the ".join(WHAT[role] for role in roles)
-        there = shortened(", ".join(self.columns), CUT) or "none"
+        there = shortened(shown(self.columns, len(self.columns)), CUT) or "none"
         after = "".join(dict.fromkeys(self.missing.values()))
         if self.lists:  # what is missing may stand in them
             some = [shortened(name, LONGEST) for name in self.lists]

@@ -436,9 +436,11 @@ def _print(results: Results, said: Collection[str]) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from analysis.figures.plain_text import clean
     from analysis.report.warnings import warning_lines
     from analysis.results.words import Names
 
+    results = clean(results)  # a name may hold what moves a terminal's cursor
     shown, names = console(), Names(results)
     for entry in results.settings.inputs:
         for note in (note for note in entry.notes if note not in said):

@@ -486,6 +486,17 @@ def test_what_belongs_to_an_item_or_a_person_is_no_score(tmp_path: Path) -> None
 # the command
 
 
+def test_names_of_columns_cannot_colour_a_terminal(tmp_path: Path) -> None:
+    odd = "\x1b[31mFluency"
+    path = write(tmp_path / "a.csv", rated(), {"annotator_id": "rater", "score": odd})
+    shown = report(path, "--out", tmp_path / "r")
+    assert shown.exit_code == 0, shown.output
+    assert "\x1b" not in shown.output
+    two = [{**row, "worker \u202e": f"w{n % 3}"} for n, row in enumerate(rated())]
+    said = refused(write(tmp_path / "b.csv", two, {"annotator_id": "\x1brater"}))
+    assert {"\x1b", "\u202e"}.isdisjoint(said)
+
+
 def test_tables_beside_answers_are_named_by_their_option(tmp_path: Path) -> None:
     answers = write(tmp_path / "a.csv", rated(), {"annotator_id": "rater"})
     out = write(tmp_path / "out.csv", [{"annotator_id": "p0", "rule": "mine"}])
