@@ -337,7 +337,7 @@ def test_traces_without_recorded_texts_say_how_to_record_them(tmp_path: Path) ->
     rows = [open_telemetry(step) for step in REQUESTS]
     for row in rows:
         row["attributes"] = {"gen_ai.request.model": "ada"}
-    with pytest.raises(TableError, match="CAPTURE_MESSAGE_CONTENT"):
+    with pytest.raises(TableError, match="CAPTURE_MESSAGE_CONTENT=SPAN_ONLY"):
         found_in(written(tmp_path / "traces.jsonl", rows))
 
 

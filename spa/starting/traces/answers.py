@@ -19,6 +19,10 @@ ONE, APART = ("one", "apart")
 SAMPLES, FIRST, LAST = ("samples", "first", "last")
 ALL = "all"
 PATHS_NAMED, NAMES_SHOWN = 6, 6
+RECORDING = (  # "true" alone writes texts into logs beside the spans
+    "OTEL_SEMCONV_STABILITY_OPT_IN=gen_ai_latest_experimental "
+    "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY"
+)
 LEFT_OUT = {  # kind of what was left out: what one is called, and several
     "inner": ("inner span", "inner spans"),
     "failed": ("failed try", "failed tries"),
@@ -117,7 +121,7 @@ def _nothing(left: Counter[str]) -> str:
     lines = "; ".join(_left_out(left)) or "no request"
     advice = "; export whole traces, the root spans among them" if left["traces without a root"] else ""
     if left["silent"]:
-        advice = "; let the tool record texts, as OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true does"
+        advice = f"; let the tool record texts in its spans, as OpenTelemetry does with {RECORDING}"
     return f"expected requests that were answered with a text, got none ({lines}){advice}"
 
 
