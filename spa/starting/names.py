@@ -33,7 +33,9 @@ NAMES: dict[Role, tuple[str, ...]] = {  # the likeliest first; "aside" are texts
     "prompt": tuple(
         (
             "prompt instruction question query user_prompt input task source source_text src article document passage "
-            "context opening title messages conversation turns goal user user_message request problem text content "
+            "context opening title messages conversation turns goal user user_message request problem text "
+            "content sentence "
+            "original premise "
         ).split()
     ),
     "reference": tuple(
@@ -64,6 +66,8 @@ PROMPTS_WITH = frozenset(("input", "context", "passage", "document", "article", 
 PROMPTS_FIRST = frozenset(("instruction", "question", "query", "task", "prompt"))
 UNNAMED = re.compile(r"(Unnamed: \d+|__index_level_\d+__|_duplicated_\d+|column_\d+)?")  # an index that pandas wrote
 TEXT = re.compile("_(text|content|string|sentence|body)$")  # "input_text" is an input
+INDEX = re.compile("_(idx|index|number|num|nr|no|key)$")  # "prompt_index" is as good as a "prompt_id"
+REFERENCES = frozenset(("reference", "references", "gold"))  # words that any name of a reference may hold
 IDS, VALUES = frozenset(("id", "name")), frozenset(("raw", "value", "content", "text"))  # say less than what is above
 WORDS = re.compile(r"[^\W_]+")
 CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -107,8 +111,12 @@ def place_in(role: Role, name: str) -> int | None:
     """
     known = NAMES[role]
     key = last_part(name)
-    plain = key if key in known else TEXT.sub("", key)
-    return known.index(plain) if plain in known else None
+    if role == "reference" and not REFERENCES.isdisjoint(key.split("_")):
+        return 0
+    for plain in (key, TEXT.sub("", key), INDEX.sub("_id", key)):
+        if plain in known:
+            return known.index(plain)
+    return None
 
 
 def is_beside(name: str) -> bool:

@@ -676,3 +676,13 @@ def test_a_prompt_that_differs_in_an_item_is_said(tmp_path: Path) -> None:
     ]
     facts = started(tmp_path / "a", write_csv(tmp_path / "x.csv", rows))
     assert "prompt differs within 4.2% of the items: the first is shown" in facts["caveats"]
+
+
+@pytest.mark.parametrize("name", ["prompt_index", "item number", "storyId", "doc.id"])
+def test_items_have_many_names(tmp_path: Path, name: str) -> None:
+    rows = []
+    for row in long_rows():
+        key, _, below = name.partition(".")
+        rows.append({key: {below: row["id"]} if below else row["id"], "model": row["model"], "text": row["response"]})
+    facts = started(tmp_path / "a", write_lines(tmp_path / "x.jsonl", rows))
+    assert facts["took"][1] == f"item: column {name} (8 items)"
