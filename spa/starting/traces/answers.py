@@ -10,6 +10,7 @@ from itertools import pairwise
 from spa.errors import TableError, shortened
 from spa.starting.found import Answer, Found, OpenQuestion
 from spa.starting.traces.layout import TOLD
+from spa.starting.traces.left_out import left_out_lines, nothing_answered
 from spa.starting.traces.requests import Request
 from spa.starting.traces.systems import SystemPath, called, paths_of, same_names, system_path
 from spa.starting.traces.turns import question
@@ -19,39 +20,6 @@ ONE, APART = ("one", "apart")
 SAMPLES, FIRST, LAST = ("samples", "first", "last")
 ALL = "all"
 PATHS_NAMED, NAMES_SHOWN = 6, 6
-RECORDING = (  # "true" alone writes texts into logs beside the spans
-    "OTEL_SEMCONV_STABILITY_OPT_IN=gen_ai_latest_experimental "
-    "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY"
-)
-LEFT_OUT = {  # kind of what was left out: what one is called, and several
-    "inner": ("inner span", "inner spans"),
-    "failed": ("failed try", "failed tries"),
-    "fallbacks": (
-        "fallback: an answer of a second system within one request",
-        "fallbacks: answers of a second system within one request",
-    ),
-    "other": (
-        "span that answers nobody, such as an embedding or a tool",
-        "spans that answer nobody, such as embeddings and tools",
-    ),
-    "silent": ("span that holds no text", "spans that hold no text"),
-    "twice": ("span that stands there twice", "spans that stand there twice"),
-    "no text": ("answer without a text, such as a call of a tool", "answers without a text, such as calls of tools"),
-    "choices": (
-        "further choice of a request that asked for several",
-        "further choices of requests that asked for several",
-    ),
-    "several systems": (
-        "answer to which several systems contributed",
-        "answers to which several systems contributed",
-    ),
-    "no system": ("answer of which no system is known", "answers of which no system is known"),
-    "no prompt": ("answer without a prompt", "answers without a prompt"),
-    "repeats": (
-        "repeated answer of one system to one prompt",
-        "repeated answers of one system to one prompt",
-    ),
-}
 
 
 @dataclass(kw_only=True)
@@ -88,7 +56,7 @@ def answers_of(
     kept = [request for request in requests if request.answered]
     left["choices"] += sum(request.made.further for request in kept)
     if not kept:
-        raise TableError(_nothing(left))
+        raise TableError(nothing_answered(left))
     found = paths_of(kept)
     chosen = _system(kept, found, settled, account)
     names = _names(requests, chosen, settled, account)
@@ -102,7 +70,7 @@ def answers_of(
     return Found(
         answers=tuple(answers),
         took=tuple(account.took),
-        left_out=tuple(_left_out(left)),
+        left_out=tuple(left_out_lines(left)),
         caveats=tuple(account.caveats),
         asked=tuple(account.asked),
     )
@@ -115,14 +83,6 @@ def _failed(request: Request) -> bool:
         or request.top.made is None
         or (request.made.text is not None and not request.made.text.strip())
     )
-
-
-def _nothing(left: Counter[str]) -> str:
-    lines = "; ".join(_left_out(left)) or "no request"
-    advice = "; export whole traces, the root spans among them" if left["traces without a root"] else ""
-    if left["silent"]:
-        advice = f"; let the tool record texts in its spans, as OpenTelemetry does with {RECORDING}"
-    return f"expected requests that were answered with a text, got none ({lines}){advice}"
 
 
 def _system(
@@ -380,13 +340,3 @@ def _note_texts(requests: Sequence[Request], account: _Account) -> None:
         account.took.append(f"prompt: without the system message of {_many(told, 'request')}")
     if written := sum(request.made.as_json for request in requests):
         account.took.append(f"output: {_many(written, 'object')} as JSON")
-
-
-def _left_out(left: Mapping[str, int]) -> Iterable[str]:
-    """Yield a line for each kind of what was left out."""
-    for kind, (one, several) in LEFT_OUT.items():
-        if count := left[kind]:
-            yield f"{count:,} {one if count == 1 else several}"
-    if count := left["traces without a root"]:
-        traces, spans = "trace" if count == 1 else "traces", left["of those"]
-        yield f"{count:,} {traces} without a root span ({spans:,} span{'s' * (spans > 1)}): sampled or cut off"
