@@ -138,7 +138,7 @@ def test_a_row_of_search_traces_holds_its_request_and_response(tmp_path: Path) -
 def test_texts_that_could_be_json_stay_texts(text: str, tmp_path: Path) -> None:
     """MLflow 3 gives texts, MLflow 2 gave JSON."""
     rows: list[Row] = [
-        {"trace_id": name, "state": "OK", "request": {"system": name, "prompt": text}, "response": text}
+        {"trace_id": name, "state": "OK", "request": {"system": name, "prompt": text}, "response": text, "spans": []}
         for name in ("ada", "bob")
     ]
     before: list[Row] = [
@@ -147,6 +147,7 @@ def test_texts_that_could_be_json_stay_texts(text: str, tmp_path: Path) -> None:
             "status": "OK",
             "request": json.dumps({"system": name, "prompt": text}),
             "response": json.dumps(text),
+            "spans": [],
         }
         for name in ("ada", "bob")
     ]

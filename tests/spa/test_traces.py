@@ -382,11 +382,24 @@ def test_a_log_becomes_a_study_that_passes_the_check(tmp_path: Path) -> None:
     assert checked.exit_code == 0, checked.output
 
 
-def test_plain_tables_are_no_traces(tmp_path: Path) -> None:
-    rows = [{"prompt": "one", "model": "ada", "response": "text", "id": "1", "input": "x", "output": "y"}]
-    assert traces_in([opened(written(tmp_path / "table.jsonl", rows))]) is None
-    (tmp_path / "table.csv").write_text("item,system,output\n1,ada,text\n")
-    assert traces_in([opened(tmp_path / "table.csv")]) is None
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"prompt": "one", "model": "ada", "response": "text", "id": "1", "input": "x", "output": "y"},
+        {"request_id": "1", "status": "ok", "request": "one", "response": "text", "model": "ada"},
+        {"prompt": "one", "model": "ada", "choices": [{"label": "A", "text": "yes"}, {"label": "B", "text": "no"}]},
+        {"prompt": "one", "output": [{"text": "yes", "score": 1}], "system": "ada"},
+        {
+            "id": "1",
+            "model": "ada",
+            "messages": [{"role": "user", "content": "one"}, {"role": "assistant", "content": "t"}],
+        },
+        {"session_id": "s", "level": "B2", "input": "one", "output": "text", "model": "ada"},
+        {"item": "1", "system": "ada", "output": "text"},
+    ],
+)
+def test_plain_tables_are_no_traces(row: dict[str, object], tmp_path: Path) -> None:
+    assert traces_in([opened(written(tmp_path / "table.jsonl", [row, row]))]) is None
 
 
 def test_traces_of_which_all_roots_are_missing_say_so(tmp_path: Path) -> None:

@@ -40,7 +40,12 @@ def _arguments(given: Json) -> Json:
 
 TOOL = TraceTool(
     name="Langfuse",
-    signs=(("trace_id", "traceId", "session_id", "sessionId"), ("level", "bookmarked"), ("input", "output")),
+    signs=(
+        ("trace_id", "traceId", "session_id", "sessionId"),
+        ("level", "bookmarked"),
+        ("type", "bookmarked"),
+        ("input", "output"),
+    ),
     trace=TRACE,
     span=("id",),
     parent=PARENT,

@@ -79,6 +79,7 @@ TOOL = TraceTool(
         ("state", "status", "info.state", "info.status"),
         ("response", "data.spans"),
         ("request", "data.spans"),
+        ("trace_metadata", "request_metadata", "assessments", "spans", "execution_duration", "data.spans"),
     ),
     trace=("trace",),
     span=("span_id",),

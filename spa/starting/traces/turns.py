@@ -22,6 +22,12 @@ ROLE_OF = {name: role for role, names in ROLES.items() for name in names}
 CALLS = ("function_call", "reasoning", "tool_call", "web_search_call", "file_search_call", "computer_call")
 WITHIN = ("messages", "conversation", "conversations", "turns", "contents")  # keys of a list of turns
 CHOICES = frozenset({"choices", "candidates", "generations"})  # keys of a list of what a service could say
+REPLIED = {  # key of a list in the reply of a service: what its first member has
+    "choices": frozenset({"message", "finish_reason", "delta"}),
+    "candidates": frozenset({"content", "finishReason", "finish_reason"}),
+    "generations": frozenset({"message", "generation_info"}),
+    "output": frozenset({"role", "call_id", "summary"}),
+}
 ANSWERS = (
     "output_text",
     "output",
@@ -62,8 +68,13 @@ def is_reply(value: Json) -> bool:
     value = read(value)
     if not isinstance(value, dict):
         return False
-    found = [read(value.get(key)) for key in (*CHOICES, "output")]
-    return any(isinstance(one, list) and one and isinstance(one[0], dict | list) for one in found)
+    for key, marks in REPLIED.items():
+        found = read(value.get(key))
+        first = found[0] if isinstance(found, list) and found else None
+        first = first[0] if isinstance(first, list) and first else first
+        if isinstance(first, dict) and marks & first.keys():
+            return True
+    return False
 
 
 def chat_in(value: Json) -> Json:
