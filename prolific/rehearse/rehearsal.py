@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -74,7 +75,7 @@ def run_rehearsal(settings: RehearsalOptions, *, show_progress: bool) -> dict[st
         script.run("build", settings.study_file)
     study = load_study(settings.study_file)
     places = study.people.annotators * study.people.sessions
-    bar = click.progressbar(length=places, label="places", hidden=not show_progress)
+    bar = click.progressbar(length=places, label="places", hidden=not show_progress, file=sys.stderr)
 
     def say(text: str) -> None:
         bar.label = text
