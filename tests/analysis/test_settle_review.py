@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import tomllib
 from dataclasses import replace
@@ -82,7 +83,10 @@ def test_two_judge_everything_and_a_third_settles_what_they_differ_on(reviewed: 
         visit = review.first.submission_id
         undo = Decision(submission_id=visit, action="undo", reviewer=back.reviewer, decided_at=2e9, undoes=back.number)
         decide(connection, undo)
-    spa("settle-review", study, "--third", third, "--out", tmp_path / "again")  # keeps nothing twice
+    said = spa("settle-review", study, "--third", third, "--out", tmp_path / "again", "--json")  # keeps nothing twice
+    counts = json.loads(said.stdout)
+    assert (counts["conflict"], counts["agreed"] + counts["adjudicated"]) == (1, table.height - 1)
+    assert len(counts["agreement"]) == 6
     again = pl.read_csv(tmp_path / "again" / "settled.csv")
     assert again.filter(status="conflict").select("item_id", "system", "criterion").rows() == [place]
 

@@ -150,14 +150,17 @@ def test_the_host_issues_keys_grants_and_exports_for_payroll(tmp_path: Path) -> 
     listed = run("keys", "list")
     assert issued["access_key_id"] in listed
     assert issued["secret_access_key"] not in listed
-    assert "can now spend 7.50 US dollars" in run("fund", "lab", "2.50", "--note", "grant 17")
+    assert "can now spend 6.50 US dollars" in run("fund", "lab", "1.50", "--note", "grant 17")
+    left = {"requester": "lab", "left_amount": "7.50", "currency": "USD"}
+    assert json.loads(run("fund", "lab", "1.00", "--json")) == left
     with emulator(store, fees="none") as place:
         client = place.client_of(place.requester("=lab", budget=1000))
         assert client.get_account_balance()["AvailableBalance"] == "10.00"
         with place.seen_by("=lab") as own:
             (worker,) = own.workers(name="=Ada")
             own.client.approve_assignment(AssignmentId=own.submitted(own.hit()["HITId"], worker))
-    (row,) = json.loads(run("ledger", "--format", "json"))
+    assert run("ledger", "--format", "json") == run("ledger", "--json")
+    (row,) = json.loads(run("ledger", "--json"))
     assert (row["worker"], row["amount"], row["fee"], row["at"]) == (
         "=Ada",
         "0.50",
@@ -167,7 +170,8 @@ def test_the_host_issues_keys_grants_and_exports_for_payroll(tmp_path: Path) -> 
     (line,) = csv.DictReader(io.StringIO(run("ledger", "--since", "2027-01-15")))
     assert (line["worker"], line["requester"], line["amount"]) == ("'=Ada", "'=lab", "0.50")
     assert list(csv.DictReader(io.StringIO(run("ledger", "--since", "2027-01-16")))) == []
-    assert run("keys", "revoke", issued["access_key_id"]).startswith("revoked")
+    revoked = run("keys", "revoke", issued["access_key_id"], "--json")
+    assert json.loads(revoked) == {"revoked": issued["access_key_id"]}
     failed = CliRunner().invoke(main, ["mturk", "fund", "nobody", "1", "--store", store])
     assert failed.exit_code == 1
     assert "there is no requester 'nobody'" in failed.output

@@ -301,6 +301,10 @@ def test_the_host_invites_from_the_command_line(tmp_path: Path) -> None:
     again = run("invite", "--store", store, "--again", ada)
     assert again.output.startswith(f"{ada}  Ada  http://127.0.0.1:8470/invite/")
     assert "would close" in run("workers", "close", ada, "--store", store).output
+    dry = json.loads(run("workers", "close", ada, "--store", store, "--json").stdout)
+    assert dry == {"worker_id": ada, "name": "Ada", "closed": False}
+    ended = json.loads(run("workers", "sign-out", ada, "--store", store, "--json").stdout)
+    assert ended["worker_id"] == ada
     assert "closed" in run("workers", "close", ada, "--store", store, "--yes").output
     assert run("invite", "--store", store, "--again", ada).exit_code == 1
 

@@ -727,6 +727,9 @@ def test_what_was_read_and_the_next_command_are_said(tmp_path: Path) -> None:
     lines = said.splitlines()
     assert lines[0] == f"read: 1 rows of {tmp_path / 'q.csv'}"
     assert lines[-1] == f"next: spa report --choices {tmp_path / 't' / 'choices.csv'} --out report"
+    facts = json.loads(told(tmp_path, COLUMNS_OF_PEOPLE, "--json", q="idx,pair,ann1,ann2,ann3\n0,a_b,1,2,0\n"))
+    assert facts["files"] == {str(tmp_path / "t" / "choices.csv"): 3}
+    assert (facts["notes"][0], facts["twice"], facts["key_created"]) == (lines[0], {}, False)
 
 
 names = st.text(alphabet="abcdefgxyAB12", min_size=1, max_size=3)

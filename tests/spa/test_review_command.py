@@ -58,6 +58,9 @@ def test_every_explained_rating_becomes_something_to_read(rated: Path, tmp_path:
     """2 forms x 32 outputs x (overall, sense) = 128 ratings, each explained in three ways of four."""
     told = review(rated, tmp_path / "r")
     assert "128 of 128 explained ratings, by judge/why, judge/guided, judge/by criterion" in told
+    facts = json.loads(review(rated, tmp_path / "json", "--json"))
+    assert (facts["drawn"], facts["explained"], facts["skipped"], facts["queries"]) == (128, 128, 0, {})
+    assert facts["files"][0] == str(tmp_path / "json" / "study.toml")
     study = load_study(tmp_path / "r" / "study.toml")
     outputs = load_outputs(study)
     assert [system.id for system in study.systems] == ["judge/why", "judge/guided", "judge/by criterion"]

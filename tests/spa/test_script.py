@@ -34,11 +34,14 @@ def test_an_error_of_ours_is_no_success() -> None:
     assert "ZeroDivisionError" in found.stderr
 
 
-def test_a_reader_that_left_is_no_crash() -> None:
+@pytest.mark.parametrize(
+    "words", [("--help",), ("plan", "--simulations", "0"), ("plan", "--simulations", "0", "--json")]
+)
+def test_a_reader_that_left_is_no_crash(words: tuple[str, ...]) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     try:
-        found = ended("", "--help", stdout=writer)
+        found = ended("", *words, stdout=writer)
     finally:
         os.close(writer)
     assert "Traceback" not in found.stderr
