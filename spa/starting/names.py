@@ -68,6 +68,9 @@ UNNAMED = re.compile(r"(Unnamed: \d+|__index_level_\d+__|_duplicated_\d+|column_
 TEXT = re.compile("_(text|content|string|sentence|body)$")  # "input_text" is an input
 INDEX = re.compile("_(idx|index|number|num|nr|no|key)$")  # "prompt_index" is as good as a "prompt_id"
 REFERENCES = frozenset(("reference", "references", "gold"))  # words that any name of a reference may hold
+BESIDE = frozenset(
+    "note notes comment comments score rating category timestamp date url explanation rationale reasoning".split()
+)
 IDS, VALUES = frozenset(("id", "name")), frozenset(("raw", "value", "content", "text"))  # say less than what is above
 WORDS = re.compile(r"[^\W_]+")
 CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -125,7 +128,7 @@ def is_beside(name: str) -> bool:
     >>> is_beside("Annotator notes"), is_beside("gpt_4")
     (True, False)
     """
-    return last_part(name).rpartition("_")[2] in NAMES["aside"]
+    return last_part(name).rpartition("_")[2] in BESIDE
 
 
 def is_unnamed(name: str) -> bool:

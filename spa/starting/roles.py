@@ -72,6 +72,8 @@ def _with_output(rows: SheetRows, given: Given, output: str) -> Roles | None:
                     continue
                 prompts = prompts_in(rows, given, items, {item, system, output})
                 rank = fits.share * _agreeing(rows, given, items, {item, system, output})
+                if item == LINE and 2 * rank < fits.share:
+                    continue  # rows in one place were given different prompts
                 if best is None or rank > best.rank + 0.01:
                     best = Roles(
                         item=item, system=system, output=output, prompts=prompts, share=fits.share, rank=rank

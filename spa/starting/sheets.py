@@ -95,7 +95,7 @@ def read_sheet(path: Path, named: frozenset[str], options: TableOptions) -> tupl
         known = address_of(path) or str(path)
         lines = error.with_options({"each": "--each", "quotes": "--quotes", "keep": "--keep", "drop": "--drop"})
         raise StudyError(*(called(line, known, place) for line in lines)) from error
-    if not source.height:
+    if not source.height and not source.chosen:
         raise StudyError(f"{place}: expected rows with outputs, got none; write them there")
     columns, unread, unnamed = found
     chosen = (one.note() for one in source.chosen if one.left_out)

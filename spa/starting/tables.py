@@ -12,8 +12,8 @@ from typing import Literal
 from spa.errors import StudyError, shortened
 from spa.starting.columns import OutputColumn
 from spa.starting.found import Answer, Found, OpenQuestion, systems_listed
-from spa.starting.names import ITEM_NAMES, last_part, place_in
-from spa.starting.roles import ENOUGH, Roles, doubtful_output, outputs_in, roles_in
+from spa.starting.names import ITEM_NAMES, NAMES, last_part, place_in
+from spa.starting.roles import ALIKE, ENOUGH, Roles, doubtful_output, outputs_in, roles_in
 from spa.starting.rows import FILE, LINE, Given, SheetRows, varies
 from spa.starting.sheets import OutputSheet
 from spa.starting.wide import WideRoles, check_columns, wide_roles_in
@@ -21,6 +21,7 @@ from spa.study.output_files import display_files
 
 IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 SAMPLES = frozenset("sample sample_id sample_idx sample_index sample_number try attempt repeat replicate".split())
+PLAINEST = 4  # names of prompts that are nothing else
 FEW = 20  # values of a column that tells answers of one system apart
 SHOWN = 8  # names that a line lists
 Words = str | None
@@ -35,7 +36,9 @@ def found_in_tables(sheets: Sequence[OutputSheet], given: Given, settle: Callabl
     check_columns(rows, given)
     long = roles_in(rows, given) if len(given.systems) < 2 else None
     one_column = bool(given.output) or len(given.systems) == 1
-    wide = None if one_column or (long is not None and long.share >= ENOUGH) else wide_roles_in(rows, given)
+    unnamed = long is not None and long.item == LINE and place_in("output", long.output) is None
+    settled = long is not None and long.share >= ENOUGH and not unnamed
+    wide = None if one_column or settled else wide_roles_in(rows, given)
     if long is not None and (wide is None or place_in("system", long.system) is not None):
         if question := doubtful_output(rows, given, long):
             chosen = settle(question)
@@ -47,7 +50,19 @@ def found_in_tables(sheets: Sequence[OutputSheet], given: Given, settle: Callabl
     raise StudyError(_missing(rows, given))
 
 
+def _check_places(rows: SheetRows, roles: Roles) -> None:
+    """Refuse to pair rows by their places in files that have not as many."""
+    counts = {sheet.file.name: len(sheet.numbers) for sheet in rows.sheets if roles.output in sheet.columns}
+    if roles.item == LINE and len({*counts.values()}) > 1:
+        listed = ", ".join(f"{count:,} in {shortened(name, 60)}" for name, count in [*counts.items()][:3])
+        raise StudyError(
+            f"{display_files(sheet.file for sheet in rows.sheets)}: expected a column that names the item, or as many "
+            f"rows in each file, got {listed}; add ids or prompts, and name them with --item"
+        )
+
+
 def _of_long(rows: SheetRows, given: Given, roles: Roles) -> Found:
+    _check_places(rows, roles)
     systems, items = rows.identified(roles.system), rows.identified(roles.item)
     outputs = rows.column(roles.output)
     prompts = _prompts(rows, items, roles.prompts)
@@ -186,6 +201,11 @@ def _reference(rows: SheetRows, items: Sequence[Words], taken: frozenset[str]) -
 
 
 def _differing(rows: SheetRows, items: Sequence[Words], prompts: Sequence[str]) -> Iterator[str]:
+    if not prompts:
+        for name in rows.names:
+            share = varies(items, rows.identified(name)) if last_part(name) in NAMES["prompt"][:PLAINEST] else 0.0
+            if share > ALIKE:
+                yield f"{shortened(name)} differs within {share:.0%} of the items and is not shown: are they the same?"
     for name in prompts:
         if share := varies(items, rows.identified(name)):
             yield f"{shortened(name)} differs within {share:.1%} of the items: the first is shown"

@@ -146,6 +146,11 @@ def test_an_option_sets_a_role(tmp_path: Path) -> None:
     started(tmp_path / "b", wide, "--system", "alpha-1", "--system", "reference", "--keep", "category=verse")
     assert {system for _, system, _ in answers_of(tmp_path / "b")} == {"alpha-1", "reference"}
     assert len(answers_of(tmp_path / "b")) == 8
+    assert "--keep category=prosa: expected a row with that value" in refused(
+        tmp_path / "c", wide, "--keep", "category=prosa"
+    )
+    both = ("--keep", "category=prose", "--drop", "category=prose")
+    assert "expected a column with the systems' outputs" in refused(tmp_path / "c", wide, *both)
     assert 'did you mean "draft"?' in refused(tmp_path / "c", file, "--output", "drat")
 
 
@@ -257,7 +262,35 @@ def test_files_without_ids_or_prompts_are_paired_in_order(tmp_path: Path) -> Non
     ]
     facts = started(tmp_path / "a", *files)
     assert "rows are paired in order" in facts["took"][1]
+    files.append(write_csv(tmp_path / "three.csv", [{"translation": f"three said {word} well"} for word in WORDS[1:]]))
+    assert "or as many rows in each file, got 10 in one.csv, 10 in two.csv, 9 in three.csv" in refused(
+        tmp_path / "b", *files
+    )
     assert facts["overview"]["systems"] == ["one", "two"]
+
+
+def test_parts_of_a_wide_table_are_no_systems(tmp_path: Path) -> None:
+    rows = wide_rows()
+    files = [write_csv(tmp_path / "1.csv", rows[:4]), write_csv(tmp_path / "2.csv", rows[4:])]
+    facts = started(tmp_path / "a", *files)
+    assert facts["overview"]["systems"] == list(SYSTEMS)
+    assert facts["overview"]["items"] == 8
+
+
+def test_rows_in_one_place_with_other_prompts_are_not_paired(tmp_path: Path) -> None:
+    files = [
+        write_csv(
+            tmp_path / f"{system}.csv", [{"prompt": f"{p} {system}", "output": f"{p}!"} for p in PROMPTS.values()]
+        )
+        for system in ("one", "two")
+    ]
+    assert "expected the same items in each system's file" in refused(tmp_path / "a", *files)
+
+
+def test_prompts_that_differ_under_one_id_are_doubted(tmp_path: Path) -> None:
+    rows = [{**row, "prompt": f"{row['prompt']} {row['model']}"} for row in long_rows()]
+    facts = started(tmp_path / "a", write_csv(tmp_path / "x.csv", rows))
+    assert "prompt differs within 100% of the items and is not shown: are they the same?" in facts["caveats"]
 
 
 def test_images_are_copied_into_the_study(tmp_path: Path) -> None:
