@@ -41,7 +41,7 @@ def _parse(command: click.Command, name: str, words: list[str], parent: click.Co
     if not isinstance(command, click.Group):
         command.make_context(name, words, parent=parent)
         return
-    context = click.Context(command, info_name=name, parent=parent)
+    context = click.Context(command, info_name=name, parent=parent, **command.context_settings)
     _, rest, _ = command.make_parser(context).parse_args(words)
     if rest:
         found, below, rest = command.resolve_command(context, rest)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import click
 import pytest
 
+from spa.cli import main
 from spa.commands.options import Aliased
 from tests.parsed_commands import every_command
 
@@ -114,7 +115,7 @@ def test_a_name_says_the_same_in_every_command() -> None:
 @pytest.mark.parametrize(("command", "names"), FORMER.items())
 def test_former_names_still_work_where_they_were_and_are_not_shown(command: str, names: tuple[str, ...]) -> None:
     found = dict(every_command())[command]
-    context = click.Context(found, info_name=command)
+    context = click.Context(found, info_name=command, **main.context_settings)
     known = found.make_parser(context)._long_opt
     assert set(names) <= known.keys()
     for name in names:
