@@ -9,13 +9,14 @@ from itertools import combinations
 
 import polars as pl
 
-from analysis.answers.column_names import words_of
+from analysis.answers.column_names import KNOWN_CRITERIA, words_of
 from spa.tables.paths import inside
 from spa.tables.scale_words import LEVELS, MISSING
 from spa.tables.verdicts import outcome
 
 DECIMAL_COMMA = r"^(-?\d+),(\d+)$"
 MOST_NAMES, LONGEST_NAME = 200, 80  # different names of systems, and the letters of one
+SHORT, FEW = 60, 40  # letters of an answer in a word, and different ones of them
 LONGEST_STATE, MOST_WORDS = 40, 12  # letters of a state, and different words of a scale
 LEAST_WINNERS = 0.5  # least share of the rows in which a winner is a system of its row
 NO_NAMES = re.compile(
@@ -98,6 +99,28 @@ class Columns:
         """Whether a column has another value in every row."""
         return self.height > 1 and self.distinct(name) == self.height
 
+    def same(self, one: str, other: str) -> bool:
+        """Whether two columns tell the same rows apart."""
+        return self.depends(one, other) and self.depends(other, one)
+
+    def longest(self, name: str) -> int:
+        """Return how many letters the longest text of a column has."""
+        longest = self.frame[name].str.len_chars().max()
+        return longest if isinstance(longest, int) else 0
+
+    def is_word(self, name: str) -> bool:
+        """Whether a column holds few short words or numbers."""
+        return self.distinct(name) <= FEW and self.longest(name) <= SHORT
+
+    def is_name(self, name: str) -> bool:
+        """Whether a column may hold names of systems, and not what they wrote."""
+        return self.longest(name) <= 2 * SHORT and not is_text(name)
+
+    def are_criteria(self, name: str) -> bool:
+        """Whether a column holds few words, and some are those of criteria."""
+        values = self.values(name) if self.distinct(name) <= FEW else []
+        return any({*words_of(value)} & KNOWN_CRITERIA for value in values)
+
     def is_property(self, name: str, of: Collection[str]) -> bool:
         """Whether a number belongs to an item, a person or a system with several rows, and is no score."""
         return any(
@@ -116,7 +139,7 @@ class Columns:
             and 2 <= self.distinct(name) <= min(MOST_NAMES, self.height // 2)
             and not all(outcome(value, "\0", "\0\0").standing != "unknown" for value in self.values(name))
             and not self.frame[name].has_nulls()
-            and (self.frame[name].str.len_chars().max() or 0) <= LONGEST_NAME  # type: ignore[operator]
+            and self.longest(name) <= LONGEST_NAME
         ]
 
     def compared(self, names: Collection[str]) -> list[tuple[str, str]]:
@@ -164,6 +187,11 @@ class Columns:
             if early:
                 found.append((name, early))
         return found
+
+
+def is_text(name: str) -> bool:
+    """Whether a column is called as texts of systems are."""
+    return bool({*words_of(name)} & {"text", "output", "response", "answer", "completion", "summary"})
 
 
 def _texts(column: pl.Series) -> pl.Series:

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from analysis.answers.column_contents import Columns, shown
+from analysis.answers.column_contents import FEW, SHORT, Columns, shown
 from spa.errors import ArgumentProblem
 
 WHAT = {
@@ -25,7 +25,6 @@ WHAT = {
     "repeat": "number of an answer that was given again",
 }
 COUNTED = {"annotator_id": "annotators", "item_id": "items"}  # of the others the values are named
-SHORT, FEW = 60, 40  # letters of an answer in a word, and different ones of them
 LISTED = 12
 
 

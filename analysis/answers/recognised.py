@@ -7,7 +7,7 @@ refused in a line that names both.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from analysis.answers.table_roles import TableRoles
 from analysis.answers.tables import InputFile
 from spa.errors import AnalysisError, ArgumentProblem, TableError
 from spa.tables.addresses import at_hand
-from spa.tables.reading import open_table, reading, table_suffix
+from spa.tables.reading import open_slices, open_table, reading, table_suffix
 from spa.tables.selection import nested
 from spa.tables.source import Source, Wanted
 from spa.tables.typed_columns import as_texts
@@ -36,6 +36,7 @@ BESIDE = {  # columns that tell a table beside the answers, and its option
     "metrics": ("system", "metric", "score"),
 }
 OF_ANNOTATORS = ("submissions", "screening_passed", "checks_failed", "checks_total", "seconds")
+LOOKED_AT = 1_000  # rows in which our names are looked for
 EVERY = frozenset().union(*KNOWN.values())
 
 
@@ -148,31 +149,48 @@ def _together(found: Sequence[TableFound], options: Reading) -> Reading:
 
 def _table(path: Path, options: Reading) -> TableFound:
     """Recognise one file."""
+    place = str(path)
     try:
         with at_hand(path) as file, reading(file):
+            first = next(open_slices(file, Wanted(columns=EVERY), options, rows=LOOKED_AT), None)
+            kind = None if first is None else _kind_named(_tidy(first, options), place, options)
+            if kind is not None:  # with our names: nothing to find out, however long it is
+                return TableFound(place=place, kind=kind)
             source = open_table(file, Wanted(columns=EVERY), options)
-            plain = [name for name, kind in source.schema.items() if not nested(kind)]
+            plain = [name for name, stored in source.schema.items() if not nested(stored)]
             if not any(one in (table_suffix(file.name) or "") for one in (".csv", ".tsv")):
                 source = open_table(file, Wanted(columns=EVERY | {*plain}), options)
-            return _found(source, plain, str(path), options)
+            return _found(source, plain, place, options)
     except TableError as error:
         raise AnalysisError(*error.problems) from error
 
 
-def _found(source: Source, plain: Sequence[str], place: str, options: Reading) -> TableFound:
-    tidy = {options.mapping.get(name, name): name for name in source.schema}
+def _tidy(source: Source, options: Reading) -> frozenset[str]:
+    """Return the columns under the names that the options give them."""
+    return frozenset(options.mapping.get(name, name) for name in source.schema)
+
+
+def _kind_named(tidy: Collection[str], place: str, options: Reading) -> str | None:
+    """Return the kind of table whose columns are all there; refuse those of two kinds."""
     kinds = [kind for kind in ANSWERS if {*REQUIRED[kind]} - _not_needed(kind, options) <= {*tidy}]
     if len(kinds) > 1:
         ways = " or ".join(f"--{kind} {Path(place).name}" for kind in kinds)
         raise AnalysisError(f"{place}: expected a table of one kind, got columns of {' and '.join(kinds)}: say {ways}")
-    if kinds:
-        return TableFound(place=place, kind=kinds[0])
+    return kinds[0] if kinds else None
+
+
+def _found(source: Source, plain: Sequence[str], place: str, options: Reading) -> TableFound:
+    tidy = _tidy(source, options)
+    if (kind := _kind_named(tidy, place, options)) is not None:
+        return TableFound(place=place, kind=kind)
     if (beside := _beside(tidy)) is not None:
         option = f"--{beside.replace('_', '-')}"
         raise AnalysisError(
             f"{place}: expected answers, got a table of {beside.replace('_', ' ')}: give it beside the answers as "
             f"{option} {Path(place).name}"
         )
+    if not source.height:
+        raise AnalysisError(f"{place}: a header without rows; expected at least one answer")
     frame = pl.DataFrame([as_texts(source.column(name)).alias(name) for name in plain])
     lists = tuple(name for name in source.schema if name not in plain)
     return TableRoles(place, Columns(frame), lists, options).found()
@@ -188,7 +206,7 @@ def _not_needed(kind: str, options: Reading) -> set[str]:
     return without
 
 
-def _beside(tidy: Mapping[str, str]) -> str | None:
+def _beside(tidy: Collection[str]) -> str | None:
     """Name the table that stands beside answers, where its columns are all there."""
     for kind, columns in BESIDE.items():
         if {*columns} <= {*tidy} and not (kind == "metrics" and likeliest(tidy, "annotator_id")):

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from analysis.answers.column_contents import NO_NAMES, Columns
+from analysis.answers.column_contents import NO_NAMES, Columns, is_text
 from analysis.answers.column_names import (
-    KNOWN_CRITERIA,
     PEOPLE,
     Role,
     is_llm,
@@ -18,8 +17,6 @@ from analysis.answers.column_names import (
 )
 from analysis.answers.columns import KINDS
 from analysis.answers.columns_found import (
-    FEW,
-    SHORT,
     WHAT,
     TableFound,
     criteria_said,
@@ -88,7 +85,7 @@ class TableRoles:
         self._item(compared=pair is not None)
         if pair is not None:
             kind = self._compared(*pair)
-        elif self._named("severity", self._is_word):
+        elif self._named("severity", self.columns.is_word):
             kind = "spans"
         elif self._named("rank", self.columns.numeric):
             kind = "orders"
@@ -134,30 +131,7 @@ class TableRoles:
 
     def _rivals(self, names: Sequence[str]) -> list[str]:
         """Return the names that say something else than the first."""
-        return [name for name in names[1:] if not self._same(name, names[0])]
-
-    # what a column is like
-
-    def _is_word(self, name: str) -> bool:
-        """Whether a column holds few short words or numbers."""
-        longest = self.columns.frame[name].str.len_chars().max()
-        return self.columns.distinct(name) <= FEW and isinstance(longest, int) and longest <= SHORT
-
-    def _is_name(self, name: str) -> bool:
-        longest = self.columns.frame[name].str.len_chars().max()
-        return isinstance(longest, int) and longest <= 2 * SHORT and not self._is_text(name)
-
-    def _is_text(self, name: str) -> bool:
-        return bool({*words_of(name)} & {"text", "output", "response", "answer", "completion", "summary"})
-
-    def _same(self, one: str, other: str) -> bool:
-        """Whether two columns tell the same rows apart."""
-        return self.columns.depends(one, other) and self.columns.depends(other, one)
-
-    def _are_criteria(self, name: str) -> bool:
-        """Whether a column holds few words, and some are those of criteria."""
-        values = self.columns.values(name)
-        return len(values) <= FEW and any({*words_of(value)} & KNOWN_CRITERIA for value in values)
+        return [name for name in names[1:] if not self.columns.same(name, names[0])]
 
     def _follows(self, name: str, *roles: str) -> bool:
         """Whether a column says no more than another one that is known."""
@@ -171,17 +145,17 @@ class TableRoles:
             return self.roles.get("system_x", ""), self.roles.get("system_y", "")
         if "score" in self.given or "system" in self.given:
             return None
-        pairs = [pair for pair in sides_named(self.free) if all(map(self._is_name, pair))]
+        pairs = [pair for pair in sides_named(self.free) if all(map(self.columns.is_name, pair))]
         if not pairs and not likeliest(self.free, "score")[:1]:
             compared = self.columns.compared(self.free)
             pairs = [pair for pair in compared if self.columns.winners(self._without(pair), pair, named=True)]
-        if pairs and all(self._same(*sides) for pair in pairs[1:] for sides in zip(pair, pairs[0], strict=True)):
+        if pairs and all(self.columns.same(*sides) for pair in pairs[1:] for sides in zip(pair, pairs[0], strict=True)):
             return pairs[0]
         if pairs:
             self._doubt([pair[0] for pair in pairs], "system_x")
             return pairs[0]
-        texts = sides_named([name for name in self.free if self._is_text(name)], texts=True)
-        won = [name for _, name in likeliest(self.free, "winner") if self._is_word(name)]
+        texts = sides_named([name for name in self.free if is_text(name)], texts=True)
+        won = [name for _, name in likeliest(self.free, "winner") if self.columns.is_word(name)]
         asked = bool({"winner", "preference"} & self.given)
         if texts and (won or asked) and not likeliest(self.free, "system"):
             self.unsettled.no_systems_of_sides(texts[0])
@@ -229,11 +203,11 @@ class TableRoles:
             return
         names = [name for _, name in likeliest(self._without(self._sides()), "item_id")]
         again = [name for name in names if not self.columns.a_row_each(name)] or names
-        clear = [name for name in again if not self._are_criteria(name)] or again
+        clear = [name for name in again if not self.columns.are_criteria(name)] or again
         weak = next((place for place, name in enumerate(clear) if self._is_weak(name)), len(clear))
         plain = clear[:weak] or clear  # likelier than an id, or all: an id, and texts
         finest = [one for one in plain if all(self.columns.depends(name, one) for name in plain)]
-        same = [name for name in plain if finest and self._same(name, finest[0])]
+        same = [name for name in plain if finest and self.columns.same(name, finest[0])]
         if same:
             finer = [name for name in clear if not self.columns.depends(name, same[0])]
             if finer and plain != clear and not self._answered_once(same[0]):
@@ -265,7 +239,7 @@ class TableRoles:
         if "criterion" in self.given:
             return
         names = [name for _, name in likeliest(self.free, "criterion") if not self.columns.numeric(name)]
-        names += [name for _, name in likeliest(self.free, "item_id") if self._are_criteria(name)]
+        names += [name for _, name in likeliest(self.free, "item_id") if self.columns.are_criteria(name)]
         names = [name for name in dict.fromkeys(names) if not self._follows(name, "item_id", "annotator_id", "system")]
         if names and not self._rivals(names):
             self._take("criterion", names[0])
@@ -283,7 +257,7 @@ class TableRoles:
             return "preferences" if "preference" in self.given else "choices"
         numbers = [name for _, name in likeliest(self.free, "preference") if self.columns.numeric(name)]
         words = self.columns.winners(self.free, (first, second)) if first and second else []
-        called = [n for _, n in likeliest(self.free, "winner") if n not in numbers and self._is_word(n)]
+        called = [n for _, n in likeliest(self.free, "winner") if n not in numbers and self.columns.is_word(n)]
         sure = [name for name in called if name in words] or called
         winners = sure or ([] if numbers else words)
         if len(numbers) + len(winners) == 1 or (winners and not numbers and not self._rivals(winners)):
@@ -389,7 +363,7 @@ class TableRoles:
             if len(names) == 1:
                 self._take("criterion", names[0])
         if not self.unsettled and "repeat" not in self.given and kind != "spans" and not self._told_apart():
-            names = [n for n in self.free if self._is_word(n) and not self._is_text(n) and self._told_apart(n)]
+            names = [n for n in self.free if self.columns.is_word(n) and not is_text(n) and self._told_apart(n)]
             if names:
                 self._doubt(names, "repeat", *(() if "criterion" in self.given else ("criterion",)))
 
