@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from itertools import chain
 
 from spa.starting.columns import OutputColumn
-from spa.starting.names import Role, last_part, place_in
+from spa.starting.names import Role, place_in
 from spa.starting.sheets import OutputSheet
 
 SIDES = (("a", "b"), ("1", "2"), ("x", "y"), ("left", "right"), ("0", "1"))
@@ -38,12 +39,12 @@ def taken_apart(sheet: OutputSheet) -> OutputSheet:
 
 def _stems(sheet: OutputSheet, sides: tuple[str, str]) -> dict[str, tuple[str, str]]:
     """Return what columns are called without their side, where both sides are there."""
-    by_name = {last_part(name): name for name in sheet.columns}
+    by_name = {name.casefold(): name for name in sheet.columns}
+    first = re.compile(rf"([_ -]){sides[0]}(?=$|[\[.])")
     found: dict[str, tuple[str, str]] = {}
-    for key in by_name:
-        stem, sign, side = key.rpartition("_")
-        if sign and side == sides[0] and (other := by_name.get(f"{stem}_{sides[1]}")):
-            found[stem] = (by_name[key], other)
+    for key, name in by_name.items():
+        if first.search(key) and (other := by_name.get(first.sub(rf"\g<1>{sides[1]}", key))):
+            found[first.sub("", key)] = (name, other)
     return found
 
 

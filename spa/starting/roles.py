@@ -12,6 +12,7 @@ from spa.starting.rows import FILE, LINE, Given, SheetRows, joined, varies
 
 MOST_SYSTEMS, LONGEST_NAME = 100, 120
 ENOUGH, PERFECT = 0.3, 0.99  # share of rows that must join; where nothing else is tried
+PLAINEST = 4  # names of prompts that are nothing else
 VARIED = 0.5  # share of items within which a rival's texts differ
 ALIKE = 0.05  # share of items whose prompts may differ
 WORDY = 15  # characters of a prompt on average
@@ -90,7 +91,7 @@ def _prompted(rows: SheetRows, given: Given, roles: Roles) -> Roles:
     if given.prompts or not is_prompt(rows, roles.item) or (roles.prompts and place_in("prompt", roles.item) is None):
         return roles
     first = [name for name in roles.prompts if last_part(name) in PROMPTS_FIRST]
-    below = [name for name in roles.prompts if last_part(name) in PROMPTS_WITH]
+    below = [name for name in roles.prompts if last_part(name) in PROMPTS_WITH and _is_wordy(rows, name)]
     if first and last_part(roles.item) in PROMPTS_WITH:
         return replace(roles, prompts=(first[0], roles.item))
     if below and last_part(roles.item) in PROMPTS_FIRST:
@@ -193,11 +194,12 @@ def prompts_in(
     ]  # fmt: skip
     needed = len({item for item in items if item})
     telling = [name for name in fitting if 2 * rows.column(name).distinct >= needed]
-    chosen = (telling or fitting)[:1]
+    plain = [name for name in fitting if last_part(name) in NAMES["prompt"][:PLAINEST]]
+    chosen = (telling or plain)[:1]  # a "source" of few values is a data set
     if chosen and last_part(chosen[0]) in PROMPTS_FIRST:
         below = [name for name in fitting if last_part(name) in PROMPTS_WITH and name not in chosen]
         chosen += [name for name in below if not rows.column(name).is_code and rows.column(name).distinct > 1][:1]
-    if not fitting and long:
+    if not chosen and long:
         others = [name for name in rows.names if name not in taken and not is_other(name) and _is_wordy(rows, name)]
         telling = [name for name in others if 2 * rows.column(name).distinct >= needed]
         chosen = [name for name in telling if varies(items, rows.identified(name)) == 0.0][:1]
@@ -221,7 +223,7 @@ def _is_text(rows: SheetRows, name: str) -> bool:
 
 def _agreeing(rows: SheetRows, given: Given, items: Sequence[str | None], taken: set[str]) -> float:
     """Return the share of items whose prompt, by its plainest name, is the same for all systems; 1 without such."""
-    plain = NAMES["prompt"][:4]
+    plain = NAMES["prompt"][:PLAINEST]
     names = given.prompts or tuple(name for name in rows.names if last_part(name) in plain and name not in taken)
     agreeing = [1 - varies(items, rows.identified(name)) for name in names if _is_text(rows, name)]
     return max(min(agreeing, default=1.0), 0.01)

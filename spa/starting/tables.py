@@ -13,7 +13,7 @@ from spa.errors import StudyError, shortened
 from spa.starting.columns import OutputColumn
 from spa.starting.found import Answer, Found, OpenQuestion, systems_listed
 from spa.starting.names import ITEM_NAMES, NAMES, last_part, place_in
-from spa.starting.roles import ALIKE, ENOUGH, Roles, doubtful_output, outputs_in, roles_in
+from spa.starting.roles import ALIKE, ENOUGH, PLAINEST, Roles, doubtful_output, outputs_in, roles_in
 from spa.starting.rows import FILE, LINE, Given, SheetRows, varies
 from spa.starting.sheets import OutputSheet
 from spa.starting.wide import WideRoles, check_columns, wide_roles_in
@@ -21,7 +21,6 @@ from spa.study.output_files import display_files
 
 IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 SAMPLES = frozenset("sample sample_id sample_idx sample_index sample_number try attempt repeat replicate".split())
-PLAINEST = 4  # names of prompts that are nothing else
 FEW = 20  # values of a column that tells answers of one system apart
 SHOWN = 8  # names that a line lists
 Words = str | None

@@ -719,3 +719,38 @@ def test_items_have_many_names(tmp_path: Path, name: str) -> None:
         rows.append({key: {below: row["id"]} if below else row["id"], "model": row["model"], "text": row["response"]})
     facts = started(tmp_path / "a", write_lines(tmp_path / "x.jsonl", rows))
     assert facts["took"][1] == f"item: column {name} (8 items)"
+
+
+def test_a_source_of_few_values_is_no_prompt(tmp_path: Path) -> None:
+    rows = [
+        {
+            "source": ("koala", "vicuna")[n % 2],
+            "instruction": p,
+            "completions": [{"model": m, "response": f"{m}: {p}"} for m in "ab"],
+        }
+        for n, p in enumerate(PROMPTS.values())
+    ]
+    facts = started(tmp_path / "a", write_lines(tmp_path / "x.jsonl", rows))
+    assert {prompt for prompt, _, _ in answers_of(tmp_path / "a")} == {*PROMPTS.values()}
+    assert facts["left_out"] == ["other columns: 1 (source)"]
+    named = [{"id": r["id"], "source": "koala", "model": r["model"], "output": r["response"]} for r in long_rows()]
+    started(tmp_path / "b", write_csv(tmp_path / "y.csv", named))
+    assert {prompt for prompt, _, _ in answers_of(tmp_path / "b")} == {""}
+
+
+def test_pairs_of_conversations_are_taken_apart(tmp_path: Path) -> None:
+    sides = dict(zip("ab", SYSTEMS, strict=False))
+    rows = []
+    for item, prompt in PROMPTS.items():
+        row: dict[str, Any] = {"question_id": item}
+        for side, system in sides.items():
+            row[f"model_{side}"] = system
+            row[f"conversation_{side}"] = [
+                {"role": "user", "content": prompt},
+                {"role": "assistant", "content": TEXTS[item, system]},
+            ]
+        rows.append(row)
+    started(tmp_path / "a", write_lines(tmp_path / "x.jsonl", rows))
+    assert answers_of(tmp_path / "a") == {
+        (PROMPTS[item], system, TEXTS[item, system]) for item in PROMPTS for system in SYSTEMS[:2]
+    }
