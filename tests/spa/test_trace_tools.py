@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +58,17 @@ def test_a_parquet_file_says_the_same(tool: str, tmp_path: Path) -> None:
         tmp_path / "traces.parquet"
     )
     assert told(found_in(tmp_path / "traces.parquet")) == told(found_in(written(tmp_path / "traces.jsonl", rows)))
+
+
+@pytest.mark.parametrize("tool", ["Phoenix", "LangSmith", "Langfuse"])
+@pytest.mark.parametrize("nested", [json.dumps, str], ids=["JSON", "Python"])
+def test_tables_of_text_say_the_same(tool: str, nested: Callable[[object], str], tmp_path: Path) -> None:
+    """Exports as CSV hold lists and objects as JSON; those that pandas writes, as Python prints them."""
+    rows = LAYOUTS[tool](REQUESTS)
+    cells = [{key: nested(one) if isinstance(one, list | dict) else one for key, one in row.items()} for row in rows]
+    pl.DataFrame(cells, infer_schema_length=None).write_csv(tmp_path / "traces.csv")
+    found = found_in(tmp_path / "traces.csv")
+    assert (texts(found), found.left_out) == (ANSWERS, LEFT_OUT)
 
 
 WEIRD: tuple[object, ...] = (

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from spa.starting.traces.layout import Placed, TraceTool
 from spa.starting.traces.open_telemetry import ANSWERED_BY, GIVEN, JSON_TEXT, MADE, SDK, SYSTEMS
-from spa.starting.traces.turns import Json, read
+from spa.starting.traces.turns import Json, read, turns_of
 
 DEFAULT_LIMIT, DEFAULT_LISTED = 1_000, 100  # spans that get_spans_dataframe and get_spans take
 
@@ -20,6 +20,9 @@ def _decoded(records: Iterable[Placed]) -> Iterator[Placed]:
             value = record.get(f"attributes.{way}.value")
             if record.get(f"attributes.{way}.mime_type") == JSON_TEXT and isinstance(value, str):
                 record[f"attributes.{way}.value"] = read(value)
+            messages = record.get(f"attributes.llm.{way}_messages")
+            if isinstance(messages, str) and turns_of(messages) is None:  # of Python, as pandas writes lists into CSV
+                del record[f"attributes.llm.{way}_messages"]
         yield Placed(one.place, record)
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import json
+import re
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -9,9 +13,11 @@ from typing import TypeAlias
 from spa.errors import TableError
 from spa.tables.bounds import check_depth
 from spa.tables.paths import as_text, inside
+from spa.tables.source import json_decoder
 
 Json: TypeAlias = object
 
+PRINTED = re.compile(r"\s*\[*\{'")  # begins an object as Python prints it
 ROLES = {
     "user": ("user", "human", "humanmessage"),
     "assistant": ("assistant", "ai", "model", "gpt", "aimessage", "aimessagechunk", "bot"),
@@ -52,15 +58,28 @@ class Turn:
 
 
 def read(value: Json) -> Json:
-    """Return the list or object that a text holds as JSON; anything else as it is."""
+    """Return the list or object that a text holds as JSON, or as Python prints it; anything else as it is.
+
+    >>> read("[{'role': 'user', 'content': None}]"), read("[plain]"), read("{'a': print()}")
+    ([{'role': 'user', 'content': None}], '[plain]', "{'a': print()}")
+    """
     if not isinstance(value, str) or value.lstrip()[:1] not in ("[", "{"):
         return value
     try:
         check_depth(value)
-        found = inside(value)
-    except (TableError, ValueError):
+        found = _printed(value.strip()) if PRINTED.match(value) else inside(value)
+    except (TableError, ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return value
-    return value if found is None else found
+    return found if isinstance(found, dict) or (isinstance(found, list) and value.count("{")) else value
+
+
+def _printed(text: str) -> Json:
+    """Return what Python prints so as JSON would hold it; raise one of many errors where it is none."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)  # of escapes that are none
+        found = json.dumps(ast.literal_eval(text), ensure_ascii=False)
+    found.encode()  # no half of a surrogate pair
+    return json_decoder().decode(found)
 
 
 def is_reply(value: Json) -> bool:
