@@ -145,6 +145,22 @@ def test_a_row_of_search_traces_holds_its_request_and_response(tmp_path: Path) -
     assert found.left_out == ("1 failed try",)
 
 
+def test_a_table_of_search_traces_may_be_text(tmp_path: Path) -> None:
+    rows: list[Row] = [
+        {
+            "trace_id": f"{model}{prompt}",
+            "state": "OK",
+            "request": str({"messages": [{"role": "user", "content": prompt}], "model": model}),
+            "response": str({"choices": [{"message": {"role": "assistant", "content": f"{model}: it's {prompt}"}}]}),
+            "spans": "[]",
+        }
+        for prompt in ("one", "two")
+        for model in ("ada", "bob")
+    ]
+    pl.DataFrame(rows).write_csv(tmp_path / "traces.csv")
+    assert texts(found_in(tmp_path / "traces.csv"))["two", "bob"] == ["bob: it's two"]
+
+
 @pytest.mark.parametrize("text", ["null", '"quoted"', "12", '{"a": "b"}', "[1, 2]"])
 def test_texts_that_could_be_json_stay_texts(text: str, tmp_path: Path) -> None:
     """MLflow 3 gives texts, MLflow 2 gave JSON."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from spa.starting.traces.layout import Placed, TraceTool
-from spa.starting.traces.turns import Json
+from spa.starting.traces.turns import Json, read
 from spa.tables.bounds import check_depth
 from spa.tables.source import json_decoder
 
@@ -33,7 +33,7 @@ def _as_it_is(value: Json) -> Json:
 
 
 def _object(value: Json) -> Mapping[str, Json]:
-    found = _decoded(value)
+    found = read(value)
     return found if isinstance(found, dict) else {}
 
 
@@ -41,7 +41,7 @@ def _unrolled(records: Iterable[Placed]) -> Iterator[Placed]:
     """Yield the spans of each trace with what is known of it; the root is what the row says came in and out."""
     for one in records:
         trace = {**_object(one.record.get("info")), **one.record}
-        found = _decoded(trace.get("spans", _object(trace.get("data")).get("spans")))
+        found = read(trace.get("spans", _object(trace.get("data")).get("spans")))
         spans = [_span(span) for span in found if isinstance(span, dict)] if isinstance(found, list) else []
         known = {
             "trace": trace.get("trace_id", trace.get("request_id")),
@@ -54,7 +54,7 @@ def _unrolled(records: Iterable[Placed]) -> Iterator[Placed]:
             whole = {
                 "begun": trace.get("request_time", trace.get("timestamp_ms")),
                 "state": trace.get("state", trace.get("status")),
-                "request": coded(trace.get("request")),
+                "request": read(coded(trace.get("request"))),
                 "response": coded(trace.get("response")),
             }
             root = roots[0] if len(roots) == 1 else {}
@@ -91,5 +91,6 @@ TOOL = TraceTool(
     made=("response", "attributes.mlflow.spanOutputs"),
     systems=("attributes.mlflow.llm.model", "attributes.mlflow.spanInputs.model", "request.model"),
     facts=("metadata", "tags"),
+    coded=True,
     unrolled=_unrolled,
 )
