@@ -229,8 +229,8 @@ def _without_fallbacks(
     answer = settled.get(FALLBACKS)
     if answer is None and second and 2 * together >= len({key[0] for key in tried}):
         told = (
-            f"{len(second):,} answers follow one of another system to the same prompt in one trace: "
-            f"fallbacks ({FIRST} leaves them out), or were {ALL} systems asked?"
+            f"{len(second):,} answers follow one of another system to the same prompt in one trace. Are they fallbacks "
+            f"(take the {FIRST}), or were several systems asked (take {ALL})?"
         )
         account.asked.append(OpenQuestion(key=FALLBACKS, question=told, choices=(FIRST, ALL)))
     elif answer != ALL:
@@ -307,8 +307,8 @@ def _sampled(
         further = sum(map(len, several.values())) - len(several)
         told = (
             f"{further:,} answer{'s' * (further > 1)} beside another of the same system to the same prompt "
-            f"({shortened(system, 40)}: {len(group)} to {shortened(repr(group[0].prompt or item), 80)}): "
-            f"all, as {SAMPLES} of the system; or only the {FIRST}, or the {LAST}"
+            f"({shortened(system, 40)}: {len(group)} to {shortened(repr(group[0].prompt or item), 80)}). "
+            f"Take all, as {SAMPLES} of the system, or only the {FIRST}, or the {LAST}?"
         )
         account.asked.append(OpenQuestion(key=REPEATS, question=told, choices=(SAMPLES, FIRST, LAST)))
     answers = []
