@@ -19,6 +19,7 @@ from spa.command_groups import SuggestingGroup, mistakes_in_one_line
 from spa.errors import SpaError
 
 NEW_OBJECTS = 20_000  # after which Python looks for cycles among them; its default is 700
+UNFOLDED = 1_000_000  # characters of a line of help in a pipe
 GROUP = "spa.commands"  # entry points: name of the command -> click command
 ORDER = (
     "init",
@@ -64,7 +65,9 @@ class CommandsByEntryPoint(SuggestingGroup):
         return command
 
     def make_context(self, *args: Any, **options: Any) -> click.Context:
-        """Parse the words before the command."""
+        """Parse the words before the command; in a pipe, lines of help are as long as their text."""
+        if not sys.stdout.isatty():
+            options.setdefault("terminal_width", UNFOLDED)
         with mistakes_in_one_line():
             return super().make_context(*args, **options)
 

@@ -6,6 +6,7 @@ import io
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
@@ -83,6 +84,16 @@ def test_text_in_a_pipe_is_neither_folded_nor_padded(
     lines = found.stdout.splitlines()
     assert [line for line in lines if line != line.rstrip()] == []
     assert words != ("check",) or lines[0].startswith(LONG.strip())
+
+
+def test_help_in_a_pipe_has_a_line_for_each_option() -> None:
+    lines = spa("report", "--help").stdout.splitlines()
+    assert [line for line in lines if line != line.rstrip()] == []
+    command = dict(every_command())["spa report"]
+    for option in command.params:
+        if isinstance(option, click.Option) and not option.hidden and option.help:
+            words = option.help.partition("  [")[0].strip()
+            assert any(words in line for line in lines), option.opts[0]
 
 
 def test_a_row_of_a_table_is_one_line_in_a_pipe_and_folded_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
