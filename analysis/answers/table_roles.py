@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
+import polars as pl
+
 from analysis.answers.column_contents import NO_NAMES, Columns, is_text
 from analysis.answers.column_names import (
     PEOPLE,
@@ -37,6 +39,7 @@ NO_CRITERION = frozenset(
     "confidence familiarity attention check checks passed consent approved approval progress finished reward bot flag "
     "latitude longitude valid expected gold label start lead difficulty suggestion prediction predicted".split()
 )
+MACHINES = frozenset("llm llms ai model models machine machines automatic auto bot gpt simulated synthetic".split())
 ANSWERS_IN_LISTS = frozenset(
     "answers annotations labels votes ratings scores responses reviews judgements judgments games completions".split()
 )
@@ -186,9 +189,18 @@ class TableRoles:
                 self._doubt([names[0], *self._rivals(names)], "annotator_id")
             elif people := self._people():
                 self.unsettled.people_in_columns(people)
-        kind = kind_column(self.free)
-        if "annotator_kind" not in self.given and kind is not None and {*self.columns.values(kind)} <= {*KINDS}:
+        kind = None if "annotator_kind" in self.given else kind_column(self.free)
+        if kind is not None and {*self.columns.values(kind)} <= {*KINDS}:
             self._take("annotator_kind", kind)
+        elif kind is not None and "annotator_id" in self.roles and not self.options.llms:
+            self._kinds(kind, self.roles["annotator_id"])
+
+    def _kinds(self, kind: str, who: str) -> None:
+        """Ask who is an LLM where a column says it in words of its own."""
+        words = [word for word in self.columns.values(kind) if {*words_of(word)} & MACHINES]
+        if words:
+            rows = self.columns.frame.filter(pl.col(kind).is_in(words))[who].drop_nulls().unique().sort()
+            self.unsettled.machines(kind, words, rows.to_list())
 
     def _sides(self) -> list[str]:
         return [name for pair in sides_named(self.free) for name in pair]

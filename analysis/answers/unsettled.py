@@ -79,6 +79,19 @@ class Unsettled:
             ArgumentProblem("systems", before=before, in_python=f"={systems}", in_command=f" {kept}", after=after)
         )
 
+    def machines(self, kind: str, words: Sequence[str], who: Sequence[str]) -> None:
+        """Tell of annotators that are LLMs by a column with words of its own."""
+        named = [name for name in who[:4] if name.isprintable()]
+        self.lines.append(
+            ArgumentProblem(
+                "llms",
+                before=f"{self.place}: {kind} is {shown(words)} for {shown(who)}; name annotators that are LLMs: ",
+                in_python=f"={named}",
+                in_command=" " + " --llm ".join(map(shlex.quote, named)),
+                after=f" (and {len(who) - len(named)} more)" if len(who) > len(named) else "",
+            )
+        )
+
     def people_in_columns(self, names: Sequence[str]) -> None:
         """Tell of columns that are a person each."""
         self.lines.append(

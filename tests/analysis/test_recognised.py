@@ -279,6 +279,16 @@ def test_a_single_judge_may_be_an_llm(tmp_path: Path) -> None:
     assert {row["group"] for row in results(path, "--llm", "scorer-7")["choices"]["pairs"]} == {"scorer-7"}
 
 
+def test_a_column_says_who_is_an_llm(tmp_path: Path) -> None:
+    rows = [{**row, "rater_type": "llm" if row["annotator_id"] == "p3" else "human"} for row in rated()]
+    found = results(write(tmp_path / "a.csv", rows, {"annotator_id": "rater"}))
+    assert {row["group"] for row in found["ratings"]["means"]} == {"human", "p3"}
+    own = [{**row, "rater_type": {"llm": "AI judge", "human": "crowd"}[row["rater_type"]]} for row in rows]
+    path = write(tmp_path / "b.csv", own, {"annotator_id": "rater"})
+    assert "rater_type is AI judge for p3; name annotators that are LLMs: --llm p3" in report(path).stderr
+    assert but_inputs(results(path, "--llm", "p3"))["ratings"] == found["ratings"]
+
+
 def test_rows_that_were_rejected_are_not_counted_in_silence(tmp_path: Path) -> None:
     names = {"annotator_id": "WorkerId", "item_id": "Input.id", "system": "Input.system", "score": "Answer.rating"}
     rows = [
