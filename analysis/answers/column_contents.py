@@ -85,11 +85,15 @@ class Columns:
         firsts = {name: next(iter(self.frame[name].drop_nulls().head(1).to_list()), "") for name in self.names}
         return [name for name, first in firsts.items() if isinstance(inside(first), list | dict)]
 
+    def ends(self, name: str) -> tuple[float, float] | None:
+        """Return the smallest and the largest number of a column; ``None`` where they are words."""
+        given = self.frame[name].drop_nulls().str.replace(DECIMAL_COMMA, "$1.$2").cast(pl.Float64, strict=False)
+        low, high = given.drop_nans().min(), given.drop_nans().max()
+        return (low, high) if isinstance(low, float) and isinstance(high, float) else None
+
     def highest(self, name: str) -> float:
         """Return the largest size of a column's numbers; 0 where they are words."""
-        given = self.frame[name].drop_nulls().str.replace(DECIMAL_COMMA, "$1.$2").cast(pl.Float64, strict=False)
-        largest = given.abs().max()
-        return largest if isinstance(largest, float) else 0.0
+        return max(map(abs, self.ends(name) or (0.0,)))
 
     def depends(self, name: str, on: str) -> bool:
         """Whether a column has one value for each of another's."""

@@ -25,6 +25,7 @@ WHAT = {
     "repeat": "number of an answer that was given again",
 }
 COUNTED = {"annotator_id": "annotators", "item_id": "items"}  # of the others the values are named
+MEASURED = ("score", "preference", "rank")
 LISTED = 12
 
 
@@ -70,7 +71,10 @@ def role_said(columns: Columns, role: str, name: str) -> ColumnFound:
     """Say which column has a role, and how many or which values it has."""
     n = columns.distinct(name)
     of = COUNTED.get(role)
-    if of is None:
+    ends = columns.ends(name) if role in MEASURED and columns.numeric(name) else None
+    if ends is not None:
+        about = f"{ends[0]:g} to {ends[1]:g}"
+    elif of is None:
         values = columns.values(name) if n <= FEW else []
         about = shown([value if len(value) <= SHORT else f"{value[:SHORT]}..." for value in values])
     else:
