@@ -38,15 +38,15 @@ MODULES = {  # distribution -> module, where the names differ
     "scikit-learn": "sklearn",
     "umap-learn": "umap",
 }
-PLUGINS = {  # distribution -> who imports it for us
-    "accelerate": "transformers, for quantised weights",
-    "httptools": "uvicorn.protocols.http.httptools_impl, which the server extends",
-    "protobuf": "transformers, for tokenizers of SentencePiece",
-    "psycopg": "SQLAlchemy, for postgresql://",
-    "python-multipart": "starlette.formparsers, for files that workers send",
-    "s3fs": "fsspec, for s3://",
-    "sentencepiece": "transformers, for tokenizers of SentencePiece",
-    "uvloop": "uvicorn, where it is installed",
+PLUGINS = {  # (extra, distribution) -> who imports it for us
+    ("local", "accelerate"): "transformers, for quantised weights",
+    ("", "httptools"): "uvicorn.protocols.http.httptools_impl, which the server extends",
+    ("local", "protobuf"): "transformers, for tokenizers of SentencePiece",
+    ("postgres", "psycopg"): "SQLAlchemy, for postgresql://",
+    ("mturk", "python-multipart"): "starlette.formparsers, for files that workers send",
+    ("s3", "s3fs"): "fsspec, for s3://",
+    ("local", "sentencepiece"): "transformers, for tokenizers of SentencePiece",
+    ("", "uvloop"): "uvicorn, where it is installed",
 }
 BROUGHT = {  # module -> the dependency that brings it
     "IPython": "",  # a notebook's own
@@ -199,13 +199,17 @@ def imports() -> dict[str, set[str]]:
 @pytest.mark.parametrize("extra", ["", *(set(PROJECT["optional-dependencies"]) - {"all"})])
 def test_every_dependency_is_imported_where_it_is_installed(imports: dict[str, set[str]], extra: str) -> None:
     used = {name for path, names in imports.items() if path.startswith(ROOMS[extra]) for name in names}
-    assert [name for name in requirements(extra) if name not in PLUGINS and MODULES.get(name, name) not in used] == []
+    assert [
+        name for name in requirements(extra) if (extra, name) not in PLUGINS and MODULES.get(name, name) not in used
+    ] == []
 
 
 def test_every_import_is_of_a_dependency(imports: dict[str, set[str]]) -> None:
-    asked = {name for extra in ROOMS for name in requirements(extra)}
-    assert asked.issuperset({*PLUGINS, *BROUGHT.values()} - {""})
-    known = {*sys.stdlib_module_names, *PACKAGES, *BROUGHT, *ROOMS, *(MODULES.get(name, name) for name in asked)}
+    asked = {(extra, name) for extra in ROOMS for name in requirements(extra)}
+    assert PLUGINS.keys() <= asked
+    asked_for = {name for _, name in asked}
+    assert set(BROUGHT.values()) - {""} <= asked_for
+    known = {*sys.stdlib_module_names, *PACKAGES, *BROUGHT, *ROOMS, *(MODULES.get(name, name) for name in asked_for)}
     assert {path: names - known for path, names in imports.items() if names - known} == {}
 
 
