@@ -122,7 +122,7 @@ def copied(watched: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(watched.parent, tmp_path / "copied")) / watched.name
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def dashboard(watched: Path) -> Iterator[Dashboard]:
     """Return a dashboard that only reads."""
     with started(watched) as running:

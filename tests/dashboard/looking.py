@@ -12,6 +12,18 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page as Tab
 
 
+TURNED = """page => new Promise(ended => {
+  const app = document.querySelector('[data-testid=stApp]')
+  let ran = false
+  new MutationObserver((_, watching) => {
+    if (app.dataset.testScriptState !== 'notRunning') ran = true
+    else if (ran) { watching.disconnect(); ended() }
+  }).observe(app, {attributes: true, attributeFilter: ['data-test-script-state']})
+  history.pushState({}, '', `/${page}${location.search}`)
+  dispatchEvent(new PopStateEvent('popstate'))
+})"""
+
+
 def expect(locator: Locator) -> LocatorAssertions:
     """Assert something that may take a while to come true."""
     from playwright.sync_api import expect as eventually
@@ -24,6 +36,13 @@ def visit(tab: Tab, dashboard: Dashboard, page: str) -> None:
     """Open a page by its address, with the token of the link where it has one."""
     base, asked, token = dashboard.url.partition("/?")
     tab.goto(f"{base}/{page}{'?' * bool(asked)}{token}")
+    expect(tab.get_by_role("heading", level=1)).to_be_visible()
+
+
+def turn_to(tab: Tab, page: str) -> None:
+    """Go on to another page as the browser's buttons do: what Streamlit has loaded, most of a visit's work, stays."""
+    settled(tab)  # or the end of the page before is taken for this one's
+    tab.evaluate(TURNED, page)
     expect(tab.get_by_role("heading", level=1)).to_be_visible()
 
 

@@ -18,7 +18,7 @@ from spa.responses.decisions import Decision, add_decision, parse_amount
 from spa.responses.store import Store
 from tests.dashboard.answering import answer, typed
 from tests.dashboard.conftest import PATIENCE, Dashboard, started
-from tests.dashboard.looking import expect, photograph, settled, visit
+from tests.dashboard.looking import expect, photograph, settled, turn_to, visit
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext
@@ -115,8 +115,9 @@ def test_a_form_is_given_with_the_token_alone_and_in_a_sandbox(
 
 
 def test_every_page_fits_a_phone(phone: Tab, running: Dashboard, tmp_path: Path) -> None:
+    visit(phone, running, PAGES[-1])
     for page in PAGES:
-        visit(phone, running, page)
+        turn_to(phone, page)
         photograph(phone, tmp_path / f"{page or 'overview'}.png")
         assert not wider_than_the_screen(phone), page
 
@@ -137,11 +138,11 @@ def test_a_study_that_nobody_has_answered_says_so_on_every_page(phone: Tab, watc
         shutil.copy(watched.parent / name, tmp_path)
     typed(["build", str(tmp_path / "study.toml")])
     with started(tmp_path / "study.toml") as dashboard:
-        for page in PAGES:
-            visit(phone, dashboard, page)
+        visit(phone, dashboard, PAGES[-1])
+        for page in (*PAGES[1:], ""):
+            turn_to(phone, page)
             settled(phone)
             assert not wider_than_the_screen(phone), page
-        visit(phone, dashboard, "")
         expect(phone.get_by_text("Planned hourly pay")).to_be_visible()
         minutes = phone.get_by_test_id("stMetric").filter(has_text="Planned minutes")
         assert float(minutes.inner_text().split()[-1]) > 0

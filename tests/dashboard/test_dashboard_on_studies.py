@@ -15,7 +15,7 @@ import pytest
 
 from tests.dashboard.answering import answer, typed
 from tests.dashboard.conftest import PATIENCE, Dashboard, started
-from tests.dashboard.looking import choose, expect, photograph, settled, visit
+from tests.dashboard.looking import choose, expect, photograph, settled, turn_to, visit
 from tests.spa.scripted_server import Asked, Said, chat, http, schema_of, scripted
 from tests.test_real_studies import STORIES
 
@@ -124,18 +124,18 @@ def test_the_stories_are_watched_reviewed_and_understood(screen: Tab, dashboard:
     dark = screen.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
     assert (sum(map(int, re.findall(r"\d+", ground)[:3])) < 150) == dark
 
-    visit(screen, dashboard, "submissions")
+    turn_to(screen, "submissions")
     expect(screen.frame_locator("iframe").first.get_by_role("heading").first).to_be_visible()
     expect(screen.get_by_text("Compared with the others")).to_be_visible()
     screen.get_by_role("button", name="Next").click()
     expect(screen.get_by_text("2 of 30")).to_be_visible()
     photograph(screen, tmp_path / "submission.png")
 
-    visit(screen, dashboard, "annotators")
+    turn_to(screen, "annotators")
     expect(screen.get_by_text("Show the distribution of")).to_be_visible()
     photograph(screen, tmp_path / "annotators.png")
 
-    visit(screen, dashboard, "plan")
+    turn_to(screen, "plan")
     expect(screen.get_by_text("Annotators for 80")).to_be_visible()
     photograph(screen, tmp_path / "plan.png")
 
@@ -222,6 +222,6 @@ def test_published_ratings_are_shown_as_they_were_downloaded(tab: Tab, shared_da
         choose(tab, "Agreement")
         expect(tab.get_by_text("Every two raters compared")).to_be_visible()
         photograph(tab, tmp_path / "agreement.png")
-        visit(tab, running, "raters")
+        turn_to(tab, "raters")
         expect(tab.get_by_text("Mistral-7B").first).to_be_visible()
         photograph(tab, tmp_path / "raters.png")

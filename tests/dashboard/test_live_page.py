@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
     from playwright.sync_api import Page as Tab
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("dashboard-live")]
+pytestmark = pytest.mark.browser
+LIVE = pytest.mark.xdist_group("dashboard-live")
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +29,7 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dashboard]:
         yield running
 
 
+@LIVE
 @pytest.mark.parametrize("width", [1280, 390])
 def test_decisions_charts_and_money_are_shown(browser: Browser, live: Dashboard, width: int, tmp_path: Path) -> None:
     page = browser.new_page(viewport={"width": width, "height": 1000})
@@ -45,6 +47,7 @@ def test_decisions_charts_and_money_are_shown(browser: Browser, live: Dashboard,
     page.close()
 
 
+@pytest.mark.xdist_group("dashboard")  # whose study and dashboard it looks at
 def test_a_study_of_fixed_size_has_no_such_page(tab: Tab, dashboard: Dashboard) -> None:
     visit(tab, dashboard, "")
     expect(tab.get_by_role("link", name="Annotators")).to_be_visible()
