@@ -58,8 +58,9 @@ share_certificates()
 
 @pytest.hookimpl(optionalhook=True)  # the analysis is tested with pytest and hypothesis alone, too
 def pytest_xdist_auto_num_workers() -> int:
-    """Start two processes a processor, since many tests wait for a server, a browser or a disk."""
-    return min(2 * (os.cpu_count() or 1), 8)
+    """Start three processes a processor where there are few: half of a test's time it waits for another program."""
+    processors = os.cpu_count() or 1
+    return max(processors, min(3 * processors, 8))
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
@@ -70,7 +71,8 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let tests that share a fixture of their module run in one process, which makes it once."""
+    """Let tests that share a fixture of their module run in one process, which makes it once; slow ones come first."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
     for item in items:
         if isinstance(item, pytest.Function) and item.get_closest_marker("xdist_group") is None:
             fixtures = (found[-1] for found in item._fixtureinfo.name2fixturedefs.values())

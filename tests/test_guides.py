@@ -30,6 +30,7 @@ from tests.pictures import words_in
 from tests.shell_lines import fenced, shell_commands
 from tests.spa.tiny_models import tiny_llama
 
+pytestmark = pytest.mark.slow
 IMAGES, FIGURE = ROOT / "docs" / "images", "report/figures/preferences.svg"
 DRAWN = IMAGES / "preferences.svg"
 

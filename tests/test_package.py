@@ -196,7 +196,7 @@ def imports() -> dict[str, set[str]]:
     }
 
 
-@pytest.mark.parametrize("extra", ["", *(set(PROJECT["optional-dependencies"]) - {"all"})])
+@pytest.mark.parametrize("extra", ["", *sorted(set(PROJECT["optional-dependencies"]) - {"all"})])
 def test_every_dependency_is_imported_where_it_is_installed(imports: dict[str, set[str]], extra: str) -> None:
     used = {name for path, names in imports.items() if path.startswith(ROOMS[extra]) for name in names}
     assert [

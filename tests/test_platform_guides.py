@@ -8,6 +8,7 @@ from pathlib import Path
 
 import httpx2
 import polars as pl
+import pytest
 from click.testing import CliRunner
 
 from spa.cli import main
@@ -19,6 +20,8 @@ from tests.guides.walking import init, table, walk
 from tests.guides.workers import answer_hits
 from tests.postgres import postgres_cluster as postgres_cluster
 from tests.postgres import postgres_url as postgres_url
+
+pytestmark = pytest.mark.slow
 
 
 def test_your_own_people(tmp_path: Path, postgres_url: str) -> None:

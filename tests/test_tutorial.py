@@ -5,8 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.guides.reader import reader_in
 from tests.guides.walking import walk
+
+pytestmark = pytest.mark.slow
 
 
 def test_the_tutorial_leads_to_the_report_that_it_promises(tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ from spa.responses.submission import Response
 from tests.conftest import missing_part
 from tests.spa.rehearsed import built_example, spa
 from tests.spa.scripted_server import Asked, Said, Served, http, middle, scripted
+from tests.warm import WarmProcess
 
 CONCURRENCY = 4
 
@@ -62,16 +63,17 @@ def judge(folder: Path, url: str, concurrency: int = CONCURRENCY) -> Path:
 
 def kill_and_finish(study: Path, rater: Path, served: Served, assignments: int, rng: random.Random) -> None:
     """Kill the process three times, each after a random number of further requests, then let it finish."""
+    rating = ["rate", study, "--rater", rater, "--no-probe"]
     for _ in range(3):
-        process = start(study, rater)
+        process = WarmProcess(rating)
         wanted = len(served.asked) + rng.randint(1, assignments // 4)
         while len(served.asked) < wanted and process.poll() is None:
             time.sleep(0.002)
         time.sleep(rng.uniform(0, 0.05))
         process.send_signal(signal.SIGKILL)
         process.communicate()
-    process = start(study, rater)
-    told, _ = process.communicate(timeout=120)
+    process = WarmProcess(rating)
+    told, _ = process.communicate()
     assert process.returncode == 0, told
 
 

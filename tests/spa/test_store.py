@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import multiprocessing
 import os
 import random
 import sqlite3
@@ -13,6 +14,8 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import count
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
@@ -43,6 +46,7 @@ from tests.spa.hand_made import ASKED
 from tests.spa.store_steps import complete, has_token, lease_assignment, lease_for_rater, save_payload
 
 LABELS = ("A", "B")
+FORKS = multiprocessing.get_context("forkserver")  # of one process that has imported this module
 
 
 def draws(count: int, *, salt: str = "") -> Iterator[tuple[Assignment, BlindingKey]]:
@@ -297,43 +301,36 @@ def test_submissions_come_in_order_and_in_chunks(database: str, monkeypatch: pyt
         assert list(store.submissions()) == [*handed_in[:2], *handed_in[3:]]
 
 
-WRITER = """
-import sys
-from spa.responses.store import Store
-from spa.responses.submission import RaterCondition, Submission
-from tests.spa.store_steps import complete, lease_for_rater, save_payload
-asked = RaterCondition(variant=None, repeat=1, readout="verbalised", form="identical", fingerprint="f")
-with Store.open(sys.argv[1]) as store:
-    print("ready", flush=True)
-    for number in range(100_000):
-        lease = lease_for_rater(store, f"{sys.argv[2]}-{number}", "a00001", asked)
-        save_payload(store, lease.submission_id, "p1", "x" * 3000)
-        print("payload", lease.submission_id, flush=True)
-        done = Submission(submission_id=lease.submission_id, assignment_id=lease.assignment_id, source=lease.source,
-                          annotator_id=lease.annotator_id, annotator_kind=lease.annotator_kind, answers=())
-        complete(store, done, completion_code="C")
-        print("complete", lease.submission_id, flush=True)
-"""
+def keep_writing(database: str, name: str, acknowledged: Connection) -> None:
+    """Write until killed; say of everything that it is written."""
+    with Store.open(database) as store:
+        for number in count():
+            lease = lease_for_rater(store, f"{name}-{number}", "a00001", ASKED)
+            save_payload(store, lease.submission_id, "p1", "x" * 3000)
+            acknowledged.send(("payload", lease.submission_id))
+            complete(store, submission_of(lease), completion_code="C")
+            acknowledged.send(("complete", lease.submission_id))
 
 
 def test_what_was_acknowledged_survives_a_kill(database: str) -> None:
-    """Five processes (more on a slow machine) are killed while writing; the next finds all that they acknowledged."""
+    """Five processes are killed while writing; the next finds all that they acknowledged."""
     with Store.create(database) as store:
         store.assignments.save("fingerprint", draws(1))
     chance = random.Random(5)
     acknowledged: list[tuple[str, str]] = []
-    for trial in range(50):
-        if trial >= 5 and len(acknowledged) > 20:
-            break
-        writer = subprocess.Popen(
-            [sys.executable, "-c", WRITER, database, f"r{trial}"], stdout=subprocess.PIPE, text=True
-        )
-        assert writer.stdout is not None
-        assert writer.stdout.readline() == "ready\n"
-        time.sleep(chance.uniform(0.05, 0.3))
+    FORKS.set_forkserver_preload([__name__])
+    for trial in range(5):
+        heard, said = FORKS.Pipe(duplex=False)
+        writer = FORKS.Process(target=keep_writing, args=(database, f"r{trial}", said))
+        writer.start()
+        said.close()
+        acknowledged += [heard.recv() for _ in range(chance.randint(5, 30))]
+        time.sleep(chance.uniform(0, 0.02))  # anywhere between two acknowledgements
         writer.kill()
-        said = writer.communicate()[0].split("\n")[:-1]  # a last line without its end was not said
-        acknowledged += [(line.split()[0], line.split()[1]) for line in said]
+        with contextlib.suppress(EOFError):  # a last word without its end was not said
+            while True:
+                acknowledged.append(heard.recv())
+        writer.join()
     assert len(acknowledged) > 20
     with Store.open(database) as store:
         completed = {each.submission_id for each in store.submissions()}
