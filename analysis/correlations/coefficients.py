@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, get_args
 
 import numpy as np
@@ -260,6 +261,7 @@ def _inversions(sequence: Ints, levels: int) -> int:
     return found
 
 
+@lru_cache(maxsize=1024)
 def _exact_p(n: int, discordant: int) -> float:
     """Share of the n! orders that are at least as far from chance, both ends (Kendall 1970, section 5.2)."""
     pairs = n * (n - 1) // 2
