@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -427,26 +427,34 @@ def _without_position(found: Any) -> Any:
     return {**found, "first_shown": [], "llm_vs_people": {**found["llm_vs_people"], "bias": bias}}
 
 
+def each(studies: Iterable[str]) -> Any:
+    """Return a study at a time, which is analysed once as it is: all its tests run in one process."""
+    groups = {study: pytest.mark.xdist_group(f"metamorphic {study}") for study in studies}
+    return pytest.mark.parametrize("study", [pytest.param(study, marks=mark) for study, mark in groups.items()])
+
+
 @pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("study", STUDIES)
+@each(STUDIES)
 def test_figures_do_not_depend_on_listing_names_or_rows(study: str, change: str) -> None:
     assert changed(study, change) == []
 
 
 @pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("study", ["choices", "many_choices", "ratings", "complete_ratings"])
+@each(["choices", "many_choices", "ratings", "complete_ratings"])
 def test_figures_from_sums_do_not_either(study: str, change: str) -> None:
     assert changed(study, change, analysis=from_sums) == []
 
 
-@pytest.mark.parametrize("change", CHANGES)
-def test_nor_do_those_of_preferences_in_parts(change: str, tmp_path: Path) -> None:
-    def in_parts(tables: Tables) -> Results:
-        folder = tmp_path / str(len([*tmp_path.iterdir()]))
-        folder.mkdir()
+def in_parts(tables: Tables) -> Results:
+    """Analyse the preferences of a folder of files."""
+    with tempfile.TemporaryDirectory() as folder:
         for number, part in enumerate(tables["preferences"].iter_slices(150)):
-            part.write_csv(folder / f"part-{number}.csv")
-        found = read_preferences(str(folder), Reading(), Plan(), beside=AnswerTables())
+            part.write_csv(f"{folder}/part-{number}.csv")
+        found = read_preferences(folder, Reading(), Plan(), beside=AnswerTables())
         return analyse_preferences_in_parts(found, Plan())
 
+
+@pytest.mark.xdist_group("metamorphic in parts")
+@pytest.mark.parametrize("change", CHANGES)
+def test_nor_do_those_of_preferences_in_parts(change: str) -> None:
     assert changed("preferences", change, analysis=in_parts) == []
