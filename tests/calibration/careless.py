@@ -7,6 +7,7 @@ and the evidence of reading.
 from __future__ import annotations
 
 import argparse
+import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,11 +15,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-import spa.examples
 from analysis import Plan, Reading, check_frames
 from analysis.answers.careless import reading_speeds
 from analysis.answers.exclusions import find_exclusions
 from analysis.answers.tables import AnswerTables
+from spa.commands.init import write_example
 from spa.forms.build import build_form
 from spa.forms.form import CheckTarget, Form, RatingTarget
 from spa.forms.texts import load_texts
@@ -84,10 +85,12 @@ def habits() -> Iterator[Habit]:
 
 def forms_of_stories(*, side_by_side: bool, count: int = 12) -> list[tuple[Form, BlindingKey]]:
     """Build forms of the example."""
-    study = load_study(Path(spa.examples.__file__).parent / "demo" / "study.toml")
-    assert study.spa is not None
-    study = study.model_copy(update={"spa": study.spa.model_copy(update={"same_items": side_by_side})})
-    outputs, texts = load_outputs(study), load_texts(study.language, study.texts)
+    with tempfile.TemporaryDirectory() as folder:
+        write_example(Path(folder), "demo")
+        study = load_study(Path(folder) / "study.toml")
+        assert study.spa is not None
+        study = study.model_copy(update={"spa": study.spa.model_copy(update={"same_items": side_by_side})})
+        outputs, texts = load_outputs(study), load_texts(study.language, study.texts)
     draws = sample_assignments(study, outputs, count=count, rng=study_rng(study.seed))
     return [(build_form(study, outputs, assignment, key, texts), key) for assignment, key in draws]
 
