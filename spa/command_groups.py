@@ -5,9 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
+from importlib.util import find_spec
 from typing import IO, Any
 
 import click
+
+from spa.errors import PlatformError, how_to_install
+
+KINDS = {  # how click calls types of values, in words that a user has
+    "is not a valid integer range": "is not a whole number",
+    "is not a valid integer": "is not a whole number",
+    "is not a valid float range": "is not a number",
+    "is not a valid float": "is not a number",
+}
 
 
 class MistypedCommand(click.UsageError):
@@ -16,6 +26,8 @@ class MistypedCommand(click.UsageError):
     def show(self, file: IO[Any] | None = None) -> None:
         """Print the line to stderr."""
         message = " ".join(self.format_message().split()).rstrip(".")
+        for kind, words in KINDS.items():
+            message = message.replace(kind, words)
         if message[1:2].islower():  # a sentence of click; ours begin with a place
             message = message[0].lower() + message[1:]
         help_shown = f"; see `{self.ctx.command_path} --help`" if self.ctx is not None else ""
@@ -53,12 +65,24 @@ class SuggestingGroup(click.Group):
 class LazyGroup(SuggestingGroup):
     """A group whose commands are loaded when they are asked for; ``places`` maps a name to "module:attribute".
 
-    The help lists them in that order.
+    The help lists them in that order. Where they need the packages of an ``extra``, one that is missing is said.
     """
 
-    def __init__(self, *args: Any, places: Mapping[str, str], **options: Any) -> None:
+    def __init__(self, *args: Any, places: Mapping[str, str], extra: str | None = None, **options: Any) -> None:
         super().__init__(*args, **options)
         self.places = places
+        self.extra = extra
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; PlatformError where a package of the extra is not installed."""
+        try:
+            return super().invoke(ctx)
+        except ModuleNotFoundError as missing:
+            package = (missing.name or "").partition(".")[0]
+            if self.extra is None or find_spec(package) is not None:
+                raise
+            needed = how_to_install(self.extra)
+            raise PlatformError(f"{ctx.command_path} needs the package {package}: {needed}") from missing
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands, in order."""

@@ -35,6 +35,7 @@ COMMANDS = {  # name -> function, in the order of use
 @click.group(
     cls=LazyGroup,
     places=COMMANDS,
+    extra="mturk",
     epilog="Example: spa mturk plan my-study/study.toml --endpoint-url http://127.0.0.1:8470",
 )
 def mturk() -> None:

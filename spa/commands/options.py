@@ -90,10 +90,22 @@ class StudyPath(PathType):
         return study_file(super().convert(value, param, ctx))
 
 
+class NewPath(PathType):
+    """A file or folder of this machine that is written."""
+
+    def convert(self, value: str | PathLike[str], param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """Refuse an address, which would become a folder called ``s3:``."""
+        from spa.tables.addresses import address_of
+
+        if address_of(Path(value)) is not None:
+            self.fail(f"{str(value)!r} is an address, and results are written on this machine", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 INPUT = click.Path(path_type=Path)  # whoever reads it says in one line what is wrong with it
 AMOUNT = Amount()
-NEW_FILE = click.Path(dir_okay=False, path_type=Path)
-NEW_FOLDER = click.Path(file_okay=False, path_type=Path)
+NEW_FILE = NewPath(dir_okay=False, path_type=Path)
+NEW_FOLDER = NewPath(file_okay=False, path_type=Path)
 PORT = click.IntRange(0, 65535)
 
 study_argument = click.argument("study", type=StudyPath(), default=DEFAULT_STUDY)
@@ -187,8 +199,9 @@ def every_option(until: str) -> Callable[[Command], Command]:
 
 def out_folder_option(text: str, *, required: bool = False, default: str | None = None) -> Callable[[Command], Command]:
     """Return ``--out`` for a folder."""
-    shown = default is not None
-    return click.option("--out", type=NEW_FOLDER, required=required, default=default, show_default=shown, help=text)
+    if default is not None:
+        return click.option("--out", type=NEW_FOLDER, default=default, show_default=True, help=text)
+    return click.option("--out", type=NEW_FOLDER, required=required, help=text)  # click misses none that has a default
 
 
 def out_file_option(text: str, name: str = "--out") -> Callable[[Command], Command]:

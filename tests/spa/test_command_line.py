@@ -42,7 +42,14 @@ class Terminal(io.StringIO):
         ("init", "missing argument 'FOLDER'; see `spa init --help`"),
         (
             "serve --port web",
-            "invalid value for '--port': 'web' is not a valid integer range; see `spa serve --help`",
+            "invalid value for '--port': 'web' is not a whole number; see `spa serve --help`",
+        ),
+        ("plan --power high", "invalid value for '--power': 'high' is not a number; see `spa plan --help`"),
+        ("heds", "missing option '--out'; see `spa heds --help`"),
+        (
+            "export --out s3://bucket/tables",
+            "invalid value for '--out': 's3://bucket/tables' is an address, and results are written on this machine; "
+            "see `spa export --help`",
         ),
         ("forget", "expected either --person or --submission; see `spa forget --help`"),
         ("help reprot", "no such command 'reprot' (did you mean report?); see `spa --help`"),
@@ -51,6 +58,29 @@ class Terminal(io.StringIO):
 def test_what_is_mistyped_is_one_line_like_other_mistakes(words: str, line: str) -> None:
     found = spa(*words.split())
     assert (found.exit_code, found.stdout, found.stderr) == (2, "", f"spa: {line}\n")
+
+
+def test_options_that_a_command_needs_are_asked_for() -> None:
+    commands = dict(every_command())
+    needed = [(name, option) for name, command in commands.items() for option in command.params if option.required]
+    assert len(needed) > 20
+    for name, option in needed:
+        context = click.Context(commands[name])
+        with pytest.raises(click.MissingParameter):
+            option.handle_parse_result(context, {}, [])
+
+
+def test_a_missing_package_of_an_extra_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.startswith("mturk.") and "commands" not in name]:
+        monkeypatch.delitem(sys.modules, name)
+    for name in ("botocore", "botocore.exceptions"):
+        monkeypatch.setitem(sys.modules, name, None)
+    found = spa("mturk", "plan", "my-study")
+    assert (found.exit_code, found.stdout) == (1, "")
+    assert found.stderr == (
+        "spa: spa mturk needs the package botocore: "
+        'pip install ".[mturk]" in the checkout, or "spa-eval[mturk]" from an index\n'
+    )
 
 
 def test_help_is_shown_in_every_way_that_people_try() -> None:
