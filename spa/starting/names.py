@@ -10,7 +10,8 @@ NAMES: dict[Role, tuple[str, ...]] = {  # the likeliest first; "aside" are texts
     "item": tuple(
         (
             "item_id item custom_id prompt_id question_id instruction_id input_id query_id qid doc_id document_id "
-            "example_id sample_id task_id conversation_id dialogue_id story_id source_id segment_id seg_id line "
+            "example_id sample_id task_id conversation_id dialogue_id story_id source_id segment_id seg_id segid "
+            "sentence_id sent_id line "
             "id uid uuid "
             "guid key idx index number nr no "
         ).split()
@@ -32,8 +33,8 @@ NAMES: dict[Role, tuple[str, ...]] = {  # the likeliest first; "aside" are texts
     ),
     "prompt": tuple(
         (
-            "prompt instruction question query user_prompt input task source source_text src article document passage "
-            "context opening title messages conversation turns goal user user_message request problem text "
+            "prompt instruction question query q user_prompt input task source source_text src article document "
+            "passage context opening title messages conversation turns goal user user_message request problem text "
             "content sentence "
             "original premise "
         ).split()

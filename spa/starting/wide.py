@@ -43,7 +43,7 @@ def _item_of(rows: SheetRows, given: Given) -> tuple[str, tuple[str, ...]]:
     candidates = [*items_in(rows, given, given.systems), LINE]
     chosen = next((name for name in candidates if _tells_apart(rows, name)), LINE)
     items = rows.identified(chosen)
-    prompts = prompts_in(rows, given, items, {chosen, *given.systems}, long=False)
+    prompts = prompts_in(rows, given, items, {chosen, *given.systems}, long=bool(_given_systems(rows, given)))
     if not prompts and is_prompt(rows, chosen):
         prompts = (chosen,)
     return chosen, prompts

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 MISSING = r"(?i)^(nan|na|<na>|#?n/a|n\.a\.|none|null|-+|–|—|\.|\?)$"  # an answer that is none
 SCALES = (  # words of scales, worst first; each level with its kin
@@ -36,6 +36,8 @@ def proposed_numbers(words: Sequence[str]) -> dict[str, str]:
 
     >>> proposed_numbers(["Good", "Very bad"]), proposed_numbers(["good", "green"])
     ({'Very bad': '1', 'Good': '4'}, {'good': '?', 'green': '?'})
+    >>> proposed_numbers(["Bad", "Poor", "Fair"])  # the scale that tells most of them apart
+    {'Bad': '1', 'Poor': '2', 'Fair': '3'}
     >>> proposed_numbers(["4 - Good", "1 - Bad"])
     {'1 - Bad': '1', '4 - Good': '4'}
     """
@@ -44,8 +46,8 @@ def proposed_numbers(words: Sequence[str]) -> dict[str, str]:
     if all(len(found) == 1 for found in numbers.values()):
         ranked = {word: found[0] for word, found in numbers.items()}
     else:
-        levels: Iterable[dict[str, int]] = (one for one in LEVELS if {*plain.values()} <= {*one})
-        scale = next(iter(levels), None)
+        known = [one for one in LEVELS if {*plain.values()} <= {*one}]
+        scale = max(known, key=lambda one: len({one[word] for word in plain.values()}), default=None)
         if scale is None:
             return dict.fromkeys(sorted(words), "?")
         first = 0 if {"no", "false"} & {*scale} else 1

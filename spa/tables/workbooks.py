@@ -54,6 +54,8 @@ def workbook_slices(path: Path, wanted: Wanted, options: TableOptions, rows: int
         sheet, notes = _sheet(path, book, options.sheet)
         place = f"{path}, sheet {shortened(sheet.title)!r}" if len(book.sheetnames) > 1 else str(path)
         expected = f"expected a row with names of columns and rows, got {'none' if notes else 'an empty sheet'}"
+        if others := [repr(one.title) for one in book.worksheets if one.title != sheet.title]:
+            expected += f"; say which sheet is read (--sheet, sheet in [outputs]): {shortened(', '.join(others), 160)}"
         found = _records(path, place, sheet, wanted)
         for source in gathered(found, Records(place, "row", wanted.columns), rows=rows, expected=expected):
             yield replace(source, place=str(path), notes=notes)

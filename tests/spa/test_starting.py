@@ -754,3 +754,21 @@ def test_pairs_of_conversations_are_taken_apart(tmp_path: Path) -> None:
     assert answers_of(tmp_path / "a") == {
         (PROMPTS[item], system, TEXTS[item, system]) for item in PROMPTS for system in SYSTEMS[:2]
     }
+
+
+def test_what_stands_beside_named_systems_is_the_prompt(tmp_path: Path) -> None:
+    rows = [{"brief": f"Say whether {word} floats.", "a": "yes", "b": "no"} for word in WORDS]
+    file = write_lines(tmp_path / "x.jsonl", rows)
+    facts = started(tmp_path / "s", file, "--system", "a", "--system", "b")
+    assert "prompt: column brief" in facts["took"]
+    assert {prompt for prompt, _, _ in answers_of(tmp_path / "s")} == {row["brief"] for row in rows}
+
+
+def test_an_empty_sheet_names_the_others(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.append(["Please read"])
+    book.create_sheet("Data").append(["prompt", "a", "b"])
+    book.save(tmp_path / "x.xlsx")
+    assert "--sheet" in (line := refused(tmp_path / "s", tmp_path / "x.xlsx"))
+    assert "'Data'" in line
