@@ -13,6 +13,8 @@ from analysis.report.html import render_blocks
 from analysis.report.sections import make_section, shown_results
 from analysis.results.findings import main_source
 from analysis.results.records import Results
+from analysis.results.row_tables import AS_IT_STANDS
+from spa.errors import AnalysisError
 
 if TYPE_CHECKING:
     from rich.table import Table as LinesOfTable
@@ -29,11 +31,19 @@ def show(results: Results) -> None:
     results : Results
         Of :func:`analysis.analyse` or :func:`analysis.read_results`.
 
+    Raises
+    ------
+    AnalysisError
+        If it is something else.
+
     Notes
     -----
     In a notebook they are displayed as HTML, in which every name is escaped; elsewhere they are printed, without the
     figure.
     """
+    if not isinstance(results, Results):
+        found = type(results).__name__
+        raise AnalysisError(f"show: expected Results, got {found}; analyse or read_results returns some")
     if in_notebook():
         from IPython.display import HTML, display  # type: ignore[import-not-found,unused-ignore]
 
@@ -54,7 +64,7 @@ def first_page(results: Results) -> str:
     page = Section(id="answer", title="The answer", blocks=(*_blocks(clean(results)),))
     style = (files("analysis.report") / "templates" / "some.css").read_text(encoding="utf-8")
     shown = render_blocks(page.blocks, legends((page,)))
-    return f'<div class="spa-results"><style>{style}</style>{shown}</div>'
+    return f'<div class="spa-results {AS_IT_STANDS}"><style>{style}</style>{shown}</div>'
 
 
 def print_first_page(results: Results) -> None:

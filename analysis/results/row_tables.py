@@ -16,7 +16,8 @@ from analysis.statistics.record import Record, fields_of, kind_of, with_fields
 Row = TypeVar("Row")
 ROWS_SHOWN, LINES_SHOWN, COLUMNS_SHOWN = 30, 10, 8
 LONGEST = 200  # letters of a cell
-SCROLLS = '<div style="overflow-x:auto;max-width:100%">'
+AS_IT_STANDS = "tex2jax_ignore mathjax_ignore"  # classes by which notebooks set no text between two $ as a formula
+SCROLLS = f'<div class="{AS_IT_STANDS}" style="overflow-x:auto;max-width:100%">'
 PLAIN = frozenset({int, float, bool, str, type(None)})
 
 
@@ -157,8 +158,8 @@ def results_html(results: Any) -> str:
     line = Markup("<p dir=auto><b>{}</b> {}</p>")
     terms = Markup("").join(line.format(*clean(one)) for one in lines)
     parts = ", ".join(f"{name} ({n:,})" for name, n, _ in _lists(results))
-    return Markup("<div><p>Results of {}</p>{}{}<p>Lists: {}</p></div>").format(
-        _sources(results), terms, _rankings(clean(results.rankings)), parts
+    return Markup('<div class="{}"><p>Results of {}</p>{}{}<p>Lists: {}</p></div>').format(
+        AS_IT_STANDS, _sources(results), terms, _rankings(clean(results.rankings)), parts
     )
 
 

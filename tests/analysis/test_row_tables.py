@@ -18,6 +18,7 @@ from analysis.report.show import first_page
 from analysis.results.files import from_plain
 from analysis.results.headline import headline_of
 from analysis.results.row_tables import RowList, Rows, html_of
+from spa.errors import AnalysisError
 from tests.analysis.sample_results import HOSTILE, empty_results, full_results
 
 ALLOWED = {
@@ -96,6 +97,16 @@ def test_no_text_of_a_table_becomes_part_of_a_page(results: Results) -> None:
         found = Tags(page)
         assert (found.tags - ALLOWED, found.running) == (set(), [])
         assert not re.search("[\u202a-\u202e\x00]", page)
+
+
+def test_no_text_between_two_dollars_is_set_as_a_formula(results: Results) -> None:
+    for page in (first_page(results), results._repr_html_(), html_of(results.preferences)):  # type: ignore[operator]
+        assert re.match('<div class="[^"]*mathjax_ignore"', page)
+
+
+def test_show_says_what_it_expects(results: Results) -> None:
+    with pytest.raises(AnalysisError, match="expected Results, got Rows"):
+        analysis.show(results.preferences)  # type: ignore[arg-type]
 
 
 def test_a_table_of_any_name_is_escaped() -> None:
