@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -139,10 +140,11 @@ def _as_server(name: str, *arguments: str) -> None:
     path = program(name)
     assert path is not None, f"{name} is not installed"
     command = [path, *arguments]
+    as_user: dict[str, Any] = {}
     if os.geteuid() == 0:
-        command = ["runuser", "-u", USER, "--", *command]
+        as_user = {"user": USER, "group": pwd.getpwnam(USER).pw_gid, "extra_groups": []}
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
-    subprocess.run(command, check=True, cwd="/", env=environment, stdout=subprocess.DEVNULL, timeout=300)
+    subprocess.run(command, check=True, cwd="/", env=environment, stdout=subprocess.DEVNULL, timeout=300, **as_user)
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,7 @@ who wait for it.
 from __future__ import annotations
 
 import asyncio
+import os
 import secrets
 import threading
 from collections import deque
@@ -143,7 +144,9 @@ def open_store(target: str | Path, *, create: bool = False) -> Iterator[Endpoint
     Raise ResponseError if it is missing, of a later version, or no store of an endpoint.
     """
     place = parse_target(target)
-    if create and place.path is not None and not place.path.exists():
+    if place.path is not None and not os.path.lexists(place.path):
+        if not create:
+            raise ResponseError(f"{place.path}: no such store; `spa mturk keys add` and `spa mturk serve` create one")
         _create_file(place.path)
     engine = open_engine(place, read_only=False, wait=LOCK_WAIT)
     try:

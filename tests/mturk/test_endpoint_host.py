@@ -71,7 +71,10 @@ def test_the_host_key_is_the_hosts_alone(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_what_is_no_store_of_an_endpoint_is_told(tmp_path: Path) -> None:
-    with pytest.raises(ResponseError, match="no such store"), open_store(tmp_path / "absent.sqlite"):
+    with (
+        pytest.raises(ResponseError, match="no such store; `spa mturk keys add`"),
+        open_store(tmp_path / "absent.sqlite"),
+    ):
         pass
     other = tmp_path / "other.sqlite"
     with sqlite3.connect(other) as connection:
