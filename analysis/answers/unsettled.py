@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 
 from analysis.answers.column_contents import shown
 from analysis.answers.columns_found import WHAT
 from spa.errors import AnalysisError, ArgumentProblem, shortened
 
 CUT, PASTED, LONGEST = 130, 80, 36  # letters of a list of columns, of one to paste, and of a column in it
+FAR = 80  # of a path; of a longer one the name is said
 
 
 class Unsettled:
     """Collects what is not settled about one file, a line each; missing columns share one."""
 
     def __init__(self, place: str, columns: Sequence[str], lists: Sequence[str]) -> None:
-        self.place, self.columns, self.lists = place, columns, lists
+        self.place = place if len(place) <= FAR else shortened(Path(place).name, FAR)
+        self.columns, self.lists = columns, lists
         self.lines: list[str] = []
         self.missing: dict[str, str] = {}  # our column -> what else may be done
 
@@ -71,8 +74,8 @@ class Unsettled:
             f"{self.place}: no column names the system, and {few} {shown(names)} {holds} scores; if each is a system: "
         )
         after = (
-            "; if each is a criterion, name the column of systems (--map YOURS=system) or the one system (--set "
-            "system=NAME); if each is a question about one of several systems: spa import csv"
+            "; if each is a criterion: --map YOURS=system, or --set system=NAME; if each is a question about one of "
+            "several systems: spa import csv"
         )
         systems = {name: name for name in names[:2]}
         self.lines.append(

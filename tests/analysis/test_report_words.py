@@ -119,5 +119,5 @@ def test_the_terminal_counts_the_warnings_that_the_report_prints(capsys: pytest.
     assert section is not None
     (bullets,) = [block for block in section.blocks if isinstance(block, Bullets)]
     assert len(bullets.items) == 1
-    _print(results)
+    _print(results, ())
     assert "Warnings: 1. See the report." in capsys.readouterr().out
