@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import click
 import pytest
@@ -73,10 +74,14 @@ def test_options_that_a_command_needs_are_asked_for() -> None:
 
 
 def test_a_missing_package_of_an_extra_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in sys.modules if name.startswith("mturk.") and "commands" not in name]:
-        monkeypatch.delitem(sys.modules, name)
-    for name in ("botocore", "botocore.exceptions"):
-        monkeypatch.setitem(sys.modules, name, None)
+    class Publishing(ModuleType):
+        """Stands for a module that imports what is not installed."""
+
+        def __getattr__(self, name: str) -> object:
+            raise ModuleNotFoundError(name="botocore.exceptions")
+
+    monkeypatch.setitem(sys.modules, "botocore", None)
+    monkeypatch.setitem(sys.modules, "mturk.publishing", Publishing("mturk.publishing"))
     found = spa("mturk", "plan", "my-study")
     assert (found.exit_code, found.stdout) == (1, "")
     assert found.stderr == (
