@@ -13,7 +13,7 @@ from spa.errors import StudyError, shortened
 from spa.starting.columns import OutputColumn
 from spa.starting.found import Answer, Found, OpenQuestion, systems_listed
 from spa.starting.names import ITEM_NAMES, NAMES, last_part, place_in
-from spa.starting.roles import ALIKE, ENOUGH, PLAINEST, Roles, doubtful_output, outputs_in, roles_in
+from spa.starting.roles import ALIKE, ENOUGH, PLAINEST, Roles, doubtful_output, is_other, outputs_in, roles_in
 from spa.starting.rows import FILE, LINE, Given, SheetRows, varies
 from spa.starting.sheets import OutputSheet
 from spa.starting.wide import WideRoles, check_columns, wide_roles_in
@@ -292,7 +292,8 @@ def _missing(rows: SheetRows, given: Given) -> str:
     if not outputs:
         empty = [name for name in rows.names if not rows.column(name).filled]
         got = f"empty cells in {_names(empty)}" if empty else f"only numbers, ids or prompts ({names})"
-        return f"{place}: expected a column with the systems' outputs as texts, got {got}; name it with --output"
+        do = f"name it with --output{_columns_as_systems(rows)}"
+        return f"{place}: expected a column with the systems' outputs as texts, got {got}; {do}"
     known = [name for name in rows.names if place_in("system", name) is not None and rows.column(name).filled]
     systems = [*(given.systems or known)[:1]]
     if systems and rows.column(systems[0]).distinct == 1:
@@ -319,5 +320,12 @@ def _missing(rows: SheetRows, given: Given) -> str:
         )
     return (
         f"{place}: expected outputs of two systems or more, got one column of texts ({outputs[0]}) and none that names "
-        "a system; name it with --system, or give a file for each system"
+        f"a system; name it with --system, or give a file for each system{_columns_as_systems(rows)}"
     )
+
+
+def _columns_as_systems(rows: SheetRows) -> str:
+    """Say how columns are named that are systems, of those whose names say nothing else."""
+    free = [name for name in rows.names if rows.column(name).filled and not is_other(name)]
+    words = " ".join(f"--system {shlex.quote(shortened(name, 40))}" for name in free[:4])
+    return f"; if columns are systems: {words}" if len(free) > 1 else ""

@@ -772,3 +772,12 @@ def test_an_empty_sheet_names_the_others(tmp_path: Path) -> None:
     book.save(tmp_path / "x.xlsx")
     assert "--sheet" in (line := refused(tmp_path / "s", tmp_path / "x.xlsx"))
     assert "'Data'" in line
+
+
+def test_columns_of_short_answers_are_named_to_be_systems(tmp_path: Path) -> None:
+    rows = [{"item": n, "prompt": f"What is {word}?", "gpt": word[0], "llama": word[1]} for n, word in enumerate(WORDS)]
+    file = write_lines(tmp_path / "x.jsonl", rows)
+    line = refused(tmp_path / "s", file)
+    pasted = line.rstrip().partition("systems: ")[2].split()
+    assert pasted == ["--system", "gpt", "--system", "llama"]
+    assert started(tmp_path / "s", file, *pasted)["overview"]["systems"] == ["gpt", "llama"]
