@@ -149,15 +149,17 @@ def _lists_systems(source: Source, name: str) -> bool:
 
 
 def labelled(sheets: Sequence[OutputSheet]) -> list[OutputSheet]:
-    """Give each file the part of its path that tells it from the others: its name, else that of its folder."""
+    """Give each file the part of its path that tells it from the others: its name, else that of a folder above it."""
     stems = [sheet.label for sheet in sheets]
-    folders = [sheet.file.resolve().parent.name for sheet in sheets]
     alike = len({DATES.sub("", stem) for stem in stems}) == 1
-    if len(sheets) > 1 and (alike or len({*stems}) < len(stems)) and len({*folders}) == len(folders):
-        return [replace(sheet, label=folder) for sheet, folder in zip(sheets, folders, strict=True)]
+    if len(sheets) > 1 and (alike or len({*stems}) < len(stems)):
+        above = [sheet.file.resolve().parent.parts for sheet in sheets]
+        depths = range(1, min(map(len, above)) + 1)
+        folders = next((names for at in depths if len({*(names := [one[-at] for one in above])}) == len(names)), None)
+        if folders is not None:
+            return [replace(sheet, label=folder) for sheet, folder in zip(sheets, folders, strict=True)]
     if len({*stems}) < len(stems):
-        both = [f"{folder}/{stem}" for folder, stem in zip(folders, stems, strict=True)]
-        return [replace(sheet, label=label) for sheet, label in zip(sheets, both, strict=True)]
+        return [replace(sheet, label=f"{sheet.file.resolve().parent.name}/{sheet.label}") for sheet in sheets]
     shared = _shared_end(stems) if len(stems) > 1 else ""
     return [replace(sheet, label=sheet.label.removesuffix(shared) or sheet.label) for sheet in sheets]
 

@@ -781,3 +781,12 @@ def test_columns_of_short_answers_are_named_to_be_systems(tmp_path: Path) -> Non
     pasted = line.rstrip().partition("systems: ")[2].split()
     assert pasted == ["--system", "gpt", "--system", "llama"]
     assert started(tmp_path / "s", file, *pasted)["overview"]["systems"] == ["gpt", "llama"]
+
+
+def test_files_of_one_name_are_called_by_the_folder_in_which_they_differ(tmp_path: Path) -> None:
+    files = []
+    for run in ("run-a", "run-b"):
+        (tmp_path / run / "out").mkdir(parents=True)
+        rows = [{"id": n, "output": f"{run[-1]} tells of a {word}"} for n, word in enumerate(WORDS)]
+        files.append(write_lines(tmp_path / run / "out" / "texts.jsonl", rows))
+    assert started(tmp_path / "s", *files)["overview"]["systems"] == ["run-a", "run-b"]
