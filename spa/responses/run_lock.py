@@ -21,7 +21,8 @@ Connect = Callable[[], AbstractContextManager[Connection]]
 HOLDERS = """
     SELECT application_name || ' since ' || to_char(query_start AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS') || ' UTC'
     FROM pg_locks JOIN pg_stat_activity USING (pid)
-    WHERE locktype = 'advisory' AND granted AND (classid::bigint << 32 | objid::bigint) = :number
+    WHERE locktype = 'advisory' AND granted AND datname = current_database()
+        AND (classid::bigint << 32 | objid::bigint) = :number
     ORDER BY query_start
 """
 

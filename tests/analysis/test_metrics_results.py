@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +107,8 @@ def test_missing_columns_and_empty_outputs_are_refused(tmp_path: Path) -> None:
 
 def test_own_metrics_come_from_a_table_or_a_function(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    for name in ("own_metric", "broken_metric"):  # another test may have imported its own
+        monkeypatch.delitem(sys.modules, name, raising=False)
     path = study_with(tmp_path)
     Path("own_metric.py").write_text(
         "def shared(outputs, references, sources):\n"

@@ -36,8 +36,10 @@ from spa.raters.cluster.worker import WorkerBatch, WorkerSetup, rate_batch, stop
 from spa.raters.summary import RatingSummary
 from spa.raters.visits import RaterVisit, rater_visits
 from spa.responses.export import export_tables
-from spa.responses.run_lock import shared_run
+from spa.responses.run_lock import lock_holders, shared_run
+from spa.responses.store import Store
 from spa.study.raters import Rater, rater_variants
+from tests.postgres import Cluster
 from tests.postgres import postgres_cluster as postgres_cluster
 from tests.postgres import postgres_url as postgres_url
 from tests.spa.cluster_bench import FORM_COSTS, PRICES, check_asked_once, dear, rate, ready
@@ -329,6 +331,15 @@ def test_a_password_is_not_sent_to_workers(postgres_url: str, tmp_path: Path) ->
     assert "expected --store without a password, which would be sent to all workers" in said.output
     assert "~/.pgpass" in said.output
     assert "secret" not in said.output
+
+
+def test_workers_on_another_database_are_not_named(postgres_cluster: Cluster) -> None:
+    """PostgreSQL shows the locks of all databases of a server, which are apart."""
+    with postgres_cluster.database() as one, postgres_cluster.database() as other:
+        with Store.create(one) as here, Store.create(other) as there:
+            with shared_run(there.name, workers_of("judge"), there.reading):
+                assert len(lock_holders(there.name, workers_of("judge"), there.reading)) == 1
+                assert lock_holders(here.name, workers_of("judge"), here.reading) == []
 
 
 @pytest.mark.parametrize("where", ["sqlite", "postgresql"])
