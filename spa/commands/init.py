@@ -41,7 +41,7 @@ RATERS = "raters"  # protocols of papers, a file each; they fit the stories
 @click.option("--kind", type=click.Choice(["text", "image"]), help="What the outputs are.")
 @click.option("--repeats", type=click.Choice(["samples", "first", "last"]), help="Of several answers of a system to "
               "an item: all as samples, or one.")  # fmt: skip
-@click.option("--lopsided", type=click.Choice(["common", "single"]), help="Where systems leave items out: items "
+@click.option("--missing-outputs", type=click.Choice(["common", "single"]), help="Where systems leave items out: items "
               "common to all, or all, in a form that rates single outputs.")  # fmt: skip
 @click.option("--same-names", type=click.Choice(["one", "apart"]), help="Of names that may be one system's.")
 @click.option("--fallbacks", type=click.Choice(["first", "all"]), help="Of requests that another system answered.")

@@ -31,7 +31,7 @@ def start_study(folder: Path, files: Sequence[Path], given: Mapping[str, Any], *
     from spa.starting.proposal import proposed
     from spa.starting.rows import Given
     from spa.starting.settling import (
-        lopsided,
+        missing_outputs,
         same_names,
         settled,
         with_items,
@@ -62,7 +62,7 @@ def start_study(folder: Path, files: Sequence[Path], given: Mapping[str, Any], *
         if question is not None:
             found = with_samples(found, cast('Literal["samples", "first", "last"]', talk.settle(question)))
         single = False
-        if question := lopsided(found):
+        if question := missing_outputs(found):
             which = cast('Literal["common", "single"]', talk.settle(question))
             found, single = with_items(found, which), which == "single"
         study = settled(found, single=single)

@@ -42,7 +42,7 @@ class OpenQuestion:
     Parameters
     ----------
     key : str
-        Name of the option without dashes: "lopsided".
+        Name of the option without dashes: "missing-outputs".
     question : str
         What is in doubt, with its figures.
     choices : tuple of str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -85,12 +86,15 @@ class SheetRows:
 
     def place(self, row: int) -> str:
         """Return where a row stands."""
-        at = next(at for at, start in enumerate(self._starts[1:]) if row < start)
+        at = self._file_at(row)
         return self.sheets[at].place(row - self._starts[at])
 
     def sheet_of(self, row: int) -> OutputSheet:
         """Return the file of a row."""
-        return self.sheets[next(at for at, start in enumerate(self._starts[1:]) if row < start)]
+        return self.sheets[self._file_at(row)]
+
+    def _file_at(self, row: int) -> int:
+        return bisect_right(self._starts, row) - 1
 
 
 def identified(cells: Iterable[Words]) -> list[Words]:

@@ -18,7 +18,7 @@ LONGEST = 80  # characters of an id
 ENOUGH_ITEMS = 20  # that all systems answer, or half of all items, for the others to be left out
 LEAST_ITEMS = 3
 LISTED = 3
-Lopsided = Literal["common", "single"]
+ItemsKept = Literal["common", "single"]
 Repeats = Literal["samples", "first", "last"]
 
 
@@ -109,7 +109,7 @@ def _apart(sets: Iterable[set[str]]) -> bool:
     return all(count == 1 for count in counted.values())
 
 
-def lopsided(found: Found) -> OpenQuestion | None:
+def missing_outputs(found: Found) -> OpenQuestion | None:
     """Return what to ask where systems leave items out, with the items and systems; ``None`` where none does.
 
     Raise StudyError where fewer than two systems are left.
@@ -130,12 +130,12 @@ def lopsided(found: Found) -> OpenQuestion | None:
         f"the {common:,} items common to all, or all items, in a form that rates single outputs?"
     )
     if common < LEAST_ITEMS:
-        return OpenQuestion(key="lopsided", question=question, choices=("single",), default="single")
+        return OpenQuestion(key="missing-outputs", question=question, choices=("single",), default="single")
     default = "common" if common >= ENOUGH_ITEMS or 2 * common >= len(by_item) else "single"
-    return OpenQuestion(key="lopsided", question=question, choices=("common", "single"), default=default)
+    return OpenQuestion(key="missing-outputs", question=question, choices=("common", "single"), default=default)
 
 
-def with_items(found: Found, which: Lopsided) -> Found:
+def with_items(found: Found, which: ItemsKept) -> Found:
     """Return what was found with the items common to all systems, or with all."""
     if which == "single":
         return found

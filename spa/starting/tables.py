@@ -62,97 +62,87 @@ def _check_places(rows: SheetRows, roles: Roles) -> None:
 
 def _of_long(rows: SheetRows, given: Given, roles: Roles) -> Found:
     _check_places(rows, roles)
-    systems, items = rows.identified(roles.system), rows.identified(roles.item)
     outputs = rows.column(roles.output)
-    prompts = _prompts(rows, items, roles.prompts)
-    reference = _reference(rows, items, roles.columns)
-    references = _prompts(rows, items, reference)
-    answers: list[Answer] = []
-    empty, nameless = Counter[str](), Counter[str]()
     asked = [roles.output in sheet.columns for sheet in rows.sheets for _ in sheet.numbers]
-    for row, (system, item, output) in enumerate(zip(systems, items, outputs.cells, strict=True)):
-        if not asked[row]:
-            continue
-        if system is None or item is None:
-            nameless["system" if system is None else "item"] += 1
-        elif output is None or not output.strip():
-            empty[system] += 1
-        else:
-            answers.append(
-                Answer(item=item, system=system, output=output, prompt=prompts.get(item), place=rows.place(row))
-            )
-    kind = _kind(given, [answer.output for answer in answers])
-    if kind == "image":
-        answers = [_with_image(rows, answer) for answer in answers]
-    apart = _tells_apart(rows, roles, asked)
-    told = (
-        f"system: {_said(rows, roles.system)} {systems_listed(answers)}",
-        f"item: {_said(rows, roles.item)} ({len({answer.item for answer in answers}):,} items)",
-        f"output: {_said(rows, roles.output)}{_size(outputs, kind)}",
-        *_prompt_lines(rows, roles.prompts),
-        *(f"references for metrics: {_said(rows, name)}" for name in reference),
-    )
-    left = (
-        *(f"rows without a name of the {what}: {count:,}" for what, count in nameless.items()),
-        *_empty_lines(empty),
-        *_further(outputs),
-        *_unused(rows, {*roles.columns, *reference}),
-    )
-    return Found(
-        answers=tuple(answers),
-        kind=kind,
-        took=told,
-        left_out=left,
-        caveats=(*_notes(rows), *apart, *_differing(rows, items, roles.prompts)),
-        references=references,
-        item_name=_item_name(roles.prompts),
+    named = enumerate(zip(rows.identified(roles.system), outputs.cells, strict=True))
+    return _found(
+        rows,
+        given,
+        roles,
+        [(row, system, output) for row, (system, output) in named if asked[row]],
+        system=_said(rows, roles.system),
+        output=_said(rows, roles.output),
+        columns=(outputs,),
+        caveats=tuple(_tells_apart(rows, roles, asked)),
     )
 
 
 def _of_wide(rows: SheetRows, given: Given, roles: WideRoles) -> Found:
+    columns = {name: rows.column(name) for name in roles.systems}
+    return _found(
+        rows,
+        given,
+        roles,
+        [
+            (row, system, columns[name].cells[row])
+            for row in range(rows.height)
+            for name, system in roles.systems.items()
+            if name in rows.sheet_of(row).columns
+        ],
+        system="a column each",
+        output="the cells of these columns",
+        columns=tuple(columns.values()),
+    )
+
+
+def _found(
+    rows: SheetRows,
+    given: Given,
+    roles: Roles | WideRoles,
+    cells: Iterable[tuple[int, Words, Words]],
+    *,
+    system: str,
+    output: str,
+    columns: Sequence[OutputColumn],
+    caveats: Sequence[str] = (),
+) -> Found:
+    """Return the answers in ``cells`` (row, system, output), which stand in ``columns``, with what is said of them."""
     items = rows.identified(roles.item)
     prompts = _prompts(rows, items, roles.prompts)
     reference = _reference(rows, items, roles.columns)
-    references = _prompts(rows, items, reference)
     answers: list[Answer] = []
-    empty, nameless = Counter[str](), 0
-    for row, item in enumerate(items):
-        sheet = rows.sheet_of(row)
-        nameless += item is None
-        for name, system in roles.systems.items():
-            output = rows.column(name).cells[row]
-            if item is None or name not in sheet.columns:
-                continue
-            if output is None or not output.strip():
-                empty[system] += 1
-                continue
-            answers.append(
-                Answer(item=item, system=system, output=output, prompt=prompts.get(item), place=rows.place(row))
-            )
+    empty = Counter[str]()
+    nameless: dict[str, set[int]] = {}
+    for row, name, text in cells:
+        item = items[row]
+        if name is None or item is None:
+            nameless.setdefault("system" if name is None else "item", set()).add(row)
+        elif text is None or not text.strip():
+            empty[name] += 1
+        else:
+            answers.append(Answer(item=item, system=name, output=text, prompt=prompts.get(item), place=rows.place(row)))
     kind = _kind(given, [answer.output for answer in answers])
     if kind == "image":
         answers = [_with_image(rows, answer) for answer in answers]
-    longest = max(roles.systems, key=lambda name: rows.column(name).length)
-    told = (
-        f"system: a column each {systems_listed(answers)}",
-        f"item: {_said(rows, roles.item)} ({len({answer.item for answer in answers}):,} items)",
-        f"output: the cells of these columns{_size(rows.column(longest), kind)}",
-        *_prompt_lines(rows, roles.prompts),
-        *(f"references for metrics: {_said(rows, name)}" for name in reference),
-    )
-    left = (
-        *((f"rows without a name of the item: {nameless:,}",) if nameless else ()),
-        *_empty_lines(empty),
-        *(line for name in roles.systems for line in _further(rows.column(name))),
-        *_unused(rows, {*roles.columns, *reference}),
-    )
+    longest = max(columns, key=lambda column: column.length)
     return Found(
         answers=tuple(answers),
         kind=kind,
-        took=told,
-        left_out=left,
-        caveats=(*_notes(rows), *_differing(rows, items, roles.prompts)),
-        references=references,
+        took=(
+            f"system: {system} {systems_listed(answers)}",
+            f"item: {_said(rows, roles.item)} ({len({answer.item for answer in answers}):,} items)",
+            f"output: {output}{_size(longest, kind)}",
+            *_prompt_lines(rows, roles.prompts),
+            *(f"references for metrics: {_said(rows, name)}" for name in reference),
+        ),
+        left_out=(
+            *(f"rows without a name of the {what}: {len(found):,}" for what, found in nameless.items()),
+            *_empty_lines(empty),
+            *(line for column in columns for line in _further(column)),
+            *_unused(rows, {*roles.columns, *reference}),
+        ),
+        caveats=(*_notes(rows), *caveats, *_differing(rows, items, roles.prompts)),
+        references=_prompts(rows, items, reference),
         item_name=_item_name(roles.prompts),
     )
 
@@ -223,7 +213,7 @@ def _with_image(rows: SheetRows, answer: Answer) -> Answer:
     named = Path(answer.output.strip())
     paths = (folder / named for folder in folders)
     path = next((path for path in paths if len(str(path)) < 1000 and path.is_file()), named)
-    return Answer(item=answer.item, system=answer.system, output=str(path), prompt=answer.prompt, place=answer.place)
+    return replace(answer, output=str(path))
 
 
 def _said(rows: SheetRows, name: str) -> str:

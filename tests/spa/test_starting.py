@@ -158,11 +158,11 @@ def test_items_that_a_system_leaves_out_are_named_and_the_rest_is_offered(tmp_pa
     file = write_csv(tmp_path / "x.csv", [r for r in long_rows() if (r["id"], r["model"]) != ("q3", "beta 2")])
     facts = started(tmp_path / "a", file)
     (asked,) = facts["asked"]
-    assert asked["option"] == "--lopsided"
+    assert asked["option"] == "--missing-outputs"
     assert asked["answer"] == "common"
     assert "1 of 8 items lack a system's answer (q3; answered least: beta 2 7" in asked["question"]
     assert facts["overview"]["items"] == 7
-    facts = started(tmp_path / "b", file, "--lopsided", "single")
+    facts = started(tmp_path / "b", file, "--missing-outputs", "single")
     assert facts["overview"]["items"] == 8
     assert facts["overview"]["asked"] == {"likert": ["overall"]}
 
