@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from spa.commands.options import INPUT
+from spa.commands.options import INPUT, two_sides, values_of_columns
 
 if TYPE_CHECKING:
     from analysis.answers.columns import Scale
@@ -121,8 +121,8 @@ def reading_of(given: Mapping[str, Any]) -> Reading:
     return Reading(
         mapping=_mapping(given.get("mapping", ())),
         constants=_constants(given.get("constants", ())),
-        keep=_several(given.get("keep", ()), "--keep"),
-        drop=_several(given.get("drop", ()), "--drop"),
+        keep=values_of_columns(given.get("keep", ()), "--keep"),
+        drop=values_of_columns(given.get("drop", ()), "--drop"),
         each=given.get("each"),
         cut_system=bool(given.get("cut_system")),
         encoding=_encoding(given.get("encoding")),
@@ -180,23 +180,6 @@ def _constants(given: Sequence[str]) -> dict[str, str]:
         if found.setdefault(name, value) != value:
             raise click.UsageError(f"--set {name}: expected one value, got {found[name]!r} and {value!r}")
     return found
-
-
-def _several(given: Sequence[str], option: str) -> dict[str, tuple[str, ...]]:
-    """Return the values of each column."""
-    found: dict[str, tuple[str, ...]] = {}
-    for text in given:
-        column, value = two_sides(text, option, "COLUMN=VALUE")
-        found[column] = (*found.get(column, ()), value)
-    return found
-
-
-def two_sides(text: str, option: str, form: str) -> tuple[str, str]:
-    """Return what stands before and after the first ``=``."""
-    old, sign, new = text.partition("=")
-    if not (old and sign and new):
-        raise click.UsageError(f"expected {option} {form}, got {text!r}")
-    return old, new
 
 
 def _values(texts: Iterable[str]) -> dict[str, str]:

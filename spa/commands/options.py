@@ -207,3 +207,20 @@ def out_folder_option(text: str, *, required: bool = False, default: str | None 
 def out_file_option(text: str, name: str = "--out") -> Callable[[Command], Command]:
     """Return ``--out``, or an option of another name, for a file that is written."""
     return click.option(name, type=NEW_FILE, help=text)
+
+
+def values_of_columns(given: Iterable[str], option: str) -> dict[str, tuple[str, ...]]:
+    """Return the values of each column, of an option COLUMN=VALUE that is repeated."""
+    found: dict[str, tuple[str, ...]] = {}
+    for text in given:
+        column, value = two_sides(text, option, "COLUMN=VALUE")
+        found[column] = (*found.get(column, ()), value)
+    return found
+
+
+def two_sides(text: str, option: str, form: str) -> tuple[str, str]:
+    """Return what stands before and after the first ``=``."""
+    old, sign, new = text.partition("=")
+    if not (old and sign and new):
+        raise click.UsageError(f"expected {option} {form}, got {text!r}")
+    return old, new

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import click
 
-from spa.commands.options import print_json
+from spa.commands.options import print_json, values_of_columns
 from spa.errors import SpaError, StudyError, shortened
 from spa.study.output_files import cleaned
 
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from spa.starting.found import Found, OpenQuestion
     from spa.starting.proposal import ProposedForm
     from spa.starting.settling import Settled
+
 
 USAGE = 2  # exit code where nobody can be asked
 
@@ -124,10 +124,8 @@ class _Talk:
     def settle(self, question: OpenQuestion) -> str:
         """Return what an option says, else what is answered at the terminal or by default."""
         choice = self._given.get(question.key.replace("-", "_"))
-        if isinstance(choice, tuple):
-            choice = choice[0] if choice else None
         options = f"--{question.key} {'|'.join(question.choices)}"
-        if choice is not None and (choice in question.choices or not question.choices):
+        if choice in question.choices:
             self._say(f"{question.question} As --{question.key} says: {choice}")
         elif self._yes or len(question.choices) == 1:
             choice = question.default
@@ -174,24 +172,14 @@ def _options(given: Mapping[str, Any]) -> Any:
 
     return TableOptions(
         each=given["each"],
-        keep=_values(given["keep"], "--keep"),
-        drop=_values(given["drop"], "--drop"),
+        keep=values_of_columns(given["keep"], "--keep"),
+        drop=values_of_columns(given["drop"], "--drop"),
         sheet=given["sheet"],
         encoding=given["encoding"],
     )
 
 
-def _values(texts: Sequence[str], option: str) -> dict[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
-    for text in texts:
-        column, sign, value = text.partition("=")
-        if not (sign and column and value):
-            raise click.UsageError(f"{option} {shlex.quote(text)}: expected COLUMN=VALUE; write both")
-        found[column] = (*found.get(column, ()), value)
-    return found
-
-
 def _leave(line: str) -> None:
-    """End with one line and the exit code of wrong usage."""
+    """End with one line, what can be pasted at its end, and the exit code of wrong usage."""
     click.echo(cleaned(f"spa: {' '.join(line.split())}"), err=True)
     sys.exit(USAGE)

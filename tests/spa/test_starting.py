@@ -392,7 +392,7 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
         (("--item", "id"), "--item: expected --outputs beside it"),
         (("more.csv",), "expected one FOLDER, got more"),
         (("--outputs", "x.csv", "--example", "zh"), "--example and --outputs: expected one of them"),
-        (("--outputs", "x.csv", "--yes", "--keep", "a"), "expected COLUMN=VALUE"),
+        (("--outputs", "x.csv", "--yes", "--keep", "a"), "expected --keep COLUMN=VALUE"),
     ],
 )
 def test_wrong_usage(tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
