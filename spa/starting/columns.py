@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from spa.starting.conversations import Conversation, conversation
@@ -27,6 +27,7 @@ class OutputColumn:
     more: int = 0
     system: str | None = None  # the key of a {system: output} mapping
     said: str = ""  # what the cells are, where the name does not say it
+    unread: bool = False  # whether it holds more keys, or lies deeper, than is looked into
 
     @cached_property
     def filled(self) -> list[str]:
@@ -71,15 +72,16 @@ def columns_in(name: str, values: Sequence[object], *, depth: int = 0, more: int
         talks = [conversation(value) for value in values]
         if sum(talk is not None for talk in talks) >= MOST * len(filled):
             yield from _of_conversations(name, talks)
-        elif depth < DEEPEST:
+        elif depth >= DEEPEST:
+            yield _unread(name, values)
+        else:
             longer = sum(len(value) > 1 for value in lists)
             first = [value[0] if isinstance(value, list) and value else None for value in values]
             yield from columns_in(f"{name}[0]", first, depth=depth + 1, more=max(more, longer))
         return
     objects = [value for value in filled if isinstance(value, dict)]
     if filled and len(objects) >= MOST * len(filled):
-        if depth < DEEPEST:
-            yield from _of_objects(name, values, objects, depth, more)
+        yield from _of_objects(name, values, objects, depth, more)
         return
     yield OutputColumn(
         name=name, cells=[as_text(value) if value not in ([], {}) else None for value in values], more=more
@@ -111,17 +113,19 @@ def _of_objects(
     name: str, values: Sequence[object], objects: Sequence[dict[str, object]], depth: int, more: int
 ) -> Iterator[OutputColumn]:
     keys = {key: None for one in objects for key in one}
-    if len(keys) > MOST_KEYS:
+    if len(keys) > MOST_KEYS or depth >= DEEPEST:
+        yield _unread(name, values)
         return
     systems = _are_systems(name, keys, objects)
     for key in keys:
         path = f"{name}.{key}" if PLAIN.fullmatch(key) else f'{name}["{key.replace(chr(34), chr(92) + chr(34))}"]'
         cells = [value.get(key) if isinstance(value, dict) else None for value in values]
         for column in columns_in(path, cells, depth=depth + 1, more=more):
-            named = key if systems else column.system
-            yield OutputColumn(
-                name=column.name, cells=column.cells, more=column.more, system=named, said=column.said
-            )  # fmt: skip
+            yield replace(column, system=key) if systems else column
+
+
+def _unread(name: str, values: Sequence[object]) -> OutputColumn:
+    return OutputColumn(name=name, cells=[None] * len(values), unread=True)
 
 
 def _are_systems(name: str, keys: dict[str, None], objects: Sequence[dict[str, object]]) -> bool:

@@ -128,7 +128,10 @@ def _columns(source: Source, apart: frozenset[str]) -> tuple[dict[str, OutputCol
         if nests and (name in apart or ("" in apart and all(value == values[0] for value in values))):
             continue  # what was taken apart
         for column in columns_in(name or VALUE, values):
-            found.setdefault(column.name, column)
+            if column.unread:
+                unread.append(column.name)
+            else:
+                found.setdefault(column.name, column)
     return found, tuple(unread), tuple(unnamed)
 
 

@@ -254,10 +254,15 @@ def _unused(rows: SheetRows, taken: Iterable[str]) -> Iterator[str]:
     rest = [name for name in rows.names if name not in {*taken} and rows.column(name).filled]
     if rest:
         yield f"other columns: {len(rest)} ({_names(rest)})"
-    if unread := list(dict.fromkeys(name for sheet in rows.sheets for name in sheet.unread)):
-        yield f"columns that hold neither texts nor numbers: {len(unread)} ({_names(unread)})"
+    if unread := _unread(rows):
+        yield f"columns that are not read: {len(unread)} ({_names(unread)})"
     if any(sheet.unnamed for sheet in rows.sheets):
         yield "an index without a name"
+
+
+def _unread(rows: SheetRows) -> list[str]:
+    """Return the columns that hold neither texts nor numbers, or more records within records than are looked into."""
+    return list(dict.fromkeys(name for sheet in rows.sheets for name in sheet.unread))
 
 
 def _names(names: Sequence[str]) -> str:
@@ -274,6 +279,7 @@ def _missing(rows: SheetRows, given: Given) -> str:
     if one_sheet := next((note for note in _notes(rows) if "read from the sheet" in note), None):
         place = f"{one_sheet} (--sheet)"
     names = _names(rows.names) or "none"
+    names += f"; not read: {_names(unread)}" if (unread := _unread(rows)) else ""
     outputs = outputs_in(rows, given)
     if given.output is not None and not rows.column(given.output).filled:
         return (

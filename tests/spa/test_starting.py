@@ -790,3 +790,15 @@ def test_files_of_one_name_are_called_by_the_folder_in_which_they_differ(tmp_pat
         rows = [{"id": n, "output": f"{run[-1]} tells of a {word}"} for n, word in enumerate(WORDS)]
         files.append(write_lines(tmp_path / run / "out" / "texts.jsonl", rows))
     assert started(tmp_path / "s", *files)["overview"]["systems"] == ["run-a", "run-b"]
+
+
+@pytest.mark.parametrize("deep", [True, False])
+def test_what_is_not_looked_into_is_said(tmp_path: Path, deep: bool) -> None:
+    record: Any = {f"k{n}": "a text of some words" for n in range(61)}
+    if deep:
+        record = {"v": "a text of some words"}
+        for _ in range(9):
+            record = {"in": record}
+    rows = [row | {"trace": record} for row in long_rows()]
+    left = started(tmp_path / "s", write_lines(tmp_path / "x.jsonl", rows))["left_out"]
+    assert any(line.startswith("columns that are not read: 1 (trace") for line in left)
