@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from spa.starting.traces.layout import Placed, TraceTool
 from spa.starting.traces.turns import Json, read
@@ -180,7 +181,8 @@ OTLP = TraceTool(
     coded=True,
     unrolled=of_envelopes,
 )
-SDK = TraceTool(
+SDK = replace(
+    OTLP,
     name="OpenTelemetry",
     signs=(("context.trace_id", "trace_id", "traceId"), ("attributes",), ("context.span_id", "span_id", "spanId")),
     trace=("context.trace_id", "trace_id", "traceId"),
@@ -188,12 +190,5 @@ SDK = TraceTool(
     parent=("parent_id", "parent_span_id", "parentSpanId"),
     begun=("start_time", "start_time_unix_nano", "startTimeUnixNano"),
     status=("status.status_code", "status.code", "status_code"),
-    kind=KIND,
-    given=GIVEN,
-    made=MADE,
-    systems=SYSTEMS,
-    answered_by=ANSWERED_BY,
-    facts=FACTS,
-    coded=True,
     unrolled=gathered,
 )
