@@ -13,7 +13,7 @@ from http import HTTPStatus
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, Response
 
 from mturk import records
@@ -39,7 +39,7 @@ def mount(app: FastAPI, context: SurveyContext) -> None:
     adapter = HitAdapter(context, read_settings(raw, Path("study.toml")))
     adapter.know_sites()
     app.add_api_route(
-        ENTRY_PATH, adapter.enter, methods=["GET", "HEAD"], response_class=HTMLResponse, response_model=None
+        ENTRY_PATH, adapter.enter, methods=["GET", "HEAD", "POST"], response_class=HTMLResponse, response_model=None
     )
     context.on_finish(SOURCE, adapter.hand_in)
 
@@ -60,12 +60,16 @@ class HitAdapter:
 
     def enter(
         self,
+        request: Request,
         assignmentId: str = "",
         hitId: str = "",
         workerId: str = "",
         turkSubmitTo: str = "",
     ) -> Response:
-        """Show a preview to who has not accepted the HIT; admit others to their form, or continue it."""
+        """Show a preview to who has not accepted the HIT; admit others to their form at the press of a button.
+
+        The frame's URL goes on to that post: in a frame of another site, browsers keep no cookie of ours.
+        """
         self.know_sites()  # HITs may have been published since
         if assignmentId in ("", PREVIEW_ID):
             return self._preview()
@@ -75,6 +79,9 @@ class HitAdapter:
         if not _is_site(turkSubmitTo, (*hit.sites.split(), *self.settings.worker_sites)):
             return self.context.notice("hit_unknown", HTTPStatus.FORBIDDEN)
         name = claim_name(self.context.store, assignmentId, workerId)
+        if request.method != "POST":
+            known = self.context.known_visit(SOURCE, person=workerId, external_id=name)
+            return known or self.context.first_page(request)
         claim = records.HitUrlParameters(
             claim=name, mturk_assignment_id=assignmentId, hit_id=hitId, submit_to=turkSubmitTo
         )

@@ -72,7 +72,7 @@ def mount_with(app: FastAPI, context: SurveyContext, environment: Mapping[str, s
         journal=Journal(context.store),
         key=store_key(context.store),
     )
-    app.add_api_route(ENTRY_PATH, adapter.enter, methods=["GET", "HEAD"], response_model=None)
+    app.add_api_route(ENTRY_PATH, adapter.enter, methods=["GET", "HEAD", "POST"], response_model=None)
     app.add_api_route(f"{ENTRY_PATH}/health", adapter.report_health, methods=["GET", "HEAD"], response_model=None)
     if table.webhooks:
         WebhookReceiver(context, client, table.project).mount(app)
@@ -92,7 +92,7 @@ class ProlificAdapter:
     key: str
 
     def enter(self, request: Request) -> Response:
-        """Admit a participant whom the platform confirms, or whom it cannot be asked about at the moment."""
+        """Show the first page; at its button, admit whom the platform confirms or cannot be asked about."""
         given = {name: request.query_params.get(name) for name in PLACEHOLDERS}
         if not any(given.values()):
             return self.context.notice("unknown", HTTPStatus.OK)  # the bare address, as the platform tries it out
@@ -104,6 +104,8 @@ class ProlificAdapter:
         if session is None:
             log.warning("somebody came from the Prolific study %s, which this store did not create", study_id)
             return self.context.notice("unknown", HTTPStatus.FORBIDDEN)
+        if request.method != "POST":
+            return self._known_visit(claim) or self.context.first_page(request)
         refusal = self._refusal(claim)
         return refusal if refusal is not None else self._admit(claim, session, request)
 
@@ -118,6 +120,13 @@ class ProlificAdapter:
         return self.context.redirect(
             completion_address(session_codes(self.context.store, visit.session)[outcome], self.base)
         )
+
+    def _known_visit(self, claim: ProlificUrlParameters) -> Response | None:
+        """Lead on whom the platform confirmed before."""
+        store = self.context.store
+        if last_found(store, claim.submission_id, store.person_id(SOURCE, claim.person)) != VERIFIED:
+            return None
+        return self.context.known_visit(SOURCE, person=claim.person, external_id=claim.submission_id)
 
     def _refusal(self, claim: ProlificUrlParameters) -> Response | None:
         """Ask the platform, unless it confirmed this claim before; return the response to who is not admitted."""

@@ -89,12 +89,24 @@ def _follow(client: httpx2.Client, url: str) -> VisitResult:
             if response.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
                 raise ResponseError(f"{parts.path}: the survey server failed with {response.status_code}")
             shown = read_page(response.text)
+            if shown.begin is not None:
+                return _press_begin(client, urljoin(url, shown.begin))
             if shown.onward is None:
                 return VisitResult(url=url, status=response.status_code, form=shown.form)
             url = urljoin(url, shown.onward)
             continue
         url = urljoin(url, response.headers.get("location", ""))
     raise ResponseError(f"{origin}: more than {MOST_REDIRECTS} redirects")
+
+
+def _press_begin(client: httpx2.Client, action: str) -> VisitResult:
+    """Press the button of the first page; whoever is refused stays at the notice."""
+    response = client.post(action)
+    if response.status_code == HTTPStatus.SEE_OTHER:
+        return _follow(client, urljoin(action, response.headers["location"]))
+    if response.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        raise ResponseError(f"{urlsplit(action).path}: the survey server failed with {response.status_code}")
+    return VisitResult(url=action, status=response.status_code)
 
 
 def _send(client: httpx2.Client, action: str, payload: Mapping[str, str]) -> VisitResult:
@@ -133,6 +145,11 @@ def _answer_pages(tab: Tab, answering: AnswerSource, platform_url: str) -> None:
     for _ in range(MOST_PAGES):
         if tab.url.startswith(platform_url):
             return
+        begin = tab.locator("form[data-begin] button")
+        if begin.count():
+            begin.click()
+            tab.wait_for_selector("form:not([data-begin]), body.notice:not(:has(form[data-begin]))")
+            continue
         onward = tab.locator("a[data-onward]")
         if onward.count():
             onward.click()

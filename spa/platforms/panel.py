@@ -30,7 +30,7 @@ def mount(app: FastAPI, context: SurveyContext) -> None:
     if panel is None:
         return
     adapter = PanelAdapter(context, panel)
-    app.add_api_route(PATH, adapter.enter, methods=["GET"], response_model=None)
+    app.add_api_route(PATH, adapter.enter, methods=["GET", "HEAD", "POST"], response_model=None)
     for address in adapter.redirects.values():
         context.allow_redirect_to(address)
     context.on_finish(panel.name, adapter.leave)
@@ -54,6 +54,8 @@ class PanelAdapter:
             return self.context.notice("unknown", HTTPStatus.BAD_REQUEST)
         if self.panel.study is not None and given.get(self.panel.study) != self.panel.study_id:
             return self.context.notice("unknown", HTTPStatus.FORBIDDEN)
+        if request.method != "POST":
+            return self.context.first_page(request)
         return self.context.admit(
             source=self.panel.name,
             person=participant,

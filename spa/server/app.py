@@ -7,6 +7,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
+from functools import cache
 from http import HTTPStatus
 from typing import Protocol, cast
 
@@ -16,7 +17,7 @@ from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
 from spa.errors import ResponseError
-from spa.forms.effort import minutes_allowed
+from spa.forms.effort import minutes_allowed, whole_minutes
 from spa.forms.form import Form
 from spa.forms.texts import Texts
 from spa.live import LiveProgress
@@ -91,6 +92,7 @@ def create_app(
         live=LiveProgress(
             workspace.study, workspace.store, annotator_kind, clock=None if clock is time.time else clock
         ),
+        minutes=cache(lambda: whole_minutes(workspace.study, _first_form(workspace))),
         annotator_kind=annotator_kind,
         links_only=links_only or workspace.study.people.links_only,
         reserved=reserved,
@@ -131,7 +133,11 @@ def _minutes_allowed(workspace: OpenStudy) -> float | None:
     """Return how long a visit may take; all forms are about as long as the first."""
     if workspace.study.people.minutes_allowed is not None or not counts_as_begun(workspace.study):
         return workspace.study.people.minutes_allowed
-    return minutes_allowed(workspace.study, workspace.form(workspace.store.assignments.ids()[0]))
+    return minutes_allowed(workspace.study, _first_form(workspace))
+
+
+def _first_form(workspace: OpenStudy) -> Form:
+    return workspace.form(workspace.store.assignments.ids()[0])
 
 
 @asynccontextmanager

@@ -7,8 +7,11 @@ It adds routes under its own path (such as ``/prolific``), verifies visitors wit
         if not context.study.bridges["prolific"]:
             return
 
-        @app.get("/prolific")
-        def enter(pid: str, submission: str) -> Response:
+        @app.api_route("/prolific", methods=["GET", "HEAD", "POST"])
+        def enter(request: Request, pid: str, submission: str) -> Response:
+            if request.method != "POST":  # whoever only looks takes no place
+                known = context.known_visit("prolific", person=pid, external_id=submission)
+                return known or context.first_page(request)
             ...  # verify with the platform
             return context.admit(source="prolific", person=pid, external_id=submission)
 
@@ -23,12 +26,15 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from importlib.metadata import entry_points
+from types import MappingProxyType
 from urllib.parse import urlsplit
 
 from fastapi import FastAPI
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from starlette.requests import Request
 
 from spa.forms.form import Form
+from spa.forms.html import render_notice
 from spa.forms.texts import Texts
 from spa.live import LiveProgress
 from spa.responses.admission import AdmissionRefused, AdmissionRules, NoneLeft, QuotaFull, UnknownGroup
@@ -44,6 +50,7 @@ from spa.study.study import Study
 
 GROUP = "spa.routes"  # entry points: name -> mount(app, context)
 FORBIDDEN = 403
+NO_FIELDS: Mapping[str, str] = MappingProxyType({})
 STATUS = {"full": 410, "quota": 410, "unknown": 404}  # of a refusal, by its notice
 
 Finish = Callable[[PersonVisit, Outcome], Response]
@@ -60,6 +67,7 @@ class SurveyContext:
     clock: Callable[[], float]  # seconds since 1970
     form: Callable[[str], Form]  # assignment_id -> its form
     live: LiveProgress
+    minutes: Callable[[], int]  # how long a form takes; all are about as long as the first
     annotator_kind: AnnotatorKind = "human"
     links_only: bool = False  # the open link is closed
     reserved: int = 0  # places for personal links
@@ -82,6 +90,32 @@ class SurveyContext:
         """The least time that outputs are on screen; 0 if nothing is measured, or the language lacks its texts."""
         return required_seconds(self.study, self.texts)
 
+    def first_page(
+        self, request: Request, *, own_address: bool = False, fields: Mapping[str, str] = NO_FIELDS
+    ) -> Response:
+        """Return the page whose button asks for a place: it posts to the address at which it is shown, with ``fields``.
+
+        Places are taken by such a post alone: mail scanners, previews and images of other sites only fetch addresses.
+        With ``own_address`` the page says that the address after it is to be kept.
+        """
+        lines = [self.texts.say("page.start_text")] if own_address else []
+        if self.texts.has("page.minutes"):
+            lines.insert(0, self.texts.say("page.minutes", minutes=str(self.minutes())))
+        query = request.url.query
+        values = {"title": self.study.title, "lines": lines, "fields": fields, "begin": True}
+        action = f"{request.url.path}?{query}" if query else request.url.path
+        return HTMLResponse(render_notice("start", self.texts, action=action, **values))
+
+    def known_visit(self, source: str, *, person: str, external_id: str) -> Response | None:
+        """Redirect to the visit that a platform's person has already; ``None`` where a place has to be asked for.
+
+        The caller knows that it is this person: by the platform's word, or a signature.
+        """
+        visit = self.store.visits.find(source, external_id)
+        if visit is None or visit.person != person or visit.token is None or visit.released:
+            return None
+        return redirect_to(f"/a/{visit.token}")
+
     def admit(
         self,
         *,
@@ -95,6 +129,7 @@ class SurveyContext:
     ) -> Response:
         """Admit a person whom the platform has verified: redirect to the visit, or say why they cannot take part.
 
+        Call it for a POST alone, such as the one of :meth:`first_page`.
         The parameters are those of ``StoredVisits.admit``. Whoever ``has_place``, given by the platform before they
         came, also comes in when a live study has decided everything. ``minutes_allowed`` defaults to the study's; where
         late answers never count, the shorter of both holds. With an ``external_id`` a visit waits in reserve if every

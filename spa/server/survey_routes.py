@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
-from functools import cached_property
-from hashlib import sha256
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import cast, get_args
 
@@ -30,10 +28,11 @@ from spa.server.form_posts import read_fields
 from spa.server.form_progress import FormProgress
 from spa.server.page_responses import find_image, page_response, redirect_to, send_asset, send_image
 from spa.server.survey_context import SurveyContext
-from spa.server.visit_transactions import NO_PARAMETERS, Navigation, VisitTransactions
+from spa.server.visit_cookie import VisitCookie, is_from_elsewhere
+from spa.server.visit_transactions import Navigation, VisitTransactions
 
 NAVIGATION: dict[str | None, Navigation] = {direction: direction for direction in get_args(Navigation)}
-COOKIE_SECONDS = 90 * 24 * 3600  # seconds for which a browser knows the visit that it has
+ELSEWHERE = "elsewhere"  # field of the first page that another site led to: the browser is not to remember the visit
 RECENT = 2.0  # seconds
 MOST_RECENT = 2_000  # visits
 END_TEXTS: dict[str, str] = {  # the texts that each outcome ends with
@@ -55,7 +54,9 @@ class SurveyRoutes:
         self.store = context.store
         self._reader, self._writer = BatchedReader(context.store), BatchedWriter(context.store)
         self._visits = VisitTransactions(context, form_of, source=source)
-        self._cookie = f"visit-{sha256(self.study.id.encode()).hexdigest()[:8]}"  # a host may serve several studies
+        self._cookie = VisitCookie(
+            study_id=self.study.id, kind="visit", public_url=context.public_url, keyed=context.store.keyed
+        )
         self._recent = RecentVisits(one_process=context.store.is_file)
 
     def close(self) -> None:
@@ -63,14 +64,9 @@ class SurveyRoutes:
         self._reader.close()
         self._writer.close()
 
-    @cached_property
-    def _minutes(self) -> int:
-        """How long a form takes; all are about as long as the first."""
-        return whole_minutes(self.study, self.context.form(self.store.assignments.ids()[0]))
-
     def _minutes_of(self, visit: FormProgress) -> int:
         """Return how long the form of a visit takes: in a live study, later ones ask less."""
-        return whole_minutes(self.study, visit.form) if is_live(self.study) else self._minutes
+        return whole_minutes(self.study, visit.form) if is_live(self.study) else self.context.minutes()
 
     @property
     def routes(self) -> list[Route]:
@@ -83,37 +79,32 @@ class SurveyRoutes:
             Route("/health", self.report_health, methods=["GET"]),
             Route("/static/{name}", self.show_asset, methods=["GET"]),
             Route("/a/{token}", self.enter, methods=["GET"]),
+            Route("/a/{token}", self.take_place, methods=["POST"]),
             Route("/a/{token}/done", self.show_end, methods=["GET"]),
             Route("/a/{token}/next", self.begin_session, methods=["POST"]),
             Route("/a/{token}/image/{exhibit_id}", self.show_image, methods=["GET"]),
         ]
 
     async def show_start(self, request: Request) -> Response:
-        """Show the open link's start page; its button creates a personal link."""
+        """Show the open link's start page; its button creates a personal link with a place."""
         self.context.group_of(request.query_params)
-        lines = [self.texts.say("page.start_text")]
-        if self.texts.has("page.minutes"):
-            lines.insert(0, self.texts.say("page.minutes", minutes=str(self._minutes)))
-        action = f"/?{request.url.query}" if request.url.query else "/"
-        return HTMLResponse(render_notice("start", self.texts, title=self.study.title, lines=lines, action=action))
+        return self.context.first_page(request, own_address=True)
 
     async def start(self, request: Request) -> Response:
-        """Create a link and redirect to it, or to this browser's existing visit."""
+        """Create a link with a place and redirect to it, or to this browser's existing visit."""
         group = self.context.group_of(request.query_params)
-        earlier = request.cookies.get(self._cookie, "")
-        if is_token(earlier) and await self._reader.read(lambda connection: self._can_resume(connection, earlier)):
+        earlier = self._cookie.token(request)
+        if earlier is not None and await self._reader.read(lambda connection: self._can_resume(connection, earlier)):
             return redirect_to(f"/a/{earlier}")
         token = random_token()
-        if group is not None:
-            await asyncio.to_thread(self.context.live.refresh)
+        await asyncio.to_thread(self.context.live.refresh)
 
-        def make(connection: Connection) -> None:
+        def make(connection: Connection) -> None:  # whoever is refused gets no link
             add_token(connection, token)
-            if group is not None:  # a person whose group is full gets no link
-                self._visits.admit(connection, token, group=group)
+            self._visits.admit(connection, token, group=group)
 
         await self._writer.write(make)
-        return redirect_to(f"/a/{token}")
+        return self._cookie.set(request, redirect_to(f"/a/{token}"), token)
 
     async def report_health(self, request: Request) -> Response:
         """Report that the server and its store respond."""
@@ -125,22 +116,35 @@ class SurveyRoutes:
         return send_asset(request.path_params["name"])
 
     async def enter(self, request: Request) -> Response:
-        """Redirect to the page that is due."""
+        """Redirect to the page that is due; before its first use, show the page whose button takes a place."""
         token = request.path_params["token"]
-        visit = await self._visit(token, request.query_params)
-        if visit.lease.released:  # the page that is open in a browser may still be sent, and is kept
-            late = visit.lease.release_reason == outcomes.TIMED_OUT
-            return self.context.notice("expired" if late else "left", HTTPStatus.GONE)
-        due = redirect_to(self._due_address(token, visit))
-        if visit.lease.external_id is None and not self.context.links_only:
-            secure = self.context.public_url.startswith("https:")
-            due.set_cookie(self._cookie, token, max_age=COOKIE_SECONDS, secure=secure, httponly=True, samesite="strict")
-        return due
+        visit = await self._find(token)
+        if visit is None:
+            self.context.group_of(request.query_params)
+            fields = {ELSEWHERE: "yes"} if is_from_elsewhere(request) else {}
+            return self.context.first_page(request, own_address=True, fields=fields)
+        if visit.lease.released and not await self._reader.read(lambda one: self._visits.can_return(one, visit.lease)):
+            return self._gone(visit)
+        return self._due(request, token, visit, remember=not is_from_elsewhere(request))
+
+    async def take_place(self, request: Request) -> Response:
+        """Give the person with a link a place, or an expired one back, and redirect to the page that is due."""
+        token = request.path_params["token"]
+        fields = await read_fields(request)
+        if await self._find(token) is None:
+            await asyncio.to_thread(self.context.live.refresh)
+        parameters = request.query_params
+        visit = await self._writer.write(lambda connection: self._visits.open_visit(connection, token, parameters))
+        if visit.lease.released:
+            return self._gone(visit)
+        return self._due(request, token, visit, remember=ELSEWHERE not in fields)
 
     async def show_page(self, request: Request) -> Response:
         """Show a page with its saved answers; a page beyond the due one redirects back."""
         token, page_id = request.path_params["token"], request.path_params["page_id"]
-        visit = self._recent.pop(token) or await self._visit(token)
+        visit = self._recent.pop(token) or await self._find(token)
+        if visit is None:
+            return redirect_to(f"/a/{token}")
         page = visit.page(page_id)
         if page is None:
             raise HTTPException(404)
@@ -183,10 +187,10 @@ class SurveyRoutes:
     async def show_end(self, request: Request) -> Response:
         """Show the outcome and its code, or redirect to the study's or the platform's completion page."""
         token = request.path_params["token"]
-        visit = await self._visit(token)
-        outcome = visit.lease.outcome
-        if outcome is None:
-            return redirect_to(self._due_address(token, visit))
+        visit = await self._find(token)
+        outcome = None if visit is None else visit.lease.outcome
+        if visit is None or outcome is None:
+            return redirect_to(f"/a/{token}" if visit is None else self._due_address(token, visit))
         more = outcome == outcomes.COMPLETED and visit.lease.session < self.study.people.sessions
         debriefing = self.study.debriefing.text if outcome == outcomes.COMPLETED and not more else None
         led_by_platform = visit.lease.source in self.context.finish_handlers
@@ -219,7 +223,7 @@ class SurveyRoutes:
         """Begin the next session of a study with several; repeating the request changes nothing."""
         token = request.path_params["token"]
         await asyncio.to_thread(self.context.live.refresh)
-        await self._visit(token)  # refuses a link of nobody
+        await self._find(token)  # refuses a link of nobody
 
         def begin(connection: Connection) -> None:
             lease = lease_of_token(connection, token)
@@ -231,7 +235,9 @@ class SurveyRoutes:
 
     async def show_image(self, request: Request) -> Response:
         """Send an image of this person's form."""
-        visit = await self._visit(request.path_params["token"])
+        visit = await self._find(request.path_params["token"])
+        if visit is None:
+            raise HTTPException(404)
         exhibit = find_image(visit.form, request.path_params["exhibit_id"])
         return await asyncio.to_thread(send_image, exhibit)
 
@@ -239,17 +245,26 @@ class SurveyRoutes:
         lease = lease_of_token(connection, token)
         return lease is not None and not (lease.finished and self.study.people.repeat)
 
-    async def _visit(self, token: str, parameters: Mapping[str, str] = NO_PARAMETERS) -> FormProgress:
-        """Return a person's visit; the first request assigns a form."""
+    async def _find(self, token: str) -> FormProgress | None:
+        """Return a person's visit; ``None`` for a link that nobody has taken a place with."""
         if not is_token(token):
             raise HTTPException(404)
         found = await self._reader.read(lambda connection: self._visits.find(connection, token))
         if found == "unknown":
             raise HTTPException(404)
-        if found == "not admitted":
-            await asyncio.to_thread(self.context.live.refresh)
-            return await self._writer.write(lambda connection: self._visits.open_visit(connection, token, parameters))
-        return found
+        return None if found == "not admitted" else found
+
+    def _gone(self, visit: FormProgress) -> Response:
+        """Say that the place was given up; the page that is open in a browser may still be sent, and is kept."""
+        late = visit.lease.release_reason == outcomes.TIMED_OUT
+        return self.context.notice("expired" if late else "left", HTTPStatus.GONE)
+
+    def _due(self, request: Request, token: str, visit: FormProgress, *, remember: bool) -> Response:
+        """Redirect to the page that is due; a browser may ``remember`` a visit of the links."""
+        due = redirect_to(self._due_address(token, visit))
+        if visit.lease.external_id is not None or self.context.links_only or not remember:
+            return due
+        return self._cookie.set(request, due, token)
 
     def _platform_page(self, visit: FormProgress, outcome: Outcome) -> Response:
         """Let the platform adapter answer; it may query the store and the platform."""

@@ -15,7 +15,7 @@ from spa.forms.form import Form, Page
 from spa.responses import admission, completion_codes, outcomes
 from spa.responses.admission import Arrival, QuotaFull
 from spa.responses.answers import unknown_keys
-from spa.responses.capacity import reclaim
+from spa.responses.capacity import free_seat, reclaim
 from spa.responses.completion_codes import code_source, random_code
 from spa.responses.leases import Lease, lease_of_token, lock_leases
 from spa.responses.outcomes import Outcome
@@ -57,13 +57,17 @@ class VisitTransactions:
         self._kept = KeptPages()
 
     def find(self, connection: Connection, token: str) -> Found:
-        """Return the visit if it can continue without admission."""
+        """Return the visit as it is; it has no place any more where its time is over."""
         lease = lease_of_token(connection, token)
         if lease is None:
             return "not admitted" if has_token(connection, token) else "unknown"
-        if lease.released and lease.release_reason == outcomes.TIMED_OUT:
-            return "not admitted"
         return self._visit_of(connection, lease)
+
+    def can_return(self, connection: Connection, lease: Lease) -> bool:
+        """Return whether a place that expired is still free, so that the next page that is sent takes it again."""
+        if lease.release_reason != outcomes.TIMED_OUT:
+            return False
+        return free_seat(connection, lease.assignment_id, self.context.rules.per_assignment) is not None
 
     def open_visit(
         self, connection: Connection, token: str, parameters: Mapping[str, str] = NO_PARAMETERS
@@ -108,10 +112,10 @@ class VisitTransactions:
     ) -> PageResult | None:
         """Save a page verbatim before it is parsed; end the visit if it decides the outcome."""
         visit = self.find(connection, token)
-        if visit == "not admitted":
-            visit = self.open_visit(connection, token)
         if visit == "unknown":
             return None
+        if visit == "not admitted" or visit.lease.released:
+            visit = self.open_visit(connection, token)
         page, now = visit.page(page_id), self.clock()
         if page is None or visit.lease.finished:
             return PageResult(visit, page, ended=True)

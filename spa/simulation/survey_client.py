@@ -192,15 +192,31 @@ def _get(client: httpx2.Client, url: str, origin: Origin) -> httpx2.Response | N
         except httpx2.HTTPError as error:
             raise ResponseError(f"{origin[1]}: expected the survey server's page, got {_reason(error)}") from error
         if response.status_code == 200:
-            onward = read_page(response.text).onward
-            if onward is None:
+            shown = read_page(response.text)
+            if shown.begin is not None:
+                url = _press(client, urljoin(url, shown.begin), origin)
+                continue
+            if shown.onward is None:
                 return response
-            url = urljoin(url, onward)
+            url = urljoin(url, shown.onward)
             continue
         if response.status_code not in (302, 303, 307):
             raise ResponseError(f"{origin[1]}: expected the next page, got status {response.status_code}")
         url = urljoin(url, response.headers.get("location", ""))
     raise ResponseError(f"{origin[1]}: expected the next page, got more than {MOST_REDIRECTS} redirects")
+
+
+def _press(client: httpx2.Client, url: str, origin: Origin) -> str:
+    """Take a place by the button of the first page; return where it leads."""
+    if origin_of(url) != origin:
+        raise ResponseError(f"{origin[1]}: expected a button of this server, got the address {url}")
+    try:
+        response = client.post(url)
+    except httpx2.HTTPError as error:
+        raise ResponseError(f"{origin[1]}: expected a place, got {_reason(error)}") from error
+    if response.status_code != 303:
+        raise ResponseError(f"{origin[1]}: expected a place, got status {response.status_code}")
+    return urljoin(url, response.headers.get("location", ""))
 
 
 def _post(client: httpx2.Client, url: str, payload: Mapping[str, str], origin: Origin) -> httpx2.Response | None:
@@ -246,6 +262,7 @@ class ServedPage:
 
     form: ServedForm | None = None
     completion_code: str | None = None
+    begin: str | None = None  # where the button of the first page takes a place
     onward: str | None = None  # where a link leads that ends the visit
     next_session: str | None = None  # address that begins it
 
@@ -280,6 +297,8 @@ class PageReader(HTMLParser):
             self.page.form = ServedForm(
                 given.get("action", ""), given["data-assignment"], given.get("data-page", ""), "data-reading" in given
             )
+        elif tag == "form" and "data-begin" in given:
+            self.page.begin = given.get("action", "")
         elif tag == "form" and given.get("action", "").endswith("/next"):
             self.page.next_session = given["action"]
         elif tag == "code" and "data-completion-code" in given:

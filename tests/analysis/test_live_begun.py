@@ -226,7 +226,7 @@ def test_narrowing_goes_by_those_who_count(tmp_path: Path) -> None:
 def test_a_visit_may_take_four_times_the_forms_minutes(tmp_path: Path) -> None:
     with open_workspace(built(tmp_path)) as workspace, TestClient(create_app(workspace)) as client:
         token = workspace.store.tokens()[0]
-        client.get(f"/a/{token}")
+        client.post(f"/a/{token}")
         lease = workspace.store.visits.of_token(token)
         assert lease is not None
         minutes = 4 * minutes_of(workspace.study, workspace.form(lease.assignment_id))
@@ -239,7 +239,7 @@ def test_a_visit_of_a_study_that_counts_by_completion_may_take_any_time(tmp_path
     text = LIVE if old else f'{LIVE}counted = "completed"\n'
     with open_workspace(built(tmp_path, text, old=old)) as workspace, TestClient(create_app(workspace)) as client:
         token = workspace.store.tokens()[0]
-        client.get(f"/a/{token}")
+        client.post(f"/a/{token}")
         lease = workspace.store.visits.of_token(token)
         assert lease is not None
         assert lease.minutes_allowed is None
@@ -322,16 +322,16 @@ def test_a_served_study_goes_by_the_clock_of_its_server(tmp_path: Path) -> None:
     ):
         tokens = workspace.store.tokens()
         for token in tokens[:2]:
-            client.get(f"/a/{token}")
+            client.post(f"/a/{token}")
             times[0] += 1
         slow, quick = (workspace.store.visits.of_token(token) for token in tokens[:2])
         assert slow is not None
         assert quick is not None
         assert slow.minutes_allowed is not None
         end(workspace, quick, at=times[0])
-        client.get(f"/a/{tokens[2]}")
+        client.post(f"/a/{tokens[2]}")
         assert live_states(workspace.study, workspace.store, now=times[0]) == []
         times[0] += 60 * slow.minutes_allowed
-        client.get(f"/a/{tokens[3]}")
+        client.post(f"/a/{tokens[3]}")
         (state,) = live_states(workspace.study, workspace.store, now=times[0])
         assert state.units == 1

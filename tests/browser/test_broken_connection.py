@@ -24,6 +24,7 @@ from spa.forms.texts import load_texts
 from spa.server.app import create_app
 from spa.server.http_server import serve_on_loopback
 from tests.browser.chromium import DESK, PHONE, expect, open_context
+from tests.browser.first_page import begin
 from tests.browser.test_form_in_browser import WORDS, HandMade
 from tests.spa.small_study import raw_answer, write_study
 from tests.spa.store_steps import save_payload
@@ -54,7 +55,7 @@ def sent(made: HandMade) -> list[tuple[str, dict[str, Any]]]:
 
 
 def to_comparison(tab: Tab, address: str) -> None:
-    tab.goto(address)
+    begin(tab, address)
     tab.check("#q1")
     tab.click(".next")
     tab.check("#q2")
@@ -130,7 +131,7 @@ def test_a_server_that_was_killed_gets_everything_when_it_is_back(browser: Brows
         with open_context(browser, viewport=DESK) as context:
             tab = context.new_page()
             with served(study, port) as process:
-                tab.goto(f"http://127.0.0.1:{port}/a/{token}")
+                begin(tab, f"http://127.0.0.1:{port}/a/{token}")
                 for question in page.questions:
                     tab.fill(f"#{question.question_id}", "40")
                 process.kill()
@@ -164,7 +165,7 @@ def test_a_browser_that_is_closed_in_an_outage_has_the_answers_still(browser: Br
         expect(tab.locator(".connection")).to_have_text(UNSENT)
         tab.close()
         tab = context.new_page()
-        tab.goto(address)
+        begin(tab, address)
         expect(tab.locator(".connection")).to_have_text(UNSENT)
         assert tab.input_value("#q3") == "70"
         assert tab.locator(".slider").first.input_value() == "70"
@@ -177,7 +178,7 @@ def test_the_visit_begun_on_a_phone_is_finished_on_another_device(browser: Brows
     with serve_on_loopback(create_app(made)) as url:
         with open_context(browser, viewport=PHONE) as context:
             tab = context.new_page()
-            tab.goto(f"{url}/a/{made.store.tokens()[0]}")
+            begin(tab, f"{url}/a/{made.store.tokens()[0]}")
             expect(tab.locator(".pause")).to_have_count(0)  # nothing to go on with yet
             tab.go_back()
             to_comparison(tab, f"{url}/a/{made.store.tokens()[0]}")
@@ -190,7 +191,7 @@ def test_the_visit_begun_on_a_phone_is_finished_on_another_device(browser: Brows
         assert address == f"{url}/a/{made.store.tokens()[0]}"
         with open_context(browser, viewport=DESK) as context:
             tab = context.new_page()
-            tab.goto(address)
+            begin(tab, address)
             tab.wait_for_url("**/p/p4")
             assert tab.input_value("#q3") == "70"
             tab.fill("#q4", "20")
@@ -236,7 +237,7 @@ def test_whoever_declines_leaves_nothing_in_the_browser(browser: Browser, tmp_pa
     found = HandMade(tmp_path, replace(form, pages=(replace(form.pages[0], kind="consent"), *form.pages[1:])))
     with found.store, serve_on_loopback(create_app(found)) as url, open_context(browser) as context:
         tab = context.new_page()
-        tab.goto(f"{url}/a/{found.store.tokens()[0]}")
+        begin(tab, f"{url}/a/{found.store.tokens()[0]}")
         context.set_offline(True)
         tab.check("#q1")
         tab.click(".next")
@@ -264,7 +265,7 @@ def test_an_outage_that_nobody_noticed_loses_nothing(browser: Browser, made: Han
         tab = context.new_page()
         asked: list[str] = []
         tab.on("request", lambda request: asked.append(f"{request.method} {request.url.removeprefix(url)}"))
-        tab.goto(f"{url}/a/{made.store.tokens()[0]}")
+        begin(tab, f"{url}/a/{made.store.tokens()[0]}")
         expect(tab.locator(".connection")).to_have_text("Saved")
         assert (tab.input_value("#q3"), tab.evaluate(KEPT)) == ("70", [])
         tab.fill("#q4", "20")

@@ -11,6 +11,7 @@ import pytest
 from spa.server.app import create_app
 from spa.server.http_server import serve_on_loopback
 from tests.browser.chromium import PHONE, expect, open_context
+from tests.browser.first_page import begin
 from tests.browser.test_form_in_browser import HandMade
 from tests.browser.test_ranking_in_browser import listed, start
 from tests.browser.test_ranking_in_browser import survey as survey
@@ -96,7 +97,7 @@ def test_the_first_and_last_word_of_an_error_are_tapped(browser: Browser, tmp_pa
     made = HandMade(tmp_path, form)
     with made.store, serve_on_loopback(create_app(made)) as url, open_context(browser, **TOUCH) as context:
         tab = context.new_page()
-        tab.goto(f"{url}/a/{made.store.tokens()[0]}")
+        begin(tab, f"{url}/a/{made.store.tokens()[0]}")
         tools, others = (tab.locator(f"#q{number}-question .span-tools") for number in (1, 2))
         surface, other = tab.locator(".surface").all()
         draw = finger(tab)

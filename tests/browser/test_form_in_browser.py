@@ -23,6 +23,7 @@ from spa.server.preview import create_preview
 from spa.study.assignment import Assignment, BlindingKey
 from spa.study.study import OutputFiles, People, Study, System
 from tests.browser.chromium import DESK, PHONE, expect, open_context
+from tests.browser.first_page import begin
 from tests.spa.store_steps import lease_assignment, save_payload
 from tests.spa.web_forms import HOSTILE, small_form
 
@@ -113,7 +114,7 @@ def outline_of(tab: Tab) -> float:
 def test_a_whole_form_by_keyboard_alone(context: BrowserContext, survey: tuple[HandMade, str]) -> None:
     made, address = survey
     tab, said = watched(context)
-    tab.goto(address)
+    begin(tab, address)
     press_until(tab, "q1")
     assert outline_of(tab) >= 2
     tab.keyboard.press("Space")
@@ -163,7 +164,7 @@ def go_to(tab: Tab, made: HandMade, address: str, page_id: str) -> None:
         fields = {question.question_id: answers[question.question_id] for question in page.questions}
         save_payload(store, lease.submission_id, page.page_id, str(fields).replace("'", '"'))
         assert all(isinstance(answer, Response) for answer in parse_answers(page.questions, fields))
-    tab.goto(address)
+    begin(tab, address)
     tab.wait_for_url(f"**/p/{page_id}")
 
 
@@ -173,7 +174,7 @@ def test_whoever_declines_is_thanked_and_cannot_slip_back_in(context: BrowserCon
     tab, said = watched(context)
     with made.store, serve_on_loopback(create_app(made)) as url:
         address = f"{url}/a/{made.store.tokens()[0]}"
-        tab.goto(address)
+        begin(tab, address)
         tab.locator("#q1").set_checked(True)  # agreed at first
         tab.locator('button[formaction$="go=decline"]').click()
         tab.wait_for_url("**/done")
@@ -289,7 +290,7 @@ def test_what_was_entered_survives_a_reload_and_the_way_back(
     tab.fill("#q3", "70")
     tab.goto("about:blank")
     wait_for_draft(made, "70")
-    tab.goto(address)
+    begin(tab, address)
     assert tab.input_value("#q3") == "70"
     tab.fill("#q4", "31")
     tab.click(".back")
@@ -305,7 +306,7 @@ def test_without_script_everything_can_be_answered(browser: Browser, survey: tup
     made, address = survey
     context = browser.new_context(java_script_enabled=False, viewport=PHONE)
     tab = context.new_page()
-    tab.goto(address)
+    begin(tab, address)
     tab.check("#q1")
     tab.click(".next")
     tab.check("#q2")

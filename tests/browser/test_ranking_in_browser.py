@@ -19,6 +19,7 @@ from spa.server.app import create_app
 from spa.server.form_progress import FormProgress
 from spa.server.http_server import serve_on_loopback
 from tests.browser.chromium import PHONE, expect, open_context
+from tests.browser.first_page import begin
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -58,7 +59,7 @@ def listed(tab: Tab) -> list[str]:
 
 
 def start(tab: Tab, address: str) -> None:
-    tab.goto(address)
+    begin(tab, address)
     tab.locator("button.next").click()
     tab.locator("input[type=checkbox]").check()
     tab.locator("button.next").click()

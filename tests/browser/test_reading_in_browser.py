@@ -14,6 +14,7 @@ from spa.forms.texts import load_texts
 from spa.server.app import create_app
 from spa.server.http_server import serve_on_loopback
 from tests.browser.chromium import DESK, PHONE, expect, open_context
+from tests.browser.first_page import begin
 from tests.browser.test_form_in_browser import WORDS, HandMade
 from tests.conftest import need
 from tests.spa.web_forms import small_form
@@ -35,7 +36,7 @@ def survey(tmp_path: Path) -> Iterator[tuple[HandMade, str]]:
 
 
 def to_reading(tab: Tab, address: str) -> None:
-    tab.goto(address)
+    begin(tab, address)
     tab.check("#q1")
     tab.click(".next")
     tab.check("#q2")
@@ -170,7 +171,7 @@ def test_a_script_that_failed_once_is_asked_again(browser: Browser, survey: tupl
     with open_context(browser, viewport=DESK) as context:
         tab = context.new_page()
         tab.route("**/static/form*.js", lambda route: route.abort())
-        tab.goto(address)
+        begin(tab, address)
         tab.check("#q1")
         tab.click(".next")
         tab.check("#q2")

@@ -15,6 +15,7 @@ from spa.responses.submission import Response
 from spa.server.app import create_app
 from spa.server.http_server import serve_on_loopback
 from tests.browser.chromium import PHONE, expect, open_context
+from tests.browser.first_page import begin
 from tests.browser.test_form_in_browser import HandMade
 from tests.spa.web_forms import small_form
 
@@ -77,7 +78,7 @@ def test_errors_are_marked_by_keyboard_and_mouse_removed_and_shown_again(browser
         open_context(browser, forced_colors="active") as context,
     ):
         tab = context.new_page()
-        tab.goto(f"{url}/a/{made.store.tokens()[0]}")
+        begin(tab, f"{url}/a/{made.store.tokens()[0]}")
         first, second = tab.locator(".surface").all()
         first.focus()
         press(tab, "End", "ArrowLeft", "ArrowLeft", "Enter")  # the last duck, behind an astral character
@@ -114,7 +115,7 @@ def test_a_text_from_right_to_left_is_marked_on_a_phone_by_touch(browser: Browse
     settings: dict[str, Any] = {"viewport": PHONE, "has_touch": True}
     with made.store, serve_on_loopback(create_app(made)) as url, open_context(browser, **settings) as context:
         tab = context.new_page()
-        tab.goto(f"{url}/a/{made.store.tokens()[0]}")
+        begin(tab, f"{url}/a/{made.store.tokens()[0]}")
         tab.locator(".surface").first.evaluate(
             "one => getSelection().setBaseAndExtent(one.firstChild, 7, one.firstChild, 14)"  # as handles do
         )
@@ -134,7 +135,7 @@ def test_without_script_each_severity_has_a_list(browser: Browser, tmp_path: Pat
     with made.store, serve_on_loopback(create_app(made)) as url:
         with open_context(browser, java_script_enabled=False) as context:
             tab = context.new_page()
-            tab.goto(f"{url}/a/{made.store.tokens()[0]}")
+            begin(tab, f"{url}/a/{made.store.tokens()[0]}")
             tab.locator("#q1-2").fill("three\nfour\ntwo")
             tab.locator("#q2").check()
             tab.locator("button.next").click()

@@ -36,6 +36,7 @@ def answer(study: Path, annotators: int) -> None:
             clock=time.time,
             form=workspace.form,
             live=LiveProgress(workspace.study, workspace.store, "simulated"),
+            minutes=lambda: 1,
             annotator_kind="simulated",
         )
         taking = VisitTransactions(context, workspace.form, source=SOURCE)

@@ -46,7 +46,7 @@ def answer_hits(reader: GuideReader, study: Path) -> None:
 
 def _answered(frame: httpx2.Client, given: dict[str, str], workspace: Workspace) -> dict[str, str]:
     """Answer page by page and return what the last page hands in."""
-    response = frame.get("/hit", params=given)
+    response = frame.post("/hit", params=given)  # as the first page's button does
     for _ in range(MOST_PAGES):
         shown = read_page(response.text).form
         if shown is None:

@@ -273,6 +273,9 @@ class Annotator:
         response = self._send("GET", frame)
         while True:
             shown = read_page(response.text)
+            if shown.begin is not None:
+                response = self._send("POST", urljoin(str(response.url), shown.begin))
+                continue
             if shown.form is not None and shown.form.page_id == "whole":
                 self._hand_in_whole(frame, shown.form.assignment_id)
                 return

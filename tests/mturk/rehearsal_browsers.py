@@ -142,6 +142,10 @@ class Worker:
             await form.wait_for()
             action = str(await form.get_attribute("action"))
             name = await form.get_attribute("data-assignment")
+            if name is None and await form.get_attribute("data-begin") is not None:
+                await form.locator("button").click()
+                await frame.locator("form[data-begin]").wait_for(state="detached")
+                continue
             if name is None:  # all is on disk; one button is left
                 await form.locator("button").last.click()
                 return

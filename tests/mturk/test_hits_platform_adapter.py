@@ -52,7 +52,7 @@ def visited(bench: Bench, *, ago: float = 0.0) -> Iterator[httpx2.Client]:
 
 def finish(bench: Bench, client: httpx2.Client, **changes: str) -> dict[str, str]:
     """Answer everything in a frame with this address; returns what its last page hands in."""
-    shown = client.get("/hit", params=address(bench, **changes), follow_redirects=True)
+    shown = client.post("/hit", params=address(bench, **changes), follow_redirects=True)
     token = shown.url.path.split("/")[2]
     with bench.open() as workspace:
         lease = workspace.store.visits.of_token(token)
@@ -81,7 +81,7 @@ def address(bench: Bench, **changes: str) -> dict[str, str]:
 def test_a_preview_shows_everything_and_allocates_nothing(external: Bench) -> None:
     with visited(external) as client:
         for given in ({}, {"assignmentId": "ASSIGNMENT_ID_NOT_AVAILABLE", "hitId": "X"}):
-            shown = client.get("/hit", params=given)
+            shown = client.post("/hit", params=given)
             assert shown.status_code == 200
             assert "How good is this text" in shown.text
             assert f"frame-ancestors {external.emulator.url} {SITE}" in shown.headers["content-security-policy"]
@@ -104,15 +104,15 @@ def test_a_preview_shows_everything_and_allocates_nothing(external: Bench) -> No
 )
 def test_an_address_that_is_not_ours_gets_no_form(external: Bench, changes: dict[str, str]) -> None:
     with visited(external) as client:
-        assert client.get("/hit", params=address(external, **changes)).status_code in (403, 404)
+        assert client.post("/hit", params=address(external, **changes)).status_code in (403, 404)
     with external.open() as workspace:
         assert list(workspace.store.visits.of_people()) == []
 
 
 def test_an_annotator_is_let_in_once_and_the_same_address_leads_back(external: Bench) -> None:
     with visited(external) as client:
-        first = client.get("/hit", params=address(external)).headers["location"]
-        assert client.get("/hit", params=address(external)).headers["location"] == first
+        first = client.post("/hit", params=address(external)).headers["location"]
+        assert client.post("/hit", params=address(external)).headers["location"] == first
     with external.open() as workspace:
         [visit] = workspace.store.visits.of_people("mturk")
         claim = records.find_claim(workspace.store, str(visit.external_id))
@@ -144,7 +144,7 @@ def test_nobody_counts_and_no_place_is_used_without_a_submission_at_the_endpoint
         assert [visit.external_id for visit in workspace.store.visits.of_people("mturk") if visit.completed] == [work]
         assert sum(visit.extra for visit in workspace.store.visits.of_people("mturk")) == 3
     with visited(external) as client:  # known now, so another assignment is not theirs to begin
-        assert client.get("/hit", params=address(external, assignmentId="3MORE", workerId=honest)).status_code == 403
+        assert client.post("/hit", params=address(external, assignmentId="3MORE", workerId=honest)).status_code == 403
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_a_submission_that_its_visit_does_not_bear_out_is_looked_at(
     work = external.emulator.accept(worker, external.hits()[0]["HITId"])
     with visited(external) as client:
         if visit == "open":
-            client.get("/hit", params=address(external, assignmentId=work, workerId=worker))
+            client.post("/hit", params=address(external, assignmentId=work, workerId=worker))
         elif visit == "finished":
             finish(external, client, assignmentId=work, workerId=worker)
     external.emulator.submit(worker, work, **({} if receipt is None else {RECEIPT_FIELD: receipt}))
@@ -175,16 +175,16 @@ def test_a_false_address_neither_locks_a_worker_out_nor_shows_their_form(externa
     """The same worker with an invented assignment, and the same assignment with an invented worker, both first."""
     with visited(external) as client:
         false = [
-            client.get("/hit", params=address(external, **changes)).headers["location"]
+            client.post("/hit", params=address(external, **changes)).headers["location"]
             for changes in ({"assignmentId": "3INVENTED"}, {"workerId": "AFALSE"})
         ]
         finish(external, client, assignmentId="3INVENTED2")
-        true = client.get("/hit", params=address(external))
+        true = client.post("/hit", params=address(external))
         assert true.status_code == 303
         assert true.headers["location"] not in false
         for number in range(3):  # and every assignment was had under this worker's name
-            client.get("/hit", params=address(external, assignmentId=f"3AGAIN{number}"))
-        assert client.get("/hit", params=address(external)).headers["location"] == true.headers["location"]
+            client.post("/hit", params=address(external, assignmentId=f"3AGAIN{number}"))
+        assert client.post("/hit", params=address(external)).headers["location"] == true.headers["location"]
 
 
 def test_a_visit_that_may_still_be_submitted_keeps_its_place(external: Bench) -> None:
@@ -223,7 +223,7 @@ def test_a_server_started_before_publishing_may_be_framed_when_hits_are_there(
         monkeypatch.setenv("MTURK_ENDPOINT_URL", bench.emulator.url)
         other.run("publish", "--yes")
         given = address(other, turkSubmitTo=bench.emulator.url)
-        for shown in (client.get("/hit"), client.get("/hit", params=given, follow_redirects=True)):
+        for shown in (client.get("/hit"), client.post("/hit", params=given, follow_redirects=True)):
             policy = shown.headers["content-security-policy"]
             assert f"frame-ancestors {bench.emulator.url}" in policy
         assert f"form-action 'self' {bench.emulator.url}" in policy

@@ -90,8 +90,10 @@ class Visitor:
     left_for: str = ""
 
     def open(self) -> httpx2.Response:
-        """Open the address that the platform gave; note where it leads."""
+        """Open the address that the platform gave and press the first page's button; note where it leads."""
         response = httpx2.get(self.address, trust_env=False)
+        if response.status_code == 200 and "data-begin" in response.text:
+            response = httpx2.post(self.address, trust_env=False)
         if response.status_code == 303:
             self.token = response.headers["location"].rpartition("/")[2]
         return response

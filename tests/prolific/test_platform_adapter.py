@@ -52,7 +52,7 @@ def test_another_persons_submission_lets_nobody_in(study: tuple[Running, str]) -
     visitor = running.arrive(study_id)
     visitor.person = running.emulator.people.join()[0]
     url = address(running, PROLIFIC_PID=visitor.person, STUDY_ID=study_id, SESSION_ID=visitor.submission_id)
-    assert httpx2.get(url, trust_env=False).status_code == 403
+    assert httpx2.post(url, trust_env=False).status_code == 403
     assert running.workspace.store.visits.find("prolific", visitor.submission_id) is None
     assert visitor.open().status_code == 303, "and keeps the true participant out of nothing"
 
@@ -71,7 +71,7 @@ def test_addresses_that_are_made_up_are_refused(
 ) -> None:
     running, own = study
     url = address(running, PROLIFIC_PID=person, STUDY_ID=study_id or own, SESSION_ID=submission)
-    assert httpx2.get(url, trust_env=False).status_code == status
+    assert httpx2.post(url, trust_env=False).status_code == status
 
 
 def test_the_bare_address_answers_so_that_the_platform_can_try_it(study: tuple[Running, str]) -> None:

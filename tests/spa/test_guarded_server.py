@@ -90,12 +90,12 @@ def test_a_proxy_that_is_no_address_is_told(workspace: Workspace) -> None:
 def test_one_link_that_asks_without_end_is_told_to_wait_and_others_are_not(workspace: Workspace) -> None:
     client = client_of(workspace, limits=Limits(requests=Rate(burst=5, a_second=0.01)))
     greedy, other = workspace.store.tokens()[:2]
-    statuses = [client.get(f"/a/{greedy}").status_code for _ in range(8)]
+    statuses = [client.post(f"/a/{greedy}").status_code for _ in range(8)]
     assert statuses == [303] * 5 + [429] * 3
-    refused = client.get(f"/a/{greedy}")
+    refused = client.post(f"/a/{greedy}")
     assert int(refused.headers["retry-after"]) > 0
     assert "One moment, please" in refused.text
-    assert client.get(f"/a/{other}").status_code == 303
+    assert client.post(f"/a/{other}").status_code == 303
     assert client.get("/health").status_code == 200
 
 
@@ -166,7 +166,7 @@ def test_logs_hold_patterns_and_nothing_that_leads_to_a_person(workspace: Worksp
     try:
         client = client_of(workspace, log_requests=True)
         token = workspace.store.tokens()[0]
-        page = client.get(client.get(f"/a/{token}").headers["location"])
+        page = client.get(client.post(f"/a/{token}").headers["location"])
         client.post(f"/a/{token}/p/p1?go=stay", data={"q1": "secret answer"})
         client.get(f"/nowhere/{token}?key={token}")
         logger.info("submission 's0123456789abcdef' of %s came from 10.1.2.3", workspace.store.keyed(token))
@@ -175,7 +175,7 @@ def test_logs_hold_patterns_and_nothing_that_leads_to_a_person(workspace: Worksp
     assert page.status_code == 200
     lines = [json.loads(line) for line in written.getvalue().splitlines()]
     assert [(line.get("method"), line.get("route"), line.get("status")) for line in lines[:4]] == [
-        ("GET", "/a/{token}", 303),
+        ("POST", "/a/{token}", 303),
         ("GET", "/a/{token}/p/{page_id}", 200),
         ("POST", "/a/{token}/p/{page_id}", 204),
         ("GET", "unknown", 404),

@@ -92,7 +92,7 @@ def platform(app: FastAPI, context: SurveyContext) -> None:
 def answer(workspace: Workspace, client: TestClient, number: int) -> set[frozenset[str]]:
     """Let a person come and answer everything; returns the pairs that the form asked about."""
     token = workspace.store.tokens()[number]
-    client.get(f"/a/{token}").raise_for_status()
+    client.post(f"/a/{token}").raise_for_status()
     lease = lease_assignment(workspace.store, workspace.store.keyed(token), source="link", annotator_kind="human")
     form = workspace.form(lease.assignment_id)
     complete(workspace.store, answer_form(lease, form), completion_code="code")
@@ -106,13 +106,13 @@ def test_later_forms_leave_out_what_is_decided_and_nobody_comes_once_all_is(
     decide({CHAIN[0]: 2, CHAIN[1]: 4})
     with workspace, TestClient(create_app(workspace, adapters=[platform])) as client:
         early = workspace.store.tokens()[5]
-        client.get(f"/a/{early}")  # has the whole form, and keeps it
+        client.post(f"/a/{early}")  # has the whole form, and keeps it
         assert [answer(workspace, client, number) for number in range(4)] == [{first, second}] * 2 + [{second}] * 2
-        refused = client.get(f"/a/{workspace.store.tokens()[4]}")
+        refused = client.post(f"/a/{workspace.store.tokens()[4]}")
         assert refused.status_code == 410
         at_work = client.get("/platform?person=p1", follow_redirects=False)  # whose place is paid for
         assert at_work.status_code == 303
-        kept = client.get(f"/a/{early}")
+        kept = client.post(f"/a/{early}")
         assert kept.status_code == 200
         lease = lease_assignment(workspace.store, workspace.store.keyed(early), source="link", annotator_kind="human")
         form = workspace.form(lease.assignment_id)

@@ -54,19 +54,19 @@ def late(client: TestClient, token: str, workspace: Workspace) -> Any:
     lease = workspace.store.visits.of_token(token)
     assert lease is not None
     workspace.store.visits.release(lease.submission_id, reason="returned", now=1.0)
-    return client.get(f"/a/{token}")
+    return client.post(f"/a/{token}")
 
 
 def full(client: TestClient, token: str, workspace: Workspace) -> Any:
     for other in workspace.store.tokens()[1:]:
-        client.get(f"/a/{other}")
+        client.post(f"/a/{other}")
     client.cookies.clear()
     return client.post("/")
 
 
 def busy(client: TestClient, token: str, workspace: Workspace) -> Any:
     for _ in range(9):
-        answer = client.get(f"/a/{token}")
+        answer = client.post(f"/a/{token}")
     return answer
 
 
@@ -102,7 +102,7 @@ def test_every_page_outside_the_form_is_in_the_language_of_the_study(tmp_path: P
     with opened(tmp_path, in_arabic(STUDY)) as workspace:
         client = TestClient(create_app(workspace, limits=limits))
         token = workspace.store.tokens()[0]
-        client.get(f"/a/{token}")
+        client.post(f"/a/{token}")
         answer = ask(client, token, workspace)
         assert answer.status_code == status
         assert_arabic(answer.text)
@@ -112,7 +112,7 @@ def test_what_is_missing_on_a_page_is_listed_in_the_language_of_the_study(tmp_pa
     with opened(tmp_path, in_arabic(READ)) as workspace:
         client = TestClient(create_app(workspace))
         token = workspace.store.tokens()[0]
-        client.get(f"/a/{token}")
+        client.post(f"/a/{token}")
         answer = client.post(f"/a/{token}/p/p1")
         assert answer.status_code == 422
         assert_arabic(answer.text)

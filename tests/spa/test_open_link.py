@@ -52,10 +52,10 @@ def test_the_open_link_leaves_places_to_personal_links(
     links = workspace.store.tokens(personal=True)
     app = browser(workspace, reserved=reserved).app
     for token in links[:used]:
-        assert TestClient(app).get(f"/a/{token}").status_code == 200
+        assert TestClient(app).post(f"/a/{token}").status_code == 200
     came = [TestClient(app).post(OPEN).status_code for _ in range(19)]
     assert came == [200] * let_in + [410] * (19 - let_in)
-    later = [TestClient(app).get(f"/a/{token}").status_code for token in links[used:]]
+    later = [TestClient(app).post(f"/a/{token}").status_code for token in links[used:]]
     left = 6 - used - let_in
     assert later == [200] * left + [410] * (6 - used - left)
     assert left >= min(reserved - used, 6 - used)
@@ -86,7 +86,7 @@ def test_the_open_link_can_be_closed(tmp_path: Path, closed_by: str) -> None:
         before = workspace.store.tokens()
         assert [client.get(OPEN).status_code, client.post(OPEN).status_code] == [404, 404]
         assert workspace.store.tokens() == before
-        assert client.get(f"/a/{before[0]}").status_code == 200
+        assert client.post(f"/a/{before[0]}").status_code == 200
         assert not client.cookies
 
 
@@ -94,7 +94,7 @@ def test_the_open_link_can_be_closed(tmp_path: Path, closed_by: str) -> None:
 def test_the_same_browser_gets_one_assignment_and_another_device_the_same(workspace: Workspace, first: str) -> None:
     client = browser(workspace)
     mine = workspace.store.tokens()[0]
-    began = client.post(OPEN) if first == "open link" else client.get(f"/a/{mine}")
+    began = client.post(OPEN) if first == "open link" else client.post(f"/a/{mine}")
     again = client.post(OPEN)
     assert again.url == began.url
     assert len(list(workspace.store.visits.of_people())) == 1
@@ -103,7 +103,9 @@ def test_the_same_browser_gets_one_assignment_and_another_device_the_same(worksp
     assert len(list(workspace.store.visits.of_people())) == 1
     assert TestClient(client.app).post(OPEN).url != began.url  # another browser is another person
     client.cookies.clear()
-    cookie = TestClient(create_app(workspace, public_url="https://x.example"), follow_redirects=False).get(f"/a/{mine}")
+    cookie = TestClient(create_app(workspace, public_url="https://x.example"), follow_redirects=False).post(
+        f"/a/{mine}"
+    )
     assert re.search("(?i)httponly.*samesite=strict.*secure", cookie.headers["set-cookie"])
 
 
@@ -124,7 +126,7 @@ def test_a_browser_begins_anew_where_the_study_takes_people_again(tmp_path: Path
 @pytest.mark.parametrize("cookie", ["nobody", "\x7f", "x" * 5000, "é"])
 def test_a_strange_cookie_is_that_of_nobody(workspace: Workspace, cookie: str) -> None:
     client = browser(workspace)
-    client.get(f"/a/{workspace.store.tokens()[0]}")
+    client.post(f"/a/{workspace.store.tokens()[0]}")
     ((name, _),) = client.cookies.items()
     started = TestClient(client.app).post(OPEN, headers=[(b"cookie", f"{name}={cookie}".encode())])  # type: ignore[arg-type]
     assert started.status_code == 200

@@ -49,7 +49,7 @@ def place(tmp_path: Path) -> Place:
 
 def come(place: Place, who: str = "ada", part: str = "v1", study: str = "P1"):  # type: ignore[no-untyped-def]
     given = {"participantId": who, "assignmentId": part, "projectId": study}
-    return place.client.get("/panel", params=given)
+    return place.client.post("/panel", params=given)
 
 
 def answer_all(place: Place, link: str) -> None:
@@ -101,7 +101,7 @@ def test_who_is_screened_out_goes_where_the_panel_says(place: Place) -> None:
 @pytest.mark.parametrize("at", ["participantId", "assignmentId"])
 def test_a_hostile_id_is_refused_and_shown_nowhere(place: Place, hostile: str, at: str) -> None:
     given = {"participantId": "ada", "assignmentId": "v1", "projectId": "P1", at: hostile}
-    refused = place.client.get("/panel", params=given)
+    refused = place.client.post("/panel", params=given)
     assert (refused.status_code, [*place.workspace.store.visits.of_people()]) == (400, [])
     assert not hostile or hostile not in refused.text
     assert "set-cookie" not in refused.headers
@@ -109,14 +109,14 @@ def test_a_hostile_id_is_refused_and_shown_nowhere(place: Place, hostile: str, a
 
 def test_another_study_of_the_panel_is_refused(place: Place) -> None:
     assert come(place, study="P2").status_code == 403
-    assert place.client.get("/panel").status_code == 400
+    assert place.client.post("/panel").status_code == 400
 
 
 def test_without_a_session_the_participant_is_the_visit(tmp_path: Path) -> None:
     place = serve(tmp_path, PLAIN)
-    link = place.client.get("/panel?id=1.2@x").headers["location"]
+    link = place.client.post("/panel?id=1.2@x").headers["location"]
     answer_all(place, link)
-    assert place.client.get("/panel?id=1.2@x").headers["location"] == link
+    assert place.client.post("/panel?id=1.2@x").headers["location"] == link
     assert place.client.get(f"{link}/done").headers["location"].endswith("?survey_code=1.2%40x")
 
 

@@ -80,7 +80,7 @@ def pages_until(place: Place, token: str, kind: str) -> Page:
 
 def end_of(place: Place, token: str) -> tuple[str, str]:
     """Return the heading and the code of the last page."""
-    page = ReadPage(place.client.get(f"/a/{token}").text)
+    page = ReadPage(place.client.post(f"/a/{token}").text)
     (code,) = page.all("code")
     return page.all("h1")[0].text, code.text
 
@@ -100,6 +100,7 @@ def test_whoever_declines_is_thanked_and_leaves_nothing(make: Callable[[str], Pl
     place = make(CONSENT + STUDY)
     token = place.token()
     page = pages_until(place, token, "consent")
+    place.client.post(f"/a/{token}")
     assert "?go=decline" in place.client.get(f"/a/{token}/p/{page.page_id}").text
     place.send(token, page)  # agreed at first, then thought again
     answer = place.send(token, page, "?go=decline")
@@ -149,8 +150,8 @@ def test_a_quota_by_link_is_kept_and_other_links_are_refused(make: Callable[[str
     assert ReadPage(place.client.post("/?g=f").text).all("form")
     place.client.cookies.clear()
     assert place.client.post("/?g=w").status_code == 410
-    assert place.client.get(f"/a/{place.token()}").status_code == 404
-    assert place.client.get(f"/a/{place.token()}?g=w").status_code == 410
+    assert place.client.post(f"/a/{place.token()}").status_code == 404
+    assert place.client.post(f"/a/{place.token()}?g=w").status_code == 410
     assert [visit.people_group for visit in place.workspace.store.visits.of_people()] == ["women"]
 
 
@@ -159,7 +160,7 @@ def test_sessions_follow_one_another_with_other_assignments(make: Callable[[str]
     token = place.token()
     finish(place, token)
     first = known(place, token)
-    done = place.client.get(f"/a/{token}")
+    done = place.client.post(f"/a/{token}")
     assert ReadPage(done.text).all("form", method="post", action=f"/a/{token}/next")
     assert ReadPage(place.client.post(f"/a/{token}/next").text).all("form", data_assignment="a00002")
     assert place.client.post(f"/a/{token}/next").status_code == 200  # pressed twice
@@ -167,7 +168,7 @@ def test_sessions_follow_one_another_with_other_assignments(make: Callable[[str]
     assert (second.session, second.annotator_id) == (2, first.annotator_id)
     for page in place.workspace.form(second.assignment_id).pages:
         place.send(token, page)
-    assert not ReadPage(place.client.get(f"/a/{token}").text).all("form")
+    assert not ReadPage(place.client.post(f"/a/{token}").text).all("form")
     assert len(list(place.workspace.store.visits.of_people())) == 2
 
 
@@ -176,19 +177,19 @@ def test_a_late_answer_is_kept_and_the_page_says_that_the_time_is_over(make: Cal
     now = [1000.0]
     place.client = TestClient(create_app(place.workspace, clock=lambda: now[0]))
     slow, quick = place.token(), place.workspace.store.new_token()
-    place.client.get(f"/a/{slow}")
+    place.client.post(f"/a/{slow}")
     *pages, last = place.workspace.form("a00001").pages
     for page in pages:
         place.send(slow, page)
     now[0] += 601
     place.workspace.store.visits.release_overdue(now[0])
-    assert place.client.get(f"/a/{slow}").status_code == 200  # nobody has the place yet, so it is taken again
+    assert place.client.post(f"/a/{slow}").status_code == 200  # nobody has the place yet, so it is taken again
     now[0] += 601
-    assert place.client.get(f"/a/{quick}").status_code == 200
-    over = place.client.get(f"/a/{slow}")
+    assert place.client.post(f"/a/{quick}").status_code == 200
+    over = place.client.post(f"/a/{slow}")
     assert (over.status_code, "The time for this study is over" in over.text) == (410, True)
     assert place.send(slow, last).headers["location"] == f"/a/{slow}/done"  # from the page that was still open
-    assert code_on(place.client.get(f"/a/{slow}").text)
+    assert code_on(place.client.post(f"/a/{slow}").text)
     (submission,) = place.workspace.store.submissions()
     assert (submission.extra, submission.outcome) == (True, "completed")
 
@@ -197,7 +198,7 @@ def test_overdue_places_are_given_up_while_the_server_runs(make: Callable[[str],
     place = make(with_people("minutes_allowed = 10"))
     now = [1000.0]
     app = create_app(place.workspace, clock=lambda: now[0])
-    TestClient(app).get(f"/a/{place.token()}")
+    TestClient(app).post(f"/a/{place.token()}")
     now[0] += 601
     with TestClient(app) as running:
         for _ in range(1000):

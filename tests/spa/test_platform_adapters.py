@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 from fastapi.responses import Response
 from fastapi.testclient import TestClient
 
@@ -20,8 +20,11 @@ from tests.spa.test_server import built as built
 def mount(app: FastAPI, context: SurveyContext) -> None:
     """Take whoever comes to /platform at their word, as no real door may."""
 
-    @app.get("/platform")
-    def enter(person: str, visit: str) -> Response:
+    @app.api_route("/platform", methods=["GET", "HEAD", "POST"], response_model=None)
+    def enter(request: Request, person: str, visit: str) -> Response:
+        if request.method != "POST":
+            known = context.known_visit("platform", person=person, external_id=visit)
+            return known or context.first_page(request)
         return context.admit(source="platform", person=person, external_id=visit)
 
     context.allow_redirect_to("https://platform.example/done")
@@ -38,7 +41,7 @@ def place(built: Path, tmp_path: Path) -> Place:
 
 
 def come(place: Place, person: str, visit: str):  # type: ignore[no-untyped-def]
-    return place.client.get(f"/platform?person={person}&visit={visit}", follow_redirects=False)
+    return place.client.post(f"/platform?person={person}&visit={visit}", follow_redirects=False)
 
 
 def test_a_visitor_of_a_platform_answers_and_goes_back_with_the_code_of_the_outcome(place: Place) -> None:

@@ -160,7 +160,7 @@ def test_a_page_stays_until_its_outputs_were_seen(tmp_path: Path) -> None:
         assert answer.status_code == 422
         assert "Please read these before continuing" in answer.text
         assert f"<li>{page.outputs[-1].caption}</li>" in answer.text
-        due = visitor.client.get(f"/a/{visitor.token}", follow_redirects=False).headers["location"]
+        due = visitor.client.post(f"/a/{visitor.token}", follow_redirects=False).headers["location"]
         assert due.endswith(f"/p/{page.page_id}")  # an address typed by hand leads nowhere else
         assert visitor.send(page, seen(page)).status_code == 303
 
@@ -187,7 +187,7 @@ def test_going_back_keeps_the_evidence_and_leaves_the_page_due(tmp_path: Path) -
         shown = visitor.client.get(f"/a/{visitor.token}/p/{page.page_id}")
         assert "data-reading" in shown.text
         assert "&#34;seconds&#34;: 20.0" in shown.text  # the script counts on from here
-        due = visitor.client.get(f"/a/{visitor.token}", follow_redirects=False).headers["location"]
+        due = visitor.client.post(f"/a/{visitor.token}", follow_redirects=False).headers["location"]
         assert due.endswith(f"/p/{page.page_id}")
 
 
@@ -237,6 +237,7 @@ def test_the_consent_page_says_what_is_measured(tmp_path: Path) -> None:
     text = READ + '\n[consent]\ntext = "Take part freely."\n'
     with opened(tmp_path, text) as workspace:
         visitor = Visitor(workspace)
+        visitor.client.post(f"/a/{visitor.token}")
         html = visitor.client.get(f"/a/{visitor.token}/p/{visitor.form.pages[0].page_id}").text
         assert "how far you scroll" in html
         later = visitor.client.post(

@@ -104,7 +104,7 @@ def test_a_post_without_evidence_and_steps_is_answered_with_what_is_left(tmp_pat
             url = f"/a/{visitor.token}/p/{page.page_id}"
             answer = visitor.client.post(url, data=fields, follow_redirects=False)
             assert answer.status_code == (400 if fields else 422)
-            due = visitor.client.get(f"/a/{visitor.token}", follow_redirects=False).headers["location"]
+            due = visitor.client.post(f"/a/{visitor.token}", follow_redirects=False).headers["location"]
             assert due == url
 
 
@@ -127,7 +127,7 @@ def test_refused_evidence_is_not_taken_for_none(tmp_path: Path) -> None:
         visitor = Visitor(workspace)
         page = visitor.page("reading")
         assert visitor.send(page, {"seconds": -1, "outputs": {}}).status_code == 400
-        due = visitor.client.get(f"/a/{visitor.token}", follow_redirects=False).headers["location"]
+        due = visitor.client.post(f"/a/{visitor.token}", follow_redirects=False).headers["location"]
         assert due.endswith(f"/p/{page.page_id}")
 
 

@@ -111,7 +111,7 @@ def test_a_person_goes_through_the_form_and_gets_a_code_of_their_own(place: Plac
     for number in range(2):
         token = place.token(number)
         assert finish(place, token) == f"/a/{token}/done"
-        codes.append(code_on(place.client.get(f"/a/{token}").text))
+        codes.append(code_on(place.client.post(f"/a/{token}").text))
     assert len(set(codes)) == 2
     submissions = list(place.workspace.store.submissions())
     assert [len(s.answers) for s in submissions] == [len(list(place.form(place.token()).questions("people")))] * 2
@@ -152,7 +152,7 @@ def test_a_gap_is_stored_told_and_filled(place: Place) -> None:
     assert answer.status_code == 422
     assert f'href="#{first}"' in answer.text
     assert place.client.get(f"/a/{token}/p/{page.page_id}").text.count('value="70"') == len(page.questions) - 1
-    assert place.client.get(f"/a/{token}").url.path == f"/a/{token}/p/{page.page_id}"
+    assert place.client.post(f"/a/{token}").url.path == f"/a/{token}/p/{page.page_id}"
     assert place.send(token, page, **{first: "101"}).status_code == 422
     assert place.send(token, page, **{first: "100"}).status_code == 303
     assert len(place.workspace.store.visits.payloads(place.lease(token).submission_id)) == form.pages.index(page) + 3
@@ -164,7 +164,7 @@ def test_a_reload_another_device_and_a_new_server_lose_nothing(place: Place) -> 
     for page in pages[:2]:
         place.send(token, page)
     again = TestClient(create_app(place.workspace))
-    assert again.get(f"/a/{token}").url.path == f"/a/{token}/p/{pages[2].page_id}"
+    assert again.post(f"/a/{token}").url.path == f"/a/{token}/p/{pages[2].page_id}"
     assert "checked" in again.get(f"/a/{token}/p/{pages[0].page_id}").text
 
 
@@ -192,14 +192,15 @@ def test_a_page_to_read_counts_only_when_left_forward(place: Place) -> None:
             break
         place.send(token, page)
     place.send(token, page, "?go=back")
-    assert place.client.get(f"/a/{token}").url.path.endswith(f"/{page.page_id}")
+    assert place.client.post(f"/a/{token}").url.path.endswith(f"/{page.page_id}")
     place.send(token, page)
-    assert not place.client.get(f"/a/{token}").url.path.endswith(f"/{page.page_id}")
+    assert not place.client.post(f"/a/{token}").url.path.endswith(f"/{page.page_id}")
 
 
 def test_a_page_that_lies_ahead_leads_back_and_cannot_finish(place: Place) -> None:
     token = place.token()
     pages = place.form(token).pages
+    place.client.post(f"/a/{token}")
     ahead = place.client.get(f"/a/{token}/p/{pages[-1].page_id}", follow_redirects=False)
     assert (ahead.status_code, ahead.headers["location"]) == (303, f"/a/{token}/p/{pages[0].page_id}")
     assert place.send(token, pages[-1]).headers["location"] == f"/a/{token}/p/{pages[0].page_id}"
@@ -242,7 +243,7 @@ def test_a_double_click_on_the_last_button_makes_one_submission(place: Place) ->
 def test_people_at_the_same_moment_get_assignments_of_their_own(place: Place) -> None:
     tokens = place.workspace.store.tokens()
     with ThreadPoolExecutor(6) as pool:
-        served = list(pool.map(lambda token: place.client.get(f"/a/{token}").text, tokens))
+        served = list(pool.map(lambda token: place.client.post(f"/a/{token}").text, tokens))
     forms = [ReadPage(html).all("form")[0].attributes["data-assignment"] for html in served]
     assert sorted(forms, key=str) == [f"a{number:05d}" for number in range(1, 7)]
 
@@ -257,7 +258,7 @@ def test_whoever_is_not_eligible_is_stored_and_thanked(place: Place) -> None:
     assert isinstance(question.target, ScreeningTarget)
     answer = place.send(token, page, **{question.question_id: "No"})
     assert answer.headers["location"] == f"/a/{token}/done"
-    end = place.client.get(f"/a/{token}")
+    end = place.client.post(f"/a/{token}")
     assert end.status_code == 200
     (code,) = ReadPage(end.text).all("code")
     assert "data-completion-code" not in code.attributes
@@ -279,7 +280,7 @@ def test_a_failed_attention_check_does_not_end_the_study(place: Place) -> None:
             else {}
         )
         assert place.send(token, page, **wrong).status_code == 303
-    assert code_on(place.client.get(f"/a/{token}").text)
+    assert code_on(place.client.post(f"/a/{token}").text)
 
 
 def test_the_open_link_makes_a_person_and_ends_politely_when_none_is_left(place: Place) -> None:
@@ -340,7 +341,7 @@ def test_every_answer_carries_the_headers_and_no_cookie(place: Place) -> None:
 
 
 def test_style_and_script_may_be_kept_for_ever(place: Place) -> None:
-    read = ReadPage(place.client.get(f"/a/{place.token()}").text)
+    read = ReadPage(place.client.post(f"/a/{place.token()}").text)
     style = place.client.get(str(read.all("link", rel="stylesheet")[0].attributes["href"]))
     script = place.client.get(str(read.all("script")[0].attributes["src"]))
     assert [answer.headers["content-type"] for answer in (style, script)] == [
@@ -410,7 +411,7 @@ def test_nothing_that_is_sent_makes_the_server_fail(place: Place, fields: dict[s
     address = f"/a/{place.token()}/p/{quote(page, safe='%')}{go}"
     answer = place.client.post(address, content=urlencode(fields), headers=FORM_TYPE, follow_redirects=False)
     assert answer.status_code < 500
-    assert place.client.get(f"/a/{place.token()}").status_code == 200
+    assert place.client.post(f"/a/{place.token()}").status_code == 200
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)

@@ -39,7 +39,7 @@ def test_each_shape_becomes_a_study_that_people_can_answer(tmp_path: Path, shape
     assert spa("build", folder).exit_code == 0
     with open_workspace(folder / "study.toml") as workspace, TestClient(create_app(workspace)) as client:
         token = workspace.store.tokens()[0]
-        assert client.get(f"/a/{token}").status_code == 200
+        assert client.post(f"/a/{token}").status_code == 200
         lease = workspace.store.visits.of_token(token)
         assert lease is not None
         for instructions in workspace.form(lease.assignment_id).pages[:2]:

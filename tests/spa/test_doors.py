@@ -1,0 +1,118 @@
+"""Every door: a place is taken by a press of the first page's button, and by nothing that only fetches an address."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+
+from spa.forms.texts import load_texts
+from spa.server.app import create_app
+from spa.simulation.survey_client import read_page
+from tests.spa.test_platform_adapters import mount
+from tests.spa.test_server import Place, opened
+from tests.spa.test_server import built as built
+
+TEXTS = load_texts("en", {})
+CROSS_SITE = {"sec-fetch-site": "cross-site"}
+DOORS = ("/", "/a/{token}", "/platform?person=ada&visit=v1")
+
+
+@pytest.fixture
+def place(built: Path, tmp_path: Path) -> Place:
+    found = opened(built, tmp_path / "answers.sqlite")
+    found.client = TestClient(create_app(found.workspace, adapters=[mount]), follow_redirects=False)
+    return found
+
+
+def visits(place: Place) -> int:
+    return len(list(place.workspace.store.visits.of_people()))
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_whoever_only_looks_takes_no_place(place: Place, door: str, method: str) -> None:
+    address = door.format(token=place.token())
+    links = place.workspace.store.tokens()
+    for headers in ({}, {"sec-fetch-dest": "image", **CROSS_SITE}, {"sec-purpose": "prefetch"}):
+        shown = place.client.request(method, address, headers=headers)
+        assert (shown.status_code, shown.headers.get("set-cookie")) == (200, None)
+    assert (visits(place), place.workspace.store.tokens()) == (0, links)
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_the_first_page_asks_for_the_place_and_the_second_look_leads_on(place: Place, door: str) -> None:
+    address = door.format(token=place.token())
+    shown = place.client.get(address)
+    begin = read_page(shown.text).begin
+    assert begin == address
+    pressed = place.client.post(begin)
+    assert (pressed.status_code, visits(place)) == (303, 1)
+    if door != "/":  # its address is that of nobody
+        again = place.client.get(address, follow_redirects=True)
+        assert again.url.path == place.client.get(pressed.headers["location"], follow_redirects=True).url.path
+        assert "/p/" in again.url.path
+    assert visits(place) == 1
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_another_site_cannot_press(place: Place, door: str) -> None:
+    assert place.client.post(door.format(token=place.token()), headers=CROSS_SITE).status_code == 403
+    assert visits(place) == 0
+
+
+@pytest.mark.parametrize("page", ["p/p1", "done", "next", "image/e1"])
+def test_no_other_address_of_an_unused_link_takes_a_place(place: Place, page: str) -> None:
+    address = f"/a/{place.token()}/{page}"
+    answer = place.client.post(address) if page == "next" else place.client.get(address)
+    assert (answer.status_code, visits(place)) == (404 if "image" in page else 303, 0)
+
+
+def test_a_look_gives_no_place_back_that_expired_and_the_next_page_does(place: Place) -> None:
+    token, store = place.token(), place.workspace.store
+    place.client.post(f"/a/{token}")
+    (lease,) = store.visits.leases()
+    store.visits.release(lease.submission_id, "timed_out", now=1.0)
+    assert place.client.get(f"/a/{token}").headers["location"] == f"/a/{token}/p/p1"
+    assert place.client.get(f"/a/{token}/p/p1").status_code == 200
+    assert store.visits.of_token(token).seat is None  # type: ignore[union-attr]
+    assert place.send(token, place.workspace.form(lease.assignment_id).pages[0]).status_code == 303
+    assert store.visits.of_token(token).seat is not None  # type: ignore[union-attr]
+
+
+def test_a_page_that_another_site_led_to_gives_no_cookie(place: Place) -> None:
+    """Somebody's link on another site must not become the visit that this browser goes on with."""
+    token = place.token()
+    shown = place.client.get(f"/a/{token}", headers=CROSS_SITE)
+    fields = dict(re.findall(r'type="hidden" name="([^"]*)" value="([^"]*)"', shown.text))
+    assert not place.client.post(f"/a/{token}", data=fields).headers.get("set-cookie")
+    assert not place.client.get(f"/a/{token}", headers=CROSS_SITE).headers.get("set-cookie")
+    mine = place.client.post("/").headers["location"]
+    assert mine != f"/a/{token}"
+    assert place.client.post("/").headers["location"] == mine  # the cookie of the open link
+    assert place.client.get(f"/a/{token}", headers=CROSS_SITE).status_code == 303
+    assert place.client.post("/").headers["location"] == mine
+
+
+@pytest.mark.parametrize("address", ["https://x.example", "http://x.example"])
+def test_over_tls_the_cookie_is_of_this_host_alone(place: Place, address: str) -> None:
+    client = TestClient(create_app(place.workspace, public_url=address), follow_redirects=False)
+    cookie = client.post("/").headers["set-cookie"]
+    secure = address.startswith("https")
+    assert cookie.startswith("__Host-visit-") == secure
+    assert ("secure" in cookie.lower()) == secure
+    assert {"path=/", "httponly", "samesite=strict"} <= {part.strip().lower() for part in cookie.split(";")}
+    assert "domain" not in cookie.lower()
+
+
+def test_a_cookie_made_of_a_known_token_leads_nowhere(place: Place) -> None:
+    theirs = place.token()
+    place.client.post(f"/a/{theirs}")
+    ((name, mine),) = place.client.cookies.items()
+    assert TestClient(place.client.app, cookies={name: mine}).post("/").url.path.startswith(f"/a/{theirs}/")
+    for forged in (theirs, f"{theirs}.", f"{theirs}.{'0' * 20}", mine[:-1], f"{mine}.x"):
+        other = TestClient(place.client.app, cookies={name: forged}).post("/")
+        assert other.status_code == 200
+        assert not other.url.path.startswith(f"/a/{theirs}/")
