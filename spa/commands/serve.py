@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -160,6 +161,7 @@ def serve(
     set, /admin/status and /metrics answer to `Authorization: Bearer TOKEN`.
     """
     from spa.commands.workspace import open_workspace
+    from spa.responses.run_lock import exclusive_server
     from spa.server.http_server import listen, run, run_workers
 
     serving = ServerOptions(
@@ -170,12 +172,14 @@ def serve(
         new_visits=new_visits,
         log_json=log_json,
     )
-    with listen(host, port) as listener:
+    with listen(host, port) as listener, ExitStack() as alone:
         public = (public_url or listener.address).rstrip("/")
         serving = replace(serving, public_url=public)
         how_to_stop = partial(click.echo, "Ctrl-C stops the server; answers stay.")
         with open_workspace(study, store) as workspace:
             check_workers(workspace, workers)
+            if workspace.store.is_file:
+                alone.enter_context(exclusive_server(workspace.store.name))
             workspace.store.set_meta("served", "yes")  # a store that cannot be written to is reported now
             personal = workspace.store.tokens(personal=True)
             if links is not None:

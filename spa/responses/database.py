@@ -21,12 +21,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, TypeVar
 from urllib.parse import quote
+from weakref import finalize
 
 from sqlalchemy import Connection, Engine, Select, create_engine, event, insert, make_url, select, update
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, OperationalError
 from sqlalchemy.pool import NullPool, QueuePool
 
 from spa.errors import ResponseError, how_to_install
+from spa.responses.log_mark import NEEDS_LOG, LogMark, has_log, log_of
 from spa.responses.store_schema import meta
 from spa.responses.tokens import keyed
 
@@ -63,9 +65,12 @@ class Target:
 class Database:
     """Transactions of a store, and the facts noted about it; safe to use from several threads; a context manager."""
 
-    def __init__(self, name: str, engine: Engine) -> None:
+    def __init__(self, name: str, engine: Engine, mark: LogMark | None = None) -> None:
         self.name = name  # in messages
         self._engine = engine
+        self._mark = mark  # of an SQLite file that is written to
+        if mark is not None:
+            finalize(self, mark.clear)  # where nobody closes it
         self._writer = writing(engine)
         self._one_writer = threading.Lock()  # threads of this process queue here, not in the database
         self._queue = Path(name).absolute().with_name(f".{Path(name).name}.queue.lock") if self.is_file else None
@@ -76,7 +81,12 @@ class Database:
         return self._engine.dialect.name == "sqlite"
 
     def close(self) -> None:
-        """Close the connections; what was acknowledged is on disk already."""
+        """Close the connections; what was acknowledged is on disk already.
+
+        Whoever is the last to write to an SQLite file leaves everything in the file itself, and no log beside it.
+        """
+        if self._mark is not None:
+            self._mark.clear()
         self._engine.dispose()
 
     def __enter__(self) -> Self:
@@ -94,8 +104,11 @@ class Database:
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
         """Yield a connection in a writing transaction, on disk when the block ends without an error."""
-        with self._one_writer, self._turn(), database_errors(self.name), self._writer.begin() as connection:
-            yield connection
+        with self._one_writer, self._turn(), database_errors(self.name):
+            if self._mark is not None:
+                self._mark.set()
+            with self._writer.begin() as connection:
+                yield connection
 
     def queue_writers(self) -> None:
         """Have all processes write to an SQLite file in turn from now on."""
@@ -116,6 +129,14 @@ class Database:
                     fcntl.flock(descriptor, fcntl.LOCK_EX)
                     stack.callback(fcntl.flock, descriptor, fcntl.LOCK_UN)  # a fork has the descriptor, too
             yield
+
+    def misses_log(self, path: Path) -> bool:
+        """Return whether an SQLite file was copied or moved without the log that holds its latest answers."""
+        if has_log(path):
+            return False
+        with self.reading() as connection:
+            marked = connection.exec_driver_sql("PRAGMA user_version").scalar() == NEEDS_LOG
+        return marked and not has_log(path)  # else somebody began to write meanwhile
 
     def stream(self, query: Select[Any]) -> Iterator[Any]:
         """Yield the rows of a query, a few hundred in memory at a time."""
@@ -263,7 +284,7 @@ def database_errors(name: str) -> Iterator[None]:
 
 def _sqlite_engine(path: Path, *, read_only: bool, wait: float) -> Engine:
     options = "?mode=ro" if read_only else "?mode=rw"
-    if read_only and not path.with_name(path.name + "-wal").exists() and not os.access(path.parent, os.W_OK):
+    if read_only and not log_of(path).exists() and not os.access(path.parent, os.W_OK):
         options += "&immutable=1"  # SQLite cannot set up a log there, and nobody else can either
 
     def connect() -> sqlite3.Connection:
@@ -281,6 +302,11 @@ def _sqlite_engine(path: Path, *, read_only: bool, wait: float) -> Engine:
     engine = create_engine("sqlite://", creator=connect, poolclass=QueuePool, pool_size=10, max_overflow=90)
     event.listen(engine, "begin", _begin)
     return engine
+
+
+def log_mark(path: Path, *, wait: float) -> LogMark:
+    """Return what notes in an SQLite file that its log is needed."""
+    return LogMark(path, lambda seconds: _connect(path, "?mode=rw", seconds), wait=wait)
 
 
 def address(path: Path) -> str:

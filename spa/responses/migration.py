@@ -22,6 +22,7 @@ from sqlalchemy import Column, Connection, MetaData, String, Table, cast, func, 
 from spa.errors import ResponseError
 from spa.responses import database
 from spa.responses.database import Target
+from spa.responses.log_mark import COMPLETE
 
 LOCK = 7_302_114_560  # of PostgreSQL, so that one process at a time migrates
 log = logging.getLogger(__name__)
@@ -83,6 +84,7 @@ def _migrate_file(path: Path, schema: Schema, wait: float) -> tuple[str, int, st
         for name in _tables(connection, schema, "main"):
             connection.exec_driver_sql(f'DROP TABLE main."{name}"')
         _fill(connection, schema, int(found), "former")
+        connection.exec_driver_sql(f"PRAGMA main.user_version = {COMPLETE}")  # nobody else has it open
         connection.exec_driver_sql("COMMIT")
     return found, schema.version, str(copy)
 
@@ -93,6 +95,7 @@ def _copy(connection: Connection, path: Path, version: str) -> Path:
     with database.created_file(copy) as temporary, closing(sqlite3.connect(temporary)) as backup:
         driver: Any = connection.connection.driver_connection
         driver.backup(backup)
+        backup.execute(f"PRAGMA user_version = {COMPLETE}")
     return copy
 
 

@@ -6,7 +6,7 @@ import fcntl
 import os
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 
@@ -48,6 +48,35 @@ def shared_run(store_name: str, name: str, connect: Connect) -> Iterator[None]:
     """Share the lock of a rater with others; :func:`exclusive_run` gets it when all have ended."""
     with _lock(store_name, name, connect, "rater", shared=True):
         yield
+
+
+@contextmanager
+def exclusive_server(store_name: str) -> Iterator[None]:
+    """Hold the lock of the one server of an SQLite file, which no second one may have; other databases take several.
+
+    Raise AlreadyRunning if another process serves it.
+    """
+    place = Path(store_name).resolve()  # by whatever name the file is known
+    with ExitStack() as held:
+        try:
+            held.enter_context(exclusive_run(str(place), "serve", what="server"))
+        except AlreadyRunning:
+            holders = _file_holders(_lock_file(place, "serve", "server"))
+            who = f" ({', '.join(holders)})" if holders else ""
+            raise AlreadyRunning(
+                f"{store_name}: expected no other server of this store, got one that is running{who}; stop it first, "
+                "or use PostgreSQL, which takes several"
+            ) from None
+        yield
+
+
+def is_served(store_name: str) -> bool:
+    """Return whether a server of this machine serves an SQLite file."""
+    try:
+        with exclusive_server(store_name):
+            return False
+    except AlreadyRunning:
+        return True
 
 
 def lock_holders(store_name: str, name: str, connect: Connect) -> list[str]:

@@ -19,6 +19,7 @@ from spa.errors import ResponseError
 from spa.responses import database
 from spa.responses.answer_rows import read_submissions
 from spa.responses.database import CHUNK, Database
+from spa.responses.log_mark import LogMark, log_of
 from spa.responses.migration import migrate
 from spa.responses.store_schema import meta, metadata, tokens
 from spa.responses.store_versions import SCHEMA
@@ -34,8 +35,8 @@ class Store(Database):
     Made by :meth:`create` or :meth:`open`.
     """
 
-    def __init__(self, name: str, engine: Engine) -> None:
-        super().__init__(name, engine)
+    def __init__(self, name: str, engine: Engine, mark: LogMark | None = None) -> None:
+        super().__init__(name, engine, mark)
         self.assignments = StoredAssignments(self)
         self.visits = StoredVisits(self)
 
@@ -77,10 +78,20 @@ class Store(Database):
     def open(cls, target: str | Path, *, read_only: bool = False, wait: float = database.LOCK_WAIT) -> Self:
         """Open a store, and wait for a locked one up to ``wait`` seconds.
 
-        A store of an earlier version is migrated first, even with ``read_only``.
+        A store of an earlier version is migrated first, even with ``read_only``. Raise ResponseError if it cannot be
+        opened, or is an SQLite file without the log that it needs.
         """
         where = database.parse_target(target)
-        store = cls(where.name, database.open_engine(where, read_only=read_only, wait=wait))
+        engine = database.open_engine(where, read_only=read_only, wait=wait)
+        if where.path is not None and Database(where.name, engine).misses_log(where.path):
+            engine.dispose()
+            raise ResponseError(
+                f"{where.name}: expected {log_of(where.path).name} beside it, got none: it was copied while it was in "
+                "use, so that the latest answers are missing; copy that file too or use `spa backup`, or go on without "
+                f"them: `spa restore STUDY --from {where.name} --yes`"
+            )
+        mark = None if where.path is None or read_only else database.log_mark(where.path, wait=wait)
+        store = cls(where.name, engine, mark)
         try:
             if SCHEMA.is_current(store.meta(SCHEMA.fact), where.name):
                 return store

@@ -1,0 +1,102 @@
+"""Whether an SQLite file holds every answer by itself: a mark in its header, set while answers may stand in its log.
+
+A copy of the file alone, made while somebody writes, opens like any other and lacks what only the log holds. Whoever
+writes sets the mark first and shares a lock beside the file; the last of them to close moves the log into the file and
+takes the mark away. A file that is marked and has no log beside it lacks answers.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+CLOSE_WAIT = 1.0  # seconds that closing waits for readers
+NEEDS_LOG, COMPLETE = 1, 0  # SQLite's user_version, which nothing else of ours uses
+Connect = Callable[[float], sqlite3.Connection]
+
+
+class LogMark:
+    """The mark of one SQLite file, as one process that writes to it sets and clears it.
+
+    ``connect`` opens a connection of its own to the file, which waits for others so many seconds.
+    """
+
+    def __init__(self, path: Path, connect: Connect, *, wait: float) -> None:
+        self._connect = connect
+        self._wait = wait
+        real = path.resolve()
+        self._place = real.with_name(f".{real.name}.open.lock")
+        self._shared: int | None = None  # descriptor of the lock file, while this process may write
+        self._process = os.getpid()
+
+    def set(self) -> None:
+        """Say in the file itself that its log is needed; only the first call does anything."""
+        if self._shared is not None:
+            return
+        with suppress(OSError, ImportError):  # without a lock nobody could tell who closes last
+            import fcntl  # there, as SQLite itself works where this module does not exist
+
+            while True:
+                descriptor = os.open(self._place, os.O_RDWR | os.O_CREAT, 0o600)
+                fcntl.flock(descriptor, fcntl.LOCK_SH)  # waits for one who is closing, and removes the file
+                with suppress(FileNotFoundError):
+                    if os.path.samestat(os.fstat(descriptor), os.stat(self._place)):
+                        break
+                os.close(descriptor)
+            self._shared = descriptor
+            with closing(self._connect(self._wait)) as connection:
+                if _mark_of(connection) != NEEDS_LOG:
+                    connection.execute(f"PRAGMA user_version = {NEEDS_LOG}")
+                    connection.execute("PRAGMA wal_checkpoint(PASSIVE)")  # so that a copy of the file has it
+
+    def clear(self) -> None:
+        """Move the log into the file and say that this holds everything, unless others write to it still."""
+        if os.getpid() != self._process:  # a fork, whose parent goes on
+            return
+        with suppress(OSError, ImportError, sqlite3.Error), closing(self._connect(CLOSE_WAIT)) as connection:
+            if _mark_of(connection) == COMPLETE and self._shared is None:
+                return
+            with self._alone() as alone:
+                if alone:
+                    connection.execute(f"PRAGMA user_version = {COMPLETE}")
+                    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    @contextmanager
+    def _alone(self) -> Iterator[bool]:
+        """Hold the lock alone, if nobody else has it; it is free, and its file gone, afterwards."""
+        import fcntl
+
+        descriptor = os.open(self._place, os.O_RDWR | os.O_CREAT, 0o600) if self._shared is None else self._shared
+        self._shared = None
+        try:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # of two that try, one succeeds
+            except BlockingIOError:
+                yield False
+            else:
+                yield True
+                self._place.unlink(missing_ok=True)
+        finally:
+            fcntl.flock(descriptor, fcntl.LOCK_UN)  # a fork has the descriptor, too
+            os.close(descriptor)
+
+
+def log_of(path: Path) -> Path:
+    """Return where SQLite keeps the log of a file: where the file itself is, not a link to it."""
+    real = path.resolve()
+    return real.with_name(real.name + "-wal")
+
+
+def has_log(path: Path) -> bool:
+    """Return whether there is a log with anything in it; who only reads makes an empty one."""
+    with suppress(OSError):
+        return log_of(path).stat().st_size > 0
+    return False
+
+
+def _mark_of(connection: sqlite3.Connection) -> int:
+    (found,) = connection.execute("PRAGMA user_version").fetchone()
+    return int(found)
