@@ -40,18 +40,21 @@ class ServerOptions:
     links_only: bool = False
     reserved: int = 0  # places for personal links
 
-    def app(self, workspace: Workspace) -> FastAPI:
-        """Return the application for an open workspace."""
+    def app(self, workspace: Workspace, *, close: bool = False) -> FastAPI:
+        """Return the application for an open workspace, which it closes when it stops if asked to."""
         from spa.server.admin import admin_token
         from spa.server.app import create_app
         from spa.server.rate_limits import Limits
         from spa.server.request_guard import parse_networks
         from spa.server.request_log import log_as_json
-        from spa.server.survey_context import installed_adapters
+        from spa.server.survey_context import SurveyContext, installed_adapters
+
+        def close_workspace(app: FastAPI, context: SurveyContext) -> None:
+            context.resources.callback(workspace.close)
 
         app = create_app(
             workspace,
-            adapters=installed_adapters(),
+            adapters=(*([close_workspace] if close else []), *installed_adapters()),
             public_url=self.public_url,
             admin_token=admin_token(),
             trusted_proxies=parse_networks(self.trusted_proxies),
@@ -65,10 +68,10 @@ class ServerOptions:
         return app
 
     def __call__(self) -> FastAPI:
-        """Open the workspace, which stays open as long as the process lives, and return the application."""
+        """Open the workspace and return the application, with which it is closed."""
         from spa.commands.workspace import open_workspace
 
-        return self.app(open_workspace(self.study, self.store))
+        return self.app(open_workspace(self.study, self.store), close=True)
 
 
 def reserved_places(workspace: Workspace, reserve: int | None) -> int:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gc
+import logging
+import os
+import signal
 import socket
 import threading
 import time
@@ -10,13 +13,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from types import FrameType
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import uvicorn
 from uvicorn.supervisors import Multiprocess
 
 from spa.errors import PlatformError, ResponseError
 from spa.server.http_connection import LimitedConnection
+from spa.server.http_waiting import allow_more_files
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -26,6 +31,9 @@ RARELY = 1000  # searches of young objects between two of all; Python's default 
 BACKLOG = 2048  # connections that wait while hundreds of people arrive at once
 START_SECONDS = 15.0  # that a server on this machine may take
 KEEP_ALIVE = 75  # seconds; longer than a proxy keeps a connection for the next request, or a person thinks about a page
+STOP_SECONDS = 4  # for requests at hand when the server is to stop
+LAST_SECONDS = 8.0  # from there to the end of the process, whatever it waits for: service managers kill after ten
+log = logging.getLogger("uvicorn.error")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,14 +70,61 @@ def listen(host: str, port: int) -> Iterator[Listener]:
 
 
 def run(app: ASGIApp, *listeners: Listener, ready: Callable[[], object] = lambda: None, **more: Any) -> None:
-    """Serve until interrupted; ``more`` goes to :func:`server_config`.
+    """Serve until interrupted, by SIGTERM as by Ctrl-C, and return; ``more`` goes to :func:`server_config`.
 
     ``ready`` is called once the server handles interrupts: one that falls into an import could be lost, and leave the
     lock of imports taken.
     """
     server = _Server(server_config(app, **more), ready)
-    with suppress(KeyboardInterrupt):
+    with suppress(KeyboardInterrupt), _terminated_as_interrupted(), server.ending:
         server.run(sockets=[listener.socket for listener in listeners])
+
+
+@contextmanager
+def _terminated_as_interrupted() -> Iterator[None]:
+    """Let SIGTERM raise what Ctrl-C does, so that everything is closed on the way out."""
+
+    def interrupt(number: int, frame: FrameType | None) -> NoReturn:
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():  # where no signals arrive
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+class _Ending:
+    """Ends the process some seconds after it was told to stop, unless the block was left by then."""
+
+    _timer: threading.Timer | None = None
+
+    def begin(self) -> None:
+        """Count from now, if that was not begun."""
+        if self._timer is None:
+            self._timer = threading.Timer(LAST_SECONDS, _end_process)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def __enter__(self) -> None:
+        """Begin nothing yet."""
+
+    def __exit__(self, *error: object) -> None:
+        """End nothing any more."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+
+def _end_process() -> None:
+    log.error(
+        "the server did not end within %g s, as something that it waits for does not come; it ends now. Saved answers "
+        "are on disk; a file that ends in -wal belongs to the store: copy and move both together",
+        LAST_SECONDS,
+    )
+    os._exit(1)
 
 
 class _Server(uvicorn.Server):
@@ -78,9 +133,16 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, ready: Callable[[], object]) -> None:
         super().__init__(config)
         self._ready = ready
+        self.ending = _Ending()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Begin to stop."""
+        self.ending.begin()
+        super().handle_exit(sig, frame)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, within the handlers of signals that ``serve`` installs."""
+        allow_more_files()
         await super().startup(sockets)
         collect_rarely()
         self._ready()
@@ -96,7 +158,22 @@ def collect_rarely() -> None:
     gc.set_threshold(young, middle, RARELY)
 
 
+class _Workers(Multiprocess):
+    """Processes that end together, those that hang with the others."""
+
+    def join_all(self) -> None:
+        """Wait for all of them, and kill those that do not end."""
+        ends = time.monotonic() + LAST_SECONDS
+        for worker in self.processes:
+            worker.process.join(max(ends - time.monotonic(), 0.0))
+            if worker.process.is_alive():
+                log.error("a process of the server did not end within %g s and is killed", LAST_SECONDS)
+                worker.kill()
+                worker.join()
+
+
 def _make_worker(make_app: Callable[[], FastAPI]) -> FastAPI:
+    allow_more_files()
     app = make_app()
     collect_rarely()
     return app
@@ -111,7 +188,7 @@ def run_workers(
     """
     config = server_config(partial(_make_worker, make_app), factory=True, workers=workers, own_logs=own_logs)
     with suppress(KeyboardInterrupt):
-        supervisor = Multiprocess(config, sockets=[listener.socket])  # handles interrupts from here on
+        supervisor = _Workers(config, sockets=[listener.socket])  # handles interrupts from here on
         ready()
         supervisor.run()
 
@@ -148,7 +225,7 @@ def server_config(
     Requests are not logged: their addresses hold people's tokens. Which headers of a proxy are believed is
     decided by our own guard.
     """
-    logging: dict[str, Any] = {"log_config": None} if own_logs else {"log_level": log_level}
+    logs: dict[str, Any] = {"log_config": None} if own_logs else {"log_level": log_level}
     return uvicorn.Config(
         app,
         http=LimitedConnection,
@@ -157,6 +234,5 @@ def server_config(
         proxy_headers=False,
         backlog=BACKLOG,
         timeout_keep_alive=KEEP_ALIVE,
-        **logging,
-        **more,
+        **{"timeout_graceful_shutdown": STOP_SECONDS} | logs | more,
     )

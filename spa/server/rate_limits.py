@@ -5,8 +5,24 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from ipaddress import IPv6Address, ip_address, ip_network
 
 MINUTE = 60.0  # seconds
+
+
+def address_block(address: str) -> str:
+    """Return the network of a client's address: ``/24`` of IPv4, ``/56`` of IPv6; what is no address stays whole.
+
+    >>> address_block("192.0.2.77"), address_block("2001:db8:1:2ff::9"), address_block("testclient")
+    ('192.0.2.0/24', '2001:db8:1:200::/56', 'testclient')
+    """
+    try:
+        known = ip_address(address.partition("%")[0])
+    except ValueError:  # a Unix socket, or a test
+        return address
+    mapped = known.ipv4_mapped if isinstance(known, IPv6Address) else None
+    known = mapped or known
+    return str(ip_network((known, 24 if known.version == 4 else 56), strict=False))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
+import resource
 import socket
 import time
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
 from urllib.parse import urlsplit
 
 import pytest
@@ -14,8 +15,9 @@ from fastapi import FastAPI, Request, WebSocket
 from fastapi.responses import Response
 
 from mturk.endpoint.site import app
-from spa.server import http_connection, http_server
+from spa.server import http_connection, http_server, http_waiting
 from spa.server.http_server import serve_on_loopback
+from spa.server.http_waiting import WaitingConnections, allow_more_files, open_files
 from tests.conftest import need
 
 KB = 1000
@@ -165,3 +167,155 @@ def test_a_client_that_goes_away_in_the_middle_is_no_failure(server: str, caplog
             other.sendall(LAST)
             assert statuses(answers(other)) == [200]
     assert not caplog.records
+
+
+def test_half_sent_heads_of_one_network_are_cut_and_others_answered(
+    server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (("FEW_OF_ONE", 4), ("MOST_OF_ONE", 8), ("LAST_SECONDS", 0.2), ("HURRIED_SECONDS", 30.0)):
+        monkeypatch.setattr(http_waiting, name, value)
+    with ExitStack() as stack:
+        clients = [stack.enter_context(connect(server)) for _ in range(40)]
+        for client in clients:
+            client.sendall(GET)
+        with connect(server) as other:
+            other.sendall(LAST)
+            assert statuses(answers(other)) == [200]
+        until = time.monotonic() + PATIENCE
+        while (left := sum(waits(client) for client in clients)) > 8 and time.monotonic() < until:
+            time.sleep(0.05)
+        assert 0 < left <= 8
+        assert not waits(clients[0])
+
+
+def waits(client: socket.socket) -> bool:
+    """Return whether the server still waits for a client."""
+    client.setblocking(False)
+    try:
+        client.recv(1, socket.MSG_PEEK)
+    except BlockingIOError:
+        return True
+    except ConnectionError:
+        pass
+    return False
+
+
+class Client:
+    """A connection that only notes what it is told."""
+
+    def __init__(self, block: str) -> None:
+        self.block = block
+        self.seconds: list[float] = []
+
+    def give_up_in(self, seconds: float) -> None:
+        """Note the seconds."""
+        self.seconds.append(seconds)
+
+
+def test_where_many_wait_there_is_less_time_and_the_oldest_go_first() -> None:
+    waiting = WaitingConnections(open_files=100_000)
+    crowd = [Client("192.0.2.0/24") for _ in range(66)]
+    assert [waiting.begin(client, 20.0) for client in crowd] == [20.0] * 16 + [5.0] * 50
+    assert [client.seconds for client in crowd[:3]] == [[1.0], [1.0], []]
+    assert waiting.begin(Client("198.51.100.0/24"), 20.0) == 20.0  # somebody else has their time
+    assert waiting.begin(crowd[0], 90.0) == 5.0  # the same connection counts once
+    assert len(waiting) == 67
+    for client in crowd:
+        waiting.end(client)
+        waiting.end(client)
+    assert len(waiting) == 1
+    assert waiting.begin(crowd[0], 20.0) == 20.0
+
+
+def test_many_networks_together_have_less_time_and_no_more_than_the_files_allow() -> None:
+    waiting = WaitingConnections(open_files=600)
+    crowd = [Client(f"10.0.{number}.0/24") for number in range(175)]
+    assert [waiting.begin(client, 20.0) for client in crowd] == [20.0] * 128 + [5.0] * 47
+    assert sum(client.seconds == [1.0] for client in crowd) == 3
+    idle = Client("203.0.113.0/24")
+    waiting.rest(idle)
+    waiting.make_room(344)
+    assert idle.seconds == []
+    waiting.make_room(345)
+    assert idle.seconds == [0.0]  # who has nothing to ask goes before who asks
+    waiting.make_room(345)
+    assert crowd[3].seconds == [0.0]
+
+
+def test_a_process_takes_as_many_files_as_it_may() -> None:
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(512, before[1]), before[1]))
+        assert open_files() == min(512, before[1])
+        allow_more_files()
+        assert open_files() == min(http_waiting.MOST_FILES, before[1] if before[1] >= 0 else http_waiting.MOST_FILES)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+def test_a_connection_at_rest_is_closed_when_there_is_no_room(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with connect(server) as idle:
+        idle.sendall(GET + b"\r\n")
+        assert statuses(idle.recv(65536)) == [200]
+        monkeypatch.setattr(WaitingConnections, "make_room", full_house(WaitingConnections.make_room))
+        with connect(server) as other:
+            other.sendall(LAST)
+            assert statuses(answers(other)) == [200]
+        assert idle.recv(1) == b""
+
+
+def full_house(make_room: Callable[[WaitingConnections, int], None]) -> Callable[[WaitingConnections, int], None]:
+    return lambda waiting, connections: make_room(waiting, 10**6)
+
+
+def test_who_takes_nothing_of_what_is_sent_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_connection, "READ_SECONDS", 0.2)
+    app = FastAPI()
+    app.add_api_route("/", lambda: Response(b"x" * 20_000 * KB), methods=["GET"], response_model=None)
+    with serve_on_loopback(app) as url, connect(url) as client:
+        client.sendall(LAST)
+        time.sleep(0.6)  # longer than the server has patience
+        assert len(answers(client)) < 20_000 * KB
+
+
+def test_workers_that_hang_are_killed_with_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_server, "LAST_SECONDS", 0.0)
+    ended: list[str] = []
+
+    class Process:
+        def __init__(self, name: str, *, hangs: bool) -> None:
+            self.name, self.hangs, self.process = name, hangs, self
+
+        def join(self, timeout: float | None = None) -> None:
+            if timeout is None:
+                ended.append(self.name)
+
+        def is_alive(self) -> bool:
+            return self.hangs
+
+        def kill(self) -> None:
+            self.hangs = False
+
+    workers = http_server._Workers.__new__(http_server._Workers)
+    workers.processes = [Process("good", hangs=False), Process("hangs", hangs=True)]  # type: ignore[list-item]
+    workers.join_all()
+    assert ended == ["hangs"]
+
+
+def test_a_server_told_to_stop_ends_in_time_whatever_it_waits_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended: list[int] = []
+    monkeypatch.setattr(http_server, "LAST_SECONDS", 0.05)
+    monkeypatch.setattr("os._exit", ended.append)
+    server = http_server._Server(http_server.server_config(FastAPI()), lambda: None)
+    with server.ending:
+        server.handle_exit(15, None)
+        server.handle_exit(15, None)
+        until = time.monotonic() + PATIENCE
+        while not ended and time.monotonic() < until:
+            time.sleep(0.01)
+    assert ended == [1]
+    other = http_server._Server(http_server.server_config(FastAPI()), lambda: None)
+    with other.ending:
+        other.handle_exit(15, None)
+    time.sleep(0.1)
+    assert ended == [1]  # it had ended by then

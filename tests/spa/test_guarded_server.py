@@ -20,6 +20,7 @@ from click.testing import CliRunner
 from fastapi.testclient import TestClient
 
 from spa.cli import main
+from spa.commands.serve import ServerOptions
 from spa.commands.workspace import Workspace, open_workspace
 from spa.errors import ResponseError
 from spa.server.admin import admin_token
@@ -192,6 +193,16 @@ def test_several_processes_want_a_database_for_several(workspace: Workspace) -> 
     assert "an SQLite file, which one process serves" in result.output
 
 
+def test_an_application_of_one_of_several_processes_closes_its_store(workspace: Workspace) -> None:
+    store = Path(workspace.store.name)
+    workspace.store.close()
+    options = ServerOptions(study=store.with_suffix(".toml"), store=None, public_url="")
+    with TestClient(options()) as client:
+        assert client.get("/health").status_code == 200
+        assert store.with_name(f"{store.name}-shm").exists()
+    assert not store.with_name(f"{store.name}-shm").exists()
+
+
 def test_two_processes_serve_one_postgresql(tmp_path: Path, postgres_url: str) -> None:
     """People of both processes go through whole forms, and each page is there whichever process took it."""
     path = write_study(tmp_path)
@@ -214,8 +225,8 @@ def test_two_processes_serve_one_postgresql(tmp_path: Path, postgres_url: str) -
                         assert sent.status_code == 303, sent.text
                 assert len(list(workspace.store.submissions())) == 6
         finally:
-            served.send_signal(signal.SIGINT)
-            served.wait(60)
+            served.send_signal(signal.SIGTERM)
+            assert served.wait(10) == 0
 
 
 TRACED = "trace=fsync,fdatasync,pwrite64,sendto,sendmsg,writev,write,recvfrom,read"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, urlencode, urlsplit
 
 import httpx2
 import pytest
@@ -575,7 +576,10 @@ def test_a_store_that_cannot_be_written_is_told_before_anybody_answers(
     assert "locked" in output
 
 
-def test_serve_prints_its_links_and_ends_cleanly_with_ctrl_c(built: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("told", [signal.SIGINT, signal.SIGTERM])
+def test_serve_prints_its_links_and_closes_its_store_when_told_to_stop(
+    built: Path, tmp_path: Path, told: signal.Signals
+) -> None:
     store, links = tmp_path / "answers.sqlite", tmp_path / "links.txt"
     with opened(built, store).workspace as workspace:
         taken = workspace.store.new_token()  # as somebody got it who came by the open link
@@ -602,8 +606,11 @@ def test_serve_prints_its_links_and_ends_cleanly_with_ctrl_c(built: Path, tmp_pa
             page = httpx2.get(personal[0], follow_redirects=True, trust_env=False, timeout=20)
             assert ReadPage(page.text).all("form")
             assert "server" not in page.headers
-            served.send_signal(signal.SIGINT)
-            _, errors = served.communicate(timeout=20)
+            with socket.create_connection(("127.0.0.1", urlsplit(address).port or 0)) as slow:
+                slow.sendall(b"POST /x HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\nabc")  # and no more
+                served.send_signal(told)
+                _, errors = served.communicate(timeout=9)
         finally:
             served.kill()  # a failed assertion must not wait for a server that nobody stops
     assert (served.returncode, errors) == (0, "")
+    assert not store.with_name(f"{store.name}-wal").exists()  # a copy of the one file has all
