@@ -131,9 +131,9 @@ def check_workers(workspace: Workspace, workers: int) -> None:
 @click.option(
     "--new-visits",
     type=click.IntRange(min=1),
-    default=3000,
-    show_default=True,
-    help="Maximum of new visits through the open link per minute, over all visitors.",
+    metavar="N",
+    help="Maximum of new visits by the open link and by /panel per minute; of one address block (/24, /56) a tenth. "
+    "[default: 3000, of one address block 12]",
 )
 @click.option("--links-only", is_flag=True, help="Close the open link; same as [people] links_only in the study file.")
 @click.option(
@@ -152,7 +152,7 @@ def serve(
     public_url: str | None,
     workers: int,
     trusted_proxies: tuple[str, ...],
-    new_visits: int,
+    new_visits: int | None,
     links_only: bool,
     reserve: int | None,
     log_json: bool,

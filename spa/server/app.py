@@ -120,6 +120,7 @@ def create_app(
         public_url=public_url,
         trusted_proxies=trusted_proxies,
         limits=limits,
+        doors=context.open_doors,
     )
     sites, frames = context.redirect_sites, context.frame_sites  # adapters add some while the server runs
     app.add_middleware(SecurityHeaders, policy=lambda: content_policy(frozenset(sites), frames=frozenset(frames)))

@@ -1,4 +1,4 @@
-"""Rate limits: token buckets in memory."""
+"""Rate limits: token buckets in memory, and the blocks of addresses that have one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address, ip_network
 
+from starlette.types import Scope
+
 MINUTE = 60.0  # seconds
+BLOCK = "client_block"  # in a request's scope
+BLOCK_SHARE, LEAST_OF_BLOCK = 10, 5
 
 
 def address_block(address: str) -> str:
@@ -35,15 +39,28 @@ class Rate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What is limited: requests by one link, pages full of pictures included, and new visits, of everybody."""
+    """What is limited: requests by one link, pages full of pictures included; new visits, of all and of a block."""
 
     requests: Rate = Rate(burst=400, a_second=20)
     new_visits: Rate = Rate(burst=3000, a_second=50)
+    block_visits: Rate = Rate(burst=12, a_second=12 / MINUTE)
 
     @classmethod
     def of_new_visits(cls, a_minute: int) -> Limits:
-        """Return the usual limits with another number of new visits."""
-        return cls(new_visits=Rate(burst=a_minute, a_second=a_minute / MINUTE))
+        """Return the usual limits with another number of new visits; a tenth of them may come from one block."""
+        of_block = max(LEAST_OF_BLOCK, a_minute // BLOCK_SHARE)
+        return cls(
+            new_visits=Rate(burst=a_minute, a_second=a_minute / MINUTE),
+            block_visits=Rate(burst=of_block, a_second=of_block / MINUTE),
+        )
+
+
+def client_block(scope: Scope) -> str:
+    """Return the address block that a request came from, as the guard found it; "" where nobody can tell.
+
+    Nobody can behind a proxy that is trusted and does not say for whom it asks.
+    """
+    return str(scope.get(BLOCK, ""))
 
 
 class Buckets:

@@ -8,7 +8,7 @@ a person, since no cookie identifies one.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from urllib.parse import urlsplit
 
@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from spa.errors import ResponseError
-from spa.server.rate_limits import Buckets, Limits
+from spa.server.rate_limits import BLOCK, Buckets, Limits, address_block
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 OWN = frozenset({"same-origin", "none"})
@@ -46,8 +46,8 @@ class RequestGuard:
     """Lets a request pass, or answers it with a polite page.
 
     ``refuse`` takes a notice and a status and returns a page in the study's language. People reach the server at
-    ``public_url``, whose host is ours too. ``X-Forwarded-Host`` and ``X-Forwarded-Proto`` are believed from
-    ``trusted_proxies`` only.
+    ``public_url``, whose host is ours too. ``X-Forwarded-For``, ``-Host`` and ``-Proto`` are believed from
+    ``trusted_proxies`` only. Posts to ``doors``, the paths at which anybody may ask for a place, are limited.
     """
 
     def __init__(
@@ -58,14 +58,17 @@ class RequestGuard:
         public_url: str = "",
         trusted_proxies: tuple[Network, ...] = (),
         limits: Limits | None = None,
+        doors: Collection[str] = ("/",),
     ) -> None:
         self.app = app
+        self._doors = doors
         self._refuse = refuse
         self._public_host = host_of(public_url)
         self._proxies = trusted_proxies
         limits = limits or Limits()
         self._link_buckets = Buckets(limits.requests)
         self._start_buckets = Buckets(limits.new_visits)
+        self._block_buckets = Buckets(limits.block_visits)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Check one request."""
@@ -77,22 +80,39 @@ class RequestGuard:
         await self.app(scope, receive, send)
 
     def _refusal_of(self, scope: Scope) -> Response | None:
-        wait = self._wait(scope["method"], scope["path"])
-        if wait:
-            answer = self._refuse("busy", TOO_MANY)
-            answer.headers["retry-after"] = str(math.ceil(wait))
-            return answer
+        scope[BLOCK] = address_block(self._client(scope))
         if self._proxies:
             self._apply_forwarded_headers(scope)
+        if scope["path"].startswith("/a/"):
+            wait = self._link_buckets.take(scope["path"][3:].partition("/")[0][:40])
+            if wait:
+                return self._busy(wait)
         if scope["method"] not in SAFE and not self._is_own(scope):
             return self._refuse("refused", FORBIDDEN)
-        return None
+        wait = self._wait_for_visit(scope[BLOCK]) if self._asks_for_place(scope) else 0.0
+        return self._busy(wait) if wait else None
 
-    def _wait(self, method: str, path: str) -> float:
-        """Return the seconds for which a request comes too early."""
-        if path.startswith("/a/"):
-            return self._link_buckets.take(path[3:].partition("/")[0][:40])
-        return self._start_buckets.take("") if path == "/" and method == "POST" else 0.0
+    def _busy(self, wait: float) -> Response:
+        answer = self._refuse("busy", TOO_MANY)
+        answer.headers["retry-after"] = str(math.ceil(wait))
+        return answer
+
+    def _asks_for_place(self, scope: Scope) -> bool:
+        return scope["method"] == "POST" and scope["path"] in self._doors
+
+    def _wait_for_visit(self, block: str) -> float:
+        """Return the seconds for which a new visit comes too early; what a block is refused is taken of nobody else."""
+        wait = self._block_buckets.take(block) if "/" in block else 0.0
+        return wait or self._start_buckets.take("")
+
+    def _client(self, scope: Scope) -> str:
+        """Return who asks: the peer, or for whom the nearest proxy that is not ours asks; "" where ours do not say."""
+        peer = str((scope.get("client") or ("", 0))[0])
+        if not self._is_proxy(peer):
+            return peer
+        named = b",".join(value for name, value in scope["headers"] if name == b"x-forwarded-for")
+        steps = [step.strip() for step in named.decode("latin-1").split(",")]
+        return next((step for step in reversed(steps) if step and not self._is_proxy(step)), "")
 
     def _is_own(self, scope: Scope) -> bool:
         headers = dict(scope["headers"])

@@ -76,6 +76,7 @@ class SurveyContext:
     finish_handlers: dict[str, Finish] = field(default_factory=dict)  # source -> response at the end of a visit
     redirect_sites: set[str] = field(default_factory=set)  # other sites that a finished visit may be redirected to
     frame_sites: set[str] = field(default_factory=set)  # other sites that may show this server in a frame
+    open_doors: set[str] = field(default_factory=lambda: {"/"})  # paths whose posts --new-visits limits
     resources: ExitStack = field(default_factory=ExitStack)  # closed when the server stops
 
     @property

@@ -10,6 +10,8 @@ from fastapi.testclient import TestClient
 
 from spa.forms.texts import load_texts
 from spa.server.app import create_app
+from spa.server.rate_limits import Limits
+from spa.server.request_guard import parse_networks
 from spa.simulation.survey_client import read_page
 from tests.spa.test_platform_adapters import mount
 from tests.spa.test_server import Place, opened
@@ -116,3 +118,26 @@ def test_a_cookie_made_of_a_known_token_leads_nowhere(place: Place) -> None:
         other = TestClient(place.client.app, cookies={name: forged}).post("/")
         assert other.status_code == 200
         assert not other.url.path.startswith(f"/a/{theirs}/")
+
+
+def test_one_address_block_leaves_places_to_others(place: Place) -> None:
+    app = create_app(place.workspace, limits=Limits.of_new_visits(40))
+    came = [TestClient(app, client=(f"203.0.113.{number}", 1)).post("/").status_code for number in range(8)]
+    assert came == [200] * 5 + [429] * 3
+    assert TestClient(app, client=("198.51.100.7", 1)).post("/").status_code == 200
+    networks = [f"2001:db8:0:{number:x}::{number}" for number in range(7)]
+    assert {TestClient(app, client=(one, 1)).post("/").status_code for one in networks} == {410, 429}
+
+
+def test_a_trusted_proxy_says_which_block_a_visitor_is_in(place: Place) -> None:
+    proxy = {"trusted_proxies": parse_networks(["10.0.0.0/8"]), "limits": Limits.of_new_visits(40)}
+    app = create_app(place.workspace, **proxy)  # type: ignore[arg-type]
+
+    def press(peer: str, *forwarded: str) -> int:
+        headers = {"x-forwarded-for": ", ".join(forwarded)} if forwarded else {}
+        return TestClient(app, client=(peer, 1)).post("/", headers=headers).status_code
+
+    made_up = [press("10.0.0.1", f"192.0.2.{number}", "203.0.113.9", "10.0.0.2") for number in range(6)]
+    assert made_up == [200] * 5 + [429]
+    assert press("10.0.0.1") == 200  # it does not say for whom
+    assert [press("203.0.113.77", "198.51.100.1")] == [429]  # nobody else is believed
