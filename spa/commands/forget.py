@@ -1,9 +1,10 @@
-"""``spa forget``: delete what says who a person is, on their request."""
+"""``spa forget``: delete what says who a person is, on their request, or who people were after a time."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,11 +13,27 @@ from spa.commands.options import json_option, print_json, store_option, study_ar
 if TYPE_CHECKING:
     from spa.responses.erasure import ErasureCounts
 
+DAY = 86_400.0  # seconds
+
+
+class Age(click.ParamType[int]):
+    """A number of days."""
+
+    name = "days"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Read 180d, or 180."""
+        found = re.fullmatch(r"(\d{1,5})d?", str(value), re.ASCII)
+        if found is None or not int(found[1]):
+            self.fail(f"expected a number of days such as 180d, got {value!r}", param, ctx)
+        return int(found[1])
+
 
 @click.command(epilog="Example: spa forget my-study/study.toml --person 5f3a2c9e8b7d6a5f4e3c2b1a --yes")
 @study_argument
 @click.option("--person", metavar="ID", help="Platform id, link token or annotator_id of the person.")
 @click.option("--submission", metavar="ID", help="Visit of the person: submission_id or the platform's id.")
+@click.option("--older-than", type=Age(), metavar="DAYS", help="Everybody last active so long ago, such as 180d.")
 @click.option("--answers", is_flag=True, help="Delete the answers too and free their places.")
 @yes_option
 @store_option
@@ -25,27 +42,36 @@ def forget(
     study: Path,
     person: str | None,
     submission: str | None,
+    older_than: int | None,
     answers: bool,
     yes: bool,
     store: str | None,
     as_json: bool,
 ) -> None:
-    """Delete the names, links and free texts of one person of STUDY, and list what was deleted.
+    """Delete the names, links, codes and free texts of one person of STUDY, and list what was deleted.
 
-    Nothing is deleted without --yes. Choices and numbers stay under an anonymous id unless --answers
-    deletes them. Payment records stay. Deletion cannot be undone.
+    With --older-than, of everybody whose last visit is so long ago. Nothing is deleted without --yes.
+    Choices and numbers stay under an anonymous id unless --answers deletes them. Payment records stay.
+    Deletion cannot be undone; the store's journal says when it was done.
     """
+    import time
     from dataclasses import asdict
 
     from spa.commands.workspace import open_workspace
     from spa.responses.erasure import forget as forget_visitor
+    from spa.responses.erasure import forget_older
 
-    if (person is None) == (submission is None):
-        raise click.UsageError("expected either --person or --submission")
+    if sum(given is not None for given in (person, submission, older_than)) != 1:
+        raise click.UsageError("expected one of --person, --submission and --older-than")
     with open_workspace(study, store) as workspace:
-        account = forget_visitor(
-            workspace.store, person=person, submission=submission, forms=workspace.form, with_answers=answers, apply=yes
-        )
+        opened, forms = workspace.store, workspace.form
+        if older_than is not None:
+            before = time.time() - older_than * DAY
+            account = forget_older(opened, before=before, forms=forms, with_answers=answers, apply=yes)
+        else:
+            account = forget_visitor(
+                opened, person=person, submission=submission, forms=forms, with_answers=answers, apply=yes
+            )
     if as_json:
         print_json({**asdict(account), "done": yes})
         return
@@ -57,17 +83,20 @@ def _summary_lines(account: ErasureCounts, done: bool) -> list[str]:
     what = {
         "names on the platform (the person's and those of their visits)": account.platform_names,
         "links": account.links,
+        "completion codes": account.codes,
         "raw pages with free text": account.pages,
         "free texts and unreadable answers": account.texts,
         "answers": account.answers,
     }
-    lines = [f"visits of this person: {account.visits}; {'deleted' if done else 'to be deleted'}:"]
+    whose = "this person" if account.people == 1 else f"{account.people} people"
+    lines = [f"visits of {whose}: {account.visits}; {'deleted' if done else 'to be deleted'}:"]
     lines += [f"  {name}: {count}" for name, count in what.items()]
     if account.payments:
-        lines.append(f"calls to the platform that name the person: {account.payments}; they stay as payment records")
+        named = "the person" if account.people == 1 else "them"
+        lines.append(f"calls to the platform that name {named}: {account.payments}; they stay as payment records")
     if account.notes:
         lines.append(f"reviewers' decisions on these visits: {account.notes}; they stay")
-    lines.append("Existing tables, reports and backups are not changed; delete the person's data there yourself.")
+    lines.append("Existing tables, reports and backups are not changed; delete the same data there yourself.")
     if not done:
         lines.append("Nothing has been deleted: run again with --yes")
     return lines

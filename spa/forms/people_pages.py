@@ -18,7 +18,7 @@ from spa.forms.form import (
 
 
 def consent_pages(view: AssignmentView) -> list[Page]:
-    """Return the consent page; none where the study has no consent text."""
+    """Return the consent page, which also says when names are deleted; none where the study has no consent text."""
     if view.study.consent.text is None:
         return []
     question = Question(
@@ -26,7 +26,9 @@ def consent_pages(view: AssignmentView) -> list[Page]:
         answer=ConfirmAnswer(text=view.say("consent_box")),
         target=ConfirmationTarget(confirmation="consent"),
     )
-    blocks = (TextBlock(markdown=view.study.consent.text), question)
+    days = view.study.people.forget_after_days
+    kept = () if days is None else (TextBlock(markdown=view.say("consent_kept", days=str(days))),)
+    blocks = (TextBlock(markdown=view.study.consent.text), *kept, question)
     return [Page(kind="consent", audience="people", title=view.say("consent_title"), blocks=blocks)]
 
 

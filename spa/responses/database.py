@@ -25,7 +25,7 @@ from weakref import finalize
 
 from sqlalchemy import Connection, Engine, Select, create_engine, event, insert, make_url, select, update
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, OperationalError
-from sqlalchemy.pool import NullPool, QueuePool
+from sqlalchemy.pool import NullPool, PoolProxiedConnection, QueuePool
 
 from spa.errors import ResponseError, how_to_install
 from spa.responses.log_mark import NEEDS_LOG, LogMark, has_log, log_of
@@ -37,6 +37,7 @@ TRIES = 8  # of a transaction that PostgreSQL aborted because two processes wait
 CONFLICTS = ("40001", "40P01")  # its codes for that
 T = TypeVar("T")
 LOCK_WAIT = 10.0  # seconds that a writer waits for another process
+SCRUB_WAIT, SCRUB_PAUSE = 10.0, 0.2  # seconds for which readers may keep a log from being emptied; between two tries
 KNOWN_ERRORS = (  # of SQLite's message; what was wrong; what to do
     ("locked", "it is locked by another program", "close what else is writing to it and try again"),
     ("readonly", "it is read-only", "make the file and its folder writable, or copy it to where they are"),
@@ -144,15 +145,35 @@ class Database:
             yield from rows
 
     def scrub(self) -> None:
-        """Let the database forget what was deleted: SQLite's log and PostgreSQL's dead rows still hold it."""
+        """Let the database forget what was deleted: SQLite's file and log and PostgreSQL's dead rows still hold it.
+
+        Raise ResponseError if somebody keeps an SQLite file from forgetting it.
+        """
         with database_errors(self.name), closing(self._engine.raw_connection()) as raw:
             if self.is_file:
-                raw.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                with self._one_writer, self._turn():
+                    self._scrub_file(raw)
             elif self._engine.dialect.name == "postgresql":
                 driver: Any = raw.dbapi_connection
                 driver.autocommit = True
                 raw.cursor().execute("VACUUM")
                 driver.autocommit = False
+
+    def _scrub_file(self, raw: PoolProxiedConnection) -> None:
+        cursor = raw.cursor()
+        cursor.execute("VACUUM")  # pages that rows were moved from may hold them still
+        cursor.execute(f"PRAGMA busy_timeout = {round(1000 * SCRUB_PAUSE)}")
+        raw.detach()  # with this setting it serves nobody else
+        until = time.monotonic() + SCRUB_WAIT
+        while cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+            if time.monotonic() > until:
+                raise ResponseError(
+                    f"{self.name}: expected to delete it from the disk as well, but another program has been reading "
+                    f"the store for {SCRUB_WAIT:g} seconds, so that its log still holds what was deleted; close that "
+                    "program and run the same command again"
+                )
+        if self._mark is not None:
+            cursor.execute(f"PRAGMA user_version = {NEEDS_LOG}")  # in the log, which a reader may find empty otherwise
 
     def meta(self, name: str) -> str | None:
         """Return a fact noted with :meth:`set_meta`; ``None`` where there is none."""

@@ -11,7 +11,7 @@ from typing import Literal
 
 from sqlalchemy import Connection
 
-from spa.forms.form import Form, Page
+from spa.forms.form import Form, Page, TextBlock
 from spa.responses import admission, completion_codes, outcomes
 from spa.responses.admission import Arrival, QuotaFull
 from spa.responses.answers import unknown_keys
@@ -137,7 +137,8 @@ class VisitTransactions:
         if unknown:
             return PageResult(visit, page, ended=False, unknown_fields=True)
         if page.kind == "consent" and visit.lease.consented_at is None and not visit.gaps(page):
-            text_hash = sha256((self.study.consent.text or "").encode()).hexdigest()
+            agreed = "\n\n".join(block.markdown for block in page.blocks if isinstance(block, TextBlock))
+            text_hash = sha256(agreed.encode()).hexdigest()
             note_consent(connection, visit.lease.submission_id, text_hash=text_hash, now=now)
         if go not in FORWARD or not visit.is_complete(page):
             return PageResult(visit, page, ended=False)

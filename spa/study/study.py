@@ -270,6 +270,7 @@ class People(TomlTable):
     repeat: bool = False  # whether the same person may take part again
     sessions: Annotated[int, Field(ge=1)] = 1  # how often one person is asked, each time with another assignment
     seconds_per_100_words: Annotated[float, Field(ge=0, le=600)] = added(6.0)  # least time on screen; 0: not measured
+    forget_after_days: Annotated[int, Field(ge=1, le=36_500)] | None = added(None)  # said with the consent text
     end_after_failed_checks: Annotated[int, Field(ge=1)] | None = None  # attention checks; None: they end nothing
     family: Ident | None = None  # studies of one family take each person once
     family_store: Text | None = None  # file or database URL that the studies of a family share

@@ -278,6 +278,9 @@ def _text_tables(study: Study) -> Iterator[StudyProblem]:
         words: Words = getattr(study, name)
         if words.text is not None and not words.text.strip():
             yield mistake(f"[{name}] text", "words", "nothing to read", "write some or remove the key")
+    if study.people.forget_after_days is not None and study.consent.text is None:
+        place, expected = "[people] forget_after_days", "a consent page that says so"
+        yield mistake(place, expected, "no [consent]", "write its text or file, or remove the key", "consent")
 
 
 def _stopping(study: Study) -> Iterator[StudyProblem]:

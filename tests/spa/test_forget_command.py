@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from sqlalchemy import update
 
 from spa.cli import main
 from spa.commands.workspace import Workspace, open_workspace
@@ -19,6 +23,7 @@ from spa.responses.export import export_tables
 from spa.responses.leases import Lease
 from spa.responses.outcomes import COMPLETED
 from spa.responses.store import Store
+from spa.responses.store_schema import payloads, submissions
 from spa.server.form_progress import FormProgress
 from tests.spa.small_study import STUDY, raw_answer
 from tests.spa.store_steps import save_payload
@@ -120,7 +125,8 @@ def test_with_answers_the_place_goes_out_again(workspace: Workspace) -> None:
     ("options", "code", "said"),
     [
         (("--person", "nobody"), 1, "nobody: expected one person of this study, got nobody; "),
-        ((), 2, "either --person or --submission"),
+        ((), 2, "one of --person, --submission and --older-than"),
+        (("--older-than", "6 months"), 2, "expected a number of days such as 180d, got '6 months'"),
     ],
 )
 def test_a_mistake_is_told(workspace: Workspace, options: tuple[str, ...], code: int, said: str) -> None:
@@ -146,3 +152,66 @@ def test_on_both_databases_the_answers_go_and_the_person_is_known_again(database
         assert list(store.submissions()) == []
         with pytest.raises(SecondVisit):
             store.visits.admit(source="panel", person="ada", external_id="v2", now=3.0)
+
+
+@pytest.mark.parametrize("named", [("--person", SECRETS[0]), ("--submission", SECRETS[1])])
+def test_deleted_is_said_only_when_the_disk_has_forgotten(
+    workspace: Workspace, named: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lease = answer_all(workspace, SECRETS[0], SECRETS[1])
+    monkeypatch.setattr("spa.responses.database.SCRUB_WAIT", 0.3)
+    study = str(Path(workspace.store.name).with_suffix(".toml"))
+    with closing(sqlite3.connect(workspace.store.name, isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT * FROM tokens").fetchall()
+        result = CliRunner().invoke(main, ["forget", study, *named, "--yes"])
+        assert result.exit_code == 1
+        assert "another program has been reading the store" in result.output
+        assert "run the same command again" in result.output
+        assert "deleted:" not in result.output
+        assert SECRETS[2].encode() in on_disk(workspace)  # the reader needs it
+        reader.execute("COMMIT")
+        assert "deleted:" in forget(workspace, *named, "--yes")
+        gone = (*SECRETS, str(lease.token))
+        assert [secret for secret in gone if secret.encode() in on_disk(workspace)] == []
+
+
+def test_a_completion_code_of_a_persons_own_goes_and_one_of_an_outcome_stays(workspace: Workspace) -> None:
+    store = workspace.store
+    shared = store.visits.outcome_codes("panel")["completed"]
+    for person, code in (("ada", "HERS-ALONE"), ("bob", shared), ("eve", "EVERYBODYS"), ("kim", "EVERYBODYS")):
+        visit = answer_all(workspace, person, f"visit of {person}")
+        with store.transaction() as connection:
+            own = submissions.c.submission_id == visit.submission_id
+            connection.execute(update(submissions).where(own).values(completion_code=code))
+    told = [json.loads(forget(workspace, "--person", person, "--yes", "--json")) for person in ("ada", "bob", "eve")]
+    assert [account["codes"] for account in told] == [1, 0, 0]
+    left = on_disk(workspace)
+    assert b"HERS-ALONE" not in left
+    assert shared.encode() in left
+
+
+def test_what_is_older_than_a_time_goes_at_once_and_the_journal_says_when(workspace: Workspace) -> None:
+    store, day = workspace.store, 86_400.0
+    old = answer_all(workspace, SECRETS[0], SECRETS[1])
+    with store.transaction() as connection:
+        connection.execute(update(payloads).values(received_at=30.0))
+    now = time.time()
+    recent = store.visits.admit(source="panel", person="bob", external_id="visit-88", now=now - 179 * day)
+    unused = store.new_token()
+    exact = "--older-than", "180d"
+    assert "visits of this person: 1; to be deleted" in forget(workspace, *exact)
+    assert SECRETS[0].encode() in on_disk(workspace)
+    account = json.loads(forget(workspace, *exact, "--yes", "--json"))
+    assert (account["people"], account["visits"], account["platform_names"], account["done"]) == (1, 1, 2, True)
+    assert account["texts"] >= 1
+    left = on_disk(workspace)
+    assert [secret for secret in (*SECRETS, str(old.token)) if secret.encode() in left] == []
+    assert all(kept.encode() in left for kept in ("visit-88", str(recent.token), unused))
+    (entry,) = Journal(store).every("forget")
+    assert (entry.outcome, entry.facts["visits"], now <= entry.begun_at) == ("done", 1, True)
+    assert "last active before" in entry.request
+    told = forget(workspace, "--older-than", "170d", "--yes")
+    assert "visits of 2 people: 2; deleted:" in told
+    left = on_disk(workspace)  # nobody was active later, so that unused links are of no use either
+    assert [kept for kept in ("visit-88", str(recent.token), unused) if kept.encode() in left] == []

@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
+from spa.errors import StudyError
 from spa.forms.form import Page
 from spa.responses.leases import Lease
 from spa.server.app import create_app
+from spa.study.load import load_study
 from tests.spa.served_pages import ReadPage
-from tests.spa.small_study import PEOPLE, STUDY
+from tests.spa.small_study import PEOPLE, STUDY, write_study
 from tests.spa.test_server import Place, build, code_on, finish, opened
 
 CONSENT = 'consent.text = "Take part **freely**."\n'
@@ -94,6 +96,26 @@ def test_consent_is_recorded_with_its_time_and_text(make: Callable[[str], Place]
         row = connection.exec_driver_sql("select consented_at, consent_hash, leased_at from submissions").one()
     assert row.leased_at <= row.consented_at
     assert row.consent_hash == sha256(b"Take part **freely**.").hexdigest()
+
+
+def test_the_consent_page_says_when_names_are_deleted_and_that_is_agreed_to(make: Callable[[str], Place]) -> None:
+    place = make(CONSENT + STUDY.replace("annotators = 6", "annotators = 6, forget_after_days = 180"))
+    token = place.token()
+    consent = pages_until(place, token, "consent")
+    place.client.post(f"/a/{token}")
+    shown = place.client.get(f"/a/{token}/p/{consent.page_id}").text
+    assert "is deleted 180 days after your last visit" in shown
+    place.send(token, consent)
+    with place.workspace.store.reading() as connection:
+        found = connection.exec_driver_sql("select consent_hash from submissions").scalar()
+    assert found != sha256(b"Take part **freely**.").hexdigest()
+    assert found is not None
+
+
+def test_a_promise_to_forget_needs_a_consent_page(tmp_path: Path) -> None:
+    path = write_study(tmp_path, STUDY.replace("annotators = 6", "annotators = 6, forget_after_days = 180"))
+    with pytest.raises(StudyError, match=r"\[people\] forget_after_days: expected a consent page that says so, got no"):
+        load_study(path)
 
 
 def test_whoever_declines_is_thanked_and_leaves_nothing(make: Callable[[str], Place]) -> None:
