@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Engine, create_engine, delete, event, insert, select, text
+from sqlalchemy import Connection, Engine, bindparam, create_engine, delete, event, insert, select, text
 from sqlalchemy.exc import DatabaseError
 from sqlalchemy.pool import QueuePool
 
@@ -29,6 +29,22 @@ PAID_IN = 10_000_000  # cents in the wallet of a new store
 LOCK_WAIT = 10.0
 DAY = 86_400.0
 MINUTE = 60.0
+ENABLED = select(schema.subscriptions.c.id).where(schema.subscriptions.c.enabled == 1).limit(1)
+JOBS_DUE = (
+    select(schema.jobs)
+    .where((schema.jobs.c.due_at <= bindparam("now")) | (schema.jobs.c.due_request < bindparam("request")))
+    .order_by(schema.jobs.c.number)
+)
+PLACES = (
+    select(
+        *(schema.submissions.c[name] for name in ("id", "status", "reserved_at", "started_at")), schema.studies.c.body
+    )
+    .join(schema.studies, schema.studies.c.id == schema.submissions.c.study_id)
+    .where(schema.submissions.c.status.in_(submissions.OPEN))
+)
+REVIEWS_DUE = select(schema.submissions.c.id, schema.submissions.c.completed_at).where(
+    schema.submissions.c.status == "AWAITING REVIEW", schema.submissions.c.completed_at <= bindparam("moment")
+)
 Due = tuple[float, str, Any, int | None]  # when, what, of what, and the number of its job
 
 
@@ -103,9 +119,8 @@ class Platform:
 
     def is_subscribed_to(self) -> bool:
         """Return whether anybody gets events: without an enabled subscription none are made or delivered."""
-        enabled = select(schema.subscriptions.c.id).where(schema.subscriptions.c.enabled == 1).limit(1)
         with self._lock, self._begin() as connection:
-            return connection.scalar(enabled) is not None
+            return connection.scalar(ENABLED) is not None
 
     def close(self) -> None:
         """Close the store."""
@@ -198,19 +213,12 @@ def _do(tx: RequestTransaction, kind: str, subject: Any) -> None:
 
 
 def _due_jobs(tx: RequestTransaction) -> Iterator[Due]:
-    c = schema.jobs.c
-    for row in tx.rows(schema.jobs, (c.due_at <= tx.now) | (c.due_request < tx.request)):
+    for row in tx.connection.execute(JOBS_DUE, {"now": tx.now, "request": tx.request}):
         yield min(row.due_at, tx.now), row.kind, row.subject, row.number
 
 
 def _due_places(tx: RequestTransaction) -> Iterator[Due]:
-    c, s = schema.submissions.c, schema.studies.c
-    query = (
-        select(c.id, c.status, c.reserved_at, c.started_at, s.body)
-        .join(schema.studies, s.id == c.study_id)
-        .where(c.status.in_(submissions.OPEN))
-    )
-    for row in tx.connection.execute(query):
+    for row in tx.connection.execute(PLACES):
         if row.status == "RESERVED":
             end = row.reserved_at + tx.behaviour.reservation_seconds
         else:
@@ -220,8 +228,6 @@ def _due_places(tx: RequestTransaction) -> Iterator[Due]:
 
 
 def _due_reviews(tx: RequestTransaction) -> Iterator[Due]:
-    c = schema.submissions.c
     wait = tx.behaviour.automatic_approval_days * DAY
-    query = select(c.id, c.completed_at).where(c.status == "AWAITING REVIEW", c.completed_at <= tx.now - wait)
-    for row in tx.connection.execute(query):
+    for row in tx.connection.execute(REVIEWS_DUE, {"moment": tx.now - wait}):
         yield row.completed_at + wait, "review", row.id, None

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Table, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, Table, bindparam, insert, select, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from prolific.emulator import schema
@@ -16,6 +16,9 @@ from prolific.emulator.behaviour import Behaviour
 from prolific.emulator.errors import not_found
 
 PATTERN = r"^[a-f\d]{24}$"
+SETTING = select(schema.settings.c.value).where(schema.settings.c.name == bindparam("name"))
+UPSERTED = upsert(schema.settings)
+SAVED = UPSERTED.on_conflict_do_update(index_elements=["name"], set_={"value": UPSERTED.excluded.value})
 
 
 def new_id() -> str:
@@ -99,10 +102,9 @@ def fields(row: Row[Any], *names: str) -> dict[str, Any]:
 
 def setting(connection: Connection, name: str) -> Any:
     """Return a setting of the store."""
-    return connection.scalar(select(schema.settings.c.value).where(schema.settings.c.name == name))
+    return connection.scalar(SETTING, {"name": name})
 
 
 def save_setting(connection: Connection, name: str, value: Any) -> None:
     """Save a setting of the store."""
-    statement = upsert(schema.settings).values(name=name, value=value)
-    connection.execute(statement.on_conflict_do_update(index_elements=["name"], set_={"value": value}))
+    connection.execute(SAVED, {"name": name, "value": value})

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 
 import httpx2
 from pydantic import Field, StrictBool, StrictStr
-from sqlalchemy import Row, delete, select, update
+from sqlalchemy import Row, bindparam, delete, select, update
 
 from prolific.emulator import schema
 from prolific.emulator.account_routes import find_workspace
@@ -43,6 +43,15 @@ OVERTAKEN = 5.0  # seconds that an event waits for one that overtakes it
 GIVE_UP_AFTER = 5 * 86_400.0  # of nothing but failures: the subscription is switched off
 PATIENCE = 10.0  # seconds for a subscriber's answer
 LOOK_EVERY = 0.2
+REST = 0.02  # seconds between two looks, so that requests that come together cost one
+DUE = (
+    select(schema.events, schema.subscriptions.c.target_url, schema.secrets.c.value.label("secret"))
+    .join(schema.subscriptions, schema.subscriptions.c.id == schema.events.c.subscription_id)
+    .join(schema.secrets, schema.secrets.c.workspace_id == schema.subscriptions.c.workspace_id)
+    .where(schema.events.c.status == "PENDING", schema.events.c.due_at <= bindparam("now"))
+    .where(schema.subscriptions.c.enabled == 1)
+    .order_by(schema.events.c.due_at, schema.events.c.number)
+)
 WebhookDelivery = tuple[Row[Any], bool]  # an event, where to and signed with what; and whether it is lost on purpose
 
 
@@ -234,6 +243,7 @@ class WebhookSender:
         with httpx2.Client(timeout=PATIENCE, trust_env=False) as client:
             while not stopping.is_set():
                 self.platform.woken.wait(LOOK_EVERY)
+                stopping.wait(REST)
                 self.platform.woken.clear()
                 if not self.platform.is_subscribed_to():
                     continue
@@ -244,15 +254,7 @@ class WebhookSender:
 
     def _due(self) -> list[WebhookDelivery]:
         with self.platform.transaction(counts=False, wakes=False) as tx:
-            e, s = schema.events.c, schema.subscriptions.c
-            rows = tx.connection.execute(
-                select(schema.events, s.target_url, schema.secrets.c.value.label("secret"))
-                .join(schema.subscriptions, s.id == e.subscription_id)
-                .join(schema.secrets, schema.secrets.c.workspace_id == s.workspace_id)
-                .where(e.status == "PENDING", e.due_at <= tx.now, s.enabled == 1)
-                .order_by(e.due_at, e.number)
-            ).all()
-            return _with_faults(tx, rows)
+            return _with_faults(tx, tx.connection.execute(DUE, {"now": tx.now}).all())
 
     def _record_result(self, event: Row[Any], status: int | None) -> None:
         taken = status is not None and 200 <= status < 300
