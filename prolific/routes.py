@@ -148,6 +148,7 @@ class ProlificAdapter:
         return None
 
     def _admit(self, claim: ProlificUrlParameters, session: int, request: Request) -> Response:
+        store = self.context.store
         groups = [group for group in self.context.study.people.groups if group.parameter is not None]
         mine = [group for group in groups if request.query_params.get(group.parameter or "") in group.values]
         if groups and not mine:
@@ -160,6 +161,7 @@ class ProlificAdapter:
             group=mine[0].name if mine else None,
             minutes_allowed=self.offer.maximum_minutes,
             has_place=True,
+            vouched=last_found(store, claim.submission_id, store.person_id(SOURCE, claim.person)) == VERIFIED,
         )
 
     def _verify_again(self, visit: PersonVisit) -> None:

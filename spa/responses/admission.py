@@ -19,6 +19,7 @@ from spa.responses.capacity import (
     assignment_to_stand_by,
     count_free,
     deadline,
+    first_deadline,
     free_seat,
     give_place,
     least_answered,
@@ -82,8 +83,14 @@ class AdmissionRules:
     sessions: int = 1
     places: Mapping[str, int] = field(default_factory=dict)  # quota group -> how many people
     reserved: int = 0  # places for the personal links, whether used or not
+    minutes_to_begin: float | None = None  # in which a first page is sent, or the place goes to somebody else
     late_counts: bool = True  # whether late answers take their place again if it is free
     closed: bool = False  # only those who have a visit come in
+
+    @property
+    def minutes_to_begin_again(self) -> float | None:
+        """As ``minutes_to_begin`` where an expired place is taken again; none where late answers never count."""
+        return self.minutes_to_begin if self.late_counts else None
 
     @classmethod
     def of(cls, people: People) -> AdmissionRules:
@@ -110,6 +117,7 @@ class Arrival:
     group: str | None = None
     minutes_allowed: float | None = None
     overbook: bool = False  # where all places are taken, stand by for one
+    vouched: bool = False  # the platform has confirmed the visit, and promised the place
 
     @property
     def claimed(self) -> bool:
@@ -122,7 +130,7 @@ def admit(connection: Connection, who: Arrival, rules: AdmissionRules, *, now: f
     release_overdue(connection, now=now)
     known = _same_visit(connection, who)
     if known is not None:
-        return reclaim(connection, known, rules.per_assignment, now=now)
+        return _reclaim(connection, known, who, rules, now=now)
     earlier = leases_of(connection, who.annotator_id)
     same = [visit for visit in earlier if visit.session == who.session]
     if who.claimed:  # it may be somebody else's doing: neither continues a visit nor is kept out by one in doubt
@@ -202,7 +210,7 @@ def _resume_visit(connection: Connection, visit: Lease, who: Arrival, rules: Adm
         if who.external_id is not None:
             connection.execute(update(submissions).where(own).values(external_id=who.external_id))
             visit = replace(visit, external_id=who.external_id)
-        return reclaim(connection, visit, rules.per_assignment, now=now)
+        return _reclaim(connection, visit, who, rules, now=now)
     seat = visit.seat or free_seat(connection, visit.assignment_id, rules.per_assignment)
     gone = {"seat": None, "release_reason": REPLACED, "released_at": visit.released_at or now}
     connection.execute(update(submissions).where(own).values(gone))
@@ -231,6 +239,11 @@ def _resume_visit(connection: Connection, visit: Lease, who: Arrival, rules: Adm
     if copies:
         connection.execute(insert(payloads), copies)
     return again
+
+
+def _reclaim(connection: Connection, visit: Lease, who: Arrival, rules: AdmissionRules, *, now: float) -> Lease:
+    to_begin = None if who.vouched else rules.minutes_to_begin_again
+    return reclaim(connection, visit, rules.per_assignment, now=now, minutes_to_begin=to_begin)
 
 
 def _with_token(connection: Connection, visit: Lease, who: Arrival) -> Lease:
@@ -273,7 +286,8 @@ def _new_visit(connection: Connection, who: Arrival, rules: AdmissionRules, *, n
     assignment_id, seat = place
     token = random_token() if who.token is None and who.person is not None else who.token
     lease = _lease(who, assignment_id, seat, now=now)
-    lease = replace(lease, release_reason=STANDBY if seat is None else None, token=token)
+    until = first_deadline(now, who.minutes_allowed, None if who.vouched else rules.minutes_to_begin)
+    lease = replace(lease, release_reason=STANDBY if seat is None else None, token=token, deadline=until)
     give_place(connection, lease)
     if who.token is not None:
         _open_with(connection, who.token, lease.submission_id)

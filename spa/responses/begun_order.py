@@ -41,8 +41,8 @@ def in_time(visit: Lease, at: float) -> bool:
     """Return whether answers completed ``at`` some time count: before the time is up, the place never given up."""
     limit = deadline(visit.leased_at, visit.minutes_allowed)
     given_up = visit.released_at is not None and visit.released_at <= at
-    taken_again = visit.deadline != limit
-    return not given_up and not taken_again and (limit is None or at <= limit)
+    again = limit is not None and visit.deadline is not None and visit.deadline > limit  # sooner: to begin until then
+    return not given_up and not again and (limit is None or at <= limit)
 
 
 def standing(visit: Lease, now: float, known_until: float | None = None) -> Literal["counts", "open", "passed over"]:

@@ -16,7 +16,7 @@ from sqlalchemy import ColumnElement, Connection, ScalarSelect, and_, bindparam,
 from spa.responses.leases import Lease, give, lease_from_row, lease_of, select_leases
 from spa.responses.outcomes import CLAIMED, COMPLETED, STANDBY, TIMED_OUT
 from spa.responses.prepared_statements import PreparedStatement
-from spa.responses.store_schema import places, submissions
+from spa.responses.store_schema import payloads, places, submissions
 
 MINUTE = 60.0  # seconds
 PERSON = "person"  # seats of people, and of simulated annotators, who stand for people
@@ -113,14 +113,21 @@ def release_overdue(connection: Connection, *, now: float) -> int:
     return len(late)
 
 
-def reclaim(connection: Connection, lease: Lease, per_assignment: int, *, now: float) -> Lease:
-    """Give a visit its place back where that is still free; returns the visit as it then is."""
+def reclaim(
+    connection: Connection, lease: Lease, per_assignment: int, *, now: float, minutes_to_begin: float | None = None
+) -> Lease:
+    """Give a visit its place back where that is still free; returns the visit as it then is.
+
+    Whoever has sent nothing yet must begin within ``minutes_to_begin``.
+    """
     if not lease.released:
         return lease
     seat = free_seat(connection, lease.assignment_id, per_assignment)
     if seat is None:
         return lease
     until = deadline(now, lease.minutes_allowed)
+    if minutes_to_begin is not None and not has_begun(connection, lease.submission_id):
+        until = first_deadline(now, lease.minutes_allowed, minutes_to_begin)
     held: dict[str, Any] = {"seat": seat, "released_at": None, "release_reason": None, "deadline": until}
     _set(connection, lease.submission_id, **held)
     recount(connection, lease.assignment_id)
@@ -174,6 +181,28 @@ def seat_extra(connection: Connection, assignment_id: str, seat: str) -> None:
 def deadline(now: float, minutes_allowed: float | None) -> float | None:
     """Return when a place that is given now is given up; ``None`` where it never is."""
     return None if minutes_allowed is None else now + MINUTE * minutes_allowed
+
+
+def first_deadline(now: float, minutes_allowed: float | None, minutes_to_begin: float | None) -> float | None:
+    """Return when a place that is given now is given up unless a page is answered; see :func:`keep_place`."""
+    limits = [each for each in (minutes_allowed, minutes_to_begin) if each is not None]
+    return deadline(now, min(limits, default=None))
+
+
+def has_begun(connection: Connection, submission_id: str) -> bool:
+    """Return whether anything was sent in a visit."""
+    sent = select(payloads.c.number).where(payloads.c.submission_id == submission_id).limit(1)
+    return connection.scalar(sent) is not None
+
+
+def keep_place(connection: Connection, lease: Lease, minutes_to_begin: float, *, now: float) -> None:
+    """Let a visit, of which something was sent for the first time, have its place for all the time that it may take."""
+    until = deadline(lease.leased_at, lease.minutes_allowed)
+    if lease.deadline is None or lease.deadline == until:
+        return
+    if lease.deadline > lease.leased_at + MINUTE * minutes_to_begin + 1:  # the place was taken a second time
+        until = deadline(now, lease.minutes_allowed)
+    _set(connection, lease.submission_id, deadline=until)
 
 
 def _set(connection: Connection, submission_id: str, **values: object) -> None:

@@ -54,6 +54,7 @@ class StoredVisits:
         minutes_allowed: float | None = None,
         annotator_kind: AnnotatorKind = "human",
         overbook: bool = False,
+        vouched: bool = False,
         rules: AdmissionRules = EVERYBODY,
     ) -> Lease:
         """Find or make the visit of a platform's person, which continues at ``/a/{lease.token}``.
@@ -67,8 +68,9 @@ class StoredVisits:
         person answers an assignment beside its holder (``standing_by``): the answers take the place if the holder
         drops out, and are ``extra`` otherwise. That is for people whom a platform has promised pay, since it may fill
         a place before we know that somebody has left it. After ``minutes_allowed`` the place goes to somebody else;
-        the lease is ``released`` where that has happened. Raise AdmissionRefused (SecondVisit, WrongSession, QuotaFull
-        or NoneLeft), whose ``notice`` names the page that the person is shown.
+        the lease is ``released`` where that has happened. So it does after the rules' ``minutes_to_begin`` unless
+        something was sent, but for people whom the platform has ``vouched`` for. Raise AdmissionRefused (SecondVisit,
+        WrongSession, QuotaFull or NoneLeft), whose ``notice`` names the page that the person is shown.
         """
         arrival = Arrival(
             annotator_id=self._database.person_id(source, person),
@@ -80,6 +82,7 @@ class StoredVisits:
             minutes_allowed=minutes_allowed,
             annotator_kind=annotator_kind,
             overbook=overbook,
+            vouched=vouched,
         )
         return self._change(lambda connection: admission.admit(connection, arrival, rules, now=now))
 

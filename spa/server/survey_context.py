@@ -50,6 +50,7 @@ from spa.study.study import Study
 
 GROUP = "spa.routes"  # entry points: name -> mount(app, context)
 FORBIDDEN = 403
+LEAST_TO_BEGIN = 15.0  # minutes
 NO_FIELDS: Mapping[str, str] = MappingProxyType({})
 STATUS = {"full": 410, "quota": 410, "unknown": 404}  # of a refusal, by its notice
 
@@ -84,7 +85,18 @@ class SurveyContext:
         """The study's admission rules."""
         late_counts = not counts_as_begun(self.study)
         rules = AdmissionRules.of(self.study.people)
-        return replace(rules, reserved=self.reserved, closed=self.live.enough, late_counts=late_counts)
+        return replace(
+            rules,
+            reserved=self.reserved,
+            closed=self.live.enough,
+            late_counts=late_counts,
+            minutes_to_begin=self.minutes_to_begin,
+        )
+
+    @property
+    def minutes_to_begin(self) -> float:
+        """How long a place is held for somebody who answers no page."""
+        return self.study.people.minutes_to_begin or max(LEAST_TO_BEGIN, self.minutes())
 
     @property
     def seconds_per_100_words(self) -> float:
@@ -127,6 +139,7 @@ class SurveyContext:
         group: str | None = None,
         minutes_allowed: float | None = None,
         has_place: bool = False,
+        vouched: bool = False,
     ) -> Response:
         """Admit a person whom the platform has verified: redirect to the visit, or say why they cannot take part.
 
@@ -134,7 +147,8 @@ class SurveyContext:
         The parameters are those of ``StoredVisits.admit``. Whoever ``has_place``, given by the platform before they
         came, also comes in when a live study has decided everything. ``minutes_allowed`` defaults to the study's; where
         late answers never count, the shorter of both holds. With an ``external_id`` a visit waits in reserve if every
-        place is taken but not all are completed.
+        place is taken but not all are completed. Who never begins loses the place after
+        ``minutes_to_begin``, unless the platform has ``vouched`` for the visit: then it takes the place back itself.
         """
         now, new, own = self.clock(), False, self.study.people.minutes_allowed
         if minutes_allowed is None:
@@ -156,6 +170,7 @@ class SurveyContext:
                 minutes_allowed=minutes_allowed,
                 annotator_kind=self.annotator_kind,
                 overbook=external_id is not None,
+                vouched=vouched,
                 rules=replace(self.rules, closed=False) if has_place else self.rules,
                 now=now,
             )

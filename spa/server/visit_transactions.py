@@ -15,7 +15,7 @@ from spa.forms.form import Form, Page, TextBlock
 from spa.responses import admission, completion_codes, outcomes
 from spa.responses.admission import Arrival, QuotaFull
 from spa.responses.answers import unknown_keys
-from spa.responses.capacity import free_seat, reclaim
+from spa.responses.capacity import free_seat, keep_place, reclaim
 from spa.responses.completion_codes import code_source, random_code
 from spa.responses.leases import Lease, lease_of_token, lock_leases
 from spa.responses.outcomes import Outcome
@@ -78,7 +78,9 @@ class VisitTransactions:
             lease = self.admit(connection, token, group=self.context.group_of(parameters))
         if lease.released and lease.release_reason == outcomes.TIMED_OUT:
             lock_leases(connection)
-            lease = reclaim(connection, lease, self.context.rules.per_assignment, now=now)
+            rules = self.context.rules
+            to_begin = rules.minutes_to_begin_again
+            lease = reclaim(connection, lease, rules.per_assignment, now=now, minutes_to_begin=to_begin)
         return self._visit_of(connection, lease)
 
     def admit(self, connection: Connection, token: str, *, session: int = 1, group: str | None = None) -> Lease:
@@ -132,6 +134,8 @@ class VisitTransactions:
         ) and not again:  # without either: read when left forward
             body = json.dumps(fields)
             save_page(connection, visit.lease.submission_id, page_id, body, now=now)
+            if not visit.sent:
+                keep_place(connection, visit.lease, self.context.minutes_to_begin, now=now)
             self._kept[visit.lease.submission_id, page_id, body] = sent
             visit = visit.with_page(sent, now=now)
         if unknown:

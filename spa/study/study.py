@@ -267,6 +267,7 @@ class People(TomlTable):
     links_only: bool = False  # whether the open link is closed, and only personal links and platforms lead in
     per_assignment: Annotated[int, Field(ge=1)] = 1  # how many people answer each assignment
     minutes_allowed: Annotated[float, Field(gt=0)] | None = None  # then the place goes to somebody else
+    minutes_to_begin: Annotated[float, Field(gt=0)] | None = added(None)  # first page; None: the form's, at least 15
     repeat: bool = False  # whether the same person may take part again
     sessions: Annotated[int, Field(ge=1)] = 1  # how often one person is asked, each time with another assignment
     seconds_per_100_words: Annotated[float, Field(ge=0, le=600)] = added(6.0)  # least time on screen; 0: not measured

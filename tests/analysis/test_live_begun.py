@@ -227,6 +227,7 @@ def test_a_visit_may_take_four_times_the_forms_minutes(tmp_path: Path) -> None:
     with open_workspace(built(tmp_path)) as workspace, TestClient(create_app(workspace)) as client:
         token = workspace.store.tokens()[0]
         client.post(f"/a/{token}")
+        client.post(f"/a/{token}/p/p1")  # whoever sends nothing has less
         lease = workspace.store.visits.of_token(token)
         assert lease is not None
         minutes = 4 * minutes_of(workspace.study, workspace.form(lease.assignment_id))

@@ -294,3 +294,16 @@ def test_who_counts_at_an_earlier_time_is_the_beginning_of_who_counts_later(
         for number, (began, given_up, _again, ended, outcome) in enumerate(timelines)
         if outcome == COMPLETED and given_up is None and ended is not None and ended <= began + TIME
     ]
+
+
+def test_who_has_not_sent_a_page_yet_may_still_count(database: str) -> None:
+    """The time to begin ends sooner than the visit's: that is no place taken again."""
+    with Store.create(database) as store:
+        store.assignments.save("fingerprint", draws(12), seed=1)
+        visit = store.visits.admit(
+            source="p", person="ada", minutes_allowed=MINUTES, now=0, rules=replace(RULES, minutes_to_begin=2)
+        )
+    assert visit.deadline == 120
+    assert standing(visit, 60) == "open"
+    assert standing(replace(visit, outcome=COMPLETED, completed_at=100.0), 100) == "counts"
+    assert standing(replace(visit, deadline=TIME + 1), 60) == "passed over"  # taken again

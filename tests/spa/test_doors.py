@@ -9,10 +9,12 @@ import pytest
 from fastapi.testclient import TestClient
 
 from spa.forms.texts import load_texts
+from spa.responses.admission import AdmissionRules
 from spa.server.app import create_app
 from spa.server.rate_limits import Limits
 from spa.server.request_guard import parse_networks
 from spa.simulation.survey_client import read_page
+from spa.study.study import Study
 from tests.spa.test_platform_adapters import mount
 from tests.spa.test_server import Place, opened
 from tests.spa.test_server import built as built
@@ -141,3 +143,80 @@ def test_a_trusted_proxy_says_which_block_a_visitor_is_in(place: Place) -> None:
     assert made_up == [200] * 5 + [429]
     assert press("10.0.0.1") == 200  # it does not say for whom
     assert [press("203.0.113.77", "198.51.100.1")] == [429]  # nobody else is believed
+
+
+class Clock:
+    """A clock that is set by hand."""
+
+    now = 1_000_000.0
+
+    def __call__(self) -> float:
+        """Return the seconds since 1970."""
+        return self.now
+
+    def wait(self, minutes: float) -> None:
+        """Let time pass."""
+        self.now += 60 * minutes
+
+
+def timed(place: Place, clock: Clock, **people: object) -> TestClient:
+    object.__setattr__(place.workspace, "study", with_people(place.workspace.study, **people))
+    return TestClient(create_app(place.workspace, clock=clock, adapters=[mount]), follow_redirects=False)
+
+
+def with_people(study: Study, **people: object) -> Study:
+    return study.model_copy(update={"people": study.people.model_copy(update=people)})
+
+
+@pytest.mark.parametrize("minutes_allowed", [None, 60.0])
+def test_places_that_nobody_begins_on_go_to_others(place: Place, minutes_allowed: float | None) -> None:
+    clock, store = Clock(), place.workspace.store
+    client = timed(place, clock, minutes_to_begin=10.0, minutes_allowed=minutes_allowed)
+    made_up = [TestClient(client.app).post("/").url.path.split("/")[2] for _ in range(5)]
+    mine = client.post("/").headers["location"].rpartition("/")[2]
+    assert TestClient(client.app).post("/").status_code == 410
+    clock.wait(9)
+    place.client = client
+    place.send(mine, place.form(mine).pages[0])  # one page is enough
+    clock.wait(2)
+    came = [TestClient(client.app).post("/").status_code for _ in range(6)]
+    assert came == [200] * 5 + [410]
+    assert store.visits.of_token(mine).seat is not None  # type: ignore[union-attr]
+    assert store.visits.of_token(mine).deadline == (None if minutes_allowed is None else 1_003_600.0)  # type: ignore[union-attr]
+    assert client.get(f"/a/{made_up[0]}").status_code == 410
+
+
+@pytest.mark.parametrize("minutes_allowed", [None, 60.0])
+def test_who_begins_late_has_the_place_while_it_is_free(place: Place, minutes_allowed: float | None) -> None:
+    clock, store = Clock(), place.workspace.store
+    place.client = client = timed(place, clock, minutes_to_begin=10.0, minutes_allowed=minutes_allowed)
+    token = place.token()
+    client.post(f"/a/{token}")
+    clock.wait(11)
+    assert store.visits.release_overdue(clock()) == 1
+    client.post(f"/a/{token}")
+    assert store.visits.of_token(token).deadline == clock() + 600  # type: ignore[union-attr]
+    clock.wait(5)
+    place.send(token, place.form(token).pages[0])
+    until = store.visits.of_token(token).deadline  # type: ignore[union-attr]
+    assert until == (None if minutes_allowed is None else clock() + 3600)
+    clock.wait(30)
+    place.send(token, place.form(token).pages[1])
+    assert store.visits.of_token(token).deadline == until  # type: ignore[union-attr]
+
+
+def test_the_time_to_begin_is_that_of_the_form_and_at_least_fifteen_minutes(place: Place) -> None:
+    clock = Clock()
+    timed(place, clock).post("/")
+    (lease,) = place.workspace.store.visits.leases()
+    assert lease.deadline == clock() + 15 * 60
+
+
+def test_who_has_a_platforms_word_is_not_hurried(place: Place) -> None:
+    rules = AdmissionRules(minutes_to_begin=10)
+    visits = place.workspace.store.visits
+    for vouched in (False, True):
+        came = visits.admit(
+            source="p", person=str(vouched), external_id=str(vouched), now=0, vouched=vouched, rules=rules
+        )
+        assert came.deadline == (None if vouched else 600)
