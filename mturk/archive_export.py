@@ -23,6 +23,7 @@ from mturk.hit_study import HitStudy
 from mturk.replies import call
 from spa.errors import PlatformError
 from spa.files import written_whole
+from spa.tables.formulas import without_formula
 
 FIXED = """
     HITId HITTypeId Title Description Keywords Reward CreationTime MaxAssignments RequesterAnnotation
@@ -30,7 +31,6 @@ FIXED = """
     SubmitTime AutoApprovalTime ApprovalTime RejectionTime RequesterFeedback WorkTimeInSeconds
 """.split()
 MOST_COLUMNS = 2_000  # of answers; a field that an annotator made up stands in assignments.jsonl all the same
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would run these
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +105,10 @@ def _assignment_facts(work: records.Work, worker: str) -> dict[str, Any]:
 
 def _write_lines(path: Path, rows: Any) -> int:
     lines = [json.dumps(row, ensure_ascii=True, sort_keys=True) + "\n" for row in rows]
-    with written_whole(path, error_type=PlatformError) as temporary, temporary.open("w", encoding="utf-8") as file:
+    with (
+        written_whole(path, private=True, error_type=PlatformError) as temporary,
+        temporary.open("w", encoding="utf-8") as file,
+    ):
         file.writelines(lines)
     return len(lines)
 
@@ -116,7 +119,7 @@ def _write_results(path: Path, hits: Mapping[str, Mapping[str, Any]], rows: list
     names = sorted((name for name, _ in used.most_common(MOST_COLUMNS)), key=_natural)
     header = [*FIXED, *(f"Answer.{name}" for name in names)]
     with (
-        written_whole(path, error_type=PlatformError) as temporary,
+        written_whole(path, private=True, error_type=PlatformError) as temporary,
         temporary.open("w", encoding="utf-8", newline="") as file,
     ):
         writer = csv.writer(file)
@@ -139,7 +142,7 @@ def _answers(xml: str) -> Iterator[tuple[str, str]]:
 def _safe(value: object) -> str:
     """Return a cell that no spreadsheet evaluates as a formula."""
     text = "" if value is None else str(value).encode("utf-8", "replace").decode()
-    return f"'{text}" if text.startswith(FORMULA) and not _is_number(text) else text
+    return text if _is_number(text) else without_formula(text)
 
 
 def _is_number(text: str) -> bool:

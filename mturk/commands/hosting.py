@@ -221,7 +221,9 @@ def ledger(store: str, kind: Literal["csv", "json"] | None, since: datetime | No
 
 def _plain(value: object) -> object:
     """Return a cell that a spreadsheet does not read as a formula."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
+    from spa.tables.formulas import without_formula
+
+    return without_formula(value) if isinstance(value, str) else value
 
 
 @click.command(

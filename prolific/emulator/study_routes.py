@@ -17,6 +17,7 @@ from prolific.emulator.request_transaction import RequestTransaction, fields, is
 from prolific.emulator.routing import Route, RouteRequest, RouteResponse, json_object, paginate
 from prolific.emulator.study_body import RequestBody, SelectedFilter, Whole
 from prolific.emulator.wallet import Cost, number, payment
+from spa.tables.formulas import without_formula
 
 STATES = ("ACTIVE", "PAUSED", "UNPUBLISHED", "PUBLISHING", "COMPLETED", "AWAITING REVIEW", "UNKNOWN", "SCHEDULED")
 MOST_EXPORTS = 2
@@ -182,7 +183,8 @@ def _as_csv(tx: RequestTransaction, study_id: str, names: Sequence[str]) -> str:
         times = [iso_time(row.started_at), iso_time(row.completed_at), iso_time(row.reviewed_at)]
         answers = [_format_answer(one, people[row.participant_id].get(one["filter_id"])) for one in asked]
         taken = submissions.seconds_taken(row)
-        writer.writerow([row.id, row.participant_id, row.status, *times, taken, row.entered_code, *answers])
+        cells = [row.id, row.participant_id, row.status, *times, taken, row.entered_code, *answers]
+        writer.writerow(without_formula(cell) if isinstance(cell, str) else cell for cell in cells)
     return text.getvalue()
 
 

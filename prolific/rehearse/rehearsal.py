@@ -166,6 +166,9 @@ def copy_study(study_path: Path, *, annotators: int | None, seed: int) -> StudyC
     document: dict[str, Any] = tomllib.loads(study_path.read_text("utf-8"))
     folder = study_path.resolve().parent
     document["outputs"]["files"] = [str((folder / file).resolve()) for file in document["outputs"]["files"]]
+    for name in ("instructions", "consent", "debriefing"):
+        if "file" in document.get(name, {}):  # a study's texts are in its own folder, and the copy's is another
+            document[name] = {"text": getattr(study, name).text}
     _make_files_absolute(document, folder)
     people: dict[str, Any] = document.setdefault("people", {})
     filled_in = []

@@ -49,7 +49,7 @@ def refuse_unfit(opened: Store, store: str | None, provider: str, *, local: bool
     Raise StudyError for batch files; away from this machine also for a store or endpoint on it, or a password in
     ``store``.
     """
-    from sqlalchemy import make_url
+    from spa.responses.database import has_password
 
     if provider == "batch":
         raise StudyError('--cluster: expected provider = "chat", "responses" or "local", got "batch"; rate without it')
@@ -58,7 +58,7 @@ def refuse_unfit(opened: Store, store: str | None, provider: str, *, local: bool
             f"--cluster: expected a store that all machines reach, got the SQLite file {opened.name}; build into "
             "PostgreSQL (--store postgresql://HOST/NAME), or use --cluster local"
         )
-    if store is not None and not local and make_url(store).password:
+    if store is not None and not local and has_password(store):
         raise StudyError(
             "--cluster: expected --store without a password, which would be sent to all workers, got one; write it "
             "into ~/.pgpass, or the environment variable PGPASSWORD, of every machine"

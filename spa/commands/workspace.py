@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from spa.study.raters import RaterProtocol
     from spa.study.study import Study
 
-PASSWORD = re.compile(r"(?<=[^/]:)[^/]+(?=@)")  # of a URL
 FORMS_KEPT = 1024  # people at work at once who find their form made; one takes some 50 kB
 
 
@@ -102,7 +100,11 @@ def with_store(command: str, store: str | None) -> str:
     >>> with_store("spa serve study.toml", "postgresql://spa:secret@host/study")
     "spa serve study.toml --store 'postgresql://spa:***@host/study'"
     """
-    return command if store is None else f"{command} --store {shlex.quote(PASSWORD.sub('***', store))}"
+    if store is None:
+        return command
+    from spa.responses.database import without_passwords
+
+    return f"{command} --store {shlex.quote(without_passwords(store) if '://' in store else store)}"
 
 
 def open_workspace(study_path: Path, store: str | None = None, *, read_only: bool = False) -> Workspace:

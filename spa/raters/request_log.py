@@ -167,7 +167,7 @@ def write_calls(store: Store, folder: Path) -> tuple[Path, int]:
     path = folder / FILE
     visits = {lease.submission_id: lease for lease in store.visits.leases() if lease.annotator_kind == "llm"}
     number = 0
-    with written_whole(path) as temporary, temporary.open("w", encoding="utf-8") as file:
+    with written_whole(path, private=True) as temporary, temporary.open("w", encoding="utf-8") as file:
         for call in Journal(store).every(KIND):
             file.write(json.dumps(_exported(call, visits[call.scope]), ensure_ascii=True) + "\n")
             number += 1

@@ -11,6 +11,7 @@ from __future__ import annotations
 import errno
 import os
 import random
+import re
 import secrets
 import sqlite3
 import threading
@@ -36,6 +37,9 @@ CHUNK = 500  # rows written or read at once, so that memory stays flat
 TRIES = 8  # of a transaction that PostgreSQL aborted because two processes waited for one another
 CONFLICTS = ("40001", "40P01")  # its codes for that
 T = TypeVar("T")
+PASSWORD = re.compile(r"(?<=[^/]:)[^/]+(?=@)")  # of a URL
+PASSWORD_NAMES = ("password", "sslpassword")  # parameters of PostgreSQL's URLs
+PASSWORD_PARAMETER = re.compile(rf"([?&](?:{'|'.join(PASSWORD_NAMES)})=)[^&#]*", re.IGNORECASE)
 LOCK_WAIT = 10.0  # seconds that a writer waits for another process
 SCRUB_WAIT, SCRUB_PAUSE = 10.0, 0.2  # seconds for which readers may keep a log from being emptied; between two tries
 KNOWN_ERRORS = (  # of SQLite's message; what was wrong; what to do
@@ -60,7 +64,7 @@ class Target:
     @property
     def name(self) -> str:
         """Its name in messages; a password is never shown."""
-        return str(self.path) if self.path is not None else make_url(self.url).render_as_string(hide_password=True)
+        return str(self.path) if self.path is not None else without_passwords(self.url)
 
 
 class Database:
@@ -203,6 +207,25 @@ def note(connection: Connection, name: str, value: str) -> None:
         connection.execute(insert(meta).values(name=name, value=value))
 
 
+def without_passwords(text: str) -> str:
+    """Return a database's URL, or what was meant as one, with stars for every password.
+
+    >>> without_passwords("postgresql://spa:secret@host/study?sslmode=require&password=secret")
+    'postgresql://spa:***@host/study?sslmode=require&password=***'
+    """
+    try:
+        text = make_url(text).render_as_string(hide_password=True)
+    except (ArgumentError, ValueError):
+        text = PASSWORD.sub("***", text)
+    return PASSWORD_PARAMETER.sub(r"\1***", text)
+
+
+def has_password(url: str) -> bool:
+    """Return whether a database's URL carries a password, as that of its user or as a parameter."""
+    parsed = make_url(url)
+    return bool(parsed.password) or any(name.lower() in PASSWORD_NAMES for name in parsed.query)
+
+
 def parse_target(target: str | Path) -> Target:
     """Parse a path or an SQLAlchemy URL; a URL of an SQLite file is a path."""
     text = str(target)
@@ -212,14 +235,16 @@ def parse_target(target: str | Path) -> Target:
         url = make_url(text)
     except ArgumentError:
         raise ResponseError(
-            f"store: expected a file or an SQLAlchemy URL such as postgresql+psycopg://host/name, got {text!r}"
+            f"store: expected a file or an SQLAlchemy URL such as postgresql+psycopg://host/name, got "
+            f"{without_passwords(text)!r}"
         ) from None
     if url.get_backend_name() != "sqlite":
         if url.drivername in ("postgresql", "postgres"):  # the usual spelling; the library would take an older driver
             url = url.set(drivername="postgresql+psycopg")
         return Target(path=None, url=url.render_as_string(hide_password=False))
     if url.database in (None, "", ":memory:"):
-        raise ResponseError(f"store: expected an SQLite file, got {text!r}, which is kept in memory only; name a file")
+        got = f"{without_passwords(text)!r}, which is kept in memory only"
+        raise ResponseError(f"store: expected an SQLite file, got {got}; name a file")
     return Target(path=Path(str(url.database)), url="")
 
 

@@ -38,7 +38,7 @@ def write_tables(tables: Tables, folder: Path, *, format: TableFormat = "csv") -
 
 def write_table(frame: pl.DataFrame, path: Path, *, format: TableFormat) -> None:
     """Write one table, whole or not at all; texts of a CSV that a spreadsheet would run get an apostrophe in front."""
-    with written_whole(path) as temporary:
+    with written_whole(path, private=True) as temporary:
         if format == "csv":
             without_formulas(frame).write_csv(temporary)
         elif format == "parquet":

@@ -255,6 +255,11 @@ def _without_bad_tables(raw: dict[str, Any], error: ValidationError) -> tuple[St
     return _validate(rest), tainted
 
 
+def _is_inside(given: Path, folder: Path) -> bool:
+    """Return whether a relative path stays in a folder, wherever links lead, as those of images do."""
+    return not given.is_absolute() and Path(os.path.realpath(folder / given)).is_relative_to(os.path.realpath(folder))
+
+
 def _read_files(study: Study, folder: Path) -> tuple[Study, list[StudyProblem]]:
     """Make the output files absolute and put the text files' words in their place."""
     findings: list[StudyProblem] = []
@@ -274,6 +279,10 @@ def _read_files(study: Study, folder: Path) -> tuple[Study, list[StudyProblem]]:
             continue
         if words.text is not None:
             findings.append(mistake(f"[{name}]", "text or file", "both", "keep one of them"))
+            continue
+        if not _is_inside(words.file, folder):
+            expected = "a file in the study's folder, its path relative to the study file"
+            findings.append(mistake(f"[{name}] file", expected, quote(str(words.file)), "copy the text there"))
             continue
         try:
             text = decoded(str(folder / words.file), _read_bytes(folder / words.file))

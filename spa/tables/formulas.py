@@ -6,8 +6,11 @@ import re
 
 import polars as pl
 
-FORMULA = r"^'*[=+\-@\t\r]"  # a spreadsheet runs a cell that begins so; apostrophes, lest one of ours be mistaken
-GUARDED = r"^'('*[=+\-@\t\r])"
+STARTS = (
+    r"'*[=+\-@\t\r\n＝＋－＠]"  # a spreadsheet runs a cell that begins so; apostrophes, lest one of ours be mistaken
+)
+FORMULA = f"^{STARTS}"
+GUARDED = f"^'({STARTS})"
 
 
 def without_formulas(frame: pl.DataFrame) -> pl.DataFrame:

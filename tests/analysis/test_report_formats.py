@@ -151,7 +151,7 @@ def test_csv_round_trip(rows: list[dict[str, object]]):
     assert [float(row["value"]) for row in read] == [row["value"] for row in rows]
 
 
-FORMULAS = ("=1+1", "+1", "-1", "@SUM(A1)", "\ttab", "\rreturn", "'=1", "''-1")
+FORMULAS = ("=1+1", "+1", "-1", "@SUM(A1)", "\ttab", "\rreturn", "\n=2", "＝3", "＋3", "－3", "＠3", "'=1", "''-1")
 
 
 def test_no_cell_of_any_csv_is_run_and_our_reader_gives_it_back(tmp_path: Path):
@@ -169,4 +169,4 @@ def test_no_cell_of_any_csv_is_run_and_our_reader_gives_it_back(tmp_path: Path):
     tables = [text for name, text in render_report(results).items() if name.endswith(".csv")]
     cells = {cell for text in tables for row in csv.reader(io.StringIO(text, newline="")) for cell in row}
     assert {"'=1+1", "'@SUM(A1)", "'-1", "''=1"} <= cells
-    assert not [cell for cell in cells if re.match(r"[=+@\t\r]|-[^0-9]", cell)]
+    assert not [cell for cell in cells if re.match(r"[=+@\t\r\n＝＋－＠]|-[^0-9]", cell)]

@@ -355,6 +355,24 @@ SINGLE_MISTAKES = [
 ]
 
 
+@pytest.mark.parametrize("name", ["../how.md", "link.md", "sub/../../how.md", "{absolute}"])
+@pytest.mark.parametrize("table", ["instructions", "consent", "debriefing"])
+def test_a_text_comes_from_the_studys_own_folder(tmp_path: Path, table: str, name: str) -> None:
+    folder = tmp_path / "study"
+    (folder / "sub").mkdir(parents=True)
+    (tmp_path / "how.md").write_text("Somebody else's.", encoding="utf-8")
+    (folder / "link.md").symlink_to(tmp_path / "how.md")
+    named = name.format(absolute=tmp_path / "how.md")
+    (problem,) = problems_of(write_study(folder, rest=SPA + f'[{table}]\nfile = "{named}"\n'))
+    assert f"[{table}] file: expected a file in the study's folder, its path relative to the study file, got" in problem
+    assert problem.endswith("; copy the text there")
+    assert "Somebody" not in problem
+    (folder / "sub" / "own.md").write_text("Ours.", encoding="utf-8")
+    (folder / "own.md").symlink_to(folder / "sub" / "own.md")
+    own = load_study(write_study(folder, rest=SPA + f'[{table}]\nfile = "own.md"\n'))
+    assert getattr(own, table).text == "Ours."
+
+
 @pytest.mark.parametrize(("parts", "said"), SINGLE_MISTAKES, ids=[said[:40] for _, said in SINGLE_MISTAKES])
 def test_one_mistake_is_one_line(tmp_path: Path, parts: dict[str, str], said: str) -> None:
     """Each short line names the file first and says what to do last; no mistake drags others along."""

@@ -11,8 +11,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from prolific.emulator.platform import Platform
+from spa.cli import main
 from spa.responses.store import Store
 from tests.conftest import missing_part, need
 from tests.spa.small_study import STUDY, write_study
@@ -90,3 +92,18 @@ def test_a_store_is_its_owners_alone(tmp_path: Path, make: object) -> None:
     finally:
         os.umask(before)
     assert {stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()} == {0o600}
+
+
+@pytest.mark.parametrize("format_", ["csv", "parquet", "jsonl", "huggingface"])
+def test_exports_are_their_owners_alone(tmp_path: Path, format_: str) -> None:
+    study, out = write_study(tmp_path), tmp_path / "tables"
+    runner = CliRunner()
+    before = os.umask(0)
+    try:
+        for command in (("build",), ("export", "--out", str(out), "--format", format_, "--raw")):
+            assert runner.invoke(main, [command[0], str(study), *command[1:]]).exit_code == 0
+    finally:
+        os.umask(before)
+    tables = [path for path in out.rglob("*") if path.suffix in (".csv", ".parquet", ".jsonl")]
+    assert tables
+    assert {stat.S_IMODE(path.stat().st_mode) for path in tables} == {0o600}

@@ -23,6 +23,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy.exc import OperationalError
 
+from spa.commands.workspace import with_store
 from spa.errors import ResponseError
 from spa.forms.form import (
     CheckTarget,
@@ -37,7 +38,7 @@ from spa.forms.form import (
 )
 from spa.responses.admission import NoneLeft
 from spa.responses.answers import parse_answer
-from spa.responses.database import CHUNK, database_errors
+from spa.responses.database import CHUNK, database_errors, parse_target
 from spa.responses.leases import Lease
 from spa.responses.store import Store
 from spa.responses.submission import Missing, Response, Submission
@@ -402,6 +403,7 @@ def test_an_sqlite_url_is_a_file(tmp_path: Path) -> None:
 AS_NOBODY = """
 import os, sys
 import sqlalchemy.dialects.sqlite
+from spa.commands.workspace import with_store
 from spa.errors import ResponseError
 from spa.responses.store import Store
 if os.geteuid() == 0:
@@ -460,3 +462,25 @@ def test_a_draw_of_several_chunks_is_kept_whole_and_in_order(database: str) -> N
         assert list(store.assignments) == [assignment for assignment, _ in drawn]
         assert list(store.assignments.keys()) == [key for _, key in drawn]
         assert len(set(store.tokens(personal=True))) == len(drawn)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://spa:SECRET@host/study",
+        "postgresql://host/study?user=spa&password=SECRET",
+        "postgresql+psycopg://spa@host/study?sslmode=require&PassWord=SECRET&sslpassword=SECRET",
+        "postgresql://host/study?p%61ssword=SECRET",
+        "postgres sql://host/study?password=SECRET",
+        "sqlite://?password=SECRET",
+    ],
+)
+def test_no_password_of_a_databases_url_is_shown(url: str) -> None:
+    told = with_store("spa serve study.toml", url)
+    with contextlib.suppress(ResponseError):
+        told += parse_target(url).name
+    with pytest.raises(ResponseError) as refused:
+        Store.open(url.replace("@host", "@127.0.0.1:1").replace("//host", "//127.0.0.1:1"))
+    told += str(refused.value)
+    assert "SECRET" not in told
+    assert "***" in told
