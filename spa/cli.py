@@ -41,6 +41,8 @@ ORDER = (
     "settle-review",
     "contamination",
     "forget",
+    "backup",
+    "restore",
     "demo",
 )
 

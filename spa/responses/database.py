@@ -143,6 +143,13 @@ class Database:
             marked = connection.exec_driver_sql("PRAGMA user_version").scalar() == NEEDS_LOG
         return marked and not has_log(path)  # else somebody began to write meanwhile
 
+    @contextmanager
+    def copying(self) -> Iterator[sqlite3.Connection]:
+        """Yield SQLite's own connection to the file, to copy from."""
+        with database_errors(self.name), closing(self._engine.raw_connection()) as raw:
+            driver: Any = raw.driver_connection
+            yield driver
+
     def stream(self, query: Select[Any]) -> Iterator[Any]:
         """Yield the rows of a query, a few hundred in memory at a time."""
         with self.reading() as connection, connection.execute(query.execution_options(yield_per=CHUNK)) as rows:

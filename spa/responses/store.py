@@ -75,20 +75,22 @@ class Store(Database):
             return inspect(connection).has_table(meta.name)
 
     @classmethod
-    def open(cls, target: str | Path, *, read_only: bool = False, wait: float = database.LOCK_WAIT) -> Self:
+    def open(
+        cls, target: str | Path, *, read_only: bool = False, alone: bool = False, wait: float = database.LOCK_WAIT
+    ) -> Self:
         """Open a store, and wait for a locked one up to ``wait`` seconds.
 
         A store of an earlier version is migrated first, even with ``read_only``. Raise ResponseError if it cannot be
-        opened, or is an SQLite file without the log that it needs.
+        opened, or is an SQLite file without the log that it needs, unless ``alone`` takes what the file holds.
         """
         where = database.parse_target(target)
         engine = database.open_engine(where, read_only=read_only, wait=wait)
-        if where.path is not None and Database(where.name, engine).misses_log(where.path):
+        if where.path is not None and not alone and Database(where.name, engine).misses_log(where.path):
             engine.dispose()
             raise ResponseError(
                 f"{where.name}: expected {log_of(where.path).name} beside it, got none: it was copied while it was in "
                 "use, so that the latest answers are missing; copy that file too or use `spa backup`, or go on without "
-                f"them: `spa restore STUDY --from {where.name} --yes`"
+                f"them: `spa restore STUDY --backup {where.name} --yes`"
             )
         mark = None if where.path is None or read_only else database.log_mark(where.path, wait=wait)
         store = cls(where.name, engine, mark)
@@ -100,7 +102,7 @@ class Store(Database):
             raise
         store.close()
         migrate(where, SCHEMA, wait=wait)
-        return cls.open(target, read_only=read_only, wait=wait)
+        return cls.open(target, read_only=read_only, alone=alone, wait=wait)
 
     def _set_up(self) -> None:
         with self.transaction() as connection:

@@ -87,7 +87,7 @@ def test_the_copy_leaves_the_study_as_it_is_and_names_its_files(tmp_path: Path) 
     copy = copy_study(study, annotators=4, seed=1)
     document = tomllib.loads(copy.text)
     assert document["outputs"]["files"] == [str(tmp_path / "outputs.jsonl")]
-    assert document["consent"]["file"] == str(tmp_path / "consent.md")
+    assert document["consent"] == {"text": (tmp_path / "consent.md").read_text()}  # it lies outside the copy's folder
     assert document["people"]["annotators"] == 4
     assert document["people"]["family_store"] == "family.sqlite"  # beside the copy
     assert copy.project == "5f0c1d2e3a4b5c6d7e8f9a0b"
