@@ -67,7 +67,7 @@ class ProtocolHandler:
 
 def create_app(endpoint: MTurkService, host_key: bytes) -> FastAPI:
     """Return the ASGI application of an endpoint, for one process; ``host_key`` derives the requesters' secrets."""
-    app = FastAPI(title="MTurk endpoint", docs_url=None, redoc_url=None, openapi_url=None)
+    app = FastAPI(title="MTurk endpoint", docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
     handler = ProtocolHandler(endpoint, host_key)
     app.add_api_route("/", handler.handle, methods=["POST"], response_model=None)
     app.add_api_route("/health", _report_health, methods=["GET"], response_model=None)

@@ -34,6 +34,7 @@ class ServerOptions:
     study: Path
     store: str | None
     public_url: str
+    only_public_host: bool = False
     trusted_proxies: tuple[str, ...] = ()
     new_visits: int | None = None  # per minute at most
     log_json: bool = False
@@ -56,6 +57,7 @@ class ServerOptions:
             workspace,
             adapters=(*([close_workspace] if close else []), *installed_adapters()),
             public_url=self.public_url,
+            only_public_host=self.only_public_host,
             admin_token=admin_token(),
             trusted_proxies=parse_networks(self.trusted_proxies),
             limits=None if self.new_visits is None else Limits.of_new_visits(self.new_visits),
@@ -88,6 +90,17 @@ def reserved_places(workspace: Workspace, reserve: int | None) -> int:
     return reserve if reserve is not None else links if workspace.store.meta(LINKS_WRITTEN) else 0
 
 
+def check_public_url(url: str) -> None:
+    """Refuse what leads nobody to this server.
+
+    Raise StudyError if it is no address of the web.
+    """
+    from spa.server.request_guard import host_of
+
+    if not url.startswith(("https://", "http://")) or not host_of(url):
+        raise StudyError(f"--public-url: expected an address such as https://study.example.org, got {url!r}")
+
+
 def check_workers(workspace: Workspace, workers: int) -> None:
     """Refuse several processes on a database that is one process's.
 
@@ -112,7 +125,8 @@ def check_workers(workspace: Workspace, workers: int) -> None:
     cls=Aliased,
     aliases=("--address",),
     metavar="URL",
-    help="URL at which people reach this server, for links and platforms. [default: http://HOST:PORT]",
+    help="URL at which people reach this server, for links and platforms; no other host is answered. "
+    "[default: http://HOST:PORT, any host]",
 )
 @click.option(
     "--workers",
@@ -167,10 +181,13 @@ def serve(
     from spa.responses.run_lock import exclusive_server
     from spa.server.http_server import listen, run, run_workers
 
+    if public_url is not None:
+        check_public_url(public_url)
     serving = ServerOptions(
         study=study,
         store=store,
         public_url="",
+        only_public_host=public_url is not None,
         trusted_proxies=trusted_proxies,
         new_visits=new_visits,
         log_json=log_json,

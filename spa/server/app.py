@@ -66,6 +66,7 @@ def create_app(
     source: str = "link",
     adapters: Iterable[PlatformAdapter] = (),
     public_url: str = "",
+    only_public_host: bool = False,
     clock: Callable[[], float] = time.time,
     admin_token: str | None = None,
     trusted_proxies: tuple[Network, ...] = (),
@@ -78,9 +79,10 @@ def create_app(
 
     Visitors are recorded as ``annotator_kind``, those with a link under ``source``. ``adapters`` add the entry routes
     of platforms (see :mod:`spa.server.survey_context`); ``public_url`` is the address under which people reach this
-    server. Without an ``admin_token`` there is no ``/admin/status`` and no ``/metrics``. ``X-Forwarded-*`` headers are
-    trusted of ``trusted_proxies`` only. ``links_only`` closes the open link even if the study file leaves it open, and
-    ``reserved`` places are kept for personal links. ``log_requests`` logs every request without identifying anyone.
+    server, with ``only_public_host`` the only one under which it answers. Without an ``admin_token`` there is no
+    ``/admin/status`` and no ``/metrics``. ``X-Forwarded-*`` headers are trusted of ``trusted_proxies`` only.
+    ``links_only`` closes the open link even if the study file leaves it open, and ``reserved`` places are kept for
+    personal links. ``log_requests`` logs every request without identifying anyone.
     """
     context = SurveyContext(
         study=workspace.study,
@@ -105,6 +107,7 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
+        redirect_slashes=False,
         lifespan=lambda app: running(survey, context),
     )
     app.router.routes.extend(survey.routes)
@@ -118,6 +121,7 @@ def create_app(
         RequestGuard,
         refuse=lambda name, status: send_notice(context.texts, name, status=status),
         public_url=public_url,
+        only_public_host=only_public_host,
         trusted_proxies=trusted_proxies,
         limits=limits,
         doors=context.open_doors,

@@ -11,13 +11,15 @@ from spa.forms.html import Addresses, PageState
 from spa.forms.texts import Texts
 from spa.server.form_posts import Fields
 from spa.server.page_responses import find_image, page_response, redirect_to, send_asset, send_image, send_notice
+from spa.server.request_guard import PlainPaths
 from spa.server.security_headers import SecurityHeaders, content_policy
 
 
 def create_preview(form: Form, texts: Texts, *, minutes: int | None = None) -> FastAPI:
     """Create a server of one form, which takes ``minutes``; a post leads to the next page whatever it holds."""
-    app = FastAPI(title=form.title, docs_url=None, redoc_url=None, openapi_url=None)
+    app = FastAPI(title=form.title, docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
     app.add_middleware(SecurityHeaders, policy=content_policy)
+    app.add_middleware(PlainPaths)
     pages = {page.page_id: page for page in form.pages}
     order = list(pages)
     state = PageState(preview=True, minutes=minutes)

@@ -1,12 +1,14 @@
-"""Middleware before all routes: same-origin posts, trusted proxies and rate limits.
+"""Middleware before all routes: addresses, our own host, same-origin posts, trusted proxies and rate limits.
 
-A form post that a browser sends says where it comes from (``Sec-Fetch-Site``, ``Origin``); one from
+A slash at the end of an address changes nothing: it is served, and never redirected to what a Host header names. A form
+post that a browser sends says where it comes from (``Sec-Fetch-Site``, ``Origin``); one from
 another site is refused. Programs such as webhooks send neither header; they cannot act for
 a person, since no cookie identifies one.
 """
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Callable, Collection, Iterable
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
@@ -20,7 +22,9 @@ from spa.server.rate_limits import BLOCK, Buckets, Limits, address_block
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 OWN = frozenset({"same-origin", "none"})
-FORBIDDEN, TOO_MANY = 403, 429
+FORBIDDEN, MISDIRECTED, TOO_MANY = 403, 421, 429
+MONITORED = frozenset({"/health", "/metrics", "/admin/status"})  # asked for by address, and the same under any name
+log = logging.getLogger("uvicorn.error")
 DEFAULT_PORTS = (":80", ":443")
 Refuse = Callable[[str, int], Response]
 Network = IPv4Network | IPv6Network
@@ -42,11 +46,31 @@ def parse_networks(proxies: Iterable[str]) -> tuple[Network, ...]:
     return tuple(found)
 
 
+def strip_slashes(scope: Scope) -> None:
+    """Take the slashes off the end of a request's path."""
+    if scope["path"].endswith("/"):
+        scope["path"] = scope["path"].rstrip("/") or "/"
+
+
+class PlainPaths:
+    """Serves an address with a slash at its end like the one without."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on."""
+        if scope["type"] == "http":
+            strip_slashes(scope)
+        await self.app(scope, receive, send)
+
+
 class RequestGuard:
     """Lets a request pass, or answers it with a polite page.
 
     ``refuse`` takes a notice and a status and returns a page in the study's language. People reach the server at
-    ``public_url``, whose host is ours too. ``X-Forwarded-For``, ``-Host`` and ``-Proto`` are believed from
+    ``public_url``, whose host is ours too, and with ``only_public_host`` the only one that is answered but for what
+    machines ask to see whether we work. ``X-Forwarded-For``, ``-Host`` and ``-Proto`` are believed from
     ``trusted_proxies`` only. Posts to ``doors``, the paths at which anybody may ask for a place, are limited.
     """
 
@@ -56,6 +80,7 @@ class RequestGuard:
         *,
         refuse: Refuse,
         public_url: str = "",
+        only_public_host: bool = False,
         trusted_proxies: tuple[Network, ...] = (),
         limits: Limits | None = None,
         doors: Collection[str] = ("/",),
@@ -64,6 +89,8 @@ class RequestGuard:
         self._doors = doors
         self._refuse = refuse
         self._public_host = host_of(public_url)
+        self._only_public_host = only_public_host
+        self._misdirected = False  # somebody was told that already
         self._proxies = trusted_proxies
         limits = limits or Limits()
         self._link_buckets = Buckets(limits.requests)
@@ -80,9 +107,12 @@ class RequestGuard:
         await self.app(scope, receive, send)
 
     def _refusal_of(self, scope: Scope) -> Response | None:
+        strip_slashes(scope)
         scope[BLOCK] = address_block(self._client(scope))
         if self._proxies:
             self._apply_forwarded_headers(scope)
+        if self._only_public_host and scope["path"] not in MONITORED and not self._is_for_us(scope):
+            return self._refuse("unknown", MISDIRECTED)
         if scope["path"].startswith("/a/"):
             wait = self._link_buckets.take(scope["path"][3:].partition("/")[0][:40])
             if wait:
@@ -113,6 +143,20 @@ class RequestGuard:
         named = b",".join(value for name, value in scope["headers"] if name == b"x-forwarded-for")
         steps = [step.strip() for step in named.decode("latin-1").split(",")]
         return next((step for step in reversed(steps) if step and not self._is_proxy(step)), "")
+
+    def _is_for_us(self, scope: Scope) -> bool:
+        hosts = [value.decode("latin-1").lower() for name, value in scope["headers"] if name == b"host"]
+        if [without_default_port(host) for host in hosts] == [self._public_host]:
+            return True
+        if not self._misdirected:  # once, as it may be the proxy that names another for everybody
+            self._misdirected = True
+            log.warning(
+                "a request for the host %.100r was refused: --public-url names %s; if people came that way, have the "
+                "web server pass the Host header on, or name its address in --public-url",
+                ", ".join(hosts),
+                self._public_host,
+            )
+        return False
 
     def _is_own(self, scope: Scope) -> bool:
         headers = dict(scope["headers"])

@@ -279,3 +279,62 @@ def test_a_server_looks_for_garbage_among_all_objects_rarely() -> None:
     finally:
         gc.unfreeze()
         gc.set_threshold(*before)
+
+
+@pytest.mark.parametrize(
+    ("host", "path", "status"),
+    [
+        ("study.example.org", "/", 200),
+        ("Study.Example.org:443", "/", 200),
+        ("evil.example", "/", 421),
+        ("study.example.org.evil.example", "/", 421),
+        ("127.0.0.1:8000", "/", 421),
+        ("localhost", "/panel", 421),
+        ("", "/", 421),
+        ("127.0.0.1:8000", "/health", 200),  # of a balancer or a container, which know the address alone
+        ("10.1.2.3:8000", "/health/", 200),
+        ("127.0.0.1:8000", "/metrics", 401),
+    ],
+)
+def test_no_host_but_the_public_one_is_answered(workspace: Workspace, host: str, path: str, status: int) -> None:
+    url = "https://study.example.org"
+    client = client_of(workspace, public_url=url, only_public_host=True, admin_token=ADMIN)
+    assert client.get(path, headers={"host": host}).status_code == status
+    assert client_of(workspace, public_url=url).get("/", headers={"host": host}).status_code == 200
+
+
+def test_the_host_of_a_trusted_proxy_counts_and_a_strange_one_is_logged_once(
+    workspace: Workspace, caplog: pytest.LogCaptureFixture
+) -> None:
+    more = {"public_url": "https://study.example.org", "only_public_host": True}
+    app = create_app(workspace, trusted_proxies=parse_networks(["127.0.0.1"]), **more)  # type: ignore[arg-type]
+    client = TestClient(app, follow_redirects=False, client=("127.0.0.1", 50000))
+    assert client.get("/", headers={"x-forwarded-host": "study.example.org"}).status_code == 200
+    assert not caplog.records
+    for _ in range(3):
+        assert client.get("/").status_code == 421
+    two = [("host", "study.example.org"), ("host", "evil.example")]
+    assert client.get("/", headers=two).status_code == 421
+    (record,) = caplog.records
+    assert "'testserver' was refused: --public-url names study.example.org" in record.getMessage()
+
+
+def test_a_slash_at_the_end_is_served_and_never_redirected_to_a_host_of_others(workspace: Workspace) -> None:
+    client = client_of(workspace)
+    token = workspace.store.tokens()[0]
+    evil = {"host": "evil.example"}
+    for path in ("/", "/health", f"/a/{token}", f"/a/{token}/p/p1", "/static/x.css"):
+        plain, slashed = client.get(path, headers=evil), client.get(f"{path}//", headers=evil)
+        assert (slashed.status_code, slashed.text) == (plain.status_code, plain.text)
+        assert "evil" not in slashed.headers.get("location", "")
+    limited = client_of(workspace, limits=Limits.of_new_visits(1))
+    assert [limited.post("/" * number).status_code for number in (1, 2)] == [303, 429]
+
+
+def test_a_public_url_that_leads_nowhere_is_told(workspace: Workspace) -> None:
+    path = Path(workspace.store.name).with_suffix(".toml")
+    result = CliRunner().invoke(main, ["serve", str(path), "--port", "0", "--public-url", "study.example.org"])
+    assert result.exit_code == 1
+    assert "--public-url: expected an address such as https://study.example.org, got 'study.example.org'" in (
+        result.output
+    )

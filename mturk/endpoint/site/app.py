@@ -21,6 +21,7 @@ from mturk.endpoint.site.settings import SiteSettings
 from mturk.endpoints import SITES_PATH
 from spa.errors import ResponseError
 from spa.server.http_server import Listener, run
+from spa.server.request_guard import PlainPaths
 from spa.server.security_headers import SecurityHeaders, content_policy
 
 PAGES: tuple[tuple[str, str, Callable[[Visit], Answer]], ...] = (  # for whoever is signed in
@@ -66,6 +67,7 @@ def add_site(app: FastAPI, endpoint: MTurkService, settings: SiteSettings) -> No
 
     app.add_route(SITES_PATH, tell_sites, methods=["GET"])
     app.add_middleware(SecurityHeaders, policy=content_policy, headers=SITE_HEADERS)
+    app.add_middleware(PlainPaths)
     for error in (HTTPException, MTurkRequestError, ResponseError):
         app.add_exception_handler(error, handlers.failed)
 

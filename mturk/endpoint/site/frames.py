@@ -32,6 +32,7 @@ from mturk.endpoint.transaction import Transaction
 from mturk.endpoint.worker_actions import submit
 from mturk.questions import PREVIEW_ID, SUBMIT_PATH, HTMLQuestion, QuestionRefused, XMLRefused, read_question
 from spa.server.form_posts import read_body
+from spa.server.request_guard import PlainPaths
 from spa.server.security_headers import HEADERS, SecurityHeaders
 
 EMBEDDED = ("iframe", "frame")  # as what a browser says that it wants the page
@@ -56,8 +57,9 @@ Outcome = Literal["submitted", "preview", "unknown", "already", "expired", "empt
 
 def create_frames(endpoint: MTurkService, settings: SiteSettings) -> FastAPI:
     """Create the application that serves HITs on the origin ``settings.frame_url``."""
-    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
     app.add_middleware(SecurityHeaders, policy=partial(frame_pages.outcome_policy, settings), headers=FRAME_HEADERS)
+    app.add_middleware(PlainPaths)
     frames = Frames(endpoint, settings)
     app.add_route("/f/{token}", frames.show, methods=["GET"])
     for signed in ("", f"{frame_pages.SIGNED}{{signature}}"):  # without a signature it says why nothing is stored
