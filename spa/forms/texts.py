@@ -21,6 +21,7 @@ READING_TEXTS = ("page.unseen", "page.unread", "page.consent_reading")
 # Without these a translation of its own does without what they say: a study that runs need not be changed.
 _DISPENSABLE = frozenset(
     {
+        *(f"page.in_use_{part}" for part in ("title", "text", "address", "go")),
         *("page.minutes", "page.instructions", "page.unsent", "page.saved"),
         *("page.pause", "page.pause_text", "page.pause_copy", "page.pause_copied", "page.pause_platform"),
         *READING_TEXTS,

@@ -1,52 +1,130 @@
 """The platform adapter for any panel: participants arrive by a link to ``/panel`` and leave by a redirect with a code.
 
-Nobody is verified: whoever knows the link can change the ids in it. An id only distinguishes participants; the panel's
-own list, or the codes with which they return, must decide who is paid.
+A panel that signs its links vouches for the ids in them. Of any other nobody is verified: whoever knows the link can
+change its ids. Then an id belongs to the browser that began with it, or to who has the visit's own address; others who
+come with it see neither answers nor code, and the panel's own list, or the codes, must decide who is paid.
 """
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from http import HTTPStatus
 from urllib.parse import quote
 
 from fastapi import FastAPI, Request
-from fastapi.responses import Response
+from fastapi.responses import HTMLResponse, Response
 
+from spa.forms.html import render_notice
+from spa.platforms.panel_signature import is_signed, panel_secret
+from spa.responses.admission import is_in_use
+from spa.responses.leases import lease_of_token
 from spa.responses.outcomes import Outcome
+from spa.responses.tokens import is_token
 from spa.responses.visits import PersonVisit
+from spa.server.form_posts import Fields
+from spa.server.page_responses import redirect_to
 from spa.server.survey_context import SurveyContext
 from spa.server.survey_routes import END_TEXTS
+from spa.server.visit_cookie import ELSEWHERE, VisitCookie, from_elsewhere
 from spa.study.panel import Panel, PanelRedirects
 
 PATH = "/panel"
 IDENTIFIER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@~-]{0,99}", re.ASCII)
 PLACEHOLDER = re.compile(r"\{(code|participant|session)\}")
+OWN_ADDRESS = "address"  # field with the visit's own address
 
 
 def mount(app: FastAPI, context: SurveyContext) -> None:
     """Serve ``/panel`` where the study has a table ``[panel]``."""
+    mount_with(app, context, os.environ)
+
+
+def mount_with(app: FastAPI, context: SurveyContext, environment: Mapping[str, str]) -> None:
+    """Serve it with the panel's secret from an environment."""
     panel = context.study.panel
     if panel is None:
         return
-    adapter = PanelAdapter(context, panel)
-    app.add_api_route(PATH, adapter.enter, methods=["GET", "HEAD", "POST"], response_model=None)
+    adapter = PanelAdapter(context, panel, panel_secret(panel, environment))
+    app.add_api_route(PATH, adapter.show, methods=["GET", "HEAD"], response_model=None)
+    app.add_api_route(PATH, adapter.enter, methods=["POST"], response_model=None)
+    context.open_doors.add(PATH)
+    context.own_codes.add(panel.name)
+    if adapter.secret is None:
+        context.own_addresses.add(panel.name)
     for address in adapter.redirects.values():
         context.allow_redirect_to(address)
     context.on_finish(panel.name, adapter.leave)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PanelVisitor:
+    """The ids in a link, and whether it is certain that they are the visitor's."""
+
+    participant: str
+    session: str | None
+    proven: bool
+
+
 class PanelAdapter:
     """The routes by which participants of one panel arrive and leave."""
 
-    def __init__(self, context: SurveyContext, panel: Panel) -> None:
+    def __init__(self, context: SurveyContext, panel: Panel, secret: str | None) -> None:
         self.context = context
         self.panel = panel
+        self.secret = secret
         named = {outcome: getattr(panel.redirects, outcome) for outcome in PanelRedirects.model_fields}
         self.redirects: dict[str, str] = {outcome: address for outcome, address in named.items() if address}
+        self._cookie = VisitCookie(
+            study_id=context.study.id, kind="panel", public_url=context.public_url, keyed=context.store.keyed
+        )
 
-    def enter(self, request: Request) -> Response:
-        """Admit the participant whom the URL names, or continue their visit."""
+    def show(self, request: Request) -> Response:
+        """Lead a participant on who has begun; show others the first page."""
+        who = self._visitor(request)
+        if isinstance(who, Response):
+            return who
+        if who.proven:
+            known = self.context.known_visit(self.panel.name, person=who.participant, external_id=who.session)
+            return known or self.context.first_page(request)
+        if self._is_in_use(who):
+            return self._ask_for_address(request)
+        return self.context.first_page(request, own_address=True, fields=from_elsewhere(request))
+
+    def enter(self, request: Request, fields: Fields) -> Response:
+        """Admit the participant whom the link names, at the press of the first page's button."""
+        who = self._visitor(request)
+        if isinstance(who, Response):
+            return who
+        if OWN_ADDRESS in fields:
+            token = fields[OWN_ADDRESS].strip().rpartition("/a/")[2].partition("/")[0]
+            return redirect_to(f"/a/{token}") if self._is_of(token, who) else self._ask_for_address(request)
+        if not who.proven and self._is_in_use(who):
+            return self._ask_for_address(request)
+        response = self.context.admit(
+            source=self.panel.name,
+            person=who.participant,
+            external_id=who.session,
+            group=self.context.group_of(request.query_params),
+            proven=who.proven,
+        )
+        address = response.headers.get("location")
+        if self.secret is None and address is not None and ELSEWHERE not in fields:
+            self._cookie.set(request, response, address.removeprefix("/a/"))
+        return response
+
+    def leave(self, visit: PersonVisit, outcome: Outcome) -> Response:
+        """Redirect to the URL of the outcome; without one, show how the visit ended."""
+        address = self.redirects.get(outcome)
+        if address is None:
+            return self.context.notice(END_TEXTS[outcome])
+        values = {"code": visit.completion_code, "participant": visit.person, "session": visit.name_given}
+        return self.context.redirect(fill(address, values))
+
+    def _visitor(self, request: Request) -> PanelVisitor | Response:
+        """Return who comes, or the response to whom the link does not lead in."""
         given = request.query_params
         participant = given.get(self.panel.participant, "")
         session = None if self.panel.session is None else given.get(self.panel.session, "")
@@ -54,22 +132,44 @@ class PanelAdapter:
             return self.context.notice("unknown", HTTPStatus.BAD_REQUEST)
         if self.panel.study is not None and given.get(self.panel.study) != self.panel.study_id:
             return self.context.notice("unknown", HTTPStatus.FORBIDDEN)
-        if request.method != "POST":
-            return self.context.first_page(request)
-        return self.context.admit(
-            source=self.panel.name,
-            person=participant,
-            external_id=session,
-            group=self.context.group_of(given),
-        )
+        if self.secret is not None and not is_signed(self.secret, given.multi_items(), name=self.panel.signature):
+            return self.context.notice("unknown", HTTPStatus.FORBIDDEN)
+        who = PanelVisitor(participant=participant, session=session, proven=True)
+        own = self.secret is not None or self._is_of(self._cookie.token(request), who)
+        return PanelVisitor(participant=participant, session=session, proven=own)
 
-    def leave(self, visit: PersonVisit, outcome: Outcome) -> Response:
-        """Redirect to the URL of the outcome; without one, show how the visit ended."""
-        address = self.redirects.get(outcome)
-        if address is None:
-            return self.context.notice(END_TEXTS[outcome])
-        values = {"code": visit.completion_code, "participant": visit.person, "session": visit.external_id}
-        return self.context.redirect(fill(address, values))
+    def _is_of(self, token: str | None, who: PanelVisitor) -> bool:
+        """Return whether a token opens a visit of this participant."""
+        if token is None or not is_token(token):
+            return False
+        with self.context.store.reading() as connection:
+            lease = lease_of_token(connection, token)
+        return lease is not None and lease.annotator_id == self._annotator_id(who)
+
+    def _is_in_use(self, who: PanelVisitor) -> bool:
+        repeat = self.context.study.people.repeat
+        with self.context.store.reading() as connection:
+            now = self.context.clock()
+            return is_in_use(connection, self._annotator_id(who), who.session, repeat=repeat, now=now)
+
+    def _annotator_id(self, who: PanelVisitor) -> str:
+        return self.context.store.person_id(self.panel.name, who.participant)
+
+    def _ask_for_address(self, request: Request) -> Response:
+        """Ask somebody whose id has begun already for the visit's own address."""
+        texts = self.context.texts
+        if not texts.has("page.in_use_title", "page.in_use_text", "page.in_use_address", "page.in_use_go"):
+            return self.context.notice("second", HTTPStatus.FORBIDDEN)
+        page = render_notice(
+            "start",
+            texts,
+            title=texts.say("page.in_use_title"),
+            lines=[texts.say("page.in_use_text")],
+            action=f"{request.url.path}?{request.url.query}",
+            asked=(OWN_ADDRESS, texts.say("page.in_use_address")),
+            button=texts.say("page.in_use_go"),
+        )
+        return HTMLResponse(page, HTTPStatus.FORBIDDEN)
 
 
 def fill(address: str, values: dict[str, str | None]) -> str:

@@ -22,6 +22,7 @@ from spa.responses.capacity import (
     first_deadline,
     free_seat,
     give_place,
+    has_begun,
     least_answered,
     reclaim,
     release_overdue,
@@ -66,6 +67,12 @@ class WrongSession(AdmissionRefused):
     """The person may not begin this session: it does not exist, or the one before it is not completed."""
 
     notice = "session"
+
+
+class IdInUse(AdmissionRefused):
+    """Somebody has begun under this id, and who comes now has not proven to be the same person."""
+
+    notice = "second"
 
 
 class UnknownGroup(AdmissionRefused):
@@ -117,6 +124,7 @@ class Arrival:
     group: str | None = None
     minutes_allowed: float | None = None
     overbook: bool = False  # where all places are taken, stand by for one
+    proven: bool = True  # it is certain that this is the person; else anybody may have made up the names
     vouched: bool = False  # the platform has confirmed the visit, and promised the place
 
     @property
@@ -128,9 +136,11 @@ class Arrival:
 def admit(connection: Connection, who: Arrival, rules: AdmissionRules, *, now: float) -> Lease:
     """Find or make the visit of somebody who arrives; see ``StoredVisits.admit``."""
     release_overdue(connection, now=now)
+    if not who.proven:
+        return _admit_unproven(connection, who, rules, now=now)
     known = _same_visit(connection, who)
     if known is not None:
-        return _reclaim(connection, known, who, rules, now=now)
+        return _reclaim(connection, _latest(connection, known), who, rules, now=now)
     earlier = leases_of(connection, who.annotator_id)
     same = [visit for visit in earlier if visit.session == who.session]
     if who.claimed:  # it may be somebody else's doing: neither continues a visit nor is kept out by one in doubt
@@ -146,6 +156,52 @@ def admit(connection: Connection, who: Arrival, rules: AdmissionRules, *, now: f
     check_quota(connection, who.group, rules)
     _check_reserved(connection, who, rules)
     return _new_visit(connection, who, rules, now=now)
+
+
+def is_in_use(connection: Connection, annotator_id: str, external_id: str | None, *, repeat: bool, now: float) -> bool:
+    """Return whether somebody has begun under an id that anybody can make up, so that others do not get in by it.
+
+    Who never sent anything and lost the place holds no id. Who is done does not where people may ``repeat``, but for
+    the platform's visit of the same name.
+    """
+    for visit in leases_of(connection, annotator_id):
+        same = external_id is not None and visit.name_given == external_id
+        if not _is_abandoned(connection, visit, now) and not (visit.finished and repeat and not same):
+            return True
+    return False
+
+
+def _admit_unproven(connection: Connection, who: Arrival, rules: AdmissionRules, *, now: float) -> Lease:
+    """Make the visit of somebody whose names may be made up: it reads nothing of others, and keeps nobody out."""
+    if is_in_use(connection, who.annotator_id, who.external_id, repeat=rules.repeat, now=now):
+        raise IdInUse(f"{who.source}: somebody has begun as {who.annotator_id} already")
+    earlier = leases_of(connection, who.annotator_id)
+    for visit in earlier:
+        if not visit.finished:  # whoever never began keeps their link, and neither the id nor the name of the visit
+            gone = {"external_id": None, "release_reason": REPLACED}
+            connection.execute(
+                update(submissions).where(submissions.c.submission_id == visit.submission_id).values(gone)
+            )
+    taken = who.external_id is not None and lease_of_external(connection, who.source, who.external_id) is not None
+    if taken:  # by somebody else, who may have made the name up or not
+        who = replace(who, external_id=f"{who.external_id} {who.annotator_id}")
+    _check_session(earlier, who, rules)
+    check_quota(connection, who.group, rules)
+    return _new_visit(connection, who, rules, now=now)
+
+
+def _is_abandoned(connection: Connection, visit: Lease, now: float) -> bool:
+    """Return whether the time of a visit is over in which nothing was sent."""
+    late = visit.released or (visit.deadline is not None and visit.deadline < now)
+    return late and not visit.finished and not has_begun(connection, visit.submission_id)
+
+
+def _latest(connection: Connection, visit: Lease) -> Lease:
+    """Return the visit in which a person went on whose link opens another one by now."""
+    if visit.token is not None or visit.release_reason != REPLACED:
+        return visit
+    later = [each for each in leases_of(connection, visit.annotator_id) if each.session == visit.session]
+    return next((each for each in reversed(later) if each.token is not None), visit)
 
 
 def admit_submitted(
@@ -279,7 +335,9 @@ def _new_visit(connection: Connection, who: Arrival, rules: AdmissionRules, *, n
     if rules.closed:
         raise StudyDecided("every pair that the study asks about is decided")
     place = _find_place(connection, who, who.annotator_id, rules)
-    if place is None and who.claimed:  # others may have claimed to be this person, and had every assignment
+    if place is None and (
+        who.claimed or not who.proven
+    ):  # others may have claimed to be this person, and had every assignment
         place = _find_place(connection, who, "", rules)
     if place is None:
         raise NoneLeft("every assignment has been given out; build more of them with `spa build STUDY --annotators N`")

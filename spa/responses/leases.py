@@ -61,6 +61,11 @@ class Lease:
         return is_claim(self.external_id)
 
     @property
+    def name_given(self) -> str | None:
+        """The platform's name of the visit as it was given on arrival, which somebody else may have given too."""
+        return None if self.external_id is None else self.external_id.partition(" ")[0]
+
+    @property
     def completed(self) -> bool:
         """Whether every question was answered to the end, in a visit that counts."""
         return self.outcome == COMPLETED and not self.claimed

@@ -55,6 +55,7 @@ class StoredVisits:
         annotator_kind: AnnotatorKind = "human",
         overbook: bool = False,
         vouched: bool = False,
+        proven: bool = True,
         rules: AdmissionRules = EVERYBODY,
     ) -> Lease:
         """Find or make the visit of a platform's person, which continues at ``/a/{lease.token}``.
@@ -70,7 +71,8 @@ class StoredVisits:
         a place before we know that somebody has left it. After ``minutes_allowed`` the place goes to somebody else;
         the lease is ``released`` where that has happened. So it does after the rules' ``minutes_to_begin`` unless
         something was sent, but for people whom the platform has ``vouched`` for. Raise AdmissionRefused (SecondVisit,
-        WrongSession, QuotaFull or NoneLeft), whose ``notice`` names the page that the person is shown.
+        WrongSession, QuotaFull, IdInUse or NoneLeft), whose ``notice`` names the page that the person is shown. Who has
+        not ``proven`` to be this person continues no visit, and is refused where the person has one.
         """
         arrival = Arrival(
             annotator_id=self._database.person_id(source, person),
@@ -83,6 +85,7 @@ class StoredVisits:
             annotator_kind=annotator_kind,
             overbook=overbook,
             vouched=vouched,
+            proven=proven,
         )
         return self._change(lambda connection: admission.admit(connection, arrival, rules, now=now))
 

@@ -77,6 +77,8 @@ class SurveyContext:
     finish_handlers: dict[str, Finish] = field(default_factory=dict)  # source -> response at the end of a visit
     redirect_sites: set[str] = field(default_factory=set)  # other sites that a finished visit may be redirected to
     frame_sites: set[str] = field(default_factory=set)  # other sites that may show this server in a frame
+    own_codes: set[str] = field(default_factory=set)  # sources with a completion code for each person
+    own_addresses: set[str] = field(default_factory=set)  # sources whose people come back by the visit's own address
     open_doors: set[str] = field(default_factory=lambda: {"/"})  # paths whose posts --new-visits limits
     resources: ExitStack = field(default_factory=ExitStack)  # closed when the server stops
 
@@ -119,15 +121,16 @@ class SurveyContext:
         action = f"{request.url.path}?{query}" if query else request.url.path
         return HTMLResponse(render_notice("start", self.texts, action=action, **values))
 
-    def known_visit(self, source: str, *, person: str, external_id: str) -> Response | None:
+    def known_visit(self, source: str, *, person: str, external_id: str | None = None) -> Response | None:
         """Redirect to the visit that a platform's person has already; ``None`` where a place has to be asked for.
 
-        The caller knows that it is this person: by the platform's word, or a signature.
+        The caller knows that it is this person: by the platform's word, a signature, or a cookie. Without the
+        platform's name of the visit, the person's last one is meant.
         """
-        visit = self.store.visits.find(source, external_id)
-        if visit is None or visit.person != person or visit.token is None or visit.released:
-            return None
-        return redirect_to(f"/a/{visit.token}")
+        annotator_id = self.store.person_id(source, person)
+        own = [visit for visit in self.store.visits.of_annotator(annotator_id) if visit.token is not None]
+        named = [visit for visit in own if external_id in (None, visit.external_id, visit.name_given)]
+        return redirect_to(f"/a/{named[-1].token}") if named and not named[-1].released else None
 
     def admit(
         self,
@@ -140,6 +143,7 @@ class SurveyContext:
         minutes_allowed: float | None = None,
         has_place: bool = False,
         vouched: bool = False,
+        proven: bool = True,
     ) -> Response:
         """Admit a person whom the platform has verified: redirect to the visit, or say why they cannot take part.
 
@@ -149,6 +153,7 @@ class SurveyContext:
         late answers never count, the shorter of both holds. With an ``external_id`` a visit waits in reserve if every
         place is taken but not all are completed. Who never begins loses the place after
         ``minutes_to_begin``, unless the platform has ``vouched`` for the visit: then it takes the place back itself.
+        Who has not ``proven`` to be the person continues no visit of theirs.
         """
         now, new, own = self.clock(), False, self.study.people.minutes_allowed
         if minutes_allowed is None:
@@ -171,6 +176,7 @@ class SurveyContext:
                 annotator_kind=self.annotator_kind,
                 overbook=external_id is not None,
                 vouched=vouched,
+                proven=proven,
                 rules=replace(self.rules, closed=False) if has_place else self.rules,
                 now=now,
             )
@@ -179,6 +185,8 @@ class SurveyContext:
             if new and self.family is not None and isinstance(refusal, NoneLeft | QuotaFull):
                 self.family.leave(source, person)
             return self.refuse(refusal)
+        if lease.token is None:  # the platform's visit ended with the person's link, such as one that was imported
+            return self.notice("second", FORBIDDEN)
         return redirect_to(f"/a/{lease.token}")
 
     def group_of(self, parameters: Mapping[str, str]) -> str | None:

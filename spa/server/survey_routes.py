@@ -20,7 +20,7 @@ from spa.forms.html import Addresses, PageState, render_notice
 from spa.live import is_live
 from spa.responses import outcomes
 from spa.responses.batches import BatchedReader, BatchedWriter
-from spa.responses.leases import lease_of_token
+from spa.responses.leases import Lease, lease_of_token
 from spa.responses.outcomes import Outcome
 from spa.responses.reading_evidence import minimum_seconds
 from spa.responses.tokens import add_token, is_token, random_token
@@ -28,11 +28,10 @@ from spa.server.form_posts import read_fields
 from spa.server.form_progress import FormProgress
 from spa.server.page_responses import find_image, page_response, redirect_to, send_asset, send_image
 from spa.server.survey_context import SurveyContext
-from spa.server.visit_cookie import VisitCookie, is_from_elsewhere
+from spa.server.visit_cookie import ELSEWHERE, VisitCookie, from_elsewhere, is_from_elsewhere
 from spa.server.visit_transactions import Navigation, VisitTransactions
 
 NAVIGATION: dict[str | None, Navigation] = {direction: direction for direction in get_args(Navigation)}
-ELSEWHERE = "elsewhere"  # field of the first page that another site led to: the browser is not to remember the visit
 RECENT = 2.0  # seconds
 MOST_RECENT = 2_000  # visits
 END_TEXTS: dict[str, str] = {  # the texts that each outcome ends with
@@ -121,8 +120,7 @@ class SurveyRoutes:
         visit = await self._find(token)
         if visit is None:
             self.context.group_of(request.query_params)
-            fields = {ELSEWHERE: "yes"} if is_from_elsewhere(request) else {}
-            return self.context.first_page(request, own_address=True, fields=fields)
+            return self.context.first_page(request, own_address=True, fields=from_elsewhere(request))
         if visit.lease.released and not await self._reader.read(lambda one: self._visits.can_return(one, visit.lease)):
             return self._gone(visit)
         return self._due(request, token, visit, remember=not is_from_elsewhere(request))
@@ -273,6 +271,10 @@ class SurveyRoutes:
             raise HTTPException(404)
         return self.context.finish_handlers[visit.lease.source](known, outcome)
 
+    def _by_address(self, lease: Lease) -> bool:
+        """Return whether a person comes back by the visit's own address, and not by the platform."""
+        return lease.external_id is None or lease.source in self.context.own_addresses
+
     def _due_address(self, token: str, visit: FormProgress) -> str:
         return f"/a/{token}/done" if visit.lease.finished else f"/a/{token}/p/{visit.due.page_id}"
 
@@ -289,7 +291,7 @@ class SurveyRoutes:
             minutes=self._minutes_of(visit) if page is visit.form.pages[0] else None,
             unseen=visit.unseen(page) if mark_gaps else (),
             minimum_seconds=minimum_seconds(page, visit.seconds_per_100_words) if measured else None,
-            resume_address=site + base if visit.lease.external_id is None else "",
+            resume_address=site + base if self._by_address(visit.lease) else "",
             step=visit.step(page, now=self.context.clock(), again=mark_gaps) if in_steps else None,
         )
         addresses = Addresses(

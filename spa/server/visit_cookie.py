@@ -14,6 +14,7 @@ from spa.responses.tokens import is_token
 from spa.server.request_guard import OWN
 
 SECONDS = 90 * 24 * 3600
+ELSEWHERE = "elsewhere"  # field of the first page that another site led to: the browser is not to remember the visit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +53,11 @@ class VisitCookie:
     def _name(self, secure: bool) -> str:
         name = f"{self.kind}-{sha256(self.study_id.encode()).hexdigest()[:8]}"
         return f"__Host-{name}" if secure else name
+
+
+def from_elsewhere(request: Request) -> dict[str, str]:
+    """Return the fields by which the first page passes on that another site led to it."""
+    return {ELSEWHERE: "yes"} if is_from_elsewhere(request) else {}
 
 
 def is_from_elsewhere(request: Request) -> bool:

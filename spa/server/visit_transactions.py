@@ -183,7 +183,7 @@ class VisitTransactions:
         lease = visit.lease
         if outcome == outcomes.COMPLETED and self.study.people.completion_code is not None:
             code = self.study.people.completion_code
-        elif outcome == outcomes.COMPLETED and lease.external_id is None:
+        elif outcome == outcomes.COMPLETED and (lease.external_id is None or lease.source in self.context.own_codes):
             code = random_code()  # a person's own
         else:
             code = completion_codes.outcome_codes(connection, code_source(lease.source, lease.session))[outcome]

@@ -113,8 +113,11 @@ def panel_problems(study: Study) -> Iterator[StudyProblem]:
         yield mistake(f"[panel] {given}", f"{absent} beside it", "none", f"add {absent}, or remove {given}")
     if panel.session is None and any("{session}" in str(address) for _, address in panel.redirects):
         yield mistake("[panel.redirects]", "session in [panel] where {session} is used", "none", "name its parameter")
-    parameters = [one for one in (panel.participant, panel.session, panel.study) if one is not None]
-    yield from repeated("[panel] participant, session, study", parameters)
+    signature = None if panel.secret_env is None else panel.signature
+    if signature is None and "signature" in panel.model_fields_set:
+        yield mistake("[panel] signature", "secret_env beside it", "none", "add secret_env, or remove signature")
+    parameters = [one for one in (panel.participant, panel.session, panel.study, signature) if one is not None]
+    yield from repeated("[panel] participant, session, study, signature", parameters)
 
 
 def people_problems(study: Study) -> Iterator[StudyProblem]:

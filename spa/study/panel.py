@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import StringConstraints
 
-from spa.study.toml_table import TomlTable
+from spa.study.toml_table import TomlTable, added
 
 # {code}, {participant} and {session} may follow the host; no other braces, no spaces, nothing that breaks a header.
 ADDRESS = (
@@ -34,4 +34,6 @@ class Panel(TomlTable):
     session: Parameter | None = None  # the parameter with the id of this participation
     study: Parameter | None = None  # the parameter with the panel's id of the study, which must be
     study_id: Annotated[str, StringConstraints(min_length=1)] | None = None
+    secret_env: Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,79}$")] | None = added(None)
+    signature: Parameter = added("signature")  # the parameter with the signature of a link
     redirects: PanelRedirects
