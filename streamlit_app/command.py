@@ -8,7 +8,16 @@ from typing import Any
 import click
 
 from analysis.commands.reading_options import reading_of, reading_options
-from spa.commands.options import DEFAULT_STUDY, INPUT, Aliased, StudyPath, host_option, port_option, store_option
+from spa.commands.options import (
+    DEFAULT_STUDY,
+    INPUT,
+    Aliased,
+    StudyPath,
+    host_option,
+    port_option,
+    rehearsal_option,
+    store_option,
+)
 
 TOKEN_BYTES = 24
 
@@ -25,6 +34,7 @@ Examples:
 @click.option("--tables", type=INPUT, help="Show a folder of tidy tables instead of a STUDY.")
 @reading_options
 @store_option
+@rehearsal_option
 @click.option(
     "--reviewer", "reviewers", multiple=True, metavar="NAME", help="Who may decide on submissions; repeatable."
 )
@@ -54,6 +64,7 @@ def dashboard(
     study: Path | None,
     tables: Path | None,
     store: str | None,
+    rehearsal: bool,
     reviewers: tuple[str, ...],
     two: bool | None,
     review_study: Path | None,
@@ -97,11 +108,17 @@ def dashboard(
         raise click.UsageError(f"{named}: for --tables; a study knows its own columns and raters")
     if given:
         reading_of(given)  # before anything is served
+    notice = None
+    if rehearsal and study is None:
+        raise click.UsageError("--rehearsal: expected a STUDY, got --tables")
+    if study is not None:
+        store, notice = chosen_store(study, store, rehearsal=rehearsal)
     options = DashboardOptions(
         study=None if study is None else str(study),
         tables=None if tables is None else str(tables),
         reading=given,
         store=store,
+        notice=notice,
         reviewers=reviewers,
         review=None if review_study is None else str(review_study),
         embedding=None if embedding is None else str(embedding),
@@ -120,3 +137,19 @@ def dashboard(
     from streamlit_app.serving import serve
 
     serve(options, background, host=host, port=port, browser=browser)
+
+
+def chosen_store(study: Path, store: str | None, *, rehearsal: bool) -> tuple[str | None, str | None]:
+    """Return the store that is shown and what must be said of it, and say it; what cannot be opened is said later."""
+    from spa.commands.workspace import choose_store
+    from spa.errors import ResponseError
+
+    try:
+        chosen = choose_store(study, store, rehearsal=rehearsal or None, read_only=True)
+    except ResponseError:
+        if rehearsal:
+            raise
+        return store, None
+    if chosen.notice is not None:
+        click.echo(chosen.notice)
+    return (str(chosen.target) if chosen.is_rehearsal else store), chosen.notice

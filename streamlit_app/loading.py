@@ -17,7 +17,7 @@ import streamlit as st
 
 from spa.commands.review import ERRORS
 from spa.commands.review import REVIEWER as BY_REVIEWER
-from spa.commands.workspace import Workspace, default_store, open_workspace
+from spa.commands.workspace import Workspace, choose_store, default_store, open_workspace
 from spa.errors import AnalysisError
 from spa.platforms.review import unpaid_bonuses
 from spa.responses.decisions import Decision, VisitDecisions, read_decisions, visit_decisions
@@ -181,7 +181,7 @@ def review_study() -> Iterator[Workspace]:
     if review is None:
         yield workspace()
         return
-    with open_workspace(Path(review), read_only=True) as opened:
+    with open_workspace(Path(review), rehearsal=None, read_only=True) as opened:
         yield opened
 
 
@@ -213,7 +213,7 @@ def settle(review: ExplanationReview, place: Place, score: float | None) -> None
     who, now = reviewer() or "", time.time()
     own = options().review
     with (
-        _writing() if own is None else Store.open(default_store(Path(own))) as store,
+        _writing() if own is None else Store.open(choose_store(Path(own), rehearsal=None).target) as store,
         store.transaction() as connection,
     ):
         if score is not None:

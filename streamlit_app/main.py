@@ -98,6 +98,8 @@ def main() -> None:
         title = loading.workspace().study.title if loading.has_store() else loading.options().tables
         who = st.session_state.get(REVIEWER)
         st.caption(plain(f"{title} ({who} decides)" if who else title))
+        if loading.options().notice:
+            st.caption(plain(str(loading.options().notice)))
         if named():
             chosen.run()
     except SpaError as error:

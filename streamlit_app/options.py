@@ -26,6 +26,7 @@ class DashboardOptions:
     tables: str | None = None
     reading: Mapping[str, bool | str | tuple[str, ...]] = field(default_factory=dict)  # how tables are read
     store: str | None = None
+    notice: str | None = None  # what must be said first of the store: that it is a rehearsal's
     reviewers: tuple[str, ...] = ()
     token: str | None = None
     review: str | None = None  # the study in which people judged this one's explanations

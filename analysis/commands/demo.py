@@ -60,7 +60,7 @@ def derive_names(study: Path, seed: int) -> None:
     """Let the pseudonyms of a demo follow from its seed, so that the same demo gives the same report."""
     from spa.commands.workspace import open_workspace
 
-    with open_workspace(study, None) as workspace:
+    with open_workspace(study, rehearsal=True) as workspace:
         workspace.store.set_meta("secret", sha256(f"demo {seed}".encode()).hexdigest())
 
 

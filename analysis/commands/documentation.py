@@ -11,6 +11,7 @@ from spa.commands.options import (
     out_file_option,
     out_folder_option,
     print_result,
+    rehearsal_option,
     store_option,
     study_argument,
 )
@@ -52,9 +53,10 @@ def freeze(study: Path, store: str | None, out: Path | None, as_json: bool) -> N
 @click.command(epilog="Example: spa heds my-study/study.toml --out datasheet")
 @study_argument
 @store_option
+@rehearsal_option
 @out_folder_option("Folder for the datasheets.", required=True)
 @json_option
-def heds(study: Path, store: str | None, out: Path, as_json: bool) -> None:
+def heds(study: Path, store: str | None, rehearsal: bool, out: Path, as_json: bool) -> None:
     """Fill in the human-evaluation datasheet (HEDS 3.0) of STUDY.
 
     heds.md is the document to complete, heds.html the same to read; one JSON file per quality criterion is what the
@@ -65,9 +67,9 @@ def heds(study: Path, store: str | None, out: Path, as_json: bool) -> None:
     from analysis.answers.study_answers import answers_of
     from analysis.heds import datasheets, write_sheets
     from analysis.results.analyse import analyse
-    from spa.commands.workspace import open_workspace
+    from spa.commands.workspace import open_answers
 
-    with open_workspace(study, store, read_only=True) as workspace:
+    with open_answers(study, store, rehearsal=rehearsal, quiet=as_json) as workspace:
         found = answers_of(workspace)
         results = analyse(found.tables, found.plan, study=found.facts)
         sheets = datasheets(workspace, results)

@@ -11,6 +11,7 @@ from spa.commands.options import (
     json_option,
     out_folder_option,
     print_result,
+    rehearsal_option,
     seed_option,
     store_option,
     study_argument,
@@ -28,11 +29,12 @@ from spa.commands.options import (
     type=click.Path(path_type=Path, file_okay=False),
     help="Folder with a local model that embeds the texts. [default: TF-IDF]",
 )
+@rehearsal_option
 @seed_option(0)
 @out_folder_option("Folder for explanations.json, keywords.csv, separation.csv and map.csv. [default: STUDY's]")
 @json_option
 def explanations(
-    study: Path, store: str | None, model: Path | None, seed: int, out: Path | None, as_json: bool
+    study: Path, store: str | None, model: Path | None, rehearsal: bool, seed: int, out: Path | None, as_json: bool
 ) -> None:
     """Explore what raters and people of STUDY wrote about their answers and at the end.
 
@@ -52,10 +54,10 @@ def explanations(
     from analysis.explanations.exploration import explore
     from analysis.explanations.texts import explained_texts, names_of_criteria
     from analysis.report.csv_tables import render_csv
-    from spa.commands.workspace import open_workspace
+    from spa.commands.workspace import open_answers
     from spa.files import write_text
 
-    with open_workspace(study, store, read_only=True) as workspace:
+    with open_answers(study, store, rehearsal=rehearsal, quiet=as_json) as workspace:
         answers = answers_of(workspace)
     ready, facts = prepare_input(answers.tables, answers.plan, answers.facts), answers.facts
     texts = explained_texts(explanations_of(ready.kept, ready.orders), facts.interview if facts else ())

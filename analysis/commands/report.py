@@ -19,6 +19,7 @@ from spa.commands.options import (
     Finite,
     json_option,
     out_folder_option,
+    rehearsal_option,
     store_option,
     study_file,
 )
@@ -98,6 +99,7 @@ Examples:
 )
 @click.argument("named", type=click.Path(path_type=Path), metavar="[STUDY | FILE...]", nargs=-1)
 @store_option
+@rehearsal_option
 @click.option("--preferences", multiple=True, metavar="FILE|PARTS", help="Preference probabilities; repeatable.")
 @click.option("--ratings", multiple=True, metavar="FILE|PARTS", help="Ratings of single outputs; repeatable.")
 @click.option("--choices", multiple=True, metavar="FILE|PARTS", help="Pairwise choices; PARTS: see --in-parts.")
@@ -228,6 +230,7 @@ Examples:
 def report(
     named: tuple[Path, ...],
     store: str | None,
+    rehearsal: bool,
     out: Path | None,
     as_json: bool,
     observed_power: float | None,
@@ -247,6 +250,8 @@ def report(
     """
     paths = _paths({name: options.pop(name) for name in TABLES})
     study, files = _study_or_files(named, [*paths])
+    if rehearsal and study is None:
+        raise click.UsageError("--rehearsal: expected a STUDY, got files")
     own = () if study is None else (store or default_store(study),)
     _tune_process([*own, *files, *(path for several in paths.values() for path in several)])
     from analysis.results.analyse import analyse
@@ -276,7 +281,7 @@ def report(
             options_of = {param.name: param.opts[0] for param in click.get_current_context().command.params}
             also = ", ".join(options_of[name] for name in [*paths, *given])
             raise click.UsageError(f"{also}: not with a STUDY, whose [analysis] section sets it")
-        tables, plan, facts = _from_study(study, store, metrics)
+        tables, plan, facts = _from_study(study, store, metrics, rehearsal=rehearsal, quiet=as_json)
         results = analyse(tables, plan, study=facts, observed_power=observed_power)
     else:
         results = _of_tables(paths, given, reading, large, observed_power, cluster=cluster, scratch=scratch)
@@ -335,11 +340,13 @@ def _tune_process(files: Sequence[str | Path]) -> None:
     os.environ.setdefault("POLARS_MAX_THREADS", "1")  # of more, each waits for the others at full load
 
 
-def _from_study(path: Path, store: str | None, metrics: Path | None) -> tuple[AnswerTables, Plan, StudyFacts | None]:
+def _from_study(
+    path: Path, store: str | None, metrics: Path | None, *, rehearsal: bool, quiet: bool
+) -> tuple[AnswerTables, Plan, StudyFacts | None]:
     from analysis.answers.study_answers import answers_of
-    from spa.commands.workspace import open_workspace
+    from spa.commands.workspace import open_answers
 
-    with open_workspace(path, store, read_only=True) as workspace:
+    with open_answers(path, store, rehearsal=rehearsal, quiet=quiet) as workspace:
         found = answers_of(workspace, metrics=metrics)
         return found.tables, found.plan, found.facts
 

@@ -14,6 +14,7 @@ from spa.commands.options import (
     json_option,
     out_folder_option,
     print_result,
+    rehearsal_option,
     store_option,
     study_argument,
 )
@@ -35,8 +36,11 @@ THIRD = "third"  # folder of the new study
 )
 @out_folder_option("Folder for settled.csv and, as long as there are conflicts, the study for a third.", required=True)
 @store_option
+@rehearsal_option
 @json_option
-def settle_review(study: Path, third: Path | None, out: Path, store: str | None, as_json: bool) -> None:
+def settle_review(
+    study: Path, third: Path | None, out: Path, store: str | None, rehearsal: bool, as_json: bool
+) -> None:
     """Compare the answers of the two reviewers of STUDY, made with `spa review-explanations --reviewer`.
 
     settled.csv has who answered what and when, and the score that stands: that of both, or of the third, who answered
@@ -45,11 +49,12 @@ def settle_review(study: Path, third: Path | None, out: Path, store: str | None,
     --json prints agreement (a row a criterion), agreed, adjudicated and conflict (numbers), and files.
     """
     from analysis.explanations.two_reviewers import agreement_by_criterion, explanation_review, settle_from_form
-    from spa.commands.workspace import open_workspace
+    from spa.commands.workspace import open_answers
     from spa.responses.table_files import write_table
 
     settling = None if third is None else answers_of_third(third)
-    with open_workspace(study, store, read_only=settling is None) as workspace:
+    reading = settling is None
+    with open_answers(study, store, rehearsal=rehearsal, read_only=reading, quiet=as_json) as workspace:
         review = explanation_review(workspace.store, str(study))
         if settling is not None:
             with workspace.store.transaction() as connection:
@@ -75,7 +80,7 @@ def answers_of_third(study: Path) -> ReviewerAnswers:
     from analysis.explanations.two_reviewers import answers_of_reviewers
     from spa.commands.workspace import open_workspace
 
-    with open_workspace(study, read_only=True) as workspace:
+    with open_workspace(study, rehearsal=None, read_only=True) as workspace:
         found = answers_of_reviewers(workspace.store)
     if len(found) != 1:
         raise AnalysisError(f"{study}: expected the complete answers of one person, got those of {len(found)}")

@@ -22,6 +22,7 @@ from prolific.emulator.webhooks import deliver_webhooks
 from prolific.routes import mount_with
 from spa.commands.workspace import Workspace, open_workspace
 from spa.errors import PlatformError
+from spa.responses.rehearsal import COPY, FACT
 from spa.server.app import create_app as create_survey
 from spa.server.http_server import Listener, listen
 from spa.server.survey_context import SurveyContext
@@ -177,6 +178,7 @@ def run_survey_server(
         people = stack.enter_context(EmulatorControl.at(platform_url))
         browser = stack.enter_context(httpx2.Client(timeout=SECONDS, trust_env=False))
         workspace = stack.enter_context(open_workspace(study))
+        workspace.store.set_meta(FACT, COPY)
         listener = stack.enter_context(listen("127.0.0.1", port))
         app = create_survey(
             workspace, annotator_kind="simulated", adapters=[mount_adapter], public_url=listener.address, clock=clock

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from spa.commands.options import json_option, out_folder_option, store_option, study_argument
-from spa.commands.workspace import open_workspace
+from spa.commands.options import json_option, out_folder_option, rehearsal_option, store_option, study_argument
+from spa.commands.workspace import open_answers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 @click.option("--incomplete", is_flag=True, help="Include the finished pages of incomplete visits.")
 @click.option("--raw", is_flag=True, help="Also write every LLM call, with request and response, to calls.jsonl.")
 @store_option
+@rehearsal_option
 @json_option
 def export(
     study: Path,
@@ -41,6 +42,7 @@ def export(
     incomplete: bool,
     raw: bool,
     store: str | None,
+    rehearsal: bool,
     as_json: bool,
 ) -> None:
     """Write the answers of STUDY as tidy tables, with the systems' names restored.
@@ -53,7 +55,7 @@ def export(
     from spa.responses.export import export_tables
     from spa.responses.table_files import write_dataset, write_tables
 
-    with open_workspace(study, store, read_only=True) as workspace:
+    with open_answers(study, store, rehearsal=rehearsal, quiet=as_json) as workspace:
         partial = unfinished(workspace) if incomplete else ()
         tables = export_tables(workspace.store, incomplete=partial, form_of=workspace.form)
         if format_ == "huggingface":

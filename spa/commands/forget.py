@@ -34,6 +34,11 @@ class Age(click.ParamType[int]):
 @click.option("--person", metavar="ID", help="Platform id, link token or annotator_id of the person.")
 @click.option("--submission", metavar="ID", help="Visit of the person: submission_id or the platform's id.")
 @click.option("--older-than", type=Age(), metavar="DAYS", help="Everybody last active so long ago, such as 180d.")
+@click.option(
+    "--simulated",
+    is_flag=True,
+    help="Instead of a person: all simulated visits, which earlier releases put into the study's own store.",
+)
 @click.option("--answers", is_flag=True, help="Delete the answers too and free their places.")
 @yes_option
 @store_option
@@ -43,6 +48,7 @@ def forget(
     person: str | None,
     submission: str | None,
     older_than: int | None,
+    simulated: bool,
     answers: bool,
     yes: bool,
     store: str | None,
@@ -61,8 +67,11 @@ def forget(
     from spa.responses.erasure import forget as forget_visitor
     from spa.responses.erasure import forget_older
 
-    if sum(given is not None for given in (person, submission, older_than)) != 1:
-        raise click.UsageError("expected one of --person, --submission and --older-than")
+    if [person is not None, submission is not None, older_than is not None, simulated].count(True) != 1:
+        raise click.UsageError("expected one of --person, --submission, --older-than and --simulated")
+    if simulated:
+        _free_places(study, store, yes=yes, as_json=as_json)
+        return
     with open_workspace(study, store) as workspace:
         opened, forms = workspace.store, workspace.form
         if older_than is not None:
@@ -77,6 +86,22 @@ def forget(
         return
     for line in _summary_lines(account, yes):
         click.echo(line)
+
+
+def _free_places(study: Path, store: str | None, *, yes: bool, as_json: bool) -> None:
+    """Delete the simulated visits of a study's own store."""
+    from spa.commands.workspace import open_workspace
+    from spa.responses.rehearsal import forget_simulated
+    from spa.simulation import SIMULATED_RATER
+
+    with open_workspace(study, store) as workspace:
+        visits = forget_simulated(workspace.store, [SIMULATED_RATER], apply=yes)
+    if as_json:
+        print_json({"visits": visits, "done": yes})
+        return
+    click.echo(f"simulated visits {'deleted, with their answers' if yes else 'to be deleted'}: {visits}")
+    if not yes:
+        click.echo("Nothing has been deleted: run again with --yes")
 
 
 def _summary_lines(account: ErasureCounts, done: bool) -> list[str]:

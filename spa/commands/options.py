@@ -116,6 +116,11 @@ store_option = click.option(
     metavar="PATH|URL",
     help="SQLite file or PostgreSQL URL of the study's store. [default: STUDY with the suffix .sqlite]",
 )
+rehearsal_option = click.option(
+    "--rehearsal",
+    is_flag=True,
+    help="Use the rehearsal's store, beside that of the study, where simulated visits are kept.",
+)
 NUMBER_OF_ANNOTATORS = click.IntRange(1, 1_000_000)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 yes_option = click.option("--yes", is_flag=True, help="Apply; the default is a dry run.")

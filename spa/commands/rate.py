@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from spa.commands.options import AMOUNT, INPUT, Finite, announce, json_option, store_option, study_argument
+from spa.commands.options import (
+    AMOUNT,
+    INPUT,
+    Finite,
+    announce,
+    json_option,
+    rehearsal_option,
+    store_option,
+    study_argument,
+)
 from spa.commands.simulation import check_url, choose_truth, simulation_options
 from spa.commands.workspace import with_store
 
@@ -86,7 +95,10 @@ if TYPE_CHECKING:
     help='Rate on a Dask cluster: "local:4" (processes here), "slurm:FILE" or "tcp://HOST:8786".',
 )
 @click.option("--wait", is_flag=True, help='With provider = "batch": wait for all results.')
-@click.option("--simulate", is_flag=True, help="Use a simulated rater on this machine; no LLM is asked.")
+@click.option(
+    "--simulate", is_flag=True, help="Use a simulated rater on this machine, in the rehearsal; no LLM is asked."
+)
+@rehearsal_option
 @simulation_options
 @json_option
 def rate(**given: Any) -> None:
@@ -107,7 +119,8 @@ def rate(**given: Any) -> None:
 
     options = RateOptions(**given)
     refuse_contradictions(options)
-    with open_workspace(options.study, options.store) as workspace:
+    rehearsal = options.rehearsal or options.simulate
+    with open_workspace(options.study, options.store, rehearsal=rehearsal) as workspace:
         rater = choose_rater(workspace.study, options.study, options.name, simulate=options.simulate)
         if options.wait and rater.provider != "batch":
             raise click.UsageError('--wait is for raters with provider = "batch"')
@@ -126,7 +139,8 @@ def rate(**given: Any) -> None:
             print_summary(summary, prices.currency, as_json=options.as_json)
     stop_if_unfinished(summary)
     if options.probe_injection is None and not options.as_json:
-        click.echo("Next: " + with_store(f"spa report {options.study} --out report", options.store))
+        report = f"spa report {options.study} --out report" + " --rehearsal" * rehearsal
+        click.echo("Next: " + with_store(report, options.store))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,6 +164,7 @@ class RateOptions:
     cluster: str | None
     wait: bool
     simulate: bool
+    rehearsal: bool
     seed: int
     likert_reversal: tuple[str, str] | None
     utilities: dict[str, float]
@@ -180,9 +195,10 @@ def rate_open_visits(
     from spa.raters.visits import rater_visits
     from spa.simulation.simulated_endpoint import MODEL as SIMULATED_MODEL
 
+    store = str(workspace.chosen.target) if workspace.chosen.is_rehearsal else options.store
     with (
         configured_rater(workspace, rater, options) as changed,
-        opened_cluster(options.cluster, workspace, changed, store=options.store, simulate=options.simulate) as client,
+        opened_cluster(options.cluster, workspace, changed, store=store, simulate=options.simulate) as client,
     ):
         variants = choose_variants(changed, options.variants)
         visits = rater_visits(workspace.store, variants, limit=options.limit, only=options.only)
@@ -204,7 +220,7 @@ def rate_open_visits(
                     workspace,
                     visits,
                     study=options.study,
-                    store=options.store,
+                    store=store,
                     timeout=options.timeout,
                     price=prices.models.get(changed.model),
                     several=several,

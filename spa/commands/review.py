@@ -19,6 +19,7 @@ from spa.commands.options import (
     json_option,
     out_folder_option,
     print_result,
+    rehearsal_option,
     store_option,
     study_argument,
 )
@@ -68,6 +69,7 @@ Words = Mapping[str, str]
 @draw_seed_option
 @out_folder_option("New folder for the study.", required=True)
 @store_option
+@rehearsal_option
 @json_option
 def review_explanations(
     study: Path,
@@ -80,6 +82,7 @@ def review_explanations(
     seed: int | None,
     out: Path,
     store: str | None,
+    rehearsal: bool,
     as_json: bool,
 ) -> None:
     """Create a study in which people judge the explanations that a rater of STUDY gave with its ratings.
@@ -93,10 +96,10 @@ def review_explanations(
     if reviewers and len(set(reviewers)) != 2:
         raise click.UsageError(f"--reviewer: expected two names, got {', '.join(reviewers)}")
     from spa.commands.rating import choose_rater, choose_variants
-    from spa.commands.workspace import open_workspace
+    from spa.commands.workspace import open_answers
     from spa.responses.rating_explanations import explained_ratings
 
-    with open_workspace(study, store, read_only=True) as workspace:
+    with open_answers(study, store, rehearsal=rehearsal, quiet=as_json) as workspace:
         if workspace.study.outputs.kind == "image":
             raise StudyError(f"{study}: expected text outputs, got images, which a review cannot show")
         raters = [choose_rater(workspace.study, study, name, simulate=False) for name in names]

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from spa.commands.options import Aliased, host_option, out_file_option, port_option, store_option, study_argument
+from spa.commands.options import (
+    Aliased,
+    host_option,
+    out_file_option,
+    port_option,
+    rehearsal_option,
+    store_option,
+    study_argument,
+)
 from spa.errors import StudyError
 from spa.files import write_text
 
@@ -42,7 +50,11 @@ class ServerOptions:
     reserved: int = 0  # places for personal links
 
     def app(self, workspace: Workspace, *, close: bool = False) -> FastAPI:
-        """Return the application for an open workspace, which it closes when it stops if asked to."""
+        """Return the application for an open workspace, which it closes when it stops if asked to.
+
+        That of a rehearsal has no door to a platform.
+        """
+        from spa.responses.rehearsal import is_rehearsal
         from spa.server.admin import admin_token
         from spa.server.app import create_app
         from spa.server.rate_limits import Limits
@@ -53,9 +65,11 @@ class ServerOptions:
         def close_workspace(app: FastAPI, context: SurveyContext) -> None:
             context.resources.callback(workspace.close)
 
+        rehearsal = is_rehearsal(workspace.store)
         app = create_app(
             workspace,
-            adapters=(*([close_workspace] if close else []), *installed_adapters()),
+            annotator_kind="simulated" if rehearsal else "human",
+            adapters=(*([close_workspace] if close else []), *(() if rehearsal else installed_adapters())),
             public_url=self.public_url,
             only_public_host=self.only_public_host,
             admin_token=admin_token(),
@@ -156,6 +170,7 @@ def check_workers(workspace: Workspace, workers: int) -> None:
     metavar="N",
     help="Places reserved for personal links. [default: one per link, once links were written to a file]",
 )
+@rehearsal_option
 @click.option("--log-json", is_flag=True, help="Log requests and errors as JSON, without personal data.")
 def serve(
     study: Path,
@@ -169,15 +184,18 @@ def serve(
     new_visits: int | None,
     links_only: bool,
     reserve: int | None,
+    rehearsal: bool,
     log_json: bool,
 ) -> None:
     """Serve the forms of STUDY to people and save their answers page by page.
 
     The open link starts one visit per browser. A personal link belongs to one person: it can be
     reopened on any device and shows the answers so far. If the environment variable SPA_ADMIN_TOKEN is
-    set, /admin/status and /metrics answer to `Authorization: Bearer TOKEN`.
+    set, /admin/status and /metrics answer to `Authorization: Bearer TOKEN`. With --rehearsal everybody's answers are
+    stored as "simulated", apart from the study's, and nobody is asked of a platform.
     """
-    from spa.commands.workspace import open_workspace
+    from spa.commands.open_link import doors_of
+    from spa.commands.workspace import choose_store, open_workspace
     from spa.responses.run_lock import exclusive_server
     from spa.server.http_server import listen, run, run_workers
 
@@ -196,7 +214,9 @@ def serve(
         public = (public_url or listener.address).rstrip("/")
         serving = replace(serving, public_url=public)
         how_to_stop = partial(click.echo, "Ctrl-C stops the server; answers stay.")
-        with open_workspace(study, store) as workspace:
+        with open_workspace(study, store, rehearsal=rehearsal) as workspace:
+            chosen = choose_store(study, store, rehearsal=rehearsal)
+            serving = replace(serving, store=str(chosen.target))
             check_workers(workspace, workers)
             if workspace.store.is_file:
                 alone.enter_context(exclusive_server(workspace.store.name))
@@ -210,14 +230,16 @@ def serve(
             serving = replace(serving, links_only=links_only, reserved=reserved)
             app = serving.app(workspace)
             assignments = len(workspace.store.assignments)
+            doors = doors_of(workspace, reserved)
+            if chosen.notice is not None:
+                click.echo(chosen.notice)
             click.echo(
                 f"{workspace.study.title}: {assignments} assignments, answers are saved in {workspace.store.name}"
             )
-            click.echo("open link: closed, personal links only" if closed else f"open link: {public}/")
+            for line in doors.link_lines(public, links_only=closed):
+                click.echo(line)
             if links is not None:
-                click.echo(f"personal links: {len(personal)} in {links}")
-            if reserved:
-                click.echo(f"{reserved} places are reserved for personal links; --reserve N changes that")
+                click.echo(doors.personal_line(len(personal), links))
             if workers == 1:
                 run(app, listener, ready=how_to_stop, own_logs=log_json)
                 return

@@ -39,7 +39,9 @@ MOST_ATTEMPTS = 100  # simulated annotators for one place
     type=NUMBER_OF_ANNOTATORS,
     help="Total number of annotators. [default: one for each free assignment]",
 )
-@click.option("--url", metavar="URL", help="URL of a running survey server with this store. [default: one is started]")
+@click.option(
+    "--url", metavar="URL", help="URL of `spa serve STUDY --rehearsal`, running. [default: a server is started]"
+)
 @store_option
 @simulation_options
 @json_option
@@ -56,14 +58,14 @@ def simulate(
 ) -> None:
     """Simulate annotators who answer STUDY over HTTP, page by page, like a browser.
 
-    Their answers are stored as "simulated" and never mixed with those of people. Incomplete visits of
-    an earlier run are finished first.
+    Their answers are stored as "simulated" in the study's rehearsal, a store of its own, so that they take no place
+    of the study. Incomplete visits of an earlier run are finished first.
     """
     from spa.commands.workspace import open_workspace
     from spa.simulation.simulated_annotators import CROWD
 
     with ExitStack() as stack:
-        workspace = stack.enter_context(open_workspace(study, store))
+        workspace = stack.enter_context(open_workspace(study, store, rehearsal=True))
         known, temperament, description = choose_truth(
             workspace, truth=truth, utilities=utilities, likert_reversal=likert_reversal, otherwise=CROWD
         )
@@ -83,7 +85,7 @@ def simulate(
         click.echo(f"  true utilities: {description}")
     else:
         click.echo(f"{workspace.store.name}: nothing to do, the simulated annotators have already answered")
-    click.echo("Next: " + with_store(f"spa report {study} --out report", store))
+    click.echo("Next: " + with_store(f"spa report {study} --out report --rehearsal", store))
 
 
 def run_annotators(
@@ -128,7 +130,7 @@ def check_attempts(store: Store, tokens: Sequence[str]) -> None:
 
 
 def check_server(address: str, store: Store) -> None:
-    """Refuse a server that is not there or serves another study, before anything is booked."""
+    """Refuse a server that is not there, or serves a study that is no rehearsal, or another one; nothing is booked."""
     import httpx2
 
     try:
@@ -142,6 +144,11 @@ def check_server(address: str, store: Store) -> None:
         raise ResponseError(
             f"{address}: expected the survey server of {store.name}, got one of another study; "
             "start it with the same STUDY and --store"
+        )
+    if health.get("rehearsal") is not True:
+        raise ResponseError(
+            f"{address}: expected a rehearsal, got a server that admits people to the study; nothing was simulated "
+            "there; start one with `spa serve STUDY --rehearsal`"
         )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from spa.commands.options import json_option, print_json, store_option, study_argument
+from spa.commands.options import json_option, print_json, rehearsal_option, store_option, study_argument
 from spa.commands.terminal import console
 
 if TYPE_CHECKING:
@@ -17,21 +17,22 @@ if TYPE_CHECKING:
 @click.command(epilog="Example: spa status my-study/study.toml")
 @study_argument
 @store_option
+@rehearsal_option
 @click.option(
     "--codes", is_flag=True, help="Also show the completion code of each outcome; anybody who knows one can claim pay."
 )
 @json_option
-def status(study: Path, store: str | None, codes: bool, as_json: bool) -> None:
+def status(study: Path, store: str | None, rehearsal: bool, codes: bool, as_json: bool) -> None:
     """Show the progress of STUDY: places, dropouts, outcomes, minutes, hourly pay, and what a live study decided."""
     import time
     from dataclasses import asdict
 
     from spa.commands.live_lines import live_lines
-    from spa.commands.workspace import open_workspace
+    from spa.commands.workspace import open_answers
     from spa.live import live_states
     from spa.responses.status import summarise_visits
 
-    with open_workspace(study, store, read_only=not codes) as workspace:
+    with open_answers(study, store, rehearsal=rehearsal, read_only=not codes, quiet=as_json) as workspace:
         found = summarise_visits(
             workspace.store.visits.of_people(),
             assignments=len(workspace.store.assignments),

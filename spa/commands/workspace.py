@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import shlex
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from spa.errors import StudyError
+import click
+
+from spa.errors import ResponseError, StudyError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,6 +37,7 @@ class Workspace:
     outputs: Outputs
     texts: Texts
     store: Store
+    chosen: ChosenStore
     _for_llms: dict[str, tuple[Assignment, BlindingKey]] = field(
         init=False, repr=False, compare=False, default_factory=dict
     )
@@ -107,8 +110,74 @@ def with_store(command: str, store: str | None) -> str:
     return f"{command} --store {shlex.quote(without_passwords(store) if '://' in store else store)}"
 
 
-def open_workspace(study_path: Path, store: str | None = None, *, read_only: bool = False) -> Workspace:
-    """Load a study and open the store that was built from it.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChosenStore:
+    """The store that a command works on."""
+
+    target: str | Path
+    is_rehearsal: bool
+    notice: str | None = None  # what must be said first of what is in it
+
+
+def choose_store(
+    study_path: Path, store: str | None = None, *, rehearsal: bool | None = False, read_only: bool = False
+) -> ChosenStore:
+    """Return the store that a command works on: the study's own one, or that of its rehearsal.
+
+    ``store`` is the study's own one; by default the study file's name with ``.sqlite``. ``rehearsal``: true for the
+    rehearsal, which is drawn if there is none yet, unless ``read_only``; ``None`` for the rehearsal as long as nobody
+    else has answered. A ``store`` that is itself a rehearsal's is always chosen. Raise ResponseError if the store
+    cannot be used.
+    """
+    from spa.responses.rehearsal import (
+        COPY,
+        check_rehearsal,
+        contents,
+        draw_rehearsal,
+        is_rehearsal_of,
+        rehearsal_target,
+    )
+    from spa.responses.store import Store
+    from spa.simulation import SIMULATED_RATER
+
+    own = store or default_store(study_path)
+    with Store.open(own, read_only=read_only) as opened:
+        held = contents(opened, [SIMULATED_RATER])
+        if held.rehearsal is not None:
+            notice = None if held.rehearsal == COPY else f"Rehearsal: this is what {opened.name} holds."
+            return ChosenStore(target=own, is_rehearsal=True, notice=notice)
+        notice = None
+        if held.misplaced:
+            notice = f"{held.misplaced} simulated visits take places of the study in {opened.name}; "
+            notice += f"`{with_store(f'spa forget {study_path} --simulated', store)}` frees them."
+        chosen = ChosenStore(target=own, is_rehearsal=False, notice=notice)
+        if rehearsal is False or (rehearsal is None and held.answered):
+            return chosen
+        beside = rehearsal_target(own)
+        if rehearsal and not read_only:
+            draw_rehearsal(opened, beside)
+        if not Store.exists(beside):
+            if rehearsal is None:
+                return chosen
+            simulate = with_store(f"spa simulate {study_path}", store)
+            raise ResponseError(f"{study_path}: expected a rehearsal, got none yet; make one with `{simulate}`")
+        with Store.open(beside, read_only=read_only) as drawn:
+            if rehearsal is None and not is_rehearsal_of(drawn, opened):
+                left_out = f"{drawn.name} is the rehearsal of another version of the study, and is left out."
+                return chosen if notice else replace(chosen, notice=left_out)
+            check_rehearsal(drawn, opened)
+            if rehearsal is None and next(drawn.visits.leases(), None) is None:
+                return chosen
+            begun = f" ({held.begun} have begun)" if held.begun else ""
+            why = f"{opened.name} is left out" if rehearsal else f"nobody has answered the study itself yet{begun}"
+            notice = f"Rehearsal: this is what {drawn.name} holds; {why}."
+    return ChosenStore(target=beside, is_rehearsal=True, notice=notice)
+
+
+def open_workspace(
+    study_path: Path, store: str | None = None, *, rehearsal: bool | None = False, read_only: bool = False
+) -> Workspace:
+    """Load a study and open the store that was built from it, as :func:`choose_store` chooses it.
 
     ``store`` is an SQLite file or an SQLAlchemy URL; by default the study file's name with ``.sqlite``. Raise
     StudyError if the study cannot be used, or has changed since it was built. Raise ResponseError if the store cannot
@@ -121,8 +190,11 @@ def open_workspace(study_path: Path, store: str | None = None, *, read_only: boo
     from spa.study.stopping import with_live_rules
 
     study = load_study(study_path)
+    chosen = ChosenStore(target=store or default_store(study_path), is_rehearsal=False)
+    if rehearsal is not False:
+        chosen = choose_store(study_path, store, rehearsal=rehearsal, read_only=read_only)
     with ExitStack() as closing:
-        opened = closing.enter_context(Store.open(store or default_store(study_path), read_only=read_only))
+        opened = closing.enter_context(Store.open(chosen.target, read_only=read_only))
         built = opened.fingerprint
         if built != study_fingerprint(study) and built not in former_fingerprints(study_path, study):
             raise StudyError(
@@ -135,6 +207,19 @@ def open_workspace(study_path: Path, store: str | None = None, *, read_only: boo
             study = with_live_rules(study, opened.live_rules)
         except StudyError as error:
             raise StudyError(*(f"{study_path}: {problem}" for problem in error.problems)) from None
-        workspace = Workspace(study=study, outputs=load_outputs(study), texts=texts, store=opened)
+        workspace = Workspace(study=study, outputs=load_outputs(study), texts=texts, store=opened, chosen=chosen)
         closing.pop_all()
+    return workspace
+
+
+def open_answers(
+    study_path: Path, store: str | None = None, *, rehearsal: bool = False, read_only: bool = True, quiet: bool = False
+) -> Workspace:
+    """Open a study to show what was answered: the rehearsal if asked for, or as long as nobody else has answered.
+
+    What must be said of it is printed first, to stderr if ``quiet``.
+    """
+    workspace = open_workspace(study_path, store, rehearsal=rehearsal or None, read_only=read_only)
+    if workspace.chosen.notice is not None:
+        click.echo(workspace.chosen.notice, err=quiet)
     return workspace

@@ -119,6 +119,11 @@ class StoredAssignments:
         for row in self._database.stream(_IN_ORDER):
             yield key_from_json(row.key) if row.dealt is None else _as_asked(row)[1]
 
+    def drawn(self) -> Iterator[tuple[Assignment, BlindingKey]]:
+        """Yield all assignments with their keys as they were drawn, whatever was left out of them since."""
+        for row in self._database.stream(_IN_ORDER):
+            yield assignment_from_json(row.record), key_from_json(row.key)
+
     def key(self, assignment_id: str, respondents: Respondents = "people") -> BlindingKey:
         """Return what the labels of one assignment hide."""
         return self.draw(assignment_id, respondents)[1]

@@ -23,6 +23,7 @@ from spa.forms.texts import Texts
 from spa.live import LiveProgress
 from spa.responses.admission import AdmissionRefused
 from spa.responses.families import StudyFamily
+from spa.responses.rehearsal import APART, FACT
 from spa.responses.store import Store
 from spa.responses.submission import AnnotatorKind
 from spa.server.admin import AdminRoutes
@@ -171,9 +172,9 @@ async def running(survey: SurveyRoutes, context: SurveyContext) -> AsyncIterator
 
 
 def family_of(study: Study, store: Store) -> StudyFamily | None:
-    """Open the store shared by a family of studies; ``None`` if the study is in no family."""
+    """Open the store shared by a family of studies; ``None`` if the study is in no family, or in a rehearsal of it."""
     people = study.people
-    if people.family is None or people.family_store is None:
+    if people.family is None or people.family_store is None or store.meta(FACT) == APART:
         return None
     return StudyFamily(people.family_store, family=people.family, study=f"{study.id} {store.fingerprint[:12]}")
 

@@ -23,6 +23,7 @@ from spa.responses.batches import BatchedReader, BatchedWriter
 from spa.responses.leases import Lease, lease_of_token
 from spa.responses.outcomes import Outcome
 from spa.responses.reading_evidence import minimum_seconds
+from spa.responses.rehearsal import is_rehearsal
 from spa.responses.tokens import add_token, is_token, random_token
 from spa.server.form_posts import read_fields
 from spa.server.form_progress import FormProgress
@@ -108,7 +109,9 @@ class SurveyRoutes:
     async def report_health(self, request: Request) -> Response:
         """Report that the server and its store respond."""
         fingerprint = await asyncio.to_thread(lambda: self.store.fingerprint)
-        return JSONResponse({"status": "ok", "study": self.study.id, "fingerprint": fingerprint})
+        rehearsal = await asyncio.to_thread(lambda: is_rehearsal(self.store))
+        facts = {"status": "ok", "study": self.study.id, "fingerprint": fingerprint, "rehearsal": rehearsal}
+        return JSONResponse(facts)
 
     async def show_asset(self, request: Request) -> Response:
         """Send the style sheet or the script."""

@@ -37,7 +37,7 @@ def test_the_fields_are_those_of_the_form(shared_data: Path) -> None:
 
 
 def test_every_value_fits_its_field_and_what_is_empty_is_listed(study: Path) -> None:
-    with open_workspace(study, read_only=True) as workspace:
+    with open_workspace(study, rehearsal=True, read_only=True) as workspace:
         found = answers_of(workspace)
         sheets = datasheets(workspace, analyse(found.tables, found.plan, study=found.facts))
     assert [sheet.criterion for sheet in sheets][:2] == ["overall (spa)", "overall (likert)"]
@@ -103,7 +103,7 @@ def test_what_a_person_fills_in_is_kept_and_copied_and_the_study_goes_on(study: 
     document.write_text(document.read_text() + "\nA note of our own.\n")
     values = json.loads(sheet.read_text())
     sheet.write_text(json.dumps({**values, numbered("5.1").name: "The review board"}))
-    with sqlite3.connect(copied.with_suffix(".sqlite")) as connection:
+    with sqlite3.connect(copied.with_suffix(".rehearsal.sqlite")) as connection:
         connection.execute("UPDATE submissions SET outcome = NULL WHERE number = (SELECT max(number) FROM submissions)")
     connection.close()
     for _ in range(2):  # and once more, after our own writing

@@ -75,7 +75,7 @@ def test_two_judge_everything_and_a_third_settles_what_they_differ_on(reviewed: 
         table.select(pl.exclude("score", "status", "adjudicator", "adjudicated_at"))
     )
     spa("report", "--ratings", tmp_path / "all" / "settled.csv", "--out", tmp_path / "report")
-    with open_workspace(study) as workspace, workspace.store.transaction() as connection:
+    with open_workspace(study, rehearsal=True) as workspace, workspace.store.transaction() as connection:
         review = explanation_review(workspace.store, "review")  # as the dashboard reads it
         assert {review.status(place) for place in review.places} == {"agreed", "adjudicated"}
         place = review.conflicts[0]
@@ -93,7 +93,7 @@ def test_two_judge_everything_and_a_third_settles_what_they_differ_on(reviewed: 
 
 @pytest.fixture
 def found(reviewed: Path) -> ExplanationReview:
-    with open_workspace(reviewed) as workspace:
+    with open_workspace(reviewed, rehearsal=True) as workspace:
         return explanation_review(workspace.store, "review")
 
 
@@ -101,7 +101,7 @@ def test_kappa_is_that_of_statsmodels(found: ExplanationReview, reviewed: Path) 
     places = [place for place in found.places if place[2] == "agreement"]
     pairs = np.array([[found.first.scores[place], found.second.scores[place]] for place in places], dtype=int)
     known = cohens_kappa(to_table(pairs)[0], return_results=False)
-    with open_workspace(reviewed) as workspace:
+    with open_workspace(reviewed, rehearsal=True) as workspace:
         rows = agreement_by_criterion(found, workspace.study)
         options = next(one.options for one in workspace.study.criteria if one.id == "agreement")
     (row,) = [row for row in rows if row.criterion == "agreement"]
@@ -111,7 +111,7 @@ def test_kappa_is_that_of_statsmodels(found: ExplanationReview, reviewed: Path) 
 
 
 def test_one_reviewer_alone_cannot_be_settled(reviewed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with open_workspace(reviewed) as workspace:
+    with open_workspace(reviewed, rehearsal=True) as workspace:
         alone = answers_of_reviewers(workspace.store)[:1]
         monkeypatch.setattr(two_reviewers, "answers_of_reviewers", lambda store: alone)
         with pytest.raises(SpaError, match="review: expected the complete answers of two reviewers, got those of 1"):
@@ -120,7 +120,7 @@ def test_one_reviewer_alone_cannot_be_settled(reviewed: Path, monkeypatch: pytes
 
 def test_only_a_third_settles_only_conflicts_and_only_they_take_it_back(reviewed: Path, tmp_path: Path) -> None:
     study = copied(reviewed, tmp_path)
-    with Store.open(study.with_suffix(".sqlite")) as store:
+    with Store.open(study.with_suffix(".rehearsal.sqlite")) as store:
 
         def review() -> ExplanationReview:
             return explanation_review(store, "review")

@@ -9,6 +9,7 @@ from spa.commands.simulate import SOURCE, annotators_by_link, reserve_links
 from spa.commands.simulation import choose_truth
 from spa.commands.workspace import Workspace, open_workspace
 from spa.live import LiveProgress
+from spa.responses.rehearsal import COPY, FACT
 from spa.server.survey_context import SurveyContext
 from spa.server.visit_transactions import VisitTransactions
 from spa.simulation.simulated_annotators import CROWD
@@ -24,8 +25,15 @@ def typed(*commands: list[str]) -> None:
         assert process.returncode == 0, f"spa {' '.join(words)}: {said}"
 
 
+def rehearsed_here(study: Path) -> None:
+    """Let whoever is simulated answer in the study's own store, which becomes that of a rehearsal."""
+    with open_workspace(study) as workspace:
+        workspace.store.set_meta(FACT, COPY)
+
+
 def answer(study: Path, annotators: int) -> None:
     """Let simulated people answer, whose pages are taken as the survey server takes them."""
+    rehearsed_here(study)
     with open_workspace(study) as workspace:
         truth, temperament, _ = choose_truth(workspace, truth=None, utilities={}, likert_reversal=None, otherwise=CROWD)
         context = SurveyContext(

@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING
 import pytest
 
 from tests.browser.chromium import open_browser
-from tests.dashboard.answering import answer, typed
+from tests.dashboard.answering import answer, rehearsed_here, typed
 from tests.warm import WarmProcess
 
 if TYPE_CHECKING:
@@ -70,7 +70,9 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "outputs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     path = folder / "study.toml"
     path.write_text(STUDY)
-    typed(["build", str(path)], ["rate", str(path), "--simulate"])
+    typed(["build", str(path)])
+    rehearsed_here(path)
+    typed(["rate", str(path), "--simulate"])
     answer(path, 10)
     return path
 

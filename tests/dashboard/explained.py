@@ -10,7 +10,7 @@ import pytest
 
 from spa.forms.form import Question, TextAnswer
 from spa.simulation.simulated_annotators import SimulatedReading
-from tests.dashboard.answering import answer
+from tests.dashboard.answering import answer, rehearsed_here
 from tests.spa.rehearsed import spa
 
 HOSTILE = '<img src=x onerror="window.hacked=1"> :red[$x$]'
@@ -59,6 +59,7 @@ def explained_study(folder: Path) -> Path:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(SimulatedReading, "answer", answer_with_reason)
         spa("build", path)
+        rehearsed_here(path)
         spa("rate", path, "--rater", "judge", "--simulate")
         answer(path, 6)
     return path

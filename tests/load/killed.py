@@ -133,7 +133,9 @@ def forked_server(serving: Workspace, target: str, bound: socket.socket) -> Iter
 def serve(serving: Workspace, target: str, bound: socket.socket) -> None:
     """Serve as `spa serve` does, with a store of this process's own."""
     with Store.open(target) as store:
-        own = Workspace(study=serving.study, outputs=serving.outputs, texts=serving.texts, store=store)
+        own = Workspace(
+            study=serving.study, outputs=serving.outputs, texts=serving.texts, store=store, chosen=serving.chosen
+        )
         run(create_app(own), Listener(socket=bound, address=""))
 
 

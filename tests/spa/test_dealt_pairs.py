@@ -195,7 +195,7 @@ def test_a_live_study_finds_the_order_and_says_it(tmp_path: Path) -> None:
     assert "the order is decided, no further answers are needed" in status
     lines = [line.strip() for line in status.splitlines() if "; rank " in line]
     assert [line.partition(":")[0] for line in lines] == SYSTEMS[::-1]
-    with open_workspace(path) as workspace:
+    with open_workspace(path, rehearsal=True) as workspace:
         (state,) = live_states(workspace.study, workspace.store)
         answers = answers_of(workspace)
     assert all(row.rank_low <= rank <= row.rank_high for rank, row in enumerate(reversed(state.systems), start=1))
@@ -219,7 +219,7 @@ def test_a_live_study_asks_for_the_best_few_and_ends_when_they_are_known(tmp_pat
     assert "the best 2 are decided, no further answers are needed" in status.output
     lines = [line.strip() for line in status.output.splitlines() if "among the best so far" in line]
     assert [line.partition(":")[0] for line in lines] == ["s5", "s4"]
-    with open_workspace(path) as workspace:
+    with open_workspace(path, rehearsal=True) as workspace:
         people = workspace.store.visits.count_completed()
         assert 2 <= people < 60
         assert workspace.store.assignments.dealt()

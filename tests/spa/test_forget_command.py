@@ -125,7 +125,7 @@ def test_with_answers_the_place_goes_out_again(workspace: Workspace) -> None:
     ("options", "code", "said"),
     [
         (("--person", "nobody"), 1, "nobody: expected one person of this study, got nobody; "),
-        ((), 2, "one of --person, --submission and --older-than"),
+        ((), 2, "one of --person, --submission, --older-than and --simulated"),
         (("--older-than", "6 months"), 2, "expected a number of days such as 180d, got '6 months'"),
     ],
 )

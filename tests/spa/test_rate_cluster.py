@@ -57,7 +57,7 @@ VISIT = RaterVisit(assignment_id="a1", asked=rater_variants(Rater(id="judge", mo
 
 def exported(study: Path, store: str | None = None) -> dict[str, Any]:
     """Return the tables, without times."""
-    with open_workspace(study, store) as workspace:
+    with open_workspace(study, store, rehearsal=True) as workspace:
         tables = export_tables(workspace.store)
     found = {name: getattr(tables, name) for name in ("preferences", "ratings", "annotators") if hasattr(tables, name)}
     return {

@@ -32,7 +32,7 @@ def answered(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_people_and_rater_answer_the_same_questions(answered: Path) -> None:
-    with open_workspace(answered, read_only=True) as workspace:
+    with open_workspace(answered, rehearsal=True, read_only=True) as workspace:
         submissions = list(workspace.store.submissions())
         answers = {
             (one.annotator_kind, one.assignment_id): {
@@ -55,7 +55,7 @@ def test_a_second_run_of_either_does_nothing(answered: Path) -> None:
 
 
 def test_two_runs_of_one_rater_at_once_do_not_pay_twice(answered: Path) -> None:
-    with open_workspace(answered) as workspace, exclusive_run(workspace.store.name, "simulated-rater"):
+    with open_workspace(answered, rehearsal=True) as workspace, exclusive_run(workspace.store.name, "simulated-rater"):
         told = spa("rate", answered, "--simulate", code=1).output
         with exclusive_run(workspace.store.name, "another-rater"):
             pass
@@ -64,7 +64,7 @@ def test_two_runs_of_one_rater_at_once_do_not_pay_twice(answered: Path) -> None:
 
 
 def test_every_attempt_is_kept_whole(answered: Path) -> None:
-    with open_workspace(answered, read_only=True) as workspace:
+    with open_workspace(answered, rehearsal=True, read_only=True) as workspace:
         (call,) = Journal(workspace.store).calls("llm", "simulated-rater/1/a00001")
     request, response = json.loads(call.request), json.loads(call.response or "")
     assert request["parameters"]["model"] == response["model"] == "simulated-rater"
@@ -79,7 +79,9 @@ def test_other_languages_and_images_reach_the_rater(tmp_path: Path, example: str
     study = built_example(tmp_path, annotators=1, example=example)
     rated = json.loads(spa("rate", study, "--simulate", "--json").output)
     assert (rated["finished"], rated["missing"]) == (1, {})
-    stored = next(iter(sqlite3.connect(study.with_suffix(".sqlite")).execute("select request from journal")))[0]
+    stored = next(iter(sqlite3.connect(study.with_suffix(".rehearsal.sqlite")).execute("select request from journal")))[
+        0
+    ]
     assert b"base64" not in stored
     assert (b"sha256 of the data URL" in stored) == (example == "images")
 
@@ -121,7 +123,7 @@ def test_repeats_of_a_simulated_rater_differ_and_come_again_with_the_seed(tmp_pa
             json.loads(spa("rate", study, "--rater", rater, "--simulate", "--seed", 5, "--json").output)["finished"]
             == 6
         )
-        with open_workspace(study, read_only=True) as workspace:
+        with open_workspace(study, rehearsal=True, read_only=True) as workspace:
             told.append(
                 {one.submission_id: [answer.raw for answer in one.answers] for one in workspace.store.submissions()}
             )
@@ -229,7 +231,7 @@ def test_the_published_reversal_shows_on_real_forms_over_http(tmp_path: Path) ->
     study.write_text(REVERSAL)
     spa("build", study)
     spa("simulate", study, "--likert-reversal", "steady", "uneven", "--seed", 1)
-    with open_workspace(study, read_only=True) as workspace:
+    with open_workspace(study, rehearsal=True, read_only=True) as workspace:
         tables = export_tables(workspace.store)
     signed = tables.preferences.with_columns(
         steady=pl.when(pl.col("system_x") == "steady").then(pl.col("preference")).otherwise(1 - pl.col("preference"))

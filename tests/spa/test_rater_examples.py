@@ -123,5 +123,5 @@ def test_a_new_study_of_stories_brings_them(tmp_path: Path) -> None:
 
 
 def tables_of(study: Path) -> Tables:
-    with open_workspace(study, read_only=True) as workspace:
+    with open_workspace(study, rehearsal=True, read_only=True) as workspace:
         return export_tables(workspace.store)

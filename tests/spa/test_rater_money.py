@@ -88,10 +88,12 @@ def test_an_estimate_comes_true_and_asks_nothing(tmp_path: Path) -> None:
     assert (told["visits"], told["requests"]) == (3, rated["requests"])
     assert told["prompt_tokens"] == pytest.approx(rated["prompt_tokens"], rel=0.1)
     assert told["cost"] == pytest.approx(rated["cost"], rel=0.25)
-    after = json.loads(spa("rate", study, "--dry-run", "--json").output)
+    after = json.loads(spa("rate", study, "--simulate", "--dry-run", "--json").output)
     assert (after["finished"], after["requests"], after["cost"]) == (3, 0, 0)
     assert after["spent"] == pytest.approx(rated["cost"])
-    shown = spa("rate", study, "--dry-run").output
+    real = json.loads(spa("rate", study, "--dry-run", "--json").output)
+    assert (real["finished"], real["spent"], real["cost"]) == (0, 0, told["cost"])  # a rehearsal takes nothing of it
+    shown = spa("rate", study, "--simulate", "--dry-run").output
     assert "3 forms to answer, 3 already answered" in shown
     assert "earlier runs cost " in shown
 

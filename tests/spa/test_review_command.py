@@ -51,7 +51,7 @@ def review(rated: Path, out: Path, *options: object, rater: object = None) -> st
     arguments = [rated, "--rater", rater or rated.parent.parent / "judge.toml", "--out", out, *options]
     shown = CliRunner().invoke(review_explanations, [str(one) for one in arguments], catch_exceptions=False)
     assert shown.exit_code == 0, shown.output
-    return shown.output
+    return shown.stdout
 
 
 def test_every_explained_rating_becomes_something_to_read(rated: Path, tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_from_explanations_to_error_rates_with_agreement(rated: Path, tmp_path: 
     spa("simulate", path, "--seed", 3)
     spa("report", path, "--out", tmp_path / "report")
     results = json.loads((tmp_path / "report" / "results.json").read_text(encoding="utf-8"))
-    with open_workspace(path) as workspace:
+    with open_workspace(path, rehearsal=True) as workspace:
         table = export_tables(workspace.store).ratings
     for name in ERRORS:
         own = table.filter(pl.col("criterion") == name)

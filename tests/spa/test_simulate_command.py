@@ -113,7 +113,7 @@ def test_whoever_comes_to_a_place_that_was_given_up_is_another_annotator(tmp_pat
 def test_a_live_study_goes_on_with_another_where_somebody_was_screened_out(tmp_path: Path) -> None:
     study = built(tmp_path, SCREENED)
     run("simulate", str(study), "--truth", str(truth_file(tmp_path, not_eligible=0.5)))
-    with open_workspace(study) as workspace:
+    with open_workspace(study, rehearsal=True) as workspace:
         visits = list(workspace.store.visits.of_people())
     outcomes = [visit.outcome for visit in visits]
     assert outcomes.count(COMPLETED) == 12
@@ -128,7 +128,7 @@ def test_a_place_that_nobody_completes_ends_the_run_with_one_line(tmp_path: Path
     (line,) = [line for line in result.output.splitlines() if line.startswith("spa: ")]
     assert "expected one of 100 simulated annotators to complete a00001, got none" in line
     assert len(line) < 500
-    with open_workspace(study) as workspace:
+    with open_workspace(study, rehearsal=True) as workspace:
         assert len(list(workspace.store.visits.leases())) <= 101
 
 
@@ -137,7 +137,7 @@ def test_in_all_sessions_of_a_study_comes_the_same_person(tmp_path: Path) -> Non
     truth = truth_file(tmp_path, severity_sd=2.0, noise_sd=0.05, taste_sd=0.0)
     found = json.loads(run("simulate", str(study), "--truth", str(truth), "--json"))
     assert (found["annotators"], found["with_code"]) == (4, 12)
-    with open_workspace(study) as workspace:
+    with open_workspace(study, rehearsal=True) as workspace:
         visits = list(workspace.store.visits.of_people())
         answers = answers_of(workspace)
         results = analyse(answers.tables, plan=answers.plan, study=answers.facts)
@@ -158,11 +158,11 @@ def test_in_all_sessions_of_a_study_comes_the_same_person(tmp_path: Path) -> Non
 
 def test_a_run_that_was_broken_off_between_sessions_goes_on_with_the_same_people(tmp_path: Path) -> None:
     study = built(tmp_path, SESSIONS)
-    with open_workspace(study) as workspace:
+    with open_workspace(study, rehearsal=True) as workspace:
         token = reserve_links(workspace.store, 1, workspace.study.people)[0]
         annotator = workspace.store.keyed(token)
     assert json.loads(run("simulate", str(study), "--json"))["annotators"] == 4
-    with open_workspace(study) as workspace:
+    with open_workspace(study, rehearsal=True) as workspace:
         own = [visit for visit in workspace.store.visits.of_people() if visit.annotator_id == annotator]
         assert [visit.session for visit in own] == [1, 2, 3]
         assert reserve_links(workspace.store, None, workspace.study.people) == []

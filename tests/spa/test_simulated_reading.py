@@ -98,7 +98,7 @@ def test_each_habit_is_found_by_its_rule_from_form_to_analysis(
     for command in (["build", str(path)], ["simulate", str(path), "--truth", str(truth), "--seed", "2"]):
         result = CliRunner().invoke(main, command)
         assert result.exit_code == 0, result.output
-    with open_workspace(path, None, read_only=True) as workspace:
+    with open_workspace(path, rehearsal=True, read_only=True) as workspace:
         found = answers_of(workspace)
     excluded = find_exclusions(found.tables, found.plan)
     assert {row.rule for row in excluded} == ({rule} if rule else set())

@@ -270,7 +270,7 @@ def test_an_example_goes_from_study_file_to_table(tmp_path: Path) -> None:
         ["simulate", str(study)],
     ):
         assert CliRunner().invoke(main, command).exit_code == 0
-    with open_workspace(study) as workspace:
+    with open_workspace(study, rehearsal=True) as workspace:
         table = export_tables(workspace.store).spans
         texts = {(one.item_id, one.system): one.text for one in workspace.outputs.all()}
     assert table.select("annotator_id", "item_id", "system").n_unique() == 36
