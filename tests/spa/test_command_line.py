@@ -54,7 +54,7 @@ class Terminal(io.StringIO):
             "invalid value for '--out': 's3://bucket/tables' is an address, and results are written on this machine; "
             "see `spa export --help`",
         ),
-        ("forget", "expected either --person or --submission; see `spa forget --help`"),
+        ("forget", "expected one of --person, --submission, --older-than and --simulated; see `spa forget --help`"),
         ("help reprot", "no such command 'reprot' (did you mean report?); see `spa --help`"),
     ],
 )

@@ -315,7 +315,8 @@ def test_nobody_is_served_under_an_unknown_link(place: Place) -> None:
 
 def test_health(place: Place) -> None:
     answer = place.client.get("/health")
-    assert answer.json() == {"status": "ok", "study": "small", "fingerprint": place.workspace.store.fingerprint}
+    known = {"study": "small", "fingerprint": place.workspace.store.fingerprint, "rehearsal": False}
+    assert answer.json() == {"status": "ok", **known}
 
 
 def test_a_head_answers_like_a_get_without_its_body(place: Place) -> None:
@@ -598,9 +599,10 @@ def test_serve_prints_its_links_and_closes_its_store_when_told_to_stop(
         try:
             assert served.stdout is not None
             lines = [served.stdout.readline() for _ in range(4)]
-            address = lines[1].removeprefix("open link: ").strip()
+            assert lines[1].startswith("open link: closed, 6 places are reserved for personal links")
             personal = links.read_text().splitlines()
             assert len(personal) == 6
+            address = personal[0].partition("a/")[0]
             assert all(link.startswith(f"{address}a/") for link in personal)
             assert not any(taken in link for link in personal)
             page = httpx2.get(personal[0], follow_redirects=True, trust_env=False, timeout=20)
