@@ -106,10 +106,12 @@ def _places(frame: pl.DataFrame) -> Places:
 
 
 def _columns(frame: pl.DataFrame, places: Places, place: tuple[int, int], k: int) -> Columns:
-    whole = frame.slice(*places.get(place, (0, 0))).drop(PART).with_columns(pl.col(pl.Int32).cast(pl.Int64))
-    if "x" in whole.columns:
-        whole = whole.with_columns((pl.col("x") * k + pl.col("y")).alias(PAIR)).drop("x", "y")
-    return {name: whole[name].to_numpy() for name in whole.columns}
+    start, n = places.get(place, (0, 0))
+    own = [column.slice(start, n) for column in frame.iter_columns() if column.name not in PART]
+    found = {one.name: (one.cast(pl.Int64) if one.dtype == pl.Int32 else one).to_numpy() for one in own}
+    if "x" in found:
+        found[PAIR] = found.pop("x") * k + found.pop("y")
+    return found
 
 
 def option_counts(part: CriterionSums, unit: str) -> Ints | None:

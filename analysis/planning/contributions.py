@@ -103,7 +103,7 @@ def impossible(assumptions: Assumptions, difference: float) -> str | None:
     return _answers(assumptions, difference)[1]
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1024)
 def _answers(assumptions: Assumptions, difference: float) -> tuple[tuple[Floats, Floats] | None, str | None]:
     try:
         return answers(assumptions, difference), None
@@ -111,7 +111,7 @@ def _answers(assumptions: Assumptions, difference: float) -> tuple[tuple[Floats,
         return None, str(error)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=1024)
 def _scale_test(assumptions: Assumptions, difference: float, alpha: float) -> ScaleTest | None:
     drawn = _answers(assumptions, difference)[0]
     return None if drawn is None else scale_test(assumptions, drawn, alpha)

@@ -112,19 +112,17 @@ def beta_mixture_bounds(
 
     lost = compared - won
     mean = np.divide(won, compared, out=np.full(len(won), 0.5), where=compared > 0)
-
-    def end(outer: float) -> Floats:
-        inside, outside = mean.copy(), np.full(len(mean), outer)
-        for _ in range(HALVINGS):
-            middle = (inside + outside) / 2
+    evidence = betaln(PRIOR + won, PRIOR + lost) - betaln(PRIOR, PRIOR)
+    inside, outside = np.stack([mean, mean]), np.repeat([[0.0], [1.0]], len(mean), axis=1)  # below and above the mean
+    for _ in range(HALVINGS):
+        middle = (inside + outside) / 2
+        if centred is not None:
             null = np.clip(middle, TINY, 1 - TINY)
-            a, b = (PRIOR, PRIOR) if centred is None else (centred * null, centred * (1 - null))
+            a, b = centred * null, centred * (1 - null)
             evidence = betaln(a + won, b + lost) - betaln(a, b)
-            refuted = evidence - xlogy(won, middle) - xlog1py(lost, -middle) >= -np.log(error_rate)
-            outside, inside = np.where(refuted, middle, outside), np.where(refuted, inside, middle)
-        return outside
-
-    return end(0.0), end(1.0)
+        refuted = evidence - xlogy(won, middle) - xlog1py(lost, -middle) >= -np.log(error_rate)
+        outside, inside = np.where(refuted, middle, outside), np.where(refuted, inside, middle)
+    return outside[0], outside[1]
 
 
 def top_state(counts: BordaCounts, rule: TopRule) -> TopState:

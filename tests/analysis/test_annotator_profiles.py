@@ -63,7 +63,7 @@ def test_who_is_alone_is_compared_with_nobody() -> None:
     assert alone.correlation is None
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     st.dictionaries(
         st.tuples(st.sampled_from("abcd"), st.sampled_from("12345")), st.integers(1, 5), min_size=1, max_size=20

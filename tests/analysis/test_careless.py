@@ -66,7 +66,7 @@ def test_a_speed_is_the_median_over_outputs_of_all_the_time_there_was() -> None:
     assert reading_speeds(check(ratings=RATED, reading=reading(pause)).reading)["a"] == (pytest.approx(1000), 11)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.floats(50, 5000), st.integers(1, 500), st.floats(1, 1000))
 def test_speeds_above_the_bound_leave_and_those_at_it_stay(speed: float, words: int, bound: float) -> None:
     tables = check(ratings=RATED, reading=reading(pages("a", speed, words=words)))

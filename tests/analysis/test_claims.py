@@ -256,13 +256,13 @@ def random_ranking(draw: st.DrawFn, source: str, group: str, systems: tuple[str,
     return {"source": source, "group": group, "criterion": "overall", "order": order}
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(random_results())
 def test_no_sentence_contradicts_a_row_it_speaks_of(results: dict[str, Any]) -> None:
     hold_to_the_rows(from_plain(results))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(random_results(), st.data())
 def test_no_sentence_contradicts_a_decision_of_a_live_study(results: dict[str, Any], data: st.DataObject) -> None:
     """What was decided replaces the test of its pair; a p-value is not printed beside it."""

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 from click.testing import CliRunner
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis import Plan, Reading
@@ -213,6 +213,7 @@ def test_preferences_of_0_with_nothing_near_them_may_be_pages_whose_time_ran_out
     found("maybe_codes", preferences=preferences(spread))
 
 
+@settings(max_examples=12)
 @given(orders_of(180), st.integers(1, 179))
 def test_order_of_rows_and_files_change_nothing(order: list[int], cut: int) -> None:
     frame = scored("-1")[:180]

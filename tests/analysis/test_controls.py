@@ -68,7 +68,7 @@ def test_everything_else_is_as_if_the_rows_had_not_been_there() -> None:
         assert with_control[key] == without[key]
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.lists(st.integers(0, 8), min_size=2, max_size=4), st.data())
 def test_the_side_of_the_control_and_the_names_do_not_matter(wins: list[int], data: st.DataObject) -> None:
     frame = chosen({f"p{at}": n for at, n in enumerate(wins)})

@@ -22,7 +22,7 @@ def rules(tables: object, plan: Plan | None = None) -> list[tuple[str, str | Non
     return [(row.annotator_id, row.assignment_id, row.rule) for row in found]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(HUNDREDTHS, HUNDREDTHS, st.integers(100, 200))
 def test_a_sum_in_hundredths_is_compared_exactly(p: int, q: int, bound: int) -> None:
     """0.1 + 0.2 style noise must not exclude: whole percents decide."""

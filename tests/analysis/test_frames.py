@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 from click.testing import CliRunner
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import analysis
@@ -225,6 +225,7 @@ def test_who_leaves_is_said() -> None:
     assert analysis.excluded(frame, plan=Plan(consistency_tau=None)) == []
 
 
+@settings(max_examples=15)
 @given(orders_of(RATINGS.height), st.permutations(["a", "b", "c"]))
 def test_relabelling_systems_permutes_the_tests(rows: list[int], names: list[str]) -> None:
     renamed = RATINGS[rows].with_columns(pl.col("system").replace(dict(zip("abc", names, strict=True))))

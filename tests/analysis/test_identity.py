@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import unicodedata
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -216,17 +218,23 @@ WAYS: dict[str, tuple[Callable[[str], str], tuple[str, ...]]] = {
 }
 
 
+@cache
+def as_they_are(seed: int) -> dict[str, Any]:
+    """Return the results of tables whose ids are as they were given."""
+    return of(**_tables(seed))
+
+
 @pytest.mark.parametrize("way", WAYS)
 @settings(max_examples=3, deadline=None)
 @given(
-    seed=st.integers(0, 99),
+    seed=st.integers(0, 2),
     kinds=st.sets(st.sampled_from(["ratings", "choices", "annotators", "exclusions", "metrics"]), min_size=1),
 )
 def test_how_ids_are_written_in_one_or_all_tables_changes_nothing(way: str, seed: int, kinds: set[str]) -> None:
     tables = _tables(seed)
     change, columns = WAYS[way]
     other = {kind: mapped(table, change, *columns) if kind in kinds else table for kind, table in tables.items()}
-    assert of(**other) == of(**tables)
+    assert of(**other) == as_they_are(seed)
 
 
 @settings(max_examples=3, deadline=None)
@@ -247,13 +255,13 @@ def test_decomposed_letters_change_nothing(seed: int, kinds: set[str]) -> None:
 
 
 @settings(max_examples=3, deadline=None)
-@given(seed=st.integers(0, 99), names=st.permutations(["p 7", "1e5", "007x", "q.0", "Z", "\u4e2d", "9" * 20, "a/b"]))
+@given(seed=st.integers(0, 2), names=st.permutations(["p 7", "1e5", "007x", "q.0", "Z", "\u4e2d", "9" * 20, "a/b"]))
 def test_other_ids_of_people_change_their_names_alone(seed: int, names: list[str]) -> None:
     tables = _tables(seed)
     new = dict(zip(map(str, PEOPLE), names, strict=True))
     other = {kind: mapped(table, lambda name: new[name], "annotator_id") for kind, table in tables.items()}
     text = json.dumps(of(**other), ensure_ascii=False, sort_keys=True)
-    before, after = of(**tables), json.loads(text)
+    before, after = copy.deepcopy(as_they_are(seed)), json.loads(text)
     for key in ("groups", "ratings", "choices", "rankings", "missing"):
         if key == "ratings":
             for one in (before, after):

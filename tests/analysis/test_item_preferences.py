@@ -105,7 +105,7 @@ def test_ten_annotators_are_the_unit_as_of_choices() -> None:
     assert pair["p_value"] == pytest.approx(stats.ttest_1samp(means, 0.5).pvalue, rel=1e-9)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(st.integers(0, 10**6))
 def test_certain_preferences_are_choices(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -117,7 +117,7 @@ def test_certain_preferences_are_choices(seed: int) -> None:
         assert found[key] == expected[key], key
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(st.integers(0, 10**6), st.data())
 def test_the_direction_asked_does_not_matter(seed: int, data: st.DataObject) -> None:
     rows = judged(seed, who=("p", "q"))

@@ -86,9 +86,9 @@ def small_steps(patch: pytest.MonkeyPatch, at_once: int = 150) -> None:
 
 
 @given(data=st.data())
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=3, deadline=None)
 def test_no_split_changes_a_figure(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
-    table = preferences(data.draw(st.integers(0, 99)))
+    table = preferences(data.draw(st.integers(0, 99)), people=12, llm=3)
     cuts = sorted(data.draw(st.sets(st.integers(1, table.height - 1), max_size=3)))
     with pytest.MonkeyPatch.context() as patch:
         small_steps(patch, data.draw(st.integers(50, 400)))

@@ -410,8 +410,12 @@ def changed(
     study: str, change: str, seed: int = 0, analysis: Callable[[Tables], Results] = analysed
 ) -> list[tuple[str, Any, Any]]:
     """Return what differs once a study is changed; who stood first is a fact that turned answers do change."""
-    tables, names = CHANGES[change](tables_of(study, seed))
-    before, after = once(study, seed, analysis), figures(analysis(tables), names)
+    given = tables_of(study, seed)
+    tables, names = CHANGES[change](given)
+    before = once(study, seed, analysis)
+    if all(tables[kind].equals(table) for kind, table in given.items()):  # such as ratings, which have no pairs
+        return []
+    after = figures(analysis(tables), names)
     if change in TURNING:
         before, after = (_without_position(found) for found in (before, after))
     return [row for row in differing(before, after) if change != "annotators_renamed" or not _drawn_alike(*row)]

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import polars as pl
 import pytest
 from click.testing import CliRunner
-from hypothesis import given
+from hypothesis import given, settings
 
 from analysis import Plan, Reading
 from analysis import analyse as analyse_records
@@ -210,6 +210,7 @@ def test_the_command_and_parts_map_too(tmp_path: Path) -> None:
     assert "expected --rescale ID=LOW:HIGH, got 'p0=20'" in wrong.output
 
 
+@settings(max_examples=15)
 @given(orders_of(300))
 def test_who_is_told_knows_no_order_of_rows(order: list[int]) -> None:
     frame, told_of = _in_order()

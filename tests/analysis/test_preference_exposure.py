@@ -170,7 +170,7 @@ def test_no_trend_and_no_overconfidence_are_found_no_more_often_than_promised(ap
     assert np.all(wrong / runs <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / runs)), wrong
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=7, deadline=None)
 @given(st.lists(st.lists(st.integers(0, 100), min_size=3, max_size=3), min_size=3, max_size=6), st.randoms())
 def test_names_order_and_direction_do_not_matter(answers: list[list[int]], random: Any) -> None:
     values = {(f"p{who}", 2**step): each / 100 for who, own in enumerate(answers) for step, each in enumerate(own)}

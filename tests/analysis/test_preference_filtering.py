@@ -12,9 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis import Plan, consistency_sweep, truncation_shift
+from analysis import AnswerTables, Plan, consistency_sweep, truncation_shift
+from analysis.answers.input import prepare_input
+from analysis.ranking.sources import RankingSources
+from analysis.results.comparison_tests import analyse_preferences
 from analysis.statistics.record import plain, rounded
-from tests.analysis.answers import analyse, check, preferences, run
+from tests.analysis.answers import check, preferences, run
 
 SAME = ("n", "mean", "sd", "ci_low", "ci_high", "p_value", "p_adjusted", "verdict", "reason")
 KEY = ("group", "criterion", "exposure", "system_x", "system_y")
@@ -52,6 +55,12 @@ def as_analysed(rows: list[Any]) -> dict[tuple[Any, ...], dict[str, Any]]:
     return {tuple(row[key] for key in KEY): rounded({name: row[name] for name in SAME}) for row in listed}
 
 
+def analysed(tables: AnswerTables, tau: Decimal | None) -> list[Any]:
+    """Return the tests of preferences that the analysis makes with a bound."""
+    plan = Plan(consistency_tau=tau)
+    return analyse_preferences(prepare_input(tables, plan, None), RankingSources(plan=plan))[0]
+
+
 @pytest.mark.parametrize("seed", [0, 1])
 def test_every_bound_gives_what_the_analysis_gives(seed: int) -> None:
     tables = check(
@@ -62,7 +71,7 @@ def test_every_bound_gives_what_the_analysis_gives(seed: int) -> None:
     swept = consistency_sweep(tables, Plan(), taus=taus)
     sizes = set()
     for tau in taus:
-        wanted = analyse(tables, Plan(consistency_tau=tau))["preferences"]
+        wanted = analysed(tables, tau)
         rows = [row for row in swept if row.tau == (None if tau is None else float(tau))]
         assert as_analysed(rows) == as_analysed(wanted), tau
         sizes.add(tuple(row.n for row in rows))
@@ -83,7 +92,7 @@ def test_sums_at_the_bound_are_kept_exactly_as_in_the_analysis(answers: list[tup
     tables, tau = check(preferences=preferences(rows)), Decimal(cents) / 100
     (row,) = consistency_sweep(tables, Plan(), taus=(tau,))
     assert row.n == sum(round(100 * p) + round(100 * q) <= cents for p, q in answers)
-    assert as_analysed([row]) == as_analysed(analyse(tables, Plan(consistency_tau=tau))["preferences"])
+    assert as_analysed([row]) == as_analysed(analysed(tables, tau))
 
 
 def test_a_hand_worked_sweep() -> None:

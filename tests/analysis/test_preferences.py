@@ -165,7 +165,7 @@ def test_a_comparison_that_loses_everybody_stays_as_a_row() -> None:
     assert (row["n"], row["mean"], row["reason"]) == (0, None, "no answers are left")
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.lists(st.tuples(PERCENT, PERCENT), min_size=3, max_size=8))
 def test_swapping_a_pair_turns_x_into_one_minus_x(answers: list[tuple[float, float]]) -> None:
     plan = Plan(consistency_tau=None)
@@ -180,7 +180,7 @@ def test_swapping_a_pair_turns_x_into_one_minus_x(answers: list[tuple[float, flo
     assert strength == pytest.approx({row["system"]: row["strength"] for row in two["bradley_terry"]}, abs=1e-9)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.lists(PERCENT, min_size=4, max_size=10), st.randoms(use_true_random=False))
 def test_the_order_of_rows_changes_nothing(answers: list[float], random: Any) -> None:
     rows = [(str(who), "x", "y", p) for who, p in enumerate(answers)]

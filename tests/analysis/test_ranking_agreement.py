@@ -147,7 +147,7 @@ def test_the_results_have_an_interval_that_holds_the_coefficient() -> None:
     assert run(preferences=preferences(liked(np.random.default_rng(1), gaps)))["ranking_agreement"] == []
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(st.permutations(range(4)), st.integers(0, 2**16))
 def test_names_of_systems_and_annotators_do_not_matter(places: list[int], seed: int) -> None:
     rng = np.random.default_rng(seed)

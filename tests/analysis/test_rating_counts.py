@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.answers.plan import Plan
@@ -30,6 +30,7 @@ def test_a_scale_with_more_than_eleven_scores_is_not_listed():
     assert counts_of([("a", f"i{n}", "x", n) for n in range(12)])[0] == []
 
 
+@settings(max_examples=20)
 @given(st.lists(st.tuples(st.sampled_from("xyz"), st.integers(1, 7)), min_size=1, max_size=40))
 def test_counts_give_the_number_and_the_mean_that_the_means_state(scores):
     counts, means = counts_of([(f"a{n % 5}", f"i{n}", system, score) for n, (system, score) in enumerate(scores)])

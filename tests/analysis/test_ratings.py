@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis import Plan
+from analysis import Plan, rating_tests
 from analysis.statistics.t_tests import one_sample
 from tests.analysis.answers import Results, ratings, run
 
@@ -178,12 +178,13 @@ def test_no_difference_is_exactly_none(step: float, plan: Plan) -> None:
             for system, values in (("x", scores), ("y", shuffled))
         ]
         tables.append(ratings(rows, criterion=f"study {study}"))
-    found = run(ratings=pl.concat(tables), plan=plan)["ratings"]["pairs"]
+    found = rating_tests(pl.concat(tables), plan=plan)
     assert len(found) == 20
     for row in found:
-        assert [row[name] for name in ("mean_difference", "t", "hedges_g")] == [0, 0, 0]
-        assert row["d_z"] in (0, None)
-        assert row["ci_low"] == -row["ci_high"]
+        assert (row.mean_difference, row.t, row.hedges_g) == (0, 0, 0)
+        assert row.d_z in (0, None)
+        assert row.ci_high is not None
+        assert row.ci_low == -row.ci_high
 
 
 @given(st.lists(st.integers(-50, 50), min_size=2, max_size=30), st.sampled_from([3, 7, 10, 11]))

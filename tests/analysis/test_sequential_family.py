@@ -8,7 +8,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.sequential.family import EQUAL, OPEN, X, Y, decide
@@ -74,6 +74,7 @@ def test_holm_is_that_of_always_valid_p_values(log_x: list[float]) -> None:
 
 
 @pytest.mark.parametrize("rule", [RULE, MARGIN, replace(MARGIN, most=60)])
+@settings(max_examples=15)
 @given(order=st.permutations(range(4)), seed=st.integers(0, 50))
 def test_the_order_of_pairs_and_the_name_of_x_change_nothing(rule: StoppingRule, order: list[int], seed: int) -> None:
     values = preferences(np.random.default_rng(seed), (60, 4), np.array([0.5, 0.6, 0.3, 0.7]))

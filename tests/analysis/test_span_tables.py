@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 import pytest
 from click.testing import CliRunner
-from hypothesis import given
+from hypothesis import given, settings
 
 from analysis import Plan, Reading
 from analysis import analyse as analyse_records
@@ -126,6 +126,7 @@ def test_other_peoples_outputs_are_no_sign() -> None:
     )
 
 
+@settings(max_examples=15)
 @given(orders_of(unsaid(2, 4).height))
 def test_order_of_rows_changes_nothing(order: list[int]) -> None:
     for clean in (False, True):

@@ -17,11 +17,12 @@ from scipy.stats import beta
 from analysis.sequential.top_k import BordaCounts, TopRule, beta_mixture_bounds, next_comparisons, top_state
 
 RULE = TopRule(k=2, epsilon=0.1)
+PRIOR = beta(0.5, 0.5)
 
 
 def mixture(won: float, lost: float, mean: float) -> float:
     """Integrate the likelihood ratio over the prior, as the definition says."""
-    ratio = lambda p: (p / mean) ** won * ((1 - p) / (1 - mean)) ** lost * beta(0.5, 0.5).pdf(p)  # noqa: E731
+    ratio = lambda p: (p / mean) ** won * ((1 - p) / (1 - mean)) ** lost * PRIOR.pdf(p)  # noqa: E731
     return float(quad(ratio, 0, 1, limit=400)[0])
 
 

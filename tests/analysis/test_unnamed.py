@@ -72,7 +72,7 @@ def test_the_published_lists_give_one_result_however_they_are_ordered(name: str)
     assert (value["krippendorff_alpha_ordinal"], value["krippendorff_alpha_interval"]) == (0.162, 0.163)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(st.integers(0, 10**6), st.randoms(use_true_random=False))
 def test_the_order_of_a_list_leaves_no_trace(seed: int, random: Any) -> None:
     lists = some_lists(seed)
