@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from analysis.answers.columns import Scale
@@ -15,6 +16,7 @@ from analysis.answers.span_tables import COUNTED
 from analysis.statistics.coding import Floats, Ints
 from spa.errors import shortened
 
+Marks = npt.NDArray[np.bool_]
 UNSCALED = (COUNTED, "category", "choice")  # elicitations whose scores have no scale: counts, and scores of options
 NEGATIVE = frozenset((-77, -88, -97, -98, -99, -100, -777, -888, -997, -998, -999, -9999, -99999))
 POSITIVE = frozenset((77, 88, 97, 98, 99, 777, 888, 997, 998, 999, 9999, 99999))
@@ -101,7 +103,7 @@ def find_codes(counts: pl.DataFrame, scales: Sequence[Scale], kind: str = "score
     return tuple(found)
 
 
-def codes_among(values: Floats, n: Ints) -> tuple[np.ndarray[tuple[int], np.dtype[np.bool_]], bool]:
+def codes_among(values: Floats, n: Ints) -> tuple[Marks, bool]:
     """Tell which of different values, ascending, given ``n`` times each, lie on the scale, and whether others are far.
 
     A value is off a scale when it is negative beside a scale of whole numbers from 1 (or the only negative one beside
@@ -112,50 +114,53 @@ def codes_among(values: Floats, n: Ints) -> tuple[np.ndarray[tuple[int], np.dtyp
     >>> codes_among(np.array([-1.0, 1, 2, 3, 4, 5]), np.array([9, 5, 20, 30, 20, 5]))[0].tolist()
     [False, True, True, True, True, True]
     """
-    every = np.ones(len(values), dtype=np.bool_)
-    best = every
-    for below in range(min(MOST_REMOVED, len(values) - 1) + 1):
-        for above in range(min(MOST_REMOVED, len(values) - 1 - below) + 1):
-            inside = every.copy()
-            inside[:below] = False
-            inside[len(values) - above :] = False
-            if (~inside).sum() > (~best).sum() and _all_off(values, n, inside):
-                best = inside
-    if best.all():
+    best, most = (0, len(values)), min(MOST_REMOVED, len(values) - 1)
+    whole = values % 1 == 0
+    known = np.isin(values, [*NEGATIVE, *POSITIVE]) | ((values >= SERIALS[0]) & (values <= SERIALS[1]))
+    for below in range(most + 1):
+        for above in range(min(most, len(values) - 1 - below) + 1):
+            within = below, len(values) - above
+            if below + above > len(values) - (best[1] - best[0]) and _all_off(values, n, whole, known, *within):
+                best = within
+    if best == (0, len(values)):
         return _zero_apart(values, n), False
-    return best, True
+    inside = np.zeros(len(values), dtype=np.bool_)
+    inside[slice(*best)] = True
+    return inside, True
 
 
-def _all_off(values: Floats, n: Ints, inside: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> bool:
-    """Tell whether every value that is not inside lies off the scale of those that are."""
-    scale, others = values[inside], values[~inside]
-    if len(scale) < 2 or n[inside].sum() < SMALLEST or (others % 1 != 0).any():
+def _all_off(values: Floats, n: Ints, whole_at: Marks, known_at: Marks, start: int, end: int) -> bool:
+    """Tell whether every value but those from ``start`` to ``end`` lies off the scale of these."""
+    scale, times = values[start:end], n[start:end]
+    if len(scale) < 2 or not (whole_at[:start].all() and whole_at[end:].all()) or times.sum() < SMALLEST:
         return False
+    others, n_others, known = (np.concatenate([own[:start], own[end:]]) for own in (values, n, known_at))
     low, high = scale[0], scale[-1]
     width = high - low
-    whole = bool((scale % 1 == 0).all())
+    whole = bool(whole_at[start:end].all())
     few = whole and len(scale) >= 3 and len(scale) == width + 1
-    gaps = np.where(others < low, low - others, others - high)
-    known = np.isin(others, [*NEGATIVE, *POSITIVE]) | ((others >= SERIALS[0]) & (others <= SERIALS[1]))
-    as_code = known & (gaps >= max(width, 10)) & (width <= 100) & ((others > 0) | (high > 0))
     negative = others < 0
+    if not ((few and low >= 1) or (known | negative).all()):
+        return False
+    gaps = np.where(others < low, low - others, others - high)
+    as_code = known & (gaps >= max(width, 10)) & (width <= 100) & ((others > 0) | (high > 0))
     if low >= 1 and few:
         as_negative = negative & ((others >= -9) | known)
-    elif low >= 0 and (high >= 3 or (high <= 1 < width + (n[~inside].min() > 1) and not whole)):
+    elif low >= 0 and (high >= 3 or (high <= 1 < width + (n_others.min() > 1) and not whole)):
         as_negative = negative & ((others == -1) | (known & (gaps >= 10)))
     else:
         as_negative = np.zeros(len(others), dtype=np.bool_)
     beside = negative & (-others <= high)
-    once = n[~inside][beside].sum()
-    tail = (high <= 3 and (low < 1 or once < 2)) or (low < 1 and high <= 5 and once <= n[inside][0] <= n[inside][1])
+    once = n_others[beside].sum()
+    tail = (high <= 3 and (low < 1 or once < 2)) or (low < 1 and high <= 5 and once <= times[0] <= times[1])
     if beside.sum() > 1 or (beside.any() and tail):  # a scale with two sides
         as_negative = np.zeros(len(others), dtype=np.bool_)
-    rare = n[~inside] <= RARE * n.sum()
+    rare = n_others <= RARE * n.sum()
     anything = rare & (gaps >= FAR * width) if few and low >= 1 and len(scale) <= 11 else np.zeros_like(rare)
     return bool((as_code | as_negative | anything).all())
 
 
-def _zero_apart(values: Floats, n: Ints) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _zero_apart(values: Floats, n: Ints) -> Marks:
     """Tell 0 from a scale from 1 to 5 or 7 where it is more frequent than 1 and 2 together, though not than others."""
     inside = np.ones(len(values), dtype=np.bool_)
     if values[0] == 0 and values[-1] in ENDS_AT and len(values) == values[-1] + 1:
@@ -163,7 +168,7 @@ def _zero_apart(values: Floats, n: Ints) -> np.ndarray[tuple[int], np.dtype[np.b
     return inside
 
 
-def _after_gap(values: Floats, n: Ints) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _after_gap(values: Floats, n: Ints) -> Marks:
     """Tell preferences of 0 from others where there is nothing up to 0.25, most lie above 0.5 and none is 1."""
     inside = np.ones(len(values), dtype=np.bool_)
     if len(values) > 3 and values[0] == 0 and values[1] >= 0.25 and values[-1] < 1 and n[0] >= 3:

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from analysis import Plan, analyse
 from analysis.answers.live_rows import LivePairRow, LiveStudy
 from analysis.report.cells import SKEWED, verdict
 from analysis.report.document import Bullets, Links, Paragraph, Section, Table, Terms
@@ -31,7 +32,7 @@ from analysis.results.headline_rows import Headline, HeadlineClaim
 from analysis.results.live import live_row
 from analysis.results.records import Results
 from analysis.results.words import Names, p_value, percent
-from tests.analysis.answers import choices, preferences, ratings, run
+from tests.analysis.answers import check, choices, preferences, ratings, run
 from tests.analysis.sample_results import empty_results, preference, rating_pair
 
 SYSTEMS = ("alder", "birch", "cedar", "dogwood")
@@ -339,8 +340,8 @@ def random_tables(seed: int) -> dict[str, Any]:
 @pytest.mark.parametrize("llm", [False, True])
 @pytest.mark.parametrize("seed", range(20))
 def test_no_sentence_contradicts_what_small_tables_give(seed: int, llm: bool) -> None:
-    found = run(llms=("p0",) if llm else (), **random_tables(seed))
-    hold_to_the_rows(from_plain(found))
+    tables = check(llms=("p0",) if llm else (), **random_tables(seed))
+    hold_to_the_rows(analyse(tables, Plan()))
 
 
 def test_nobody_left_is_said_without_a_winner() -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import errno
 import json
-import os
-import signal
 from dataclasses import fields
 from itertools import pairwise
 from pathlib import Path
@@ -36,6 +34,7 @@ from analysis.statistics.coding import fold
 from spa.cluster import open_cluster
 from spa.errors import AnalysisError
 from spa.responses.table_files import TableFormat
+from tests.analysis.dying_worker import dies_once
 from tests.analysis.totals_in_memory import totals_of
 
 
@@ -110,10 +109,10 @@ def assert_same(one: AnswerTotals, other: AnswerTotals) -> None:
 
 
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts, "ROWS", 50)
-    monkeypatch.setattr(parts, "ROW_GROUP", 7)
-    monkeypatch.setattr(reading, "AT_ONCE", 40)
-    monkeypatch.setattr(exchange, "PENDING", 100)
+    monkeypatch.setattr(parts, "ROWS", 90)
+    monkeypatch.setattr(parts, "ROW_GROUP", 20)
+    monkeypatch.setattr(reading, "AT_ONCE", 80)
+    monkeypatch.setattr(exchange, "PENDING", 150)
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "csv", "jsonl"])
@@ -138,7 +137,7 @@ def test_many_sums_by_item_are_added_up_in_classes(tmp_path: Path, monkeypatch: 
 
 
 @given(data=st.data())
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=4, deadline=None)
 def test_no_split_changes_a_digit(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
     table = ratings(data.draw(st.integers(0, 99)))
     cuts = sorted(data.draw(st.sets(st.integers(1, table.height - 1), max_size=4)))
@@ -424,15 +423,6 @@ def test_addresses_are_read_through_fsspec(tmp_path: Path) -> None:
         "memory:///bucket/p/part-001.parquet: expected a Parquet file"
     )
     assert "cannot be read: " in problems_of("nowhere://bucket")[0]
-
-
-def dies_once(task: parts.PartTask) -> parts.PartFound:
-    """Read a part in a process that is killed at its first task."""
-    mark = task.scratch.parent / "died"
-    if not mark.exists():
-        mark.touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-    return parts.read_part(task)
 
 
 def test_a_worker_that_dies_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,8 @@ from spa.commands.workspace import Workspace, open_workspace
 from spa.forms.form import PreferenceTarget
 from spa.study.study import Study
 from tests.analysis.live_study import build
-from tests.calibration.sequential_criteria import NUMBERS, TRUTHS, Criteria, counts
+from tests.calibration.sequential_criteria import NUMBERS, TRUTHS, Criteria, answers, false_studies
+from tests.calibration.sequential_errors import PEOPLE as CALIBRATED
 from tests.calibration.sequential_errors import preferences
 from tests.calibration.table import most_by_luck
 from tests.spa.small_study import BEGINNING, answer_form
@@ -106,7 +107,9 @@ def test_false_decisions_stay_rare_over_all_criteria(answered: Path) -> None:
 @pytest.mark.parametrize("criteria", NUMBERS)
 def test_false_decisions_stay_rare_however_many_criteria_decide(truth: Criteria, criteria: int) -> None:
     runs = 300
-    together, _ = counts(truth, criteria, 0.5, runs, np.random.default_rng(criteria))
+    means = truth.means(criteria)
+    values = answers(np.random.default_rng(criteria), runs, CALIBRATED, means, 0.5)
+    together = false_studies(values, means.ravel(), truth.rule, means.size)
     assert together / runs <= most_by_luck(runs, 0.05)
 
 

@@ -293,7 +293,7 @@ def everything(seed: int, names: dict[str, str]) -> dict[str, pl.DataFrame]:
     return {"preferences": pl.DataFrame(likes), "ratings": pl.DataFrame(scores), "choices": pl.DataFrame(picks)}
 
 
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=2, deadline=None)
 @given(st.integers(0, 2**16))
 def test_rows_in_any_order_give_the_same_numbers(seed: int) -> None:
     """To the last bit, where a study says in which order systems and pairs stand."""
@@ -308,7 +308,7 @@ def test_rows_in_any_order_give_the_same_numbers(seed: int) -> None:
     assert left[0] == left[1]
 
 
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=2, deadline=None)
 @given(st.integers(0, 2**16), st.permutations(["b", "a c", "01"]))
 def test_systems_under_other_names_change_nothing_but_names(seed: int, others: list[str]) -> None:
     names = dict(zip("xyz", others, strict=True))

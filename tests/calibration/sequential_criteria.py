@@ -56,13 +56,14 @@ def counts(truth: Criteria, criteria: int, correlation: float, runs: int, rng: n
     """Return how many studies had a false decision: all criteria one family, and each one by itself."""
     means = truth.means(criteria)
     values = answers(rng, runs, PEOPLE, means, correlation)
-    together = replay(values, truth.rule).decisions
-    pairs = means.shape[1]
-    parts = [replay(values[..., at : at + pairs], truth.rule).decisions for at in range(0, criteria * pairs, pairs)]
-    found = (together, np.concatenate(parts, axis=-1))
-    return np.array(
-        [false_decisions(one, means.ravel(), truth.rule)[0].any(axis=-1).sum() for one in found], dtype=np.float64
-    )
+    return np.array([false_studies(values, means.ravel(), truth.rule, size) for size in (means.size, means.shape[1])])
+
+
+def false_studies(values: Floats, means: Floats, rule: StoppingRule, size: int) -> float:
+    """Return how many studies had a false decision, with so many hypotheses in each family."""
+    parts = [replay(values[..., at : at + size], rule).decisions for at in range(0, len(means), size)]
+    found = false_decisions(np.concatenate(parts, axis=-1), means, rule)[0]
+    return float(found.any(axis=-1).sum())
 
 
 def table(runs: int, seed: int) -> Iterator[str]:

@@ -134,8 +134,9 @@ def shares(layout: Layout, spread: tuple[float, ...], *, skewed: bool, runs: int
     found = dict.fromkeys(plans, 0)
     for _ in range(runs):
         own = replace(cells, value=_scores(rng, system, annotator, item, spread, 4.4 if skewed else 3.0))
+        differences = rating_differences(own)
         for name, plan in plans.items():
-            (test,) = compare_ratings(own, rating_differences(own), plan)
+            (test,) = compare_ratings(own, differences, plan)
             found[name] += test.p_value is not None and test.p_value <= LEVEL
     return {name: count / runs for name, count in found.items()}
 
