@@ -268,7 +268,7 @@ def few_powers(made: Lattice, alpha: float, seed: int) -> list[float]:
         total += own
         squares += own**2
         least = n / (1 + (n - 1) / float(stdtrit(n - 1, alpha / 2)) / float(stdtrit(n - 1, alpha / 2))) / EXACT
-        found.append(np.count_nonzero((total > 0) & (total**2 >= least * squares) & ~alike) / RUNS)
+        found.append(float(np.count_nonzero((total > 0) & (total**2 >= least * squares) & ~alike) / RUNS))
     return found
 
 
