@@ -121,7 +121,7 @@ def test_the_disk_is_synchronised_before_a_submission_is_acknowledged(tmp_path: 
         missing_part("strace is not installed")
     trace = tmp_path / "trace"
     calls = "trace=fsync,fdatasync,pwrite64,sendto,sendmsg,writev,write,recvfrom,read"
-    command = ("strace", "-f", "-y", "-s", "200", "-e", calls, "-o", str(trace))
+    command = ("strace", "-f", "--seccomp-bpf", "-y", "-s", "200", "-e", calls, "-o", str(trace))
     tried = subprocess.run(
         ["strace", "-o", str(tmp_path / "probe"), "true"], capture_output=True, text=True, check=False
     )

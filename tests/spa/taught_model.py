@@ -76,6 +76,7 @@ def taught_llama(folder: Path, form: Form, truth: Mapping[str, int | str]) -> Pa
         If it has not learnt them after some hundred steps.
     """
     import torch
+    from torch.nn.functional import cross_entropy
     from transformers import LlamaForCausalLM
 
     torch.manual_seed(0)
@@ -86,11 +87,13 @@ def taught_llama(folder: Path, form: Form, truth: Mapping[str, int | str]) -> Pa
     config.tie_word_embeddings = True
     model = LlamaForCausalLM(config)
     ids, wanted = batch_of(tokenizer, pairs)
+    learnt = wanted[:, 1:] != -100  # padding stands last, where no causal model looks
     optimiser = torch.optim.AdamW(model.parameters(), lr=4e-3, weight_decay=0.0)
     for step in range(MOST_STEPS):
         for group in optimiser.param_groups:
             group["lr"] = 4e-3 * min(1.0, (step + 1) / 10)
-        loss = model(input_ids=ids, attention_mask=(ids != tokenizer.pad_token_id).long(), labels=wanted).loss
+        read = model.model(input_ids=ids).last_hidden_state[:, :-1]
+        loss = cross_entropy(model.lm_head(read[learnt]), wanted[:, 1:][learnt])
         if loss.item() < LEARNT:
             break
         optimiser.zero_grad()

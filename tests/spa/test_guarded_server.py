@@ -238,7 +238,7 @@ def test_a_page_is_synchronised_to_the_disk_before_it_is_acknowledged(workspace:
     trace = tmp_path / "trace"
     study = Path(workspace.store.name).with_suffix(".toml")
     program = [str(Path(sys.executable).with_name("spa")), "serve", str(study), "--port", "0"]
-    command = ["strace", "-f", "-y", "-s", "40", "-e", TRACED, "-o", str(trace), *program]
+    command = ["strace", "-f", "--seccomp-bpf", "-y", "-s", "40", "-e", TRACED, "-o", str(trace), *program]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as served:
         try:
             assert served.stdout is not None

@@ -69,7 +69,19 @@ def test_no_file_is_ever_open_to_others(tmp_path: Path) -> None:
 
 def run_traced(folder: Path, command: tuple[str, ...], trace: Path) -> None:
     """Run a command with the widest umask; a server is interrupted when it says that it serves."""
-    traced = ["strace", "-f", "-qq", "-e", "trace=open,openat,creat", "-o", str(trace), sys.executable, "-c", SPA]
+    traced = [
+        "strace",
+        "-f",
+        "--seccomp-bpf",
+        "-qq",
+        "-e",
+        "trace=open,openat,creat",
+        "-o",
+        str(trace),
+        sys.executable,
+        "-c",
+        SPA,
+    ]
     with subprocess.Popen([*traced, *command], cwd=folder, umask=0, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         served = False

@@ -112,7 +112,18 @@ def test_the_disk_is_synchronised_before_a_request_and_before_its_answer_counts(
     calls = "trace=fsync,fdatasync,pwrite64,sendto,sendmsg,writev,write,recvfrom"
     with scripted(slow(0.1)) as served:
         process = start(
-            study, judge(tmp_path, served.url), "strace", "-f", "-y", "-s", "60", "-e", calls, "-o", str(trace)
+            study,
+            judge(tmp_path, served.url),
+            "strace",
+            "-f",
+            "--seccomp-bpf",
+            "-y",
+            "-s",
+            "60",
+            "-e",
+            calls,
+            "-o",
+            str(trace),
         )
         told, _ = process.communicate(timeout=120)
     if process.returncode != 0 and "ptrace" in told.lower():

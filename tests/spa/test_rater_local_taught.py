@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -79,36 +76,27 @@ def right() -> Mapping[str, Any]:
 
 
 @contextmanager
-def transformers_serve(folder: Path, scratch: Path) -> Iterator[str]:
-    """Serve a model with ``transformers serve`` on loopback."""
+def transformers_serve(folder: Path) -> Iterator[str]:
+    """Serve a model on loopback as ``transformers serve`` does, which is imported here already."""
+    from transformers.cli.serve import Serve
+
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [str(Path(sys.executable).with_name("transformers")), "serve", str(folder)]
-    command += ["--device", "cpu", "--dtype", "float32", "--host", "127.0.0.1", "--port", str(port)]
-    offline = {"HF_HUB_OFFLINE": "1", "HF_HOME": str(scratch / "hf"), "OMP_NUM_THREADS": "1"}
-    (scratch / "hf" / "hub").mkdir(parents=True)
-    with (scratch / "serve.log").open("w") as log:
-        server = subprocess.Popen(command, env={**os.environ, **offline}, stdout=log, stderr=subprocess.STDOUT)
-        try:
-            deadline = time.monotonic() + START_SECONDS
-            while True:
-                try:
-                    with socket.create_connection(("127.0.0.1", port), timeout=1):
-                        break
-                except OSError:
-                    assert server.poll() is None, (scratch / "serve.log").read_text()
-                    assert time.monotonic() < deadline, (scratch / "serve.log").read_text()
-                    time.sleep(0.2)
-            yield f"http://127.0.0.1:{port}/v1"
-        finally:
-            server.terminate()
-            server.wait(30)
+    served = Serve(str(folder), device="cpu", dtype="float32", host="127.0.0.1", port=port, non_blocking=True)
+    try:
+        deadline = time.monotonic() + START_SECONDS
+        while not served.server.started:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        yield f"http://127.0.0.1:{port}/v1"
+    finally:
+        served.kill_server()
 
 
 def asked_over_http(taught: Path, tmp_path: Path) -> None:
     """From the form over a real server and the real client to the store: agreement 1.0."""
-    with transformers_serve(taught, tmp_path) as url:
+    with transformers_serve(taught) as url:
         rater = Rater(
             id="served",
             model=str(taught),

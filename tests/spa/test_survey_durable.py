@@ -27,7 +27,7 @@ def test_the_disk_is_synchronised_before_a_page_is_acknowledged_and_a_code_is_sh
         missing_part("strace is not installed")
     study, trace, links = build(tmp_path, STUDY), tmp_path / "trace", tmp_path / "links.txt"
     spa = str(Path(sys.executable).with_name("spa"))
-    traced = ["strace", "-f", "-y", "-s", "60", "-e", CALLS, "-o", str(trace)]
+    traced = ["strace", "-f", "--seccomp-bpf", "-y", "-s", "60", "-e", CALLS, "-o", str(trace)]
     with subprocess.Popen(
         [*traced, spa, "serve", str(study), "--port", "0", "--links", str(links)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
