@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from bisect import insort
-from collections import Counter
+from bisect import bisect_left, insort
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
+from heapq import merge
 from statistics import median
+from typing import Literal
 
 from sqlalchemy import Connection, func, select
 
+from spa.responses.leases import Lease
 from spa.responses.outcomes import COMPLETED, OUTCOMES, REPLACED, WITHDRAWN
 from spa.responses.store_schema import decisions, payloads, submissions
 from spa.responses.visits import PersonVisit
@@ -79,56 +82,108 @@ class Status:
         return ", ".join([*left, "nobody at work"])
 
 
-def summarise_visits(visits: Iterable[PersonVisit], *, assignments: int, people: People, now: float) -> Status:
+def summarise_visits(visits: Iterable[Lease], *, assignments: int, people: People, now: float) -> Status:
     """Count the visits of people and say when the study will be complete at the pace so far.
 
     Whoever is overdue by ``now`` counts as dropped. Simulated annotators are timed only where nobody else came, and
     their time says nothing of pay.
     """
-    visits = list(visits)
-    timed = timed_kinds(visits)
-    counts: dict[tuple[str, str | None], Counter[str]] = {}
-    minutes: list[float] = []
-    ends: list[float] = []
+    tally = VisitTally(assignments=assignments, people=people)
     for visit in visits:
+        tally.put(visit)
+    return tally.status(now)
+
+
+class VisitTally:
+    """The visits of people, counted one by one, and again where one has changed."""
+
+    def __init__(self, *, assignments: int, people: People) -> None:
+        self._assignments = assignments
+        self._people = people
+        self._visits: dict[str, Lease] = {}
+        self._open: dict[str, Lease] = {}  # whose state may depend on the time
+        self._lines: dict[tuple[str, str | None], Counter[str]] = {}
+        self._kinds: Counter[str] = Counter()
+        self._minutes: defaultdict[str, list[float]] = defaultdict(list)  # by kind of annotator, in order
+        self._ends: defaultdict[str, list[float]] = defaultdict(list)
+
+    def put(self, visit: Lease) -> None:
+        """Count a visit, instead of what was counted of it before."""
+        former = self._visits.get(visit.submission_id)
+        if former == visit:
+            return
+        if former is not None:
+            self._count(former, -1)
+        self._visits[visit.submission_id] = visit
+        self._count(visit, 1)
+
+    def _count(self, visit: Lease, one: Literal[1, -1]) -> None:
+        self._kinds[visit.annotator_kind] += one
         if visit.release_reason == REPLACED and not visit.finished:
-            continue  # continued in another visit of the same person
-        line = counts.setdefault((visit.source, visit.people_group), Counter())
-        line["begun"] += 1
-        line[_state(visit, now)] += 1
-        if visit.completed and visit.completed_at is not None and visit.annotator_kind in timed:
-            minutes.append(visit.seconds_until(visit.completed_at) / 60)
+            return  # continued in another visit of the same person
+        line = self._lines.setdefault((visit.source, visit.people_group), Counter())
+        line["begun"] += one
+        if visit.finished:
+            line[_state(visit, 0.0)] += one
+        elif one == 1:
+            self._open[visit.submission_id] = visit
+        else:
+            del self._open[visit.submission_id]
+        if visit.completed and visit.completed_at is not None:
+            change = insort if one == 1 else _take_out
+            change(self._minutes[visit.annotator_kind], visit.seconds_until(visit.completed_at) / 60)
             if not visit.extra:
-                ends.append(visit.completed_at)
-    in_groups = {group.name: group.places for group in people.groups}
-    lines = tuple(
-        VisitCounts(
-            source=source,
-            people_group=group,
-            places=None if group is None else in_groups.get(group),
-            **{name: counted[name] for name in COUNTED},
+                change(self._ends[visit.annotator_kind], visit.completed_at)
+
+    def status(self, now: float) -> Status:
+        """Return the counts at one moment."""
+        people = self._people
+        counts = {key: Counter(line) for key, line in self._lines.items() if line["begun"]}
+        for visit in self._open.values():
+            counts[visit.source, visit.people_group][_state(visit, now)] += 1
+        timed = _timed({kind for kind, count in self._kinds.items() if count})
+        minutes, ends = (_merged([known[kind] for kind in timed]) for known in (self._minutes, self._ends))
+        in_groups = {group.name: group.places for group in people.groups}
+        lines = tuple(
+            VisitCounts(
+                source=source,
+                people_group=group,
+                places=None if group is None else in_groups.get(group),
+                **{name: counted[name] for name in COUNTED},
+            )
+            for (source, group), counted in counts.items()
         )
-        for (source, group), counted in counts.items()
-    )
-    places = assignments * people.per_assignment
-    done, at_work = sum(line.completed for line in lines), sum(line.at_work for line in lines)
-    typical = median(minutes) if minutes else None
-    return Status(
-        now=now,
-        assignments=assignments,
-        places=places,
-        completed=done,
-        at_work=at_work,
-        free=places - done - at_work - sum(line.unconfirmed for line in lines),
-        lines=lines,
-        median_minutes=None if typical is None else round(typical, 2),
-        planned_minutes=people.minutes,
-        pay=people.pay,
-        currency=people.currency,
-        hourly_pay=hourly_pay(people.pay, typical) if "human" in timed else None,  # simulated ones take no time
-        planned_hourly_pay=hourly_pay(people.pay, people.minutes),
-        expected_end=_expected_end(sorted(ends), places - done, now, goes_on=_working(lines)),
-    )
+        places = self._assignments * people.per_assignment
+        done, at_work = sum(line.completed for line in lines), sum(line.at_work for line in lines)
+        typical = _median(minutes) if minutes else None
+        return Status(
+            now=now,
+            assignments=self._assignments,
+            places=places,
+            completed=done,
+            at_work=at_work,
+            free=places - done - at_work - sum(line.unconfirmed for line in lines),
+            lines=lines,
+            median_minutes=None if typical is None else round(typical, 2),
+            planned_minutes=people.minutes,
+            pay=people.pay,
+            currency=people.currency,
+            hourly_pay=hourly_pay(people.pay, typical) if "human" in timed else None,  # simulated ones take no time
+            planned_hourly_pay=hourly_pay(people.pay, people.minutes),
+            expected_end=_expected_end(ends, places - done, now, goes_on=_working(lines)),
+        )
+
+
+def _merged(ordered: list[list[float]]) -> list[float]:
+    return ordered[0] if len(ordered) == 1 else list(merge(*ordered))
+
+
+def _median(ordered: list[float]) -> float:
+    return (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
+
+
+def _take_out(ordered: list[float], value: float) -> None:
+    del ordered[bisect_left(ordered, value)]
 
 
 def _working(lines: Iterable[VisitCounts]) -> bool:
@@ -137,11 +192,14 @@ def _working(lines: Iterable[VisitCounts]) -> bool:
 
 def timed_kinds(visits: Iterable[PersonVisit]) -> set[str]:
     """Return the kinds of annotators whose time counts: simulated ones only where nobody else came."""
-    kinds: set[str] = {visit.annotator_kind for visit in visits}
+    return _timed({visit.annotator_kind for visit in visits})
+
+
+def _timed(kinds: set[str]) -> set[str]:
     return {"human"} if "human" in kinds else kinds
 
 
-def _state(visit: PersonVisit, now: float) -> str:
+def _state(visit: Lease, now: float) -> str:
     if visit.extra:
         return "extra"
     if visit.outcome is not None:

@@ -1,4 +1,4 @@
-"""The administrator's routes: the study's progress as JSON and as Prometheus metrics, behind a bearer token."""
+"""The administrator's routes: the study's progress as JSON, and with the server's as Prometheus metrics; by a token."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import asyncio
 import hmac
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from http import HTTPStatus
+from pathlib import Path
 
 from sqlalchemy import func, select
 from starlette.requests import Request
@@ -16,12 +18,17 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from spa.errors import ResponseError
+from spa.responses.log_mark import log_of
+from spa.responses.running_counts import RunningCounts, RunningTotals
 from spa.responses.status import COUNTED, Status, VisitCounts, summarise_visits
+from spa.responses.store import Store
 from spa.responses.store_schema import answers, payloads
+from spa.server.request_metrics import RequestCounts
 from spa.server.survey_context import SurveyContext
 
 VARIABLE = "SPA_ADMIN_TOKEN"
 SHORTEST = 16  # characters
+NOTICES = ("full", "quota", "second")  # why most are turned away
 
 
 def admin_token(environment: Mapping[str, str] | None = None) -> str | None:
@@ -41,9 +48,11 @@ def admin_token(environment: Mapping[str, str] | None = None) -> str | None:
 class AdminRoutes:
     """The routes of the administrator."""
 
-    def __init__(self, context: SurveyContext, token: str) -> None:
+    def __init__(self, context: SurveyContext, token: str, requests: RequestCounts) -> None:
         self.context = context
         self._token = token.encode()
+        self._requests = requests
+        self._counts = RunningCounts(context.store, context.study.people)
 
     @property
     def routes(self) -> list[Route]:
@@ -58,7 +67,7 @@ class AdminRoutes:
         return await self._answer(request, lambda: JSONResponse(self._facts()))
 
     async def show_metrics(self, request: Request) -> Response:
-        """Report the same in the Prometheus text format."""
+        """Report progress, requests, admission and disk in the Prometheus text format."""
         version = "text/plain; version=0.0.4"
         return await self._answer(request, lambda: PlainTextResponse(self._metrics(), media_type=version))
 
@@ -85,14 +94,21 @@ class AdminRoutes:
         return {"pages_received": pages, "answers": answered}
 
     def _metrics(self) -> str:
-        status, sizes = self._status(), self._sizes()
-        return "".join(f"{line}\n" for line in metrics(status, sizes))
+        totals = self._counts.totals(self.context.clock())
+        lines = (
+            *study_metrics(totals),
+            *request_metrics(self._requests),
+            *admission_metrics(self.context.refused, totals.status),
+            *disk_metrics(self.context.store),
+        )
+        return "".join(f"{line}\n" for line in lines)
 
 
-def metrics(status: Status, sizes: Mapping[str, int]) -> Iterator[str]:
-    """Yield the lines of the Prometheus text format."""
-    yield from _metric("spa_pages_received_total", "counter", "Pages received from people.", sizes["pages_received"])
-    yield from _metric("spa_answers_total", "counter", "Answers of finished visits.", sizes["answers"])
+def study_metrics(totals: RunningTotals) -> Iterator[str]:
+    """Yield how far the study is, in the Prometheus text format."""
+    status = totals.status
+    yield from _metric("spa_pages_received_total", "counter", "Pages received from people.", totals.pages)
+    yield from _metric("spa_answers_total", "counter", "Answers of finished visits.", totals.answers)
     yield from _metric("spa_assignments", "gauge", "Assignments built.", status.assignments)
     yield from _metric("spa_places", "gauge", "Submissions planned.", status.places)
     yield from _metric("spa_places_completed", "gauge", "Submissions completed.", status.completed)
@@ -106,6 +122,42 @@ def metrics(status: Status, sizes: Mapping[str, int]) -> Iterator[str]:
     pay = None if status.hourly_pay is None else float(status.hourly_pay)
     labels = f'{{currency="{_escaped(status.currency)}"}}'
     yield from _metric("spa_hourly_pay", "gauge", "Hourly pay at the median duration, in major units.", pay, labels)
+
+
+def request_metrics(requests: RequestCounts) -> Iterator[str]:
+    """Yield what the server has answered since it started, and how fast."""
+    yield "# HELP spa_requests_total Requests answered by this process, by status; 5xx: errors."
+    yield "# TYPE spa_requests_total counter"
+    for status in ("2xx", "3xx", "4xx", "5xx"):
+        yield f'spa_requests_total{{status="{status}"}} {requests.by_status[status]}'
+    yield "# HELP spa_request_seconds Seconds from a request to the end of its answer."
+    yield "# TYPE spa_request_seconds histogram"
+    count = 0
+    for bound, count in requests.histogram():
+        yield f'spa_request_seconds_bucket{{le="{bound}"}} {count}'
+    yield f"spa_request_seconds_sum {requests.seconds:.6f}"
+    yield f"spa_request_seconds_count {count}"
+
+
+def admission_metrics(refused: Mapping[str, int], status: Status) -> Iterator[str]:
+    """Yield how many places are left, and whom this process has turned away."""
+    yield from _metric("spa_places_free", "gauge", "Places that nobody holds.", max(0, status.free))
+    yield "# HELP spa_admissions_refused_total Visitors turned away by this process, by the page that they were shown."
+    yield "# TYPE spa_admissions_refused_total counter"
+    for notice in sorted({*NOTICES, *refused}):
+        yield f'spa_admissions_refused_total{{reason="{notice}"}} {refused.get(notice, 0)}'
+
+
+def disk_metrics(store: Store) -> Iterator[str]:
+    """Yield the sizes of an SQLite file and its log, and what is free on its disk; nothing for other databases."""
+    if not store.is_file:
+        return
+    path = Path(store.name)
+    log = log_of(path)
+    log_bytes = log.stat().st_size if log.exists() else 0
+    yield from _metric("spa_store_bytes", "gauge", "Size of the store's file.", path.stat().st_size)
+    yield from _metric("spa_store_log_bytes", "gauge", "Size of the store's write-ahead log.", log_bytes)
+    yield from _metric("spa_disk_free_bytes", "gauge", "Free on the store's disk.", shutil.disk_usage(path.parent).free)
 
 
 def _metric(name: str, kind: str, text: str, value: float | None, labels: str = "") -> Iterator[str]:

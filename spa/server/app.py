@@ -31,6 +31,7 @@ from spa.server.page_responses import send_notice
 from spa.server.rate_limits import Limits
 from spa.server.request_guard import Network, RequestGuard
 from spa.server.request_log import RequestLog
+from spa.server.request_metrics import RequestCounts, RequestMetrics
 from spa.server.security_headers import SecurityHeaders, content_policy
 from spa.server.survey_context import PlatformAdapter, SurveyContext
 from spa.server.survey_routes import SurveyRoutes
@@ -112,8 +113,9 @@ def create_app(
         lifespan=lambda app: running(survey, context),
     )
     app.router.routes.extend(survey.routes)
+    requests = RequestCounts()
     if admin_token is not None:
-        app.router.routes.extend(AdminRoutes(context, admin_token).routes)
+        app.router.routes.extend(AdminRoutes(context, admin_token, requests).routes)
     if workspace.study.people.completion_url is not None:
         context.allow_redirect_to(workspace.study.people.completion_url)
     for mount in adapters:
@@ -131,6 +133,8 @@ def create_app(
     app.add_middleware(SecurityHeaders, policy=lambda: content_policy(frozenset(sites), frames=frozenset(frames)))
     if log_requests:
         app.add_middleware(RequestLog)
+    if admin_token is not None:
+        app.add_middleware(RequestMetrics, counts=requests)
     explain_failures(app, context)
     return app
 

@@ -22,6 +22,7 @@ Routes that use the store are plain functions, which the framework runs in threa
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -80,6 +81,7 @@ class SurveyContext:
     own_codes: set[str] = field(default_factory=set)  # sources with a completion code for each person
     own_addresses: set[str] = field(default_factory=set)  # sources whose people come back by the visit's own address
     open_doors: set[str] = field(default_factory=lambda: {"/"})  # paths whose posts --new-visits limits
+    refused: Counter[str] = field(default_factory=Counter)  # people turned away by this process, by their notice
     resources: ExitStack = field(default_factory=ExitStack)  # closed when the server stops
 
     @property
@@ -204,7 +206,8 @@ class SurveyContext:
         return None
 
     def refuse(self, refusal: AdmissionRefused) -> Response:
-        """Return the page that explains why a person cannot take part."""
+        """Return the page that explains why a person cannot take part, and count it."""
+        self.refused[refusal.notice] += 1
         return self.notice(refusal.notice, STATUS.get(refusal.notice, FORBIDDEN))
 
     def notice(self, name: str, status: int = 200, *, link: str | None = None) -> Response:
