@@ -103,6 +103,9 @@ class PanelAdapter:
             return redirect_to(f"/a/{token}") if self._is_of(token, who) else self._ask_for_address(request)
         if not who.proven and self._is_in_use(who):
             return self._ask_for_address(request)
+        busy = None if who.proven else self.context.busy(request)
+        if busy is not None:
+            return busy
         response = self.context.admit(
             source=self.panel.name,
             person=who.participant,
@@ -111,8 +114,12 @@ class PanelAdapter:
             proven=who.proven,
         )
         address = response.headers.get("location")
-        if self.secret is None and address is not None and ELSEWHERE not in fields:
-            self._cookie.set(request, response, address.removeprefix("/a/"))
+        if who.proven or address is None:
+            return response
+        token = address.removeprefix("/a/")
+        self.context.note_place(request, token)
+        if ELSEWHERE not in fields:
+            self._cookie.set(request, response, token)
         return response
 
     def leave(self, visit: PersonVisit, outcome: Outcome) -> Response:

@@ -28,7 +28,7 @@ from spa.responses.store import Store
 from spa.responses.submission import AnnotatorKind
 from spa.server.admin import AdminRoutes
 from spa.server.page_responses import send_notice
-from spa.server.rate_limits import Limits
+from spa.server.rate_limits import Limits, UnbegunVisits
 from spa.server.request_guard import Network, RequestGuard
 from spa.server.request_log import RequestLog
 from spa.server.request_metrics import RequestCounts, RequestMetrics
@@ -86,6 +86,7 @@ def create_app(
     ``links_only`` closes the open link even if the study file leaves it open, and ``reserved`` places are kept for
     personal links. ``log_requests`` logs every request without identifying anyone.
     """
+    limits = limits or Limits()
     context = SurveyContext(
         study=workspace.study,
         texts=workspace.texts,
@@ -102,6 +103,7 @@ def create_app(
         reserved=reserved,
         minutes_allowed=_minutes_allowed(workspace),
         family=family_of(workspace.study, workspace.store),
+        unbegun=UnbegunVisits(limits.block_visits.burst, clock=clock),
     )
     survey = SurveyRoutes(context, workspace.form, source=source)
     app = FastAPI(

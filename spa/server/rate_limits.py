@@ -86,3 +86,39 @@ class Buckets:
     def __len__(self) -> int:
         """Return how many keys are known."""
         return len(self._left)
+
+
+class UnbegunVisits:
+    """Visits of which nothing was sent yet, by address block: of one block, ``most`` may hold places at a time.
+
+    A rate alone would let one block hold every place of a study for good, though none for long.
+    """
+
+    def __init__(self, most: float, *, clock: Callable[[], float], remember: int = 20_000) -> None:
+        self.most = most
+        self._clock = clock
+        self._remember = remember
+        self._blocks: dict[str, tuple[str, float]] = {}  # token -> its block, and when its place is given up
+
+    def wait(self, block: str) -> float:
+        """Return 0 where a block may take another place, else the seconds after which it may at the latest."""
+        now = self._clock()
+        ends = sorted(until for other, until in self._blocks.values() if other == block and until >= now)
+        return 0.0 if not is_network(block) or len(ends) < self.most else max(1.0, ends[-int(self.most)] - now)
+
+    def add(self, block: str, token: str, *, seconds: float) -> None:
+        """Note who took a place, and for how long it is theirs if they send nothing."""
+        if is_network(block):
+            self._blocks.pop(token, None)
+            self._blocks[token] = block, self._clock() + seconds
+            if len(self._blocks) > self._remember:
+                del self._blocks[next(iter(self._blocks))]
+
+    def forget(self, token: str) -> None:
+        """Count a visit no more: something was sent in it."""
+        self._blocks.pop(token, None)
+
+
+def is_network(block: str) -> bool:
+    """Return whether a block is one of addresses, by which visitors are told apart."""
+    return "/" in block

@@ -18,7 +18,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from spa.errors import ResponseError
-from spa.server.rate_limits import BLOCK, Buckets, Limits, address_block
+from spa.server.rate_limits import BLOCK, Buckets, Limits, address_block, is_network
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 OWN = frozenset({"same-origin", "none"})
@@ -132,7 +132,7 @@ class RequestGuard:
 
     def _wait_for_visit(self, block: str) -> float:
         """Return the seconds for which a new visit comes too early; what a block is refused is taken of nobody else."""
-        wait = self._block_buckets.take(block) if "/" in block else 0.0
+        wait = self._block_buckets.take(block) if is_network(block) else 0.0
         return wait or self._start_buckets.take("")
 
     def _client(self, scope: Scope) -> str:

@@ -22,10 +22,13 @@ Routes that use the store are plain functions, which the framework runs in threa
 
 from __future__ import annotations
 
+import math
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from http import HTTPStatus
 from importlib.metadata import entry_points
 from types import MappingProxyType
 from urllib.parse import urlsplit
@@ -46,6 +49,7 @@ from spa.responses.store import Store
 from spa.responses.submission import AnnotatorKind
 from spa.responses.visits import PersonVisit
 from spa.server.page_responses import redirect_to, send_notice
+from spa.server.rate_limits import MINUTE, Limits, UnbegunVisits, client_block
 from spa.study.stopping import counts_as_begun
 from spa.study.study import Study
 
@@ -82,6 +86,7 @@ class SurveyContext:
     own_addresses: set[str] = field(default_factory=set)  # sources whose people come back by the visit's own address
     open_doors: set[str] = field(default_factory=lambda: {"/"})  # paths whose posts --new-visits limits
     refused: Counter[str] = field(default_factory=Counter)  # people turned away by this process, by their notice
+    unbegun: UnbegunVisits = field(default_factory=lambda: UnbegunVisits(Limits().block_visits.burst, clock=time.time))
     resources: ExitStack = field(default_factory=ExitStack)  # closed when the server stops
 
     @property
@@ -133,6 +138,19 @@ class SurveyContext:
         own = [visit for visit in self.store.visits.of_annotator(annotator_id) if visit.token is not None]
         named = [visit for visit in own if external_id in (None, visit.external_id, visit.name_given)]
         return redirect_to(f"/a/{named[-1].token}") if named and not named[-1].released else None
+
+    def busy(self, request: Request) -> Response | None:
+        """Return the page that tells somebody to wait whose address block holds many places without having begun."""
+        wait = self.unbegun.wait(client_block(request.scope))
+        if not wait:
+            return None
+        response = self.notice("busy", HTTPStatus.TOO_MANY_REQUESTS)
+        response.headers["retry-after"] = str(math.ceil(wait))
+        return response
+
+    def note_place(self, request: Request, token: str) -> None:
+        """Note that somebody took a place by a door at which anybody may."""
+        self.unbegun.add(client_block(request.scope), token, seconds=MINUTE * self.minutes_to_begin)
 
     def admit(
         self,

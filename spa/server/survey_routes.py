@@ -96,6 +96,9 @@ class SurveyRoutes:
         earlier = self._cookie.token(request)
         if earlier is not None and await self._reader.read(lambda connection: self._can_resume(connection, earlier)):
             return redirect_to(f"/a/{earlier}")
+        busy = self.context.busy(request)
+        if busy is not None:
+            return busy
         token = random_token()
         await asyncio.to_thread(self.context.live.refresh)
 
@@ -104,6 +107,7 @@ class SurveyRoutes:
             self._visits.admit(connection, token, group=group)
 
         await self._writer.write(make)
+        self.context.note_place(request, token)
         return self._cookie.set(request, redirect_to(f"/a/{token}"), token)
 
     async def report_health(self, request: Request) -> Response:
@@ -132,12 +136,19 @@ class SurveyRoutes:
         """Give the person with a link a place, or an expired one back, and redirect to the page that is due."""
         token = request.path_params["token"]
         fields = await read_fields(request)
-        if await self._find(token) is None:
+        known = await self._find(token)
+        abandoned = known is not None and known.lease.released and not known.sent
+        busy = self.context.busy(request) if abandoned else None
+        if busy is not None:
+            return busy
+        if known is None:
             await asyncio.to_thread(self.context.live.refresh)
         parameters = request.query_params
         visit = await self._writer.write(lambda connection: self._visits.open_visit(connection, token, parameters))
         if visit.lease.released:
             return self._gone(visit)
+        if abandoned:
+            self.context.note_place(request, token)
         return self._due(request, token, visit, remember=ELSEWHERE not in fields)
 
     async def show_page(self, request: Request) -> Response:

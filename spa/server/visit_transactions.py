@@ -135,6 +135,7 @@ class VisitTransactions:
             body = json.dumps(fields)
             save_page(connection, visit.lease.submission_id, page_id, body, now=now)
             if not visit.sent:
+                self.context.unbegun.forget(token)
                 keep_place(connection, visit.lease, self.context.minutes_to_begin, now=now)
             self._kept[visit.lease.submission_id, page_id, body] = sent
             visit = visit.with_page(sent, now=now)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from fastapi.testclient import TestClient
 from spa.forms.texts import load_texts
 from spa.responses.admission import AdmissionRules
 from spa.server.app import create_app
-from spa.server.rate_limits import Limits
+from spa.server.rate_limits import Limits, Rate
 from spa.server.request_guard import parse_networks
 from spa.simulation.survey_client import read_page
 from spa.study.study import Study
@@ -220,3 +221,37 @@ def test_who_has_a_platforms_word_is_not_hurried(place: Place) -> None:
             source="p", person=str(vouched), external_id=str(vouched), now=0, vouched=vouched, rules=rules
         )
         assert came.deadline == (None if vouched else 600)
+
+
+def test_no_address_block_holds_every_place_however_long_it_tries(place: Place) -> None:
+    clock = Clock()
+    limits = replace(Limits.of_new_visits(1_000_000), block_visits=Rate(burst=4, a_second=1e9))
+    app = create_app(place.workspace, clock=clock, limits=limits)
+    theirs: list[str] = []
+    for _ in range(8):  # of five minutes
+        for number in range(10):
+            shown = TestClient(app, client=(f"203.0.113.{number}", 1)).post("/")
+            if shown.status_code == 200:
+                theirs.append(shown.url.path.split("/")[2])
+        for token in theirs:  # those that have expired are pressed again
+            TestClient(app, client=("203.0.113.9", 1)).post(f"/a/{token}")
+        held = [visit for visit in place.workspace.store.visits.leases() if visit.seat is not None]
+        assert len(held) <= 4
+        clock.wait(5)
+    assert TestClient(app, client=("198.51.100.7", 1)).post("/").status_code == 200
+
+
+def test_who_has_begun_makes_room_for_others_of_the_same_block(place: Place) -> None:
+    limits = replace(Limits.of_new_visits(1_000_000), block_visits=Rate(burst=2, a_second=1e9))
+    app = create_app(place.workspace, limits=limits)
+    place.client = TestClient(app, client=("203.0.113.1", 1))
+    came = []
+    for _ in range(4):
+        place.client.cookies.clear()
+        came.append(place.client.post("/"))
+        told = TestClient(app, client=("203.0.113.1", 1)).post("/")
+        token = came[-1].url.path.split("/")[2]
+        place.send(token, place.form(token).pages[0])
+    assert {answer.status_code for answer in came} == {200}
+    assert told.status_code == 429
+    assert 0 < int(told.headers["retry-after"]) <= 15 * 60
