@@ -21,6 +21,7 @@ from spa.responses.admission import SecondVisit
 from spa.responses.families import StudyFamily
 from spa.server.app import create_app
 from spa.server.http_server import serve_on_loopback
+from spa.simulation.survey_client import read_page
 from tests.mturk.studies import STUDY, Bench, answer_to, make_bench
 from tests.reading_evidence import evidence_of
 
@@ -107,6 +108,20 @@ def test_an_address_that_is_not_ours_gets_no_form(external: Bench, changes: dict
         assert client.post("/hit", params=address(external, **changes)).status_code in (403, 404)
     with external.open() as workspace:
         assert list(workspace.store.visits.of_people()) == []
+
+
+def test_a_look_at_the_frames_address_takes_no_place_and_its_button_keeps_the_address(external: Bench) -> None:
+    with visited(external) as client:
+        for method in ("GET", "HEAD"):
+            shown = client.request(method, "/hit", params=address(external))
+            assert shown.status_code == 200
+            with external.open() as workspace:
+                assert list(workspace.store.visits.of_people()) == []
+        begin = read_page(client.get("/hit", params=address(external)).text).begin
+        assert begin is not None
+        first = client.post(begin).headers["location"]  # without a cookie, which a frame of another site does not keep
+        assert "set-cookie" not in client.post(begin).headers
+        assert client.get("/hit", params=address(external)).headers["location"] == first
 
 
 def test_an_annotator_is_let_in_once_and_the_same_address_leads_back(external: Bench) -> None:

@@ -47,6 +47,18 @@ def test_a_participant_comes_in_verified_and_comes_back_to_the_same_form(study: 
     assert len(running.emulator.people.requests("GetSubmission")) == asked, "asked once, then remembered"
 
 
+def test_a_look_at_the_address_takes_no_place_and_asks_the_platform_nothing(study: tuple[Running, str]) -> None:
+    running, study_id = study
+    visitor = running.arrive(study_id)
+    asked = len(running.emulator.people.requests("GetSubmission"))
+    for method in ("GET", "HEAD"):
+        assert httpx2.request(method, visitor.address, trust_env=False).status_code == 200
+    assert running.workspace.store.visits.find("prolific", visitor.submission_id) is None
+    assert len(running.emulator.people.requests("GetSubmission")) == asked
+    visitor.open()
+    assert httpx2.get(visitor.address, trust_env=False).headers["location"] == f"/a/{visitor.token}"
+
+
 def test_another_persons_submission_lets_nobody_in(study: tuple[Running, str]) -> None:
     running, study_id = study
     visitor = running.arrive(study_id)
