@@ -7,14 +7,15 @@ import numpy as np
 from analysis.statistics.coding import Floats, Ints, fold
 
 DENSE = 1 << 23  # keys up to which there is one place for each that is possible
+THIN = 32  # possible keys a value beyond which values are folded first
 PENDING = 1 << 22  # folded cells that wait before they are folded together
 
 
 class CellSums:
     """Add up values by key.
 
-    ``size`` is one more than the largest key that is possible. Time O(n); memory O(size) where that is at most
-    8 million, else O(cells that occur) beside the last part.
+    ``size`` is one more than the largest key that is possible. Time O(n) and memory O(size) where that is at most
+    8 million and 32 times the first values, else O(n log n) and O(cells that occur) beside the last part.
 
     >>> sums = CellSums(5)
     >>> sums.add(np.array([3, 3, 0]), np.array([1.0, 2.0, 4.0]))
@@ -25,10 +26,13 @@ class CellSums:
     def __init__(self, size: int) -> None:
         self._size = size
         self._parts: list[tuple[Ints, Floats, Floats]] = []
+        self._dense: bool | None = None  # as the first part has it
 
     def add(self, key: Ints, values: Floats | None = None) -> None:
         """Add values (or count only) by their keys."""
-        if self._size <= DENSE:
+        if self._dense is None:
+            self._dense = self._size <= min(DENSE, THIN * len(key))
+        if self._dense:
             count = np.bincount(key, minlength=self._size).astype(np.float64)
             sums = count if values is None else np.bincount(key, weights=values, minlength=self._size)
             if self._parts:

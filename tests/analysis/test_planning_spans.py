@@ -99,7 +99,7 @@ def test_a_study_of_error_spans_is_planned(tmp_path: Path, family: str, score: s
     path = tmp_path / "study.toml"
     changed = path.read_text().replace("[spans]", f'[analysis]\nfamily = "{family}"\n\n[spans]\nscore = {score}')
     path.write_text(changed.replace('pages = "output"', 'pages = "item"').replace("outputs = 12", "items = 4"))
-    result = plan(path, "--json", "--simulations", 400, "--difference", 1.5)
+    result = plan(path, "--json", "--simulations", 400, "--difference", 1.5, "--power", 0.8)
     assert result.exit_code == 0, result.output
     said = json.loads(result.stdout)
     (found,) = said["plans"]

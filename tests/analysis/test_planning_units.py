@@ -112,7 +112,10 @@ def test_all_sessions_of_a_person_count_and_are_paid(tmp_path: Path) -> None:
     assert rows == [(0.8, 98, Decimal(1470)), (0.9, 125, Decimal(1875))]
     bought = run("plan", path, "--simulations", "0", "--budget", "900")["plans"][0]["detectable"]
     assert bought == found["detectable"]
-    assert "60 annotators (900.00 GBP)" in CliRunner().invoke(main, ["plan", str(path), "--simulations", "0"]).output
+    assert (
+        "60 annotators (900.00 GBP)"
+        in CliRunner().invoke(main, ["plan", str(path), "--simulations", "0", "--power", "0.8"]).output
+    )
 
 
 def test_three_experts_are_tested_over_items(tmp_path: Path) -> None:
@@ -245,7 +248,7 @@ def test_benjamini_and_hochberg_reject_as_the_report_does(seed: int) -> None:
 
 def test_the_correction_is_called_by_its_name(tmp_path: Path) -> None:
     path = write(tmp_path, pool=20, items=10, annotators=30, rest='[analysis]\ncorrection = "bh"')
-    said = CliRunner().invoke(main, ["plan", str(path), "--simulations", "0"]).output
+    said = CliRunner().invoke(main, ["plan", str(path), "--simulations", "0", "--power", "0.8"]).output
     assert "3 tests share a false discovery rate of 0.05 (Benjamini-Hochberg)" in said
     assert "Holm" not in said
 
