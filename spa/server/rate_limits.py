@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -98,25 +99,41 @@ class UnbegunVisits:
         self.most = most
         self._clock = clock
         self._remember = remember
-        self._blocks: dict[str, tuple[str, float]] = {}  # token -> its block, and when its place is given up
+        self._until: dict[str, dict[str, float]] = {}  # block -> token -> when its place is given up, in this order
+        self._block_of: dict[str, str] = {}
+        self._lock = threading.RLock()  # pages are saved by a thread
 
     def wait(self, block: str) -> float:
         """Return 0 where a block may take another place, else the seconds after which it may at the latest."""
-        now = self._clock()
-        ends = sorted(until for other, until in self._blocks.values() if other == block and until >= now)
-        return 0.0 if not is_network(block) or len(ends) < self.most else max(1.0, ends[-int(self.most)] - now)
+        with self._lock:
+            held = self._until.get(block, {})
+            if len(held) < self.most:
+                return 0.0
+            now = self._clock()
+            for token in [token for token, until in held.items() if until < now]:
+                self.forget(token)
+            ends = sorted(held.values())
+        return 0.0 if len(ends) < self.most else max(1.0, ends[-int(self.most)] - now)
 
     def add(self, block: str, token: str, *, seconds: float) -> None:
         """Note who took a place, and for how long it is theirs if they send nothing."""
-        if is_network(block):
-            self._blocks.pop(token, None)
-            self._blocks[token] = block, self._clock() + seconds
-            if len(self._blocks) > self._remember:
-                del self._blocks[next(iter(self._blocks))]
+        if not is_network(block):
+            return
+        with self._lock:
+            self.forget(token)
+            self._until.setdefault(block, {})[token] = self._clock() + seconds
+            self._block_of[token] = block
+            if len(self._block_of) > self._remember:
+                self.forget(next(iter(self._block_of)))
 
     def forget(self, token: str) -> None:
-        """Count a visit no more: something was sent in it."""
-        self._blocks.pop(token, None)
+        """Count a visit no more: something was sent in it, or its place was given up."""
+        with self._lock:
+            block = self._block_of.pop(token, "")
+            held = self._until.get(block, {})
+            held.pop(token, None)
+            if not held:
+                self._until.pop(block, None)
 
 
 def is_network(block: str) -> bool:

@@ -144,6 +144,7 @@ class SurveyContext:
         wait = self.unbegun.wait(client_block(request.scope))
         if not wait:
             return None
+        self.refused["busy"] += 1
         response = self.notice("busy", HTTPStatus.TOO_MANY_REQUESTS)
         response.headers["retry-after"] = str(math.ceil(wait))
         return response
