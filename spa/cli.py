@@ -29,6 +29,8 @@ ORDER = (
     "preview",
     "serve",
     "status",
+    "pause",
+    "resume",
     "rate",
     "simulate",
     "rehearse",

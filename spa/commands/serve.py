@@ -196,6 +196,7 @@ def serve(
     """
     from spa.commands.open_link import doors_of
     from spa.commands.workspace import choose_store, open_workspace
+    from spa.responses.pauses import PAUSED_LINE, paused_since
     from spa.responses.run_lock import exclusive_server
     from spa.server.http_server import listen, run, run_workers
 
@@ -238,6 +239,8 @@ def serve(
             )
             for line in doors.link_lines(public, links_only=closed):
                 click.echo(line)
+            if paused_since(workspace.store) is not None:
+                click.echo(PAUSED_LINE)
             if links is not None:
                 click.echo(doors.personal_line(len(personal), links))
             if workers == 1:

@@ -30,6 +30,7 @@ def status(study: Path, store: str | None, rehearsal: bool, codes: bool, as_json
     from spa.commands.live_lines import live_lines
     from spa.commands.workspace import open_answers
     from spa.live import live_states
+    from spa.responses.pauses import PAUSED_LINE, paused_since
     from spa.responses.status import summarise_visits
 
     with open_answers(study, store, rehearsal=rehearsal, read_only=not codes, quiet=as_json) as workspace:
@@ -41,15 +42,19 @@ def status(study: Path, store: str | None, rehearsal: bool, codes: bool, as_json
         )
         sources = dict.fromkeys(line.source for line in found.lines) or {"link": None}
         known = {source: workspace.store.visits.outcome_codes(source) for source in sources} if codes else {}
+        paused = paused_since(workspace.store)
         states, title = live_states(workspace.study, workspace.store), workspace.study.title
     if as_json:
         more = {"live": [asdict(state) | {"enough": state.enough} for state in states]} if states else {}
         amounts = {name: getattr(found, name) for name in ("pay", "hourly_pay", "planned_hourly_pay")}
         money = {name: None if amount is None else str(amount) for name, amount in amounts.items()}
-        print_json(asdict(found) | money | more | ({"codes": known} if codes else {}))
+        since = {} if paused is None else {"paused_since": paused}
+        print_json(asdict(found) | money | more | since | ({"codes": known} if codes else {}))
         return
     counts = f"{found.completed} of {found.places} submitted, {found.at_work} in progress, {found.free} free"
     click.echo(f"{title}: {counts}")
+    if paused is not None:
+        click.echo(PAUSED_LINE)
     _show_lines(found.lines)
     for line in _pace_lines(found):
         click.echo(line)

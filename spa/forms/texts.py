@@ -25,7 +25,7 @@ _DISPENSABLE = frozenset(
         *("page.minutes", "page.instructions", "page.unsent", "page.saved"),
         *("page.pause", "page.pause_text", "page.pause_copy", "page.pause_copied", "page.pause_platform"),
         *READING_TEXTS,
-        "form.consent_kept",
+        *("form.consent_kept", "page.paused_title", "page.paused_text"),
         *(f"page.{name}" for name in ("gap_order", "order_unranked", "order_place", "order_up", "order_down")),
         *(f"page.{name}" for name in ("order_tie", "order_moved", "order_help", "order_confirm")),
         *("form.ranking_title", "form.prompt_ranks"),

@@ -29,6 +29,7 @@ from spa.responses.capacity import (
 )
 from spa.responses.leases import Lease, lease_of, lease_of_external, leases_of, lock_leases
 from spa.responses.outcomes import REPLACED, STANDBY, is_claim
+from spa.responses.pauses import is_paused
 from spa.responses.store_schema import payloads, people, submissions, tokens
 from spa.responses.submission import AnnotatorKind
 from spa.responses.tokens import count_personal, is_personal, random_token
@@ -49,6 +50,12 @@ class NoneLeft(AdmissionRefused):
 
 class StudyDecided(NoneLeft):
     """Every pair of a live study is decided, so that nobody else is asked."""
+
+
+class StudyPaused(AdmissionRefused):
+    """Nobody new comes in for the moment."""
+
+    notice = "paused"
 
 
 class QuotaFull(AdmissionRefused):
@@ -93,6 +100,7 @@ class AdmissionRules:
     minutes_to_begin: float | None = None  # in which a first page is sent, or the place goes to somebody else
     late_counts: bool = True  # whether late answers take their place again if it is free
     closed: bool = False  # only those who have a visit come in
+    pausable: bool = False  # so it is while the study is paused, see spa.responses.pauses
 
     @property
     def minutes_to_begin_again(self) -> float | None:
@@ -332,6 +340,8 @@ def _check_session(earlier: list[Lease], who: Arrival, rules: AdmissionRules) ->
 
 
 def _new_visit(connection: Connection, who: Arrival, rules: AdmissionRules, *, now: float) -> Lease:
+    if rules.pausable and is_paused(connection):
+        raise StudyPaused("the study is paused; `spa resume STUDY` lets people in again")
     if rules.closed:
         raise StudyDecided("every pair that the study asks about is decided")
     place = _find_place(connection, who, who.annotator_id, rules)

@@ -28,7 +28,7 @@ from spa.server.survey_context import SurveyContext
 
 VARIABLE = "SPA_ADMIN_TOKEN"
 SHORTEST = 16  # characters
-NOTICES = ("full", "quota", "second")  # why most are turned away
+NOTICES = ("full", "paused", "quota", "second")  # why most are turned away
 
 
 def admin_token(environment: Mapping[str, str] | None = None) -> str | None:

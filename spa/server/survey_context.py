@@ -57,7 +57,7 @@ GROUP = "spa.routes"  # entry points: name -> mount(app, context)
 FORBIDDEN = 403
 LEAST_TO_BEGIN = 15.0  # minutes
 NO_FIELDS: Mapping[str, str] = MappingProxyType({})
-STATUS = {"full": 410, "quota": 410, "unknown": 404}  # of a refusal, by its notice
+STATUS = {"full": 410, "quota": 410, "unknown": 404, "paused": 503}  # of a refusal, by its notice
 
 Finish = Callable[[PersonVisit, Outcome], Response]
 
@@ -96,6 +96,7 @@ class SurveyContext:
         rules = AdmissionRules.of(self.study.people)
         return replace(
             rules,
+            pausable=True,
             reserved=self.reserved,
             closed=self.live.enough,
             late_counts=late_counts,
@@ -170,9 +171,9 @@ class SurveyContext:
 
         Call it for a POST alone, such as the one of :meth:`first_page`.
         The parameters are those of ``StoredVisits.admit``. Whoever ``has_place``, given by the platform before they
-        came, also comes in when a live study has decided everything. ``minutes_allowed`` defaults to the study's; where
-        late answers never count, the shorter of both holds. With an ``external_id`` a visit waits in reserve if every
-        place is taken but not all are completed. Who never begins loses the place after
+        came, also comes in when a live study has decided everything, or the study is paused. ``minutes_allowed``
+        defaults to the study's; where late answers never count, the shorter of both holds. With an ``external_id`` a
+        visit waits in reserve if every place is taken but not all are completed. Who never begins loses the place after
         ``minutes_to_begin``, unless the platform has ``vouched`` for the visit: then it takes the place back itself.
         Who has not ``proven`` to be the person continues no visit of theirs.
         """
@@ -198,7 +199,7 @@ class SurveyContext:
                 overbook=external_id is not None,
                 vouched=vouched,
                 proven=proven,
-                rules=replace(self.rules, closed=False) if has_place else self.rules,
+                rules=replace(self.rules, closed=False, pausable=False) if has_place else self.rules,
                 now=now,
             )
         except AdmissionRefused as refusal:
@@ -227,7 +228,8 @@ class SurveyContext:
     def refuse(self, refusal: AdmissionRefused) -> Response:
         """Return the page that explains why a person cannot take part, and count it."""
         self.refused[refusal.notice] += 1
-        return self.notice(refusal.notice, STATUS.get(refusal.notice, FORBIDDEN))
+        known = self.texts.has(f"page.{refusal.notice}_title", f"page.{refusal.notice}_text")
+        return self.notice(refusal.notice if known else "full", STATUS.get(refusal.notice, FORBIDDEN))
 
     def notice(self, name: str, status: int = 200, *, link: str | None = None) -> Response:
         """Return a page in the study's language: the texts ``page.NAME_title`` and ``page.NAME_text``."""
