@@ -18,7 +18,7 @@ from spa.responses.leases import (
 )
 from spa.responses.outcomes import COMPLETED, TIMED_OUT
 from spa.responses.store import Store
-from spa.responses.submission import AnnotatorKind, RaterCondition, Submission
+from spa.responses.submission import AnnotatorKind, Missing, RaterCondition, Response, Submission
 
 
 def lease_assignment(
@@ -82,3 +82,16 @@ def has_token(store: Store, token: str) -> bool:
     """Return whether the store gave out a token."""
     with store.reading() as connection:
         return tokens.is_token(token) and tokens.has_token(connection, token)
+
+
+def submission_of(lease: Lease, *answers: Response | Missing) -> Submission:
+    """Return what somebody handed in who holds a lease."""
+    return Submission(
+        submission_id=lease.submission_id,
+        assignment_id=lease.assignment_id,
+        annotator_id=lease.annotator_id,
+        annotator_kind=lease.annotator_kind,
+        source=lease.source,
+        answers=answers,
+        seconds=12.5,
+    )

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import json
-import multiprocessing
-import os
 import signal
 import sqlite3
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, Engine, create_engine, event, insert, inspect, text
+from sqlalchemy import Connection, create_engine, insert, inspect, text
 from sqlalchemy.pool import NullPool
 
 from spa.commands.workspace import open_workspace
@@ -32,6 +29,7 @@ from spa.responses.store import Store
 from spa.responses.store_schema import adapted, metadata
 from spa.responses.submission import Missing, Response
 from spa.study.load import former_fingerprints, load_study, study_fingerprint
+from tests.spa.forks import FORKS, load_before, open_and_die, open_with_others
 from tests.spa.hand_made import ASKED
 from tests.spa.small_study import PEOPLE, STUDY, write_study
 from tests.spa.store_steps import complete, lease_assignment, lease_for_rater, save_payload
@@ -271,27 +269,9 @@ def test_a_store_of_any_version_has_everything_after_it_was_migrated(
         save_payload(store, come(store, second).submission_id, "p2", "{}")
 
 
-def open_and_die(database: str, statements: int) -> None:
-    """Open a store, and kill this process before the statement after so many."""
-    left = statements
-
-    def count(*_: object) -> None:
-        nonlocal left
-        left -= 1
-        if left < 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    event.listen(Engine, "before_cursor_execute", count)
-    Store.open(database).close()
-
-
-# Forks of a process without threads: a fork of this one takes over locks that its threads hold, and may hang.
-FORKS = multiprocessing.get_context("forkserver")
-FORKS.set_forkserver_preload([__name__])
-
-
 def in_a_process(work: Callable[..., None], *arguments: object) -> int | None:
     """Run something in a process of its own and return how that ended."""
+    load_before()
     process = FORKS.Process(target=work, args=arguments)
     process.start()
     process.join(60)
@@ -317,13 +297,9 @@ def test_wherever_a_migration_dies_the_store_is_the_old_one_or_the_new_one(datab
         assert rows_of(str(copy), THREE) == before
 
 
-def open_with_others(database: str, start: Barrier) -> None:
-    start.wait()
-    Store.open(database).close()
-
-
 def test_of_processes_that_open_an_old_store_at_once_one_migrates_it(database: str) -> None:
     expected = old_store(database, "3")
+    load_before()
     start = FORKS.Barrier(4)
     processes = [FORKS.Process(target=open_with_others, args=(database, start)) for _ in range(4)]
     for process in processes:

@@ -6,72 +6,35 @@ The processes are forks of one that has imported everything, so that a kill take
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
-import os
 import random
 import re
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any
 
 import distributed
 import pytest
 
 from spa import cluster
-from spa.cli import main
 from spa.commands.workspace import open_workspace
 from spa.journal import Journal
-from spa.raters.cluster import coordinator
 from spa.raters.estimate import spent_before
 from spa.raters.visits import KIND
 from tests.postgres import postgres_cluster as postgres_cluster
 from tests.postgres import postgres_url as postgres_url
 from tests.spa.cluster_bench import FORM_COSTS, PRICES, check_asked_once, dear
+from tests.spa.forks import FORKS, OF_CLUSTERS, load_before, rate_in_short_batches, serve_cluster
 from tests.spa.rehearsed import built_example, spa
 from tests.spa.scripted_server import Asked, Said, Served, scripted
 from tests.spa.small_study import write_study
 from tests.spa.test_rater_exactly_once import CONCURRENCY, judge, slow
 
 pytestmark = pytest.mark.slow
-FORKS = multiprocessing.get_context("forkserver")
-IMPORTED = [
-    "spa.raters.endpoints.http_endpoint", "spa.commands.rate", "spa.commands.workspace", "spa.raters.run",
-    "sqlalchemy.dialects.postgresql.psycopg", "spa.forms.build", "numpy.random", "rich.progress", __name__,
-]  # fmt: skip
 KILLED = ["worker"] * 3 + ["scheduler"] + ["client"] * 2  # `make soak` kills 200
 FORMS = 40
 WORKERS = 2
-
-
-def serve(kind: type[Any], output: Path, **arguments: Any) -> None:
-    """Run a scheduler or a worker until it ends."""
-    silence(output)
-
-    async def run() -> None:
-        async with kind(host="127.0.0.1", **arguments) as server:
-            await server.finished()
-
-    asyncio.run(run())
-
-
-def rate(output: Path, *words: object) -> None:
-    """Run ``spa rate`` with short batches."""
-    silence(output)
-    coordinator.BATCH, coordinator.LOOK = 0.5, 0.2
-    cluster.CONNECT_SECONDS = 3
-    main(["rate", *map(str, words)])
-
-
-def silence(output: Path) -> None:
-    """Write what this process says to a file."""
-    with output.open("a") as file:
-        os.dup2(file.fileno(), 1)
-        os.dup2(file.fileno(), 2)
-    sys.stdout, sys.stderr = os.fdopen(1, "w", buffering=1), os.fdopen(2, "w", buffering=1)
 
 
 def wait_until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
@@ -104,7 +67,7 @@ class KillableRun:
         self.file = self.folder / f"scheduler-{self.schedulers}.json"
         log, file = self.folder / "dask.log", str(self.file)
         self.scheduler = self.start(
-            serve, distributed.Scheduler, log, port=0, scheduler_file=file, **cluster.NO_DASHBOARD
+            serve_cluster, distributed.Scheduler, log, port=0, scheduler_file=file, **cluster.NO_DASHBOARD
         )
         wait_until(self.file.exists)
         self.workers = [self.start_worker() for _ in range(WORKERS)]
@@ -113,12 +76,12 @@ class KillableRun:
     def start_worker(self) -> BaseProcess:
         """Start a worker of the scheduler."""
         given = {"scheduler_file": str(self.file), "nthreads": 1, "memory_limit": 0, "dashboard": False}
-        return self.start(serve, distributed.Worker, self.folder / "dask.log", **given)
+        return self.start(serve_cluster, distributed.Worker, self.folder / "dask.log", **given)
 
     def start_client(self) -> None:
         """Start the command."""
         self.output = self.folder / f"client-{len(self.started)}.log"
-        self.client = self.start(rate, self.output, *self.words, "--cluster", f"file:{self.file}")
+        self.client = self.start(rate_in_short_batches, self.output, *self.words, "--cluster", f"file:{self.file}")
 
     def kill(self, victim: str, rng: random.Random) -> None:
         """Kill one process, and do what a user does then."""
@@ -147,7 +110,7 @@ class KillableRun:
 @contextmanager
 def killable_run(folder: Path, words: list[object]) -> Iterator[KillableRun]:
     """Have a run end with a block."""
-    FORKS.set_forkserver_preload(IMPORTED)
+    load_before(*OF_CLUSTERS)
     running = KillableRun(folder, words)
     try:
         yield running

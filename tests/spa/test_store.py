@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
 import os
 import random
 import sqlite3
@@ -14,8 +13,6 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from itertools import count
-from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
@@ -41,13 +38,14 @@ from spa.responses.answers import parse_answer
 from spa.responses.database import CHUNK, database_errors, parse_target
 from spa.responses.leases import Lease
 from spa.responses.store import Store
-from spa.responses.submission import Missing, Response, Submission
+from spa.responses.submission import Response
 from spa.study.assignment import Assignment, BlindingKey, Block, ShownOutput
+from tests.spa.forks import FORKS, keep_writing, load_before
 from tests.spa.hand_made import ASKED
 from tests.spa.store_steps import complete, has_token, lease_assignment, lease_for_rater, save_payload
+from tests.spa.store_steps import submission_of as submission_of
 
 LABELS = ("A", "B")
-FORKS = multiprocessing.get_context("forkserver")  # of one process that has imported this module
 
 
 def draws(count: int, *, salt: str = "") -> Iterator[tuple[Assignment, BlindingKey]]:
@@ -77,18 +75,6 @@ def store(database: str) -> Iterator[Store]:
 
 def lease(store: Store, person: str) -> Lease:
     return lease_assignment(store, store.keyed(person), source="link", annotator_kind="human")
-
-
-def submission_of(lease: Lease, *answers: Response | Missing) -> Submission:
-    return Submission(
-        submission_id=lease.submission_id,
-        assignment_id=lease.assignment_id,
-        annotator_id=lease.annotator_id,
-        annotator_kind=lease.annotator_kind,
-        source=lease.source,
-        answers=answers,
-        seconds=12.5,
-    )
 
 
 def test_assignments_keys_and_tokens_come_back(store: Store) -> None:
@@ -302,24 +288,13 @@ def test_submissions_come_in_order_and_in_chunks(database: str, monkeypatch: pyt
         assert list(store.submissions()) == [*handed_in[:2], *handed_in[3:]]
 
 
-def keep_writing(database: str, name: str, acknowledged: Connection) -> None:
-    """Write until killed; say of everything that it is written."""
-    with Store.open(database) as store:
-        for number in count():
-            lease = lease_for_rater(store, f"{name}-{number}", "a00001", ASKED)
-            save_payload(store, lease.submission_id, "p1", "x" * 3000)
-            acknowledged.send(("payload", lease.submission_id))
-            complete(store, submission_of(lease), completion_code="C")
-            acknowledged.send(("complete", lease.submission_id))
-
-
 def test_what_was_acknowledged_survives_a_kill(database: str) -> None:
     """Five processes are killed while writing; the next finds all that they acknowledged."""
     with Store.create(database) as store:
         store.assignments.save("fingerprint", draws(1))
     chance = random.Random(5)
     acknowledged: list[tuple[str, str]] = []
-    FORKS.set_forkserver_preload([__name__])
+    load_before()
     for trial in range(5):
         heard, said = FORKS.Pipe(duplex=False)
         writer = FORKS.Process(target=keep_writing, args=(database, f"r{trial}", said))
