@@ -112,6 +112,7 @@ def dashboard(
     if rehearsal and study is None:
         raise click.UsageError("--rehearsal: expected a STUDY, got --tables")
     if study is not None:
+        own = store
         store, notice = chosen_store(study, store, rehearsal=rehearsal)
     options = DashboardOptions(
         study=None if study is None else str(study),
@@ -131,8 +132,10 @@ def dashboard(
         from spa.responses.store import Store
         from spa.responses.two_reviewers import let_decide
 
-        with Store.open(store or default_store(study)) as opened, opened.transaction() as connection:
-            let_decide(connection, 2 if two else 1)
+        own = store if rehearsal else own
+        for place in dict.fromkeys((own or default_store(study), store or default_store(study))):
+            with Store.open(place) as opened, opened.transaction() as connection:
+                let_decide(connection, 2 if two else 1)
     background = begin(options)  # before anything is loaded here, so that both processes load at the same time
     from streamlit_app.serving import serve
 

@@ -46,10 +46,10 @@ def state_of_source(options: DashboardOptions, workspace: Workspace | None) -> s
 
         files = table_files(Path(options.tables or ""))
         return "/".join(str(path.stat().st_mtime_ns) for path in files.values())
-    from analysis.answers.beside import CONTAMINATION, EXPLANATIONS, METRICS, path_beside, paths_beside
+    from analysis.answers.beside import CONTAMINATION, METRICS, explanations_name, path_beside, paths_beside
     from spa.responses.status import state_of
 
-    single = (path_beside(workspace.study, name) for name in (METRICS, EXPLANATIONS))
+    single = (path_beside(workspace.study, name) for name in (METRICS, explanations_name(workspace)))
     beside = (*single, *paths_beside(workspace.study, CONTAMINATION))
     computed = "".join(f"/{path.stat().st_mtime_ns}" for path in beside if path is not None)
     with workspace.store.reading() as connection:

@@ -299,7 +299,7 @@ def test_explanations_and_contamination(tmp_path: Path, monkeypatch: pytest.Monk
         reader.spa("build", study)
         reader.spa("rate", study, "--rater", study.parent / "raters" / "chhun.toml", "--simulate", "--limit", "1")
         walk(reader, "explanations.md")
-        for found in (tmp_path / "seen" / "contamination.json", tmp_path / "explained" / "explanations.json"):
+        for found in (tmp_path / "seen" / "contamination.json", tmp_path / "explained" / "explanations.rehearsal.json"):
             shutil.copy(found, study.parent)
         reader.spa("report", study, "--out", tmp_path / "report")
     assert "predicted as seen" in (tmp_path / "seen" / "contamination.md").read_text()

@@ -12,9 +12,11 @@ from analysis.statistics.record import Record, plain, rounded
 from spa.errors import AnalysisError, unreadable
 
 if TYPE_CHECKING:
+    from spa.commands.workspace import Workspace
     from spa.study.study import Study
 
 METRICS, CONTAMINATION, EXPLANATIONS = "metrics.csv", "contamination.json", "explanations.json"
+EXPLANATIONS_REHEARSED = "explanations.rehearsal.json"  # what a rehearsal says is taken up by its own report alone
 Kind = TypeVar("Kind", bound=Record)
 
 
@@ -24,6 +26,11 @@ class FileBeside:
 
     path: Path
     content: bytes
+
+
+def explanations_name(workspace: Workspace) -> str:
+    """Return the name of what ``spa explanations`` writes of the answers of a study, or of its rehearsal."""
+    return EXPLANATIONS_REHEARSED if workspace.chosen.is_rehearsal else EXPLANATIONS
 
 
 def path_beside(study: Study, name: str) -> Path | None:

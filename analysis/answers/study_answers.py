@@ -11,8 +11,8 @@ import polars as pl
 
 from analysis.answers.beside import (
     CONTAMINATION,
-    EXPLANATIONS,
     METRICS,
+    explanations_name,
     file_beside,
     metric_files,
     path_beside,
@@ -86,7 +86,7 @@ def answers_of(workspace: Workspace, *, with_reading: bool = False, metrics: Pat
         last = last_received(connection)
     preregistration = _preregistered(workspace, live)
     known = tuple(map(read_beside, paths_beside(workspace.study, CONTAMINATION)))
-    explored = file_beside(workspace.study, EXPLANATIONS)
+    explored = file_beside(workspace.study, explanations_name(workspace))
     facts = replace(
         facts,
         preregistration=preregistration,

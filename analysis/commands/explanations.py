@@ -40,14 +40,14 @@ def explanations(
 
     keywords.csv has keywords by group and criterion, separation.csv how well a classifier tells the criteria apart
     by what is written, beside shuffled criteria, and map.csv each text with its place on a map. The dashboard shows
-    the same; ``spa report`` takes up an explanations.json beside STUDY. --json prints texts and on_map (numbers),
-    projection, embedding, separation (a row a group) and files.
+    the same; ``spa report`` takes up an explanations.json beside STUDY, and of a rehearsal explanations.rehearsal.json.
+    --json prints texts and on_map (numbers), projection, embedding, separation (a row a group) and files.
     """
     from dataclasses import asdict
 
     import numpy as np
 
-    from analysis.answers.beside import EXPLANATIONS, record_text
+    from analysis.answers.beside import explanations_name, record_text
     from analysis.answers.input import prepare_input
     from analysis.answers.study_answers import answers_of
     from analysis.descriptives.explanations import explanations_of
@@ -66,7 +66,7 @@ def explanations(
     found = explore(texts, names, rng=np.random.default_rng(seed), language=language, model=model)
     folder = out or study.parent
     tables = {"keywords": found.keywords, "separation": found.separations, "map": found.map_rows()}
-    files = {EXPLANATIONS: record_text(found.results())}
+    files = {explanations_name(workspace): record_text(found.results())}
     files |= {f"{name}.csv": render_csv(rows) for name, rows in tables.items()}
     for name, text in files.items():
         write_text(folder / name, text)

@@ -27,8 +27,10 @@ class Doors:
         if self.decided:
             return "every pair is decided"
         if self.free == 0:
-            progress = f"{self.completed} completed, {self.places - self.completed} in progress"
-            return f"all {self.places} places are taken ({progress}); `spa build STUDY --annotators N` makes more"
+            working = self.places - self.completed
+            may = " and may be given up" * (working > 0)
+            taken = f"all {self.places} places are taken ({self.completed} completed, {working} in progress{may})"
+            return f"{taken}; `spa build STUDY --annotators N` makes more"
         if self.reserved >= self.free:
             return f"{self.reserved} places are reserved for personal links; --reserve N changes that"
         return None

@@ -115,7 +115,7 @@ class ChosenStore:
     """The store that a command works on."""
 
     target: str | Path
-    is_rehearsal: bool
+    is_rehearsal: bool  # drawn beside that of the study
     notice: str | None = None  # what must be said first of what is in it
 
 
@@ -144,12 +144,15 @@ def choose_store(
     with Store.open(own, read_only=read_only) as opened:
         held = contents(opened, [SIMULATED_RATER])
         if held.rehearsal is not None:
-            notice = None if held.rehearsal == COPY else f"Rehearsal: this is what {opened.name} holds."
-            return ChosenStore(target=own, is_rehearsal=True, notice=notice)
+            if held.rehearsal == COPY:
+                return ChosenStore(target=own, is_rehearsal=False)
+            return ChosenStore(target=own, is_rehearsal=True, notice=f"Rehearsal: this is what {opened.name} holds.")
         notice = None
         if held.misplaced:
-            notice = f"{held.misplaced} simulated visits take places of the study in {opened.name}; "
-            notice += f"`{with_store(f'spa forget {study_path} --simulated', store)}` frees them."
+            notice = f"Simulated visits in the study's own store, {opened.name}: {held.misplaced}; "
+            notice += (
+                f"`{with_store(f'spa forget {study_path} --simulated', store)}` deletes them and frees their places."
+            )
         chosen = ChosenStore(target=own, is_rehearsal=False, notice=notice)
         if rehearsal is False or (rehearsal is None and held.answered):
             return chosen

@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
+from analysis.answers.beside import explanations_name
 from spa.cli import main
 from spa.commands.simulate import serving
 from spa.commands.workspace import Workspace, choose_store, open_workspace
@@ -18,7 +19,10 @@ from spa.errors import ResponseError
 from spa.journal import Journal
 from spa.responses.rehearsal import draw_rehearsal, rehearsal_target
 from spa.responses.store import Store
+from spa.responses.two_reviewers import two_decide
 from spa.server.app import create_app
+from streamlit_app.options import DashboardOptions
+from tests.conftest import need
 from tests.spa.small_study import BEGINNING, raw_answer, write_study
 
 PLACES = 3
@@ -27,7 +31,7 @@ criteria = [{{id = "meaning", name = "meaning"}}]
 people = {{annotators = {PLACES}, seconds_per_100_words = 0}}
 likert = {{points = 5, outputs = "first"}}
 """
-TAKES = "3 simulated visits take places of the study in "
+IN_IT = "Simulated visits in the study's own store, "
 
 
 def typed(*words: object, code: int = 0) -> Result:
@@ -213,7 +217,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[FastAPI]:
 
 def test_serve_prints_no_link_that_nobody_can_use(earlier: Path, tmp_path: Path, served: list[FastAPI]) -> None:
     said = typed("serve", earlier, "--port", 0, "--links", tmp_path / "links.txt").output.splitlines()
-    assert said[0].startswith(TAKES)
+    assert said[0].startswith(IN_IT)
     assert "open link: closed, all 3 places are taken (3 completed, 0 in progress); " in "\n".join(said)
     assert f"personal links: 3 in {tmp_path / 'links.txt'}; no place is left for 3 unused ones" in said
     assert len(served) == 1
@@ -247,7 +251,8 @@ def test_a_rehearsal_is_served_apart(study: Path, served: list[FastAPI]) -> None
 
 
 def test_what_earlier_releases_left_keeps_working_and_is_freed_on_request(earlier: Path, tmp_path: Path) -> None:
-    takes = f"{TAKES}{earlier.with_suffix('.sqlite')}; `spa forget {earlier} --simulated` frees them."
+    frees = "deletes them and frees their places."
+    takes = f"{IN_IT}{earlier.with_suffix('.sqlite')}: 3; `spa forget {earlier} --simulated` {frees}"
     assert typed("status", earlier).output.splitlines()[:2] == [
         takes,
         "A small study: 3 of 3 submitted, 0 in progress, 0 free",
@@ -264,7 +269,7 @@ def test_what_earlier_releases_left_keeps_working_and_is_freed_on_request(earlie
         assert workspace.store.tokens(personal=True) == workspace.store.tokens() == links
         app = create_app(workspace)
         assert [answer(app, workspace) for _ in range(PLACES + 1)] == [200] * PLACES + [410]
-    assert not first_line("status", earlier).startswith("3 simulated")
+    assert not first_line("status", earlier).startswith("Simulated")
 
 
 def test_only_simulated_visits_are_deleted(earlier: Path) -> None:
@@ -322,3 +327,30 @@ def test_in_postgresql_a_rehearsal_has_a_schema_of_its_own(tmp_path: Path, postg
         draw_rehearsal(own, beside)
     assert choose_store(study, postgres_url, rehearsal=None).target == beside
     assert first_line("status", study, "--store", postgres_url).startswith("Rehearsal: ")
+
+
+def test_what_a_rehearsal_wrote_beside_the_study_is_taken_up_by_its_own_report_alone(study: Path) -> None:
+    beside = study.with_name("explanations.json")
+    with open_workspace(study) as own, open_workspace(study, rehearsal=True) as drawn:
+        assert explanations_name(own) == beside.name
+        assert explanations_name(drawn) == "explanations.rehearsal.json"
+
+
+def test_the_dashboard_shows_the_rehearsal_and_two_reviewers_are_those_of_the_study(
+    study: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    need("streamlit")
+    shown: list[DashboardOptions] = []
+    monkeypatch.setattr("streamlit_app.background_analysis.begin", lambda options: None)
+    monkeypatch.setattr("streamlit_app.serving.serve", lambda options, *given, **named: shown.append(options))
+    rehearsal = str(study.with_name("study.rehearsal.sqlite"))
+    assert first_line("dashboard", study, "--two-reviewers").startswith("Rehearsal: ")
+    assert (shown[0].store, (shown[0].notice or "").startswith("Rehearsal: ")) == (rehearsal, True)
+    with open_workspace(study) as workspace:
+        with workspace.store.reading() as connection:
+            assert two_decide(connection)
+        answer(create_app(workspace), workspace)
+    assert "Rehearsal" not in typed("dashboard", study).output
+    assert (shown[1].store, shown[1].notice) == (None, None)
+    assert typed("dashboard", study, "--rehearsal").output.endswith("is left out.\n")
+    assert shown[2].store == rehearsal
