@@ -30,6 +30,14 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def sheets(study: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the sheets of the study, to be copied."""
+    folder = tmp_path_factory.mktemp("sheets")
+    spa("heds", study, "--out", folder)
+    return folder
+
+
 def test_the_fields_are_those_of_the_form(shared_data: Path) -> None:
     form = json.loads((shared_data.parent / "reference" / "heds3_fields.json").read_text())
     ours = [(field.number, field.name, field.kind, list(field.options)) for field in read_fields()]
@@ -133,9 +141,9 @@ def test_what_a_person_fills_in_is_kept_and_copied_and_the_study_goes_on(study: 
     ],
 )
 def test_what_cannot_be_taken_over_is_refused_and_nothing_is_written(
-    study: Path, tmp_path: Path, place: str, new: str, told: str
+    study: Path, sheets: Path, tmp_path: Path, place: str, new: str, told: str
 ) -> None:
-    spa("heds", study, "--out", tmp_path)
+    shutil.copytree(sheets, tmp_path, dirs_exist_ok=True)
     sheet = tmp_path / "heds-overall__spa-5931.json"
     sheet.write_text(json.dumps({**json.loads(sheet.read_text()), numbered("1.3.1.1").name: "Ana"}))
     edit(tmp_path / "heds.md", place, new)

@@ -75,8 +75,8 @@ def test_one_order_is_1_and_two_opposite_ones_are_0() -> None:
 def test_random_orders_give_1_divided_by_the_raters(m: int) -> None:
     """E[W] = 1 / m (Kendall 1970, section 6.4)."""
     rng = np.random.default_rng(m)
-    values = [kendall_w(rng.random((10, m))).value or 0.0 for _ in range(1500)]
-    assert np.mean(values) == pytest.approx(1 / m, abs=4 * np.std(values) / np.sqrt(1500))
+    values = [kendall_w(rng.random((10, m))).value or 0.0 for _ in range(600)]
+    assert np.mean(values) == pytest.approx(1 / m, abs=4 * np.std(values) / np.sqrt(600))
 
 
 @pytest.mark.parametrize(("n", "m"), [(20, 3), (80, 5)])

@@ -190,7 +190,7 @@ def test_items_scatter_shares_as_they_scatter_ratings(times: int, pool: int | No
 def test_many_ties_are_planned_or_refused_in_one_line(ties: str) -> None:
     most = 50 + 50 * (1 - float(ties))
     usual = CliRunner().invoke(
-        main, ["plan", "--elicitation", "choices", "--ties", ties, "--simulations", "0", "--json"]
+        main, ["plan", "--elicitation", "choices", "--ties", ties, "--simulations", "0", "--power", "0.8", "--json"]
     )
     rows = json.loads(usual.stdout)["plans"][0]["rows"]
     differences = sorted({row["need"]["difference"] for row in rows})

@@ -115,7 +115,7 @@ def test_directions_reduce_only_what_differs_between_answers():
 
 
 def test_the_same_seed_prints_the_same_plan(study: Path):
-    first, again = (run(str(study), "--simulations", "50", "--seed", "3").output for _ in range(2))
+    first, again = (run(str(study), "--power", "0.8", "--simulations", "50", "--seed", "3").output for _ in range(2))
     assert first == again
 
 

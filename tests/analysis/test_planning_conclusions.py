@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import tempfile
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,26 +25,32 @@ STAND_IN = "whether an LLM can replace annotators"
 pytestmark = pytest.mark.xdist_group("demo")  # it is made once, and so are the draws for its plan
 
 
-def conclusions(folder: Path, command: str = "check", **changes: str) -> dict[str, dict[str, Any]]:
+def conclusions(command: str = "check", **changes: str) -> dict[str, dict[str, Any]]:
     """Return the conclusions of the stories with lines of the study file exchanged."""
-    write_example(folder, "demo")
-    path = folder / "study.toml"
-    lines = path.read_text(encoding="utf-8").splitlines()
-    for key, value in changes.items():
-        keys = [line.split(" = ")[0] for line in lines]
-        lines[keys.index(key if key in keys else f"# {key}")] = f"{key} = {value}"
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    result = CliRunner().invoke(main, [command, str(path), "--json"])
+    return concluded(command, tuple(changes.items()))
+
+
+@cache
+def concluded(command: str, changes: tuple[tuple[str, str], ...]) -> dict[str, dict[str, Any]]:
+    with tempfile.TemporaryDirectory() as folder:
+        write_example(Path(folder), "demo")
+        path = Path(folder) / "study.toml"
+        lines = path.read_text(encoding="utf-8").splitlines()
+        for key, value in changes:
+            keys = [line.split(" = ")[0] for line in lines]
+            lines[keys.index(key if key in keys else f"# {key}")] = f"{key} = {value}"
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        result = CliRunner().invoke(main, [command, str(path), "--json"])
     assert result.exit_code == 0, result.output
     return {one["question"]: one for one in json.loads(result.stdout)["conclusions"]}
 
 
-def test_check_and_plan_say_the_same(tmp_path: Path) -> None:
-    assert conclusions(tmp_path / "check") == conclusions(tmp_path / "plan", "plan")
+def test_check_and_plan_say_the_same() -> None:
+    assert conclusions() == conclusions("plan")
 
 
-def test_the_default_study_can_tell_whether_an_llm_may_stand_in(tmp_path: Path) -> None:
-    found = conclusions(tmp_path)
+def test_the_default_study_can_tell_whether_an_llm_may_stand_in() -> None:
+    found = conclusions()
     assert found[STAND_IN]["answerable"]
     assert found[STAND_IN]["reason"].startswith("24 annotators share 30 rated items or more")
     assert [found[name]["answerable"] for name in (PREFERRED, RATED, CONSISTENT, AGREE)] == [True] * 4
@@ -62,9 +70,9 @@ def test_the_default_study_can_tell_whether_an_llm_may_stand_in(tmp_path: Path) 
     ],
 )
 def test_what_cannot_be_answered_has_a_reason_and_a_remedy(
-    tmp_path: Path, changes: dict[str, str], question: str, reason: str, change: str
+    changes: dict[str, str], question: str, reason: str, change: str
 ) -> None:
-    found = conclusions(tmp_path, **changes)[question]
+    found = conclusions(**changes)[question]
     assert not found["answerable"]
     assert reason in found["reason"]
     assert change in found["change"]
@@ -79,8 +87,8 @@ def test_what_cannot_be_answered_has_a_reason_and_a_remedy(
         ({"annotators": "6", "same_items": "true"}, RATED),
     ],
 )
-def test_the_remedy_helps(tmp_path: Path, changes: dict[str, str], question: str) -> None:
-    assert conclusions(tmp_path, **changes)[question]["answerable"]
+def test_the_remedy_helps(changes: dict[str, str], question: str) -> None:
+    assert conclusions(**changes)[question]["answerable"]
 
 
 @pytest.mark.parametrize(("effect", "n", "alpha"), [(0.5, 60, 0.05), (0.5, 40, 0.05), (0.3, 150, 0.01)])

@@ -115,6 +115,6 @@ def test_the_plan_of_a_study_says_what_live_saves_or_costs(tmp_path: Path) -> No
     said = spa("plan", path).output.replace("\n", " ")
     assert '"When decided", where every pair differs by 10 percentage points' in said
     assert "more annotators" in said
-    (plan,) = json.loads(spa("plan", path, "--json").output)["plans"]
+    (plan,) = json.loads(spa("plan", path, "--json", "--power", 0.8).output)["plans"]
     assert [row["truth"] for row in plan["live"]] == ["all differ", "unequal", "one differs"]
-    assert json.loads(spa("plan", path, "--json", "--simulations", 0).output)["plans"][0]["live"] == []
+    assert json.loads(spa("plan", path, "--json", "--power", 0.8, "--simulations", 0).output)["plans"][0]["live"] == []

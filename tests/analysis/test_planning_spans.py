@@ -63,7 +63,7 @@ def test_the_reports_test_finds_what_was_planned() -> None:
     """Annotators of known recall and precision mark two outputs of each system."""
     rng = np.random.default_rng(5)
     rates = {"larch": 0.12, "juniper": 0.06}
-    drawn = {system: [_weight(rate, number, rng) for number in range(8000)] for system, rate in rates.items()}
+    drawn = {system: [_weight(rate, number, rng) for number in range(4000)] for system, rate in rates.items()}
     x, y = (np.array(one).reshape(-1, 2).mean(axis=1) for one in drawn.values())
     components = Components(annotator_sd=float((x - y).std()))
     mean, difference = float((x + y).mean()) / 2, float((x - y).mean())
