@@ -11,6 +11,8 @@ from sqlalchemy import Connection, bindparam, func, insert, select
 from spa.responses.prepared_statements import PreparedStatement
 from spa.responses.store_schema import from_bytes, payloads, submissions, to_bytes
 
+UNREADABLE = " unreadable"  # after the id of a page: what was sent for it and is no form of ours; counts as no page
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Payload:
@@ -48,6 +50,16 @@ _SAVE = PreparedStatement(
 def save_page(connection: Connection, submission_id: str, page_id: str, body: str, *, now: float) -> None:
     """Add what arrived for a page of a visit that is there."""
     _SAVE.rows(connection, visit=submission_id, page=page_id, body=to_bytes(body), now=now)
+
+
+def save_unreadable(connection: Connection, submission_id: str, page_id: str, body: bytes, *, now: float) -> None:
+    """Add what arrived for a page and cannot be read; :func:`sent_bytes` returns it."""
+    save_page(connection, submission_id, page_id + UNREADABLE, body.decode("utf-8", "surrogateescape"), now=now)
+
+
+def sent_bytes(payload: Payload) -> bytes:
+    """Return the bytes that :func:`save_unreadable` kept."""
+    return payload.body.encode("utf-8", "surrogateescape")
 
 
 def last_received(connection: Connection) -> float | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Row, Select, func, select
+from sqlalchemy import Connection, Row, Select, case, func, select
 
 from spa.responses import admission, capacity, completion_codes, leases
 from spa.responses.admission import AdmissionRules, Arrival
@@ -14,7 +14,7 @@ from spa.responses.begun_order import BEGUN_UNTIL, BegunOrder, begun_order
 from spa.responses.database import Database, retry_on_conflict
 from spa.responses.leases import LEASE_COLUMNS, Lease, lease_facts
 from spa.responses.outcomes import COMPLETED, Outcome, forgotten_name
-from spa.responses.payloads import Payload, read_pages
+from spa.responses.payloads import UNREADABLE, Payload, read_pages
 from spa.responses.store_schema import payloads, people, submissions, tokens
 from spa.responses.submission import AnnotatorKind, Submission
 from spa.responses.tokens import is_token
@@ -232,7 +232,7 @@ def _select_visits(*conditions: Any) -> Select[Any]:
     sent = (
         select(
             payloads.c.submission_id,
-            func.count(payloads.c.page_id.distinct()).label("pages"),
+            func.count(case((~payloads.c.page_id.endswith(UNREADABLE), payloads.c.page_id)).distinct()).label("pages"),
             func.max(payloads.c.received_at).label("last_seen"),
         )
         .group_by(payloads.c.submission_id)

@@ -85,7 +85,8 @@ class AdminRoutes:
 
     def _facts(self) -> dict[str, object]:
         facts = json.loads(json.dumps(asdict(self._status()), default=str))
-        return {"study": self.context.study.id, **facts, **self._sizes()}
+        refused = dict(self.context.refused_posts)
+        return {"study": self.context.study.id, **facts, **self._sizes(), "refused_posts": refused}
 
     def _sizes(self) -> dict[str, int]:
         with self.context.store.reading() as connection:
@@ -99,6 +100,7 @@ class AdminRoutes:
             *study_metrics(totals),
             *request_metrics(self._requests),
             *admission_metrics(self.context.refused, totals.status),
+            *refused_metric(self.context.refused_posts),
             *disk_metrics(self.context.store),
         )
         return "".join(f"{line}\n" for line in lines)
@@ -158,6 +160,14 @@ def disk_metrics(store: Store) -> Iterator[str]:
     yield from _metric("spa_store_bytes", "gauge", "Size of the store's file.", path.stat().st_size)
     yield from _metric("spa_store_log_bytes", "gauge", "Size of the store's write-ahead log.", log_bytes)
     yield from _metric("spa_disk_free_bytes", "gauge", "Free on the store's disk.", shutil.disk_usage(path.parent).free)
+
+
+def refused_metric(refused: Mapping[str, int]) -> Iterator[str]:
+    """Yield the lines that tell how many posts of pages were not stored, by reason."""
+    yield "# HELP spa_posts_refused_total Posts of pages that were counted and not stored, since the server began."
+    yield "# TYPE spa_posts_refused_total counter"
+    for reason, count in sorted(refused.items()):
+        yield f'spa_posts_refused_total{{reason="{reason}"}} {count}'
 
 
 def _metric(name: str, kind: str, text: str, value: float | None, labels: str = "") -> Iterator[str]:

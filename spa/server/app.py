@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
 from functools import cache
@@ -39,6 +40,16 @@ from spa.study.stopping import counts_as_begun
 from spa.study.study import Study
 
 SWEEP = 30.0  # seconds between releases of overdue places
+REFUSED = {  # what was wrong with posts that are counted and not stored
+    "link": "of no link",
+    "visit": "before a visit began",
+    "page": "of no page",
+    "ended": "after the end",
+    "closed": "of a page before its turn",
+    "large": "too large for the page",
+    "full": "too much for one visit",
+    "slow": "not sent to the end",
+}
 log = logging.getLogger("uvicorn.error")
 
 
@@ -157,11 +168,16 @@ async def running(survey: SurveyRoutes, context: SurveyContext) -> AsyncIterator
     """Release overdue places while the server runs; finish queued work at shutdown."""
 
     async def sweep() -> None:
+        told = 0
         while True:
             try:
                 await asyncio.to_thread(lambda: context.store.visits.release_overdue(context.clock()))
             except ResponseError as error:  # a store that is locked for a while; the next sweep finds the same
                 log.error("%s", error)
+            refused = context.refused_posts
+            if refused.total() > told:
+                told = refused.total()
+                log.warning("%d posts of pages were not stored since the start (%s)", told, _listed(refused))
             await asyncio.sleep(SWEEP)
 
     task = asyncio.create_task(sweep())
@@ -175,6 +191,10 @@ async def running(survey: SurveyRoutes, context: SurveyContext) -> AsyncIterator
         context.resources.close()
         if context.family is not None:
             context.family.close()
+
+
+def _listed(refused: Counter[str]) -> str:
+    return ", ".join(f"{REFUSED[reason]}: {count}" for reason, count in refused.most_common())
 
 
 def family_of(study: Study, store: Store) -> StudyFamily | None:

@@ -1,52 +1,137 @@
-"""Read form posts: size-limited, strictly decoded, refused as a whole if malformed."""
+"""Read form posts: size-limited, strictly decoded; what is malformed is no form, and is kept as it came."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Annotated
 from urllib.parse import parse_qsl
 
 from fastapi import Depends, HTTPException, Request
 
+from spa.forms.form import Form, OptionsAnswer, Page, Question, SpansAnswer, TextAnswer
+
 LARGEST_BODY = 1_000_000  # bytes; the longest page of answers has a few thousand
+SMALL_BODY = 16_384  # bytes: read before it is known whose they are
 SLOWEST_BODY = 60.0  # seconds within which a body must have arrived
 MOST_FIELDS = 2_000
 FORM_TYPE = "application/x-www-form-urlencoded"
+ESCAPED = 12  # bytes of a character at most: four in UTF-8, each sent as %XX
+FIELD = 1_000  # bytes of a field beside what its answer may take, so that an answer that is none is kept too
+OUTPUT = 500  # bytes of the evidence of reading that tell of one output
+MARKED = 100  # bytes of a marked error, for each character of the text: most mark longer pieces
+SMALL_VISIT = 500_000  # bytes that every visit may send
+SENT_AGAIN = 4  # how often all pages of a visit may be sent at their largest; drafts are far smaller
+
+
+@dataclass(frozen=True, slots=True)
+class FormPost:
+    """What arrived for a page: its bytes, and its fields; ``None`` if they are no form, and the ``status`` for that."""
+
+    body: bytes
+    fields: dict[str, str] | None
+    status: int = 400
+
+
+def largest_post(page: Page) -> int:
+    """Return how many bytes a post of a page may have, from its fields."""
+    evidence = 2 * (FIELD + OUTPUT * len(page.outputs))
+    return min(FIELD + evidence + sum(_largest(question) for question in page.questions), LARGEST_BODY)
+
+
+def largest_visit(form: Form) -> int:
+    """Return how many bytes may be kept of one visit."""
+    return max(SMALL_VISIT, SENT_AGAIN * sum(largest_post(page) for page in form.pages))
+
+
+def _largest(question: Question) -> int:
+    fields = FIELD * len(question.fields)
+    match question.answer:
+        case TextAnswer(longest=longest):
+            return fields + ESCAPED * longest
+        case SpansAnswer(text=text, severities=severities):
+            return fields + (MARKED + ESCAPED * len(severities)) * len(text)
+        case OptionsAnswer(options=options):
+            return fields + ESCAPED * max(len(option.value) + len(option.text) for option in options)
+    return fields
 
 
 async def read_body(request: Request, most: int) -> bytes | None:
     """Return the body of a request; ``None`` for one of more than ``most`` bytes, of which no more is read."""
-    body = bytearray()
+
+    async def known() -> int:
+        return most
+
+    return await _read(request, most, known)
+
+
+async def _read(request: Request, first: int, largest: Callable[[], Awaitable[int]]) -> bytes | None:
+    """Return the body; ``largest`` is asked for the limit once there are more than ``first`` bytes."""
+    body, most = bytearray(), None
     async for chunk in request.stream():
         body += chunk
-        if len(body) > most:
-            return None
+        if len(body) > first:
+            most = await largest() if most is None else most
+            if len(body) > most:
+                return None
     return bytes(body)
 
 
-async def read_fields(request: Request) -> dict[str, str]:
-    """Return the fields of a form post.
+async def read_post(request: Request, largest: Callable[[], Awaitable[int]]) -> FormPost:
+    """Return what is posted; ``largest`` says how many bytes it may have, and is asked where these are not few.
 
-    Raise HTTPException: 413 for a body beyond the limit, 408 for one that does not arrive, 415 for another content
-    type, 400 for what is not UTF-8, too many fields, or a field sent twice (no form of ours has one).
+    Raise HTTPException: 413 for a body beyond the limit, 408 for one that does not arrive.
     """
-    if request.headers.get("content-type", FORM_TYPE).partition(";")[0].strip().lower() != FORM_TYPE:
-        raise HTTPException(415)
     try:
         async with asyncio.timeout(SLOWEST_BODY):
-            body = await read_body(request, LARGEST_BODY)
+            body = await _read(request, SMALL_BODY, largest)
     except TimeoutError:
         raise HTTPException(408) from None
     if body is None:
         raise HTTPException(413)
+    return parse_post(body, request.headers.get("content-type", FORM_TYPE))
+
+
+def parse_post(body: bytes, content_type: str = FORM_TYPE) -> FormPost:
+    """Read the fields of a form post.
+
+    There are none, and the status says why, in another content type (415), and where something is not UTF-8, there are
+    too many fields, or one is sent twice, which no form of ours has (400).
+    """
+    if content_type.partition(";")[0].strip().lower() != FORM_TYPE:
+        return FormPost(body, None, 415)
     try:
         pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS)
-    except ValueError as error:
-        raise HTTPException(400) from error
+    except ValueError:
+        return FormPost(body, None)
     fields = dict(pairs)
-    if len(fields) < len(pairs):
-        raise HTTPException(400)
-    return fields
+    return FormPost(body, fields if len(fields) == len(pairs) else None)
 
 
-Fields = Annotated[dict[str, str], Depends(read_fields)]
+async def read_fields(request: Request) -> dict[str, str]:
+    """Return the fields of a small form post that is not kept, such as the press of a button.
+
+    Raise HTTPException as :func:`read_post` does, and with the status of a post without fields.
+    """
+
+    async def small() -> int:
+        return SMALL_BODY
+
+    return _fields_of(await read_post(request, small))
+
+
+async def _fields_of_any(request: Request) -> dict[str, str]:
+    async def large() -> int:
+        return LARGEST_BODY
+
+    return _fields_of(await read_post(request, large))
+
+
+def _fields_of(post: FormPost) -> dict[str, str]:
+    if post.fields is None:
+        raise HTTPException(post.status)
+    return post.fields
+
+
+Fields = Annotated[dict[str, str], Depends(_fields_of_any)]

@@ -33,6 +33,7 @@ from spa.responses.submission import Missing, Response, Submission
 Fields = Mapping[str, str]
 NOTHING: Fields = MappingProxyType({})
 MOST_KEPT = 4096  # pages of visits; one takes some kB
+MOST_KEPT_BYTES = 16_000_000  # of what was sent for them
 
 
 def _sign_nothing(text: str) -> str:
@@ -78,12 +79,19 @@ class SentPage:
 
 
 class KeptPages(dict[tuple[str, str, str], SentPage]):
-    """Pages that need not be read again, by submission, page and what was sent; all are dropped at ``MOST_KEPT``."""
+    """Pages that need not be read again, by submission, page and what was sent.
+
+    All are dropped at ``MOST_KEPT``, and at ``MOST_KEPT_BYTES``.
+    """
+
+    bytes = 0
 
     def __setitem__(self, key: tuple[str, str, str], sent: SentPage) -> None:
         """Keep a page."""
-        if len(self) >= MOST_KEPT:
+        self.bytes += len(key[2])
+        if len(self) >= MOST_KEPT or self.bytes > MOST_KEPT_BYTES:
             self.clear()
+            self.bytes = len(key[2])
         super().__setitem__(key, sent)
 
 
@@ -97,6 +105,7 @@ class FormProgress:
     received_at: Mapping[str, float] = field(default_factory=dict)  # seconds since 1970, of the same pages
     seconds_per_100_words: float = 0.0  # least time on screen of an output; 0: none
     keyed: Callable[[str], str] = field(default=_sign_nothing, repr=False, compare=False)  # the store's keyed hash
+    received: int = 0  # bytes of all that was sent, readable or not
 
     @classmethod
     def from_payloads(
@@ -114,6 +123,7 @@ class FormProgress:
         Pages in ``kept`` are not read again; new ones are added.
         """
         kept = KeptPages() if kept is None else kept
+        payloads = tuple(payloads)
         last = {payload.page_id: payload for payload in payloads}
         pages = [page for page in form.pages if page.page_id in last]
         sent = {}
@@ -132,6 +142,7 @@ class FormProgress:
             received_at={page.page_id: last[page.page_id].received_at for page in pages},
             seconds_per_100_words=seconds_per_100_words,
             keyed=keyed,
+            received=sum(len(payload.body) for payload in payloads),
         )
 
     def reading(self, page: Page, fields: Fields) -> SentPage:
@@ -140,8 +151,13 @@ class FormProgress:
 
     def with_page(self, sent: SentPage, *, now: float) -> FormProgress:
         """Return the visit after a page was sent."""
-        page_id = sent.page.page_id
-        return replace(self, sent={**self.sent, page_id: sent}, received_at={**self.received_at, page_id: now})
+        page_id, received = sent.page.page_id, self.received + sum(map(len, sent.fields.values()))
+        return replace(
+            self,
+            sent={**self.sent, page_id: sent},
+            received_at={**self.received_at, page_id: now},
+            received=received,
+        )
 
     def page(self, page_id: str) -> Page | None:
         """Return a page of the form by its id."""

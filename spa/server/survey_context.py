@@ -87,6 +87,7 @@ class SurveyContext:
     open_doors: set[str] = field(default_factory=lambda: {"/"})  # paths whose posts --new-visits limits
     refused: Counter[str] = field(default_factory=Counter)  # people turned away by this process, by their notice
     unbegun: UnbegunVisits = field(default_factory=lambda: UnbegunVisits(Limits().block_visits.burst, clock=time.time))
+    refused_posts: Counter[str] = field(default_factory=Counter)  # of pages, not stored: how many by reason
     resources: ExitStack = field(default_factory=ExitStack)  # closed when the server stops
 
     @property

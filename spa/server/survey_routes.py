@@ -25,8 +25,9 @@ from spa.responses.outcomes import Outcome
 from spa.responses.reading_evidence import minimum_seconds
 from spa.responses.rehearsal import is_rehearsal
 from spa.responses.tokens import add_token, is_token, random_token
-from spa.server.form_posts import read_fields
+from spa.server.form_posts import FormPost, largest_post, read_fields, read_post
 from spa.server.form_progress import FormProgress
+from spa.server.health_check import HealthCheck
 from spa.server.page_responses import find_image, page_response, redirect_to, send_asset, send_image
 from spa.server.survey_context import SurveyContext
 from spa.server.visit_cookie import ELSEWHERE, VisitCookie, from_elsewhere, is_from_elsewhere
@@ -35,6 +36,7 @@ from spa.server.visit_transactions import Navigation, VisitTransactions
 NAVIGATION: dict[str | None, Navigation] = {direction: direction for direction in get_args(Navigation)}
 RECENT = 2.0  # seconds
 MOST_RECENT = 2_000  # visits
+MOST_RECENT_BYTES = 16_000_000  # of what was sent in them
 END_TEXTS: dict[str, str] = {  # the texts that each outcome ends with
     outcomes.COMPLETED: "done",
     outcomes.SCREENED_OUT: "screened",
@@ -58,6 +60,7 @@ class SurveyRoutes:
             study_id=self.study.id, kind="visit", public_url=context.public_url, keyed=context.store.keyed
         )
         self._recent = RecentVisits(one_process=context.store.is_file)
+        self._health = HealthCheck(context.store)
 
     def close(self) -> None:
         """Finish the reads and writes that were begun."""
@@ -111,8 +114,8 @@ class SurveyRoutes:
         return self._cookie.set(request, redirect_to(f"/a/{token}"), token)
 
     async def report_health(self, request: Request) -> Response:
-        """Report that the server and its store respond."""
-        fingerprint = await asyncio.to_thread(lambda: self.store.fingerprint)
+        """Report that the server works and its store takes what is written to it."""
+        fingerprint = await asyncio.to_thread(self._health.fingerprint)
         rehearsal = await asyncio.to_thread(lambda: is_rehearsal(self.store))
         facts = {"status": "ok", "study": self.study.id, "fingerprint": fingerprint, "rehearsal": rehearsal}
         return JSONResponse(facts)
@@ -168,20 +171,28 @@ class SurveyRoutes:
         """Save a page, then redirect forward or back, or show it again with its gaps marked."""
         token, page_id = request.path_params["token"], request.path_params["page_id"]
         go = NAVIGATION.get(request.query_params.get("go", "on"))
-        if go is None:
-            raise HTTPException(400)
-        fields = await read_fields(request)
-        self._recent.pop(token)
         if not is_token(token):
+            self._count_refused("link")
             raise HTTPException(404)
-        result = await self._writer.write(
-            lambda connection: self._visits.submit(connection, token, page_id, fields, go)
-        )
-        if result is None or result.page is None:
-            raise HTTPException(404)
+        post = await self._read_post(request, token, page_id)
+        self._recent.pop(token)
+        result = await self._writer.write(lambda connection: self._visits.submit(connection, token, page_id, post, go))
+        if isinstance(result, str):
+            self._count_refused("link" if result == "unknown" else "visit")
+            if result == "unknown":
+                raise HTTPException(404)
+            return _onward(request, f"/a/{token}")  # the page whose button takes a place
         visit, page = result.visit, result.page
-        if result.unknown_fields:
-            raise HTTPException(400)
+        if result.refused is not None:
+            self._count_refused(result.refused)
+        if page is None:
+            raise HTTPException(404)
+        if result.refused in ("large", "full"):
+            raise HTTPException(413)
+        if result.refused == "closed":
+            return self._closed(request, go, self._due_address(token, visit))
+        if result.unusable is not None:
+            raise HTTPException(result.unusable)
         if go == "stay":
             return Response(status_code=HTTPStatus.NO_CONTENT)
         if result.ended:
@@ -195,6 +206,29 @@ class SurveyRoutes:
         last = page is visit.form.pages[-1]
         self._recent.put(token, visit)
         return _onward(request, f"/a/{token}/p/{(visit.due if last else visit.neighbour(page, 1)).page_id}")
+
+    async def _read_post(self, request: Request, token: str, page_id: str) -> FormPost:
+        """Return what is sent for a page; what is not small is read as far as the page has use for it."""
+
+        async def largest() -> int:
+            visit = await self._find(token)
+            page = None if visit is None else visit.page(page_id)
+            return 0 if visit is None or page is None or visit.is_ahead(page) else largest_post(page)
+
+        try:
+            return await read_post(request, largest)
+        except HTTPException as error:
+            self._count_refused({413: "large", 408: "slow"}.get(error.status_code, "link"))
+            raise
+
+    def _count_refused(self, reason: str) -> None:
+        self.context.refused_posts[reason] += 1
+
+    def _closed(self, request: Request, go: Navigation | None, due: str) -> Response:
+        """Lead to the page that is due; a script, which keeps what was entered, is told by the status."""
+        if go == "stay" or request.headers.get("accept") == "application/json":
+            return JSONResponse({"next": due}, HTTPStatus.CONFLICT)
+        return redirect_to(due)
 
     async def show_end(self, request: Request) -> Response:
         """Show the outcome and its code, or redirect to the study's or the platform's completion page."""
@@ -330,17 +364,29 @@ class RecentVisits:
     def __init__(self, *, one_process: bool, clock: Callable[[], float] = time.monotonic) -> None:
         self._one_process = one_process
         self._clock = clock
-        self._visits: dict[str, tuple[float, FormProgress]] = {}
+        self._visits: dict[str, tuple[float, FormProgress]] = {}  # the oldest first
+        self._bytes = 0
 
     def put(self, token: str, visit: FormProgress) -> None:
         """Keep a visit for the request that follows."""
-        if self._one_process:
-            self._visits.pop(token, None)
-            self._visits[token] = (self._clock(), visit)
-            if len(self._visits) > MOST_RECENT:
-                del self._visits[next(iter(self._visits))]
+        if not self._one_process:
+            return
+        self._drop(token)
+        self._visits[token] = (self._clock(), visit)
+        self._bytes += visit.received
+        while self._visits and (len(self._visits) > MOST_RECENT or self._bytes > MOST_RECENT_BYTES or self._is_late()):
+            self._drop(next(iter(self._visits)))
+
+    def _is_late(self) -> bool:
+        return self._clock() - next(iter(self._visits.values()))[0] >= RECENT
+
+    def _drop(self, token: str) -> tuple[float, FormProgress] | None:
+        dropped = self._visits.pop(token, None)
+        if dropped is not None:
+            self._bytes -= dropped[1].received
+        return dropped
 
     def pop(self, token: str) -> FormProgress | None:
         """Return a visit once, unless it is too old to be relied on."""
-        then, visit = self._visits.pop(token, (0.0, None))
-        return visit if self._clock() - then < RECENT else None
+        kept = self._drop(token)
+        return kept[1] if kept is not None and self._clock() - kept[0] < RECENT else None

@@ -19,11 +19,12 @@ from spa.responses.capacity import free_seat, keep_place, reclaim
 from spa.responses.completion_codes import code_source, random_code
 from spa.responses.leases import Lease, lease_of_token, lock_leases
 from spa.responses.outcomes import Outcome
-from spa.responses.payloads import read_pages, save_page
+from spa.responses.payloads import read_pages, save_page, save_unreadable
 from spa.responses.reading_evidence import READING
 from spa.responses.reading_steps import SERVED, parse_served
 from spa.responses.tokens import has_token, note_consent
 from spa.responses.visit_ends import finish_visit
+from spa.server.form_posts import SMALL_VISIT, FormPost, largest_post, largest_visit
 from spa.server.form_progress import FormProgress, KeptPages, SentPage
 from spa.server.survey_context import SurveyContext
 
@@ -34,14 +35,22 @@ NO_PARAMETERS: Mapping[str, str] = MappingProxyType({})
 Found = FormProgress | Literal["not admitted", "unknown"]
 
 
+Refusal = Literal["page", "ended", "closed", "large", "full"]  # why what was sent is counted, and not stored
+
+
 @dataclass(frozen=True, slots=True)
 class PageResult:
-    """The result of a page that was sent and is on disk."""
+    """The result of a page that was sent: it is on disk, or ``refused``.
+
+    That is because the form has no such "page", the visit has "ended", the page is "closed" until those before it are
+    complete, the post is "large" for the page, or the visit is "full".
+    """
 
     visit: FormProgress
     page: Page | None  # None: the form has no such page
     ended: bool
-    unknown_fields: bool = False  # fields that the page does not have: stored and reported
+    unusable: int | None = None  # status for what is no form, or has fields that the page has not: stored and reported
+    refused: Refusal | None = None
 
 
 class VisitTransactions:
@@ -110,22 +119,28 @@ class VisitTransactions:
         )
 
     def submit(
-        self, connection: Connection, token: str, page_id: str, fields: Fields, go: Navigation
-    ) -> PageResult | None:
-        """Save a page verbatim before it is parsed; end the visit if it decides the outcome."""
+        self, connection: Connection, token: str, page_id: str, post: FormPost, go: Navigation | None
+    ) -> PageResult | Literal["not admitted", "unknown"]:
+        """Save a page verbatim before it is parsed; end the visit if it decides the outcome.
+
+        Only what comes for an open page of a visit is saved; ``go`` is ``None`` where it leads nowhere.
+        """
         visit = self.find(connection, token)
-        if visit == "unknown":
-            return None
-        if visit == "not admitted" or visit.lease.released:
-            visit = self.open_visit(connection, token)
+        if isinstance(visit, str):
+            return visit
         page, now = visit.page(page_id), self.clock()
-        if page is None or visit.lease.finished:
-            return PageResult(visit, page, ended=True)
-        if go == "decline":
-            if page.kind != "consent":
-                return PageResult(visit, page, ended=False, unknown_fields=True)
+        refused = _refusal(visit, page, post)
+        if page is None or refused is not None:
+            return PageResult(visit, page, ended=refused == "ended", refused=refused or "page")
+        if visit.lease.released:
+            visit = self.open_visit(connection, token)
+        if go == "decline" and page.kind == "consent":
             self._finish(connection, visit, outcomes.NO_CONSENT, now)
             return PageResult(visit, page, ended=True)
+        fields = post.fields
+        if fields is None or go is None or go == "decline":
+            save_unreadable(connection, visit.lease.submission_id, page_id, post.body, now=now)
+            return PageResult(visit, page, ended=False, unusable=post.status)
         sent = visit.reading(page, fields)
         unknown = not _has_only_own_fields(visit, sent)
         again = unknown and visit.fields(page) == fields  # a program in a loop must not fill the store
@@ -140,7 +155,7 @@ class VisitTransactions:
             self._kept[visit.lease.submission_id, page_id, body] = sent
             visit = visit.with_page(sent, now=now)
         if unknown:
-            return PageResult(visit, page, ended=False, unknown_fields=True)
+            return PageResult(visit, page, ended=False, unusable=post.status)
         if page.kind == "consent" and visit.lease.consented_at is None and not visit.gaps(page):
             agreed = "\n\n".join(block.markdown for block in page.blocks if isinstance(block, TextBlock))
             text_hash = sha256(agreed.encode()).hexdigest()
@@ -190,6 +205,20 @@ class VisitTransactions:
             code = completion_codes.outcome_codes(connection, code_source(lease.source, lease.session))[outcome]
         submission = visit.submission(now, outcome)
         finish_visit(connection, submission, outcome, code, now=now, rules=self.context.rules)
+
+
+def _refusal(visit: FormProgress, page: Page | None, post: FormPost) -> Refusal | None:
+    if page is None:
+        return "page"
+    if visit.lease.finished:
+        return "ended"
+    if visit.is_ahead(page):
+        return "closed"
+    size = len(post.body)
+    if size > largest_post(page):
+        return "large"
+    received = visit.received + size
+    return "full" if received > SMALL_VISIT and received > largest_visit(visit.form) else None
 
 
 def _has_only_own_fields(visit: FormProgress, sent: SentPage) -> bool:

@@ -156,7 +156,7 @@ def go_to(tab: Tab, made: HandMade, address: str, page_id: str) -> None:
     """Answer what comes before a page over the store, then open the page."""
     store = made.store
     token = address.rpartition("/")[2]
-    lease = lease_assignment(store, store.keyed(token), source="link", annotator_kind="human")
+    lease = lease_assignment(store, store.keyed(token), source="link", annotator_kind="human", token=token)
     for page in made.made.pages:
         if page.page_id == page_id:
             break

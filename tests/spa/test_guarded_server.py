@@ -247,14 +247,15 @@ def test_a_page_is_synchronised_to_the_disk_before_it_is_acknowledged(workspace:
                 pytest.skip("this system lets no process be traced")
             address = lines[1].removeprefix("open link: ").strip()
             token = workspace.store.tokens()[0]
+            assert httpx2.post(f"{address}a/{token}", trust_env=False, timeout=120).status_code == 303
             sent = httpx2.post(f"{address}a/{token}/p/p1", data={"q1": "Yes"}, trust_env=False, timeout=120)
             assert sent.status_code == 303
         finally:
             subprocess.run(["pkill", "-INT", "-P", str(served.pid)], check=False)
             served.communicate(timeout=60)
     events = [kind for line in trace.read_text(errors="replace").splitlines() if (kind := event(line))]
-    arrived, acknowledged = events.index("arrives"), events.index("acknowledged")
-    between = events[arrived:acknowledged]
+    arrived = events.index("arrives")
+    between = events[arrived : events.index("acknowledged", arrived)]
     assert "log" in between
     assert between[::-1].index("sync") < between[::-1].index("log")  # all that was logged is synchronised
 
@@ -265,7 +266,7 @@ def event(line: str) -> str | None:
         return "log"
     if re.search(r"\bf(data)?sync\(\d+<[^>]*-wal>", line):
         return "sync"
-    if '"POST /a/' in line:
+    if re.search(r'"POST /a/[^ ]+/p/', line):
         return "arrives"
     return "acknowledged" if '"HTTP/1.1 303' in line else None
 

@@ -93,7 +93,9 @@ def answer(workspace: Workspace, client: TestClient, number: int) -> set[frozens
     """Let a person come and answer everything; returns the pairs that the form asked about."""
     token = workspace.store.tokens()[number]
     client.post(f"/a/{token}").raise_for_status()
-    lease = lease_assignment(workspace.store, workspace.store.keyed(token), source="link", annotator_kind="human")
+    lease = lease_assignment(
+        workspace.store, workspace.store.keyed(token), source="link", annotator_kind="human", token=token
+    )
     form = workspace.form(lease.assignment_id)
     complete(workspace.store, answer_form(lease, form), completion_code="code")
     return pairs_of(workspace, form, lease.assignment_id)
@@ -114,7 +116,9 @@ def test_later_forms_leave_out_what_is_decided_and_nobody_comes_once_all_is(
         assert at_work.status_code == 303
         kept = client.post(f"/a/{early}")
         assert kept.status_code == 200
-        lease = lease_assignment(workspace.store, workspace.store.keyed(early), source="link", annotator_kind="human")
+        lease = lease_assignment(
+            workspace.store, workspace.store.keyed(early), source="link", annotator_kind="human", token=early
+        )
         form = workspace.form(lease.assignment_id)
         assert pairs_of(workspace, form, lease.assignment_id) == {first, second}
         shown = {label for block in workspace.store.assignments.draw("a00004")[0].blocks for label in block.labels}

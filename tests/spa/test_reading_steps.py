@@ -116,6 +116,8 @@ def test_the_field_of_another_page_or_person_is_refused(tmp_path: Path) -> None:
         other = Scriptless(workspace)
         other.token = workspace.store.tokens()[1]
         workspace.store.visits.admit_link(other.token, now=0)
+        other.form = workspace.form("a00002")
+        page = other.go_to("reading")
         for who, where in ((visitor, visitor.form.pages[0]), (other, page)):
             url = f"/a/{who.token}/p/{where.page_id}?go=step"
             assert who.client.post(url, data={"served": served}).status_code == 400

@@ -58,7 +58,7 @@ class Place:
     def lease(self, token: str):  # type: ignore[no-untyped-def]
         """Return the lease of a person."""
         store = self.workspace.store
-        return lease_assignment(store, store.keyed(token), source="link", annotator_kind="human")
+        return lease_assignment(store, store.keyed(token), source="link", annotator_kind="human", token=token)
 
     def send(self, token: str, page: Page, go: str = "", **answers: str):  # type: ignore[no-untyped-def]
         """Post a page with good answers, or these."""
@@ -133,7 +133,10 @@ def test_a_browser_without_script_gets_through(place: Place) -> None:
 
 def test_the_answer_is_on_disk_before_it_is_acknowledged(place: Place) -> None:
     token = place.token()
-    page = next(page for page in place.form(token).pages if len(page.questions) > 1)
+    for page in place.form(token).pages:
+        if len(page.questions) > 1:
+            break
+        place.send(token, page)
     place.send(token, page, **{page.questions[0].question_id: "  7 0\x00"})
     with sqlite3.connect(place.workspace.store.name) as other:
         bodies = other.execute("select body from payloads").fetchall()
@@ -360,10 +363,11 @@ def test_style_and_script_may_be_kept_for_ever(place: Place) -> None:
         (b"q1=%ff%fe", FORM_TYPE, 400),
         ("q1=é".encode(), FORM_TYPE, 400),
         (b"elsewhere=1", FORM_TYPE, 400),
-        (b"&".join(b"q%d=1" % number for number in range(3_000)), FORM_TYPE, 400),
+        (b"&" * 2_000, FORM_TYPE, 400),
         (b'{"q1": "yes"}', {"content-type": "application/json"}, 415),
         (b"q1=" + b"x" * 1_000_001, FORM_TYPE, 413),
-        (b"q1=" + b"x" * 900_000, FORM_TYPE, 422),
+        (b"q1=" + b"x" * 900_000, FORM_TYPE, 413),  # no field of the page takes so much
+        (b"q1=" + b"x" * 900, FORM_TYPE, 422),
         (b"q1=%00", FORM_TYPE, 422),
         (b"q1=%ed%a0%80", FORM_TYPE, 400),
         (b"", FORM_TYPE, 422),
@@ -398,6 +402,7 @@ def test_a_program_that_repeats_what_no_page_asked_for_does_not_fill_the_store(p
     ],
 )
 def test_a_wrong_way_of_asking_is_told(place: Place, method: str, path: str, status: int) -> None:
+    place.lease(place.token())
     assert place.client.request(method, path.format(token=place.token())).status_code == status
 
 

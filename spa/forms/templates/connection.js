@@ -85,14 +85,15 @@
       const signal = AbortSignal.timeout(TIMEOUT);
       const answer = await fetch(address, { method: "POST", body: fields(), headers, signal, ...options });
       if (answer.status >= 500 || answer.status === 429) throw new Error(answer.status);
-      if (change === changes) store("localStorage", storageName, null);
+      const taken = answer.status !== 409 && answer.status !== 413; // else the entries stay here alone
+      if (taken && change === changes) store("localStorage", storageName, null);
       return answer;
     };
     const sendDraft = (options) => post(`${action}?go=stay`, options);
     const sendPage = async (button) => {
       const answer = await post(button?.getAttribute("formaction") ?? action);
       const next = answer.ok ? (await answer.json()).next : null;
-      if (declines(button) || "last" in form.dataset) clearStored();
+      if (declines(button) || (answer.ok && "last" in form.dataset)) clearStored();
       if (lost) store("sessionStorage", `${PREFIX}saved`, true);
       passes = true;
       if (next) window.location.assign(next);
