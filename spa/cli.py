@@ -27,6 +27,7 @@ ORDER = (
     "plan",
     "build",
     "preview",
+    "doctor",
     "serve",
     "status",
     "pause",
