@@ -14,7 +14,7 @@ demo: $(VENV)/.installed
 
 # ARGS="-k holm": options of pytest; PART=analysis: one package, whose environment has no torch
 test: $(VENV)/.installed-$(if $(filter %,$(PART)),part,test)
-	OMP_NUM_THREADS=1 POLARS_MAX_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadgroup --timeout 240 \
+	OMP_NUM_THREADS=1 POLARS_MAX_THREADS=1 $(BIN)/python -m pytest -p tests.forked_workers --processes auto --timeout 240 \
 		$(if $(PART),tests/$(PART) $(wildcard $(PART))) $(ARGS)
 
 check: lint

@@ -56,13 +56,6 @@ def share_certificates() -> None:
 share_certificates()
 
 
-@pytest.hookimpl(optionalhook=True)  # the analysis is tested with pytest and hypothesis alone, too
-def pytest_xdist_auto_num_workers() -> int:
-    """Start three processes a processor where there are few: half of a test's time it waits for another program."""
-    processors = os.cpu_count() or 1
-    return max(processors, min(3 * processors, 8))
-
-
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
     """Leave out helpers without examples: each worker would import them all, benchmarks too."""
     helper = collection_path.suffix == ".py" and not collection_path.name.startswith(("test_", "conftest", "__init__"))
@@ -74,10 +67,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Let tests that share a fixture of their module run in one process, which makes it once; slow ones come first."""
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
     for item in items:
-        if isinstance(item, pytest.Function) and item.get_closest_marker("xdist_group") is None:
+        if isinstance(item, pytest.Function) and item.get_closest_marker("one_process") is None:
             fixtures = (found[-1] for found in item._fixtureinfo.name2fixturedefs.values())
             if any(fixture.scope == "module" for fixture in fixtures):
-                item.add_marker(pytest.mark.xdist_group(item.module.__name__))
+                item.add_marker(pytest.mark.one_process(item.module.__name__))
 
 
 def pytest_collection_finish() -> None:

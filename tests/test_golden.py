@@ -17,7 +17,7 @@ from tests.golden.compare import RELATIVE, WHY_PLAIN, Block, compare, leaves
 from tests.golden.hanna import Hanna
 from tests.golden.papers import as_page, compare_with_papers
 
-pytestmark = pytest.mark.xdist_group("golden")  # whose figures are computed once
+pytestmark = pytest.mark.one_process("golden")  # whose figures are computed once
 
 
 @pytest.fixture(scope="module")

@@ -99,7 +99,7 @@ def test_the_readme(tmp_path: Path) -> None:
     assert (tmp_path / "report" / "report.html").is_file()
 
 
-@pytest.mark.xdist_group("demo")
+@pytest.mark.one_process("demo")
 def test_the_demo_finds_what_the_readme_prints(made_demo: Path) -> None:
     found = (made_demo / "report" / "report.md").read_text().replace("\\", "")
     found = re.sub(r"\[([^]]*)\]\(<[^>]*>\)", r"\1", found)  # links as their words
@@ -118,7 +118,7 @@ def test_the_demo_finds_what_the_readme_prints(made_demo: Path) -> None:
     assert drawn == shown, f"copy {FIGURE} of the demo to {DRAWN.relative_to(ROOT)}"
 
 
-@pytest.mark.xdist_group("demo")
+@pytest.mark.one_process("demo")
 def test_the_pictures_of_the_readme_show_what_the_demo_makes(made_demo: Path, tmp_path: Path) -> None:
     need("PIL")
     with reader_in(tmp_path) as reader:
@@ -135,7 +135,7 @@ def words_of(page: str) -> str:
     return "".join(html.unescape(re.sub("<[^>]*>", " ", page)).split())
 
 
-@pytest.mark.xdist_group("demo")  # with those who plan the same study, whose draws serve it too
+@pytest.mark.one_process("demo")  # with those who plan the same study, whose draws serve it too
 def test_planning(tmp_path: Path) -> None:
     with reader_in(tmp_path) as reader:
         study = init(reader)
@@ -286,7 +286,7 @@ def test_clusters(tmp_path: Path) -> None:
     assert order(tmp_path / "report", "ratings") == [["reference"], ["model-a"], ["model-b"]]
 
 
-@pytest.mark.xdist_group("models")  # with those who load the libraries that run models
+@pytest.mark.one_process("models")  # with those who load the libraries that run models
 def test_explanations_and_contamination(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a tiny model, and PCA in the place of UMAP, which compiles for long."""
     monkeypatch.setattr(exploration, "find_spec", lambda name: None)

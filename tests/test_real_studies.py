@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 from spa.cli import main
 
-pytestmark = pytest.mark.xdist_group("real-studies")  # which are answered once
+pytestmark = pytest.mark.one_process("real-studies")  # which are answered once
 ANNOTATORS = 30
 STORIES = """
 id = "gpt3-stories"

@@ -25,7 +25,7 @@ from tests.spa import tiny_models
 from tests.spa.tiny_models import models as models
 
 pytestmark = [
-    pytest.mark.xdist_group("models"),
+    pytest.mark.one_process("models"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning"),
 ]
 TEXTS = ("ab", "A lamp at sea.", "The ship that nobody had counted came back at night. " * 3, "\u0641\u064a <b>x</b>")

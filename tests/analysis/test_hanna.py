@@ -15,7 +15,7 @@ from analysis.report.robustness import LISTED, robustness
 from analysis.results.files import from_plain
 from tests.analysis.answers import analyse
 
-pytestmark = pytest.mark.xdist_group("hanna")  # its tables and results are made once
+pytestmark = pytest.mark.one_process("hanna")  # its tables and results are made once
 LLMS = ("Beluga-13B", "Llama-13B", "Mistral-7B", "ChatGPT", "OrcaPlatypus")
 
 

@@ -433,7 +433,7 @@ def _without_position(found: Any) -> Any:
 
 def each(studies: Iterable[str]) -> Any:
     """Return a study at a time, which is analysed once as it is: all its tests run in one process."""
-    groups = {study: pytest.mark.xdist_group(f"metamorphic {study}") for study in studies}
+    groups = {study: pytest.mark.one_process(f"metamorphic {study}") for study in studies}
     return pytest.mark.parametrize("study", [pytest.param(study, marks=mark) for study, mark in groups.items()])
 
 
@@ -458,7 +458,7 @@ def in_parts(tables: Tables) -> Results:
         return analyse_preferences_in_parts(found, Plan())
 
 
-@pytest.mark.xdist_group("metamorphic in parts")
+@pytest.mark.one_process("metamorphic in parts")
 @pytest.mark.parametrize("change", CHANGES)
 def test_nor_do_those_of_preferences_in_parts(change: str) -> None:
     assert changed("preferences", change, analysis=in_parts) == []

@@ -22,7 +22,7 @@ EQUAL, CONSISTENT = "that two systems are equally preferred", "whether annotator
 AGREE, CROSSED = "whether annotators agree", "whether other annotators, on other items, would find the same"
 STAND_IN = "whether an LLM can replace annotators"
 
-pytestmark = pytest.mark.xdist_group("demo")  # it is made once, and so are the draws for its plan
+pytestmark = pytest.mark.one_process("demo")  # it is made once, and so are the draws for its plan
 
 
 def conclusions(command: str = "check", **changes: str) -> dict[str, dict[str, Any]]:

@@ -50,7 +50,7 @@ from tests.browser.chromium import CHROMIUM
 
 MOST_WORDS = 3300
 
-pytestmark = pytest.mark.xdist_group("demo")  # it is made once
+pytestmark = pytest.mark.one_process("demo")  # it is made once
 
 
 def demo(folder: Path, *options: str) -> Results:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page as Tab
     from starlette.types import Receive, Scope, Send
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = [pytest.mark.browser, pytest.mark.one_process("browser")]
 UNSENT = "Not sent yet: no connection. Your answers are kept."
 KEPT = "() => [localStorage, sessionStorage].flatMap(Object.keys).filter((name) => name.startsWith('answers:'))"
 

@@ -19,7 +19,7 @@ from tests.spa.web_forms import small_form
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = [pytest.mark.browser, pytest.mark.one_process("browser")]
 ZOOMED: list[Any] = [{"width": 640, "height": 400}, {"width": 320, "height": 568}]  # the first: 1280 by 800 at 200 %
 UNCLEAR_FOCUS = """() => {
     const one = document.activeElement, frame = one.closest('label') ?? one;

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from spa.commands.workspace import Workspace
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = [pytest.mark.browser, pytest.mark.one_process("browser")]
 TOUCH: dict[str, Any] = {"viewport": PHONE, "has_touch": True, "is_mobile": True}
 Point = tuple[float, float]
 WHERE = """(surface, place) => {  // the middle of the letter at a place of the text

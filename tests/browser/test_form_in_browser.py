@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext
     from playwright.sync_api import Page as Tab
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = [pytest.mark.browser, pytest.mark.one_process("browser")]
 WORDS = "It was a dark and stormy night, and the lamp went out for the third time. "
 
 

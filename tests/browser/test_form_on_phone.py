@@ -17,7 +17,7 @@ from tests.strategies import small_study
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = [pytest.mark.browser, pytest.mark.one_process("browser")]
 COUNT = {
     "id": "errors",
     "name": "few errors",

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from spa.commands.workspace import Workspace
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = [pytest.mark.browser, pytest.mark.one_process("browser")]
 
 
 @pytest.fixture

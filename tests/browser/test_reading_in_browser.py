@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
     from playwright.sync_api import Page as Tab
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = [pytest.mark.browser, pytest.mark.one_process("browser")]
 LINES = ".unseen-outputs li"
 
 

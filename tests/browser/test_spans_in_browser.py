@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
     from playwright.sync_api import Page as Tab
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = [pytest.mark.browser, pytest.mark.one_process("browser")]
 ENGLISH = '🦆 One <b onclick="window.hurt = 1">two</b> three\nfour two 🦆 end.'
 ARABIC = "الكلمة الأولى ثم الثانية"
 

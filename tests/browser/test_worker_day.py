@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from spa.forms.form import Form
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = [pytest.mark.browser, pytest.mark.one_process("browser")]
 SHOTS = os.environ.get("WORKER_SITE_SHOTS")  # a folder for pictures of every page, to be looked at
 PAGES = ("/hits?all=1", "/work", "/history", "/earnings", "/messages", "/qualifications", "/account")
 

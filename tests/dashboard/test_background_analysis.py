@@ -18,7 +18,7 @@ from streamlit_app.background_analysis import STATE, BackgroundAnalysis, begin, 
 from streamlit_app.options import DashboardOptions
 from tests.dashboard.answering import typed
 
-pytestmark = [pytest.mark.xdist_group("dashboard")]  # where the study is built
+pytestmark = [pytest.mark.one_process("dashboard")]  # where the study is built
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext
     from playwright.sync_api import Page as Tab
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("dashboard")]
+pytestmark = [pytest.mark.browser, pytest.mark.one_process("dashboard")]
 
 
 SOURCES = ("mturk", "prolific", "link", "panel")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext
     from playwright.sync_api import Page as Tab
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("dashboard")]
+pytestmark = [pytest.mark.browser, pytest.mark.one_process("dashboard")]
 
 PAGES = ("", "submissions", "systems", "annotators", "raters", "report", "plan")
 SIDE = 600  # pixels of an image; a form with some of them is far larger than the 2 MB that an address may hold

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext
     from playwright.sync_api import Page as Tab
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.xdist_group("dashboard-on-studies")]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.one_process("dashboard-on-studies")]
 RATERS = """
 [[raters]]
 id = "steady"

@@ -24,7 +24,7 @@ from tests.spa.rehearsed import spa
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("dashboard-explanations")]
+pytestmark = [pytest.mark.browser, pytest.mark.one_process("dashboard-explanations")]
 UMAP = """
 class UMAP:  # the real one compiles for half a minute
     def __init__(self, **settings):

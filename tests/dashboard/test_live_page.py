@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page as Tab
 
 pytestmark = pytest.mark.browser
-LIVE = pytest.mark.xdist_group("dashboard-live")
+LIVE = pytest.mark.one_process("dashboard-live")
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def test_decisions_charts_and_money_are_shown(browser: Browser, live: Dashboard,
     page.close()
 
 
-@pytest.mark.xdist_group("dashboard")  # whose study and dashboard it looks at
+@pytest.mark.one_process("dashboard")  # whose study and dashboard it looks at
 def test_a_study_of_fixed_size_has_no_such_page(tab: Tab, dashboard: Dashboard) -> None:
     visit(tab, dashboard, "")
     expect(tab.get_by_role("link", name="Annotators").first).to_be_visible()

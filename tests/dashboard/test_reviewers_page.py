@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
     from playwright.sync_api import Page as Tab
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("dashboard")]
+pytestmark = [pytest.mark.browser, pytest.mark.one_process("dashboard")]
 
 WHO = ("--reviewer", "Ana", "--reviewer", "Ben", "--reviewer", "Cem", "--two-reviewers")
 

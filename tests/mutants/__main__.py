@@ -27,7 +27,7 @@ from typing import Any
 from tests.mutants.operators import Mutant, all_mutants
 
 ROOT = Path(__file__).resolve().parents[2]
-WORKERS = 2
+PARALLEL = ("-p", "tests.forked_workers", "--processes", "2")
 FEW = 20  # tests that one process runs sooner than two start
 LEFT_OUT = shutil.ignore_patterns(".git", ".venv*", "__pycache__", "dist", "site", "demo-out", ".*_cache")
 
@@ -63,8 +63,7 @@ class Copy:
         for number, mutant in sorted(enumerate(mutants), key=lambda each: (each[1].line, each[1].column), reverse=True):
             path = self.root / mutant.path
             path.write_text(mutant.probed(path.read_text(), number))
-        parallel = ["-p", "tests.mutants.probe", "-n", str(WORKERS), "--dist", "loadgroup"]
-        _, said = self.pytest(*parallel, *where)
+        _, said = self.pytest("-p", "tests.mutants.probe", *PARALLEL, *where)
         sys.stdout.write(said.splitlines()[-1] + "\n")
         took: Counter[str] = Counter()
         failed = set()
@@ -84,7 +83,7 @@ class Copy:
         path.write_text(mutant.applied(source))
         listed = self.notes / "tests"
         listed.write_text("\n".join(tests))
-        parallel = ["-n", str(WORKERS), "--dist", "loadgroup"] if len(tests) > FEW else ["-n", "0"]
+        parallel = PARALLEL if len(tests) > FEW else ()
         code, said = self.pytest("-x", *parallel, f"@{listed}", seconds=seconds)
         path.write_text(source)
         fates = {None: "time is over", 0: "survives", 1: "killed", 2: "killed"}  # 2: one of two processes stops

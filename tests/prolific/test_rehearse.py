@@ -102,7 +102,7 @@ def test_the_copy_leaves_the_study_as_it_is_and_names_its_files(tmp_path: Path) 
     ]
 
 
-ONCE = pytest.mark.xdist_group("rehearsal")  # which is held once for its tests
+ONCE = pytest.mark.one_process("rehearsal")  # which is held once for its tests
 
 
 @pytest.fixture(scope="module")
@@ -178,7 +178,7 @@ def test_late_people_are_paid_and_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.browser
-@pytest.mark.xdist_group("browser")
+@pytest.mark.one_process("browser")
 def test_somebody_in_a_real_browser_comes_back_with_the_code(tmp_path: Path) -> None:
     """The browser goes from the platform's door through the form and hands the code in by itself."""
     if shutil.which("chromium") is None:

@@ -24,7 +24,7 @@ from tests.spa.test_rater_local_command import LOGIT
 from tests.spa.tiny_models import models as models
 
 pytestmark = [
-    pytest.mark.xdist_group("models"),
+    pytest.mark.one_process("models"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning"),
 ]
 FORMS = 3

@@ -32,7 +32,7 @@ from tests.spa.hand_made import hand_made
 from tests.spa.tiny_models import models as models
 
 pytestmark = [
-    pytest.mark.xdist_group("models"),
+    pytest.mark.one_process("models"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning"),
 ]
 LOGIT = {"readout": "logit", "conversation": "question", "answer_format": "text", "min_mass": 0}

@@ -16,7 +16,7 @@ from tests.spa.rehearsed import built_example, spa
 from tests.spa.tiny_models import models as models
 
 pytestmark = [
-    pytest.mark.xdist_group("models"),
+    pytest.mark.one_process("models"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning"),
 ]
 LOGIT = 'readout = "logit"\nconversation = "question"\nanswer_format = "text"\nmin_mass = 0\n'

@@ -30,7 +30,7 @@ from tests.spa.tiny_models import models as models
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.xdist_group("models"),
+    pytest.mark.one_process("models"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning"),
 ]
 START_SECONDS = 120
