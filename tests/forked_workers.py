@@ -18,6 +18,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from multiprocessing import forkserver, get_context
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -30,6 +31,7 @@ WORKER = "FORKED_WORKER"  # environment variable in each of the processes
 MARK = "one_process"
 MANY = 1000  # tests, from which on some surely need each of these
 PRELOADED = ("scipy.stats", "statsmodels.api", "altair", "vl_convert", "analysis.report", *LOADED)
+IDLE = {"jemalloc_bg_thd", "polars-ooc-clea"}  # threads that an import of polars begins, which a fork may lack
 Unit = tuple[int, ...]  # places of items that one process runs one after another
 
 
@@ -58,8 +60,18 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
         terminal.showfspath = False  # reports of several files come at once
     if len(session.items) > MANY:
         load_what_many_need()
+    if busy := running_threads() - IDLE:
+        told = "a test file computes while it is imported, and a process cannot be forked in the middle of that"
+        raise pytest.UsageError(f"{told} (threads {', '.join(sorted(busy))}); let a function or a fixture do it")
     Workers(session, number).run()
     return True
+
+
+def running_threads() -> set[str]:
+    """Return the names of the threads that this process has beside its first."""
+    folder = Path("/proc/self/task")
+    others = [thread for thread in folder.glob("*") if thread.name != str(os.getpid())]
+    return {(thread / "comm").read_text().strip() for thread in others}
 
 
 def load_what_many_need() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import polars as pl
@@ -22,7 +23,11 @@ from tests.analysis.answers import check, choices, preferences, ratings, render_
 from tests.calibration.careless import RULES, habits, shares, simulate
 
 Row = tuple[str, str, str, float, float, float, int | None]  # who, page, item, page's and own seconds, scrolled, words
-RATED = ratings([(who, f"i{n}", system, 1 + n % 5) for who in "abc" for n in range(10) for system in "xy"])
+
+
+@cache
+def rated() -> pl.DataFrame:
+    return ratings([(who, f"i{n}", system, 1 + n % 5) for who in "abc" for n in range(10) for system in "xy"])
 
 
 def reading(rows: Sequence[Row], **columns: object) -> pl.DataFrame:
@@ -48,7 +53,7 @@ def test_outputs_count_once_and_are_seen_to_their_end_on_any_page() -> None:
     rows += [("a", "p1", f"i{n}", 9.0, 9.0 if n < 9 else 0.0, 0.9, 50) for n in range(10)]
     rows += [("b", "p1", f"i{n}", 9.0, 9.0, 0.9 if n < 8 else 0.5, 50) for n in range(10)]
     rows += [("b", "p2", "i9", 9.0, 1.0, 0.2, 50), ("c", "p1", "i0", 9.0, 9.0, 0.3, 50), ("c", "p2", "i0", 9, 1, 1, 50)]
-    tables = {"ratings": RATED, "reading": reading(rows)}
+    tables = {"ratings": rated(), "reading": reading(rows)}
     evidence = "saw 8 of 10 outputs (80%), at least 90% required"
     assert found(Plan(min_outputs_seen=0.9), **tables) == [("b", "outputs_seen", evidence)]
     assert found(Plan(), **tables) == []
@@ -57,19 +62,19 @@ def test_outputs_count_once_and_are_seen_to_their_end_on_any_page() -> None:
 def test_a_speed_is_the_median_over_outputs_of_all_the_time_there_was() -> None:
     """By hand: outputs side by side share the page's time; an output on two pages was read on both."""
     together: list[Row] = [("a", "p1", f"i{n}", 30.0, 30.0, 1.0, 50) for n in range(5)]  # 250 words in 30 s
-    assert reading_speeds(check(ratings=RATED, reading=reading(together)).reading)["a"] == (pytest.approx(500), 5)
+    assert reading_speeds(check(ratings=rated(), reading=reading(together)).reading)["a"] == (pytest.approx(500), 5)
     again: list[Row] = [*together, *(("a", "p2", f"i{n}", 60.0, 6.0, 1.0, 50) for n in range(5))]  # 30 s more
-    assert reading_speeds(check(ratings=RATED, reading=reading(again)).reading)["a"] == (pytest.approx(250), 5)
+    assert reading_speeds(check(ratings=rated(), reading=reading(again)).reading)["a"] == (pytest.approx(250), 5)
     half: list[Row] = [(*row[:5], 0.5, row[6]) for row in together]  # of each output half was on screen
-    assert reading_speeds(check(ratings=RATED, reading=reading(half)).reading)["a"] == (pytest.approx(250), 5)
+    assert reading_speeds(check(ratings=rated(), reading=reading(half)).reading)["a"] == (pytest.approx(250), 5)
     pause: list[Row] = [*pages("a", 1000), ("a", "p10", "i10", 3600.0, 3600.0, 1.0, 100)]
-    assert reading_speeds(check(ratings=RATED, reading=reading(pause)).reading)["a"] == (pytest.approx(1000), 11)
+    assert reading_speeds(check(ratings=rated(), reading=reading(pause)).reading)["a"] == (pytest.approx(1000), 11)
 
 
 @settings(max_examples=15, deadline=None)
 @given(st.floats(50, 5000), st.integers(1, 500), st.floats(1, 1000))
 def test_speeds_above_the_bound_leave_and_those_at_it_stay(speed: float, words: int, bound: float) -> None:
-    tables = check(ratings=RATED, reading=reading(pages("a", speed, words=words)))
+    tables = check(ratings=rated(), reading=reading(pages("a", speed, words=words)))
     assert tables.reading is not None
     (measured, _) = reading_speeds(tables.reading)["a"]
     assert measured == pytest.approx(speed)
@@ -81,7 +86,7 @@ def test_images_and_what_was_never_on_screen_have_no_speed() -> None:
     rows: list[Row] = [("a", f"p{n}", f"i{n}", 1.0, 1.0, 1.0, None) for n in range(9)]
     rows += [("b", f"p{n}", f"i{n}", 1.0, 0.0, 0.0, 100) for n in range(9)]
     rows += pages("c", 5000, n=4)
-    assert found(Plan(max_words_per_minute=600), ratings=RATED, reading=reading(rows)) == []
+    assert found(Plan(max_words_per_minute=600), ratings=rated(), reading=reading(rows)) == []
 
 
 def test_ratings_of_one_kind_are_compared_with_one_another() -> None:
@@ -139,7 +144,7 @@ def test_llms_and_visits_that_do_not_count_are_not_judged() -> None:
 
 def test_whoever_cannot_be_checked_is_kept_and_counted() -> None:
     plan = Plan(min_outputs_seen=0.9, max_words_per_minute=600, max_same_answers=0.9)
-    results = run(ratings=RATED, reading=reading([*pages("a", 250), *pages("b", 2000)]), plan=plan)
+    results = run(ratings=rated(), reading=reading([*pages("a", 250), *pages("b", 2000)]), plan=plan)
     assert [tuple(row.values()) for row in results["careless"]] == [
         ("outputs_seen", 0.9, "human", 3, 1, 0),
         ("reading_speed", 600, "human", 3, 1, 1),
@@ -152,14 +157,14 @@ def test_whoever_cannot_be_checked_is_kept_and_counted() -> None:
     text = render_report(results)["report.md"]
     assert "Who was excluded" in text[: text.index("## ")] + text.split("## ")[1]
     assert "Rules of careless answering, declared beforehand" in text
-    alone = run(ratings=RATED, plan=plan)
+    alone = run(ratings=rated(), plan=plan)
     assert [row["not_checkable"] for row in alone["careless"]] == [3, 3, 0]
     assert alone["exclusions"] == []
     assert excluded(from_plain(alone)) is not None
 
 
 def test_without_declared_rules_nothing_more_is_said() -> None:
-    results = run(ratings=RATED, reading=reading(pages("a", 9000)))
+    results = run(ratings=rated(), reading=reading(pages("a", 9000)))
     assert (results["careless"], results["headline"]["excluded"], results["exclusions"]) == ([], None, [])
     assert "careless" not in render_report(results)["report.md"].casefold()
 
@@ -199,11 +204,11 @@ def test_bounds_that_make_no_rule_are_refused(name: str, value: float, message: 
 )
 def test_bad_evidence_is_one_line(column: str, value: str, message: str) -> None:
     with pytest.raises(AnalysisError) as caught:
-        check(ratings=RATED, reading=reading(pages("a", 250), **{column: value}))
+        check(ratings=rated(), reading=reading(pages("a", 250), **{column: value}))
     (line,) = caught.value.problems
     assert message in line
     with pytest.raises(AnalysisError, match="column words is missing"):
-        check(ratings=RATED, reading=reading(pages("a", 250)).drop("words"))
+        check(ratings=rated(), reading=reading(pages("a", 250)).drop("words"))
 
 
 def test_simulated_habits_are_found_and_honest_fast_readers_are_not() -> None:

@@ -21,7 +21,8 @@ SHARED = pl.DataFrame(
         "score": RNG.integers(1, 6, 120).tolist(),
     }
 )
-NAMED = SHARED.with_columns(item_id=pl.col("system") + "_" + pl.col("item_id"))
+OWN = [f"{system}_{item}" for system, item in zip(SHARED["system"], SHARED["item_id"], strict=True)]
+NAMED = SHARED.clone().replace_column(1, pl.Series("item_id", OWN))
 
 
 def test_ids_that_hold_the_system_are_told_with_the_option() -> None:

@@ -134,7 +134,9 @@ def parquet_that_counts(rows: int, of: int = 0) -> bytes:
     return written[:start] + last + len(last).to_bytes(4, "little") + b"PAR1"
 
 
-BROKEN: dict[str, tuple[str, str | bytes, str]] = {
+DAY = date(2026, 11, 23)
+Content = str | bytes | Callable[[], bytes]
+BROKEN: dict[str, tuple[str, Content, str]] = {
     "no rows": ("t.csv", HEADER, "a header without rows"),
     "nothing": ("t.csv", "", "got an empty file"),
     "blank lines": ("t.csv", "\n\n", "line 1: expected the names of columns, got a blank line"),
@@ -195,7 +197,7 @@ BROKEN: dict[str, tuple[str, str | bytes, str]] = {
     "UTF-16 without a mark": ("t.csv", (HEADER + ROW).encode("utf-16-le"), "line 1: expected UTF-8, got a NUL byte"),
     "gzip": ("t.csv", gzip.compress((HEADER + ROW).encode()), "expected text, got a gzip file"),
     "a workbook": ("t.csv", b"PK\x03\x04" + bytes(99), "expected text, got a workbook or zip file"),
-    "Parquet called CSV": ("t.csv", parquet(), "expected text, got a Parquet file"),
+    "Parquet called CSV": ("t.csv", lambda: parquet(), "expected text, got a Parquet file"),
     "a huge cell": ("t.csv", HEADER + f"a,x,y,{LONG}\n", "row 2: preference must be a number"),
     "a huge name": ("t.csv", f"{LONG},b\n1,2\n", "are missing"),
     "a huge name twice": ("t.csv", f"{LONG},{LONG}\n1,2\n", "stands in the header twice"),
@@ -274,37 +276,49 @@ BROKEN: dict[str, tuple[str, str | bytes, str]] = {
     "a huge value in JSON": ("t.jsonl", line(preference=LONG), "row 1: preference must be a number"),
     "no Parquet": ("t.parquet", "not parquet", "expected a Parquet file, got another kind"),
     "Parquet without bytes": ("t.parquet", b"", "expected a Parquet file, got an empty file"),
-    "Parquet broken off": ("t.parquet", parquet()[:200], "cannot be read as parquet"),
+    "Parquet broken off": ("t.parquet", lambda: parquet()[:200], "cannot be read as parquet"),
     "Parquet that counts wrong": (
         "t.parquet",
-        parquet_that_counts(1235),
+        lambda: parquet_that_counts(1235),
         "expected 1235 rows, as the file says, got 1234",
     ),
     "Parquet with a part that counts wrong": (
         "t.parquet",
-        parquet_that_counts(10**9, of=-1),
+        lambda: parquet_that_counts(10**9, of=-1),
         "cannot be read as parquet",
     ),
-    "Parquet with an absurd count": ("t.parquet", parquet_that_counts(2**32 - 2), "got a count of 4294967294"),
-    "Parquet with a count of 2**40": ("t.parquet", parquet_that_counts(2**40), "cannot be read as parquet"),
+    "Parquet with an absurd count": ("t.parquet", lambda: parquet_that_counts(2**32 - 2), "got a count of 4294967294"),
+    "Parquet with a count of 2**40": ("t.parquet", lambda: parquet_that_counts(2**40), "cannot be read as parquet"),
     "Parquet with a column twice": (
         "t.parquet",
-        parquet(annotator_ix=["c", "d"]).replace(b"annotator_ix", b"annotator_id"),
+        lambda: parquet(annotator_ix=["c", "d"]).replace(b"annotator_ix", b"annotator_id"),
         "cannot be read as parquet",
     ),
-    "infinite in Parquet": ("t.parquet", parquet(preference=[0.5, INF]), "row 2: preference must be finite"),
-    "lists in Parquet": ("t.parquet", parquet(preference=[[0.5], [1.0]]), "lists or objects in column preference"),
+    "infinite in Parquet": ("t.parquet", lambda: parquet(preference=[0.5, INF]), "row 2: preference must be finite"),
+    "lists in Parquet": (
+        "t.parquet",
+        lambda: parquet(preference=[[0.5], [1.0]]),
+        "lists or objects in column preference",
+    ),
     "objects in Parquet": (
         "t.parquet",
-        parquet(annotator_id=[{"a": 1}, {"a": 2}]),
+        lambda: parquet(annotator_id=[{"a": 1}, {"a": 2}]),
         "lists or objects in column annotator_id",
     ),
-    "dates in Parquet": ("t.parquet", parquet(preference=[date(2026, 11, 23)] * 2), "preference must be a number"),
-    "durations in Parquet": ("t.parquet", parquet(preference=[timedelta(1)] * 2), "durations in column preference"),
-    "truth in Parquet": ("t.parquet", parquet(preference=[True, False]), "preference must be a number"),
+    "dates in Parquet": (
+        "t.parquet",
+        lambda: parquet(preference=[date(2026, 11, 23)] * 2),
+        "preference must be a number",
+    ),
+    "durations in Parquet": (
+        "t.parquet",
+        lambda: parquet(preference=[timedelta(1)] * 2),
+        "durations in column preference",
+    ),
+    "truth in Parquet": ("t.parquet", lambda: parquet(preference=[True, False]), "preference must be a number"),
     "bytes in Parquet": (
         "t.parquet",
-        parquet(annotator_id=[b"\xff", b"b"]),
+        lambda: parquet(annotator_id=[b"\xff", b"b"]),
         "column annotator_id: expected texts, got bytes that are not UTF-8",
     ),
     "another kind of file": ("t.ods", "", "ending in .csv"),
@@ -312,9 +326,10 @@ BROKEN: dict[str, tuple[str, str | bytes, str]] = {
 
 
 @pytest.mark.parametrize(("name", "content", "told"), BROKEN.values(), ids=BROKEN)
-def test_a_broken_table_is_told_in_short_lines(tmp_path: Path, name: str, content: str | bytes, told: str) -> None:
+def test_a_broken_table_is_told_in_short_lines(tmp_path: Path, name: str, content: Content, told: str) -> None:
     path = tmp_path / name
-    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    given = content() if callable(content) else content
+    path.write_bytes(given.encode() if isinstance(given, str) else given)
     done = CliRunner().invoke(main, ["report", "--preferences", str(path), "--out", str(tmp_path / "report")])
     assert done.exit_code == 1, done.output
     lines = done.output.replace(str(tmp_path), "").splitlines()

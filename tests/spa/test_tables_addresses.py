@@ -17,7 +17,12 @@ from spa.tables.addresses import address_of, at_hand
 
 fsspec = pytest.importorskip("fsspec", reason="needs extra cluster")
 RATINGS = pl.DataFrame(
-    {"annotator_id": ["a", "b"] * 4, "item_id": ["i", "i", "j", "j"] * 2, "system": ["x"] * 4 + ["y"] * 4, "score": 1}
+    {
+        "annotator_id": ["a", "b"] * 4,
+        "item_id": ["i", "i", "j", "j"] * 2,
+        "system": ["x"] * 4 + ["y"] * 4,
+        "score": [1] * 8,
+    }
 )
 
 
