@@ -7,7 +7,9 @@ import pytest
 
 from tests.analysis.answers import ratings, render_report, run
 
-RATED = ratings([("ann", "i0", "a", 3), ("gpt", "i0", "a", 4)])
+
+def rated() -> pl.DataFrame:
+    return ratings([("ann", "i0", "a", 3), ("gpt", "i0", "a", 4)])
 
 
 def pairs(**scores: list[float | None]) -> pl.DataFrame:
@@ -17,7 +19,7 @@ def pairs(**scores: list[float | None]) -> pl.DataFrame:
 
 def test_each_group_has_its_own_mean_beside_what_is_expected() -> None:
     given = pairs(ann=[5, 4], gpt=[5, 5, 5, None])
-    results = run(ratings=RATED, identical_pairs=given, llms=("gpt",))
+    results = run(ratings=rated(), identical_pairs=given, llms=("gpt",))
     of_people, of_llm = results["identical_pairs"]
     assert [of_people[name] for name in ("group", "n", "n_expected", "mean")] == ["human", 2, 1, 4.5]
     assert of_people["sd"] == pytest.approx(0.5**0.5)
@@ -29,10 +31,10 @@ def test_each_group_has_its_own_mean_beside_what_is_expected() -> None:
 
 
 def test_groups_that_were_not_asked_have_no_row() -> None:
-    results = run(ratings=RATED, identical_pairs=pairs(gpt=[None]), llms=("gpt",))
+    results = run(ratings=rated(), identical_pairs=pairs(gpt=[None]), llms=("gpt",))
     (row,) = results["identical_pairs"]
     assert (row["group"], row["n"], row["mean"], row["sd"]) == ("gpt", 0, None, None)
     assert "Identical pairs" in render_report(results)["report.html"]
-    without = run(ratings=RATED, llms=("gpt",))
+    without = run(ratings=rated(), llms=("gpt",))
     assert without["identical_pairs"] == []
     assert "Identical pairs" not in render_report(without)["report.html"]
