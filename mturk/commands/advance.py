@@ -9,7 +9,7 @@ import click
 from mturk.commands.collecting import collect_submissions
 from mturk.commands.shared import in_progress, study_options
 from mturk.hit_study import open_hit_study
-from spa.commands.options import StudyLocation, announce, every_option, print_result, yes_option
+from spa.commands.options import StudyLocation, announce, every_option, print_result, printer, yes_option
 
 if TYPE_CHECKING:
     from mturk.hit_study import HitStudy
@@ -51,8 +51,9 @@ def _advance(hit_study: HitStudy, *, stops: bool, yes: bool, as_json: bool) -> b
     publisher.resolve_interrupted()
     collect_submissions(hit_study, everything=False, silent=as_json)
     recruitment = recruitment_of(hit_study)
-    if not as_json:
-        print_result({}, _lines(recruitment), as_json=False)
+    say = printer(as_json=as_json)
+    for line in _lines(recruitment):
+        say(line)
     made: list[str] = []
     expired: list[str] = []
     if recruitment.wave.places:

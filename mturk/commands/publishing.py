@@ -10,7 +10,7 @@ import click
 
 from mturk.commands.shared import format_time, hit_option, in_progress, study_options, total_option
 from mturk.hit_study import open_hit_study
-from spa.commands.options import Finite, StudyLocation, print_result, yes_option
+from spa.commands.options import Finite, StudyLocation, print_result, printer, yes_option
 
 if TYPE_CHECKING:
     from mturk.fees import HitCostEstimate
@@ -47,13 +47,13 @@ def publish(location: StudyLocation, annotators: int | None, yes: bool, as_json:
         settled = publisher.resolve_interrupted()
         planned = make_plan(hit_study, annotators=annotators)
         facts = _planned_facts(planned) | {"settled": settled, "made": []}
-        if not as_json:
-            print_result({}, _planned_lines(hit_study, planned), as_json=False)
+        say = printer(as_json=as_json)
+        for line in _planned_lines(hit_study, planned):
+            say(line)
         if planned.hits:
             balance = check_balance(hit_study.endpoint, planned.cost.total)
             facts["balance"] = balance
-            if not as_json:
-                click.echo(f"balance: ${balance}")
+            say(f"balance: ${balance}")
         if planned.hits and not yes:
             print_result(facts, ["Nothing was published; add --yes to publish."], as_json=as_json)
             return
@@ -118,7 +118,7 @@ def extend(
         raise click.UsageError("expected either --hours or --assignments")
     with open_hit_study(location, changes=True) as hit_study:
         hits = lifetimes.choose_hits(hit_study, named)
-        lines = [f"{len(hits)} HITs"]
+        say, lines = printer(as_json=as_json), [f"{len(hits)} HITs"]
         facts: dict[str, Any] = {"hits": [hit.hit_id for hit in hits]}
         if assignments is not None:
             cost = lifetimes.estimate_places(hit_study, hits, assignments)
@@ -128,12 +128,14 @@ def extend(
         if not yes:
             print_result(facts, [*lines, "Nothing was changed; add --yes."], as_json=as_json)
             return
+        for line in lines:
+            say(line)
         if assignments is not None:
             steps = lifetimes.add_places(hit_study, hits, assignments)
         else:
             steps = lifetimes.set_expiry(hit_study, hits, hours)
         done = list(in_progress(steps, label="extending", length=len(hits), silent=as_json))
-        print_result(facts, [*lines, f"{len(done)} HITs extended"], as_json=as_json)
+        print_result(facts, [f"{len(done)} HITs extended"], as_json=as_json)
 
 
 @click.command(epilog="Example: spa mturk expire my-study/study.toml --yes")

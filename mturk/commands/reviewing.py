@@ -16,7 +16,7 @@ from mturk.commands.shared import (
     waiting_line,
 )
 from mturk.hit_study import open_hit_study
-from spa.commands.options import INPUT, StudyLocation, print_result, yes_option
+from spa.commands.options import INPUT, StudyLocation, print_result, printer, yes_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,6 +72,7 @@ def approve(
             if work.problem is not None and is_approved(decided.get(work.submission_id or ""))
         }
         left = {work.mturk_assignment_id: reason for work, reason in queue.look_at}
+        say = printer(as_json=as_json)
         lines = [f"{len(queue.approve)} submissions: ${cost.amounts} rewards + ${cost.fees} fees = ${cost.total}"]
         lines += [f"approved by a reviewer: {name}: {problem}" for name, problem in vouched_for.items()]
         lines += [f"to be decided by you: {line}" for line in lines_to_look_at(left.items())]
@@ -88,10 +89,12 @@ def approve(
         if not yes:
             print_result(facts, [*lines, "Nothing was approved; add --yes to pay."], as_json=as_json)
             return
+        for line in lines:
+            say(line)
         works = [(work, feedback) for work in queue.approve]
         steps = review(hit_study.idempotent_calls, "override" if override else "approve", works)
         facts["approved"] = len(list(in_progress(steps, label="approving", length=len(works), silent=as_json)))
-        print_result(facts, [*lines, f"{facts['approved']} approved"], as_json=as_json)
+        print_result(facts, [f"{facts['approved']} approved"], as_json=as_json)
 
 
 @click.command(
@@ -234,6 +237,7 @@ def bonus(
         payer = MTurkBonusPayer(hit_study.idempotent_calls)
         unpaid = payer.unpaid(bonuses)
         cost = bonus_cost(unpaid, hit_study.settings.fees)
+        say = printer(as_json=as_json)
         lines = [f"{len(unpaid)} bonuses: ${cost.amounts} + ${cost.fees} fees = ${cost.total}"]
         if len(unpaid) < len(bonuses):
             lines.append(f"{len(bonuses) - len(unpaid)} were paid earlier")
@@ -255,9 +259,11 @@ def bonus(
         if not yes:
             print_result(facts, [*lines, "Nothing was paid; add --yes."], as_json=as_json)
             return
+        for line in lines:
+            say(line)
         steps = in_progress(payer.pay(unpaid), label="paying", length=len(unpaid), silent=as_json)
         facts["paid"] = len(list(steps))
-        print_result(facts, [*lines, f"{facts['paid']} paid"], as_json=as_json)
+        print_result(facts, [f"{facts['paid']} paid"], as_json=as_json)
 
 
 def _check_decided(

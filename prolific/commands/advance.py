@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from prolific.commands.shared import study_options, yes_option
-from spa.commands.options import StudyLocation, announce, every_option, json_option, print_json
+from spa.commands.options import StudyLocation, announce, every_option, json_option, print_json, printer
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from prolific.progress import StudyRecruitment
     from prolific.prolific_study import ProlificStudy
 
@@ -46,8 +48,7 @@ def _advance(prolific_study: ProlificStudy, *, stops: bool, yes: bool, as_json: 
     from prolific.progress import close, open_wave, update_recruitment
 
     recruitment = update_recruitment(prolific_study)
-    if not as_json:
-        _print_recruitment(prolific_study, recruitment)
+    _print_recruitment(prolific_study, recruitment, printer(as_json=as_json))
     opened = open_wave(prolific_study, recruitment) if yes else 0
     stopped = yes and stops and close(prolific_study, recruitment)
     if as_json:
@@ -61,20 +62,22 @@ def _advance(prolific_study: ProlificStudy, *, stops: bool, yes: bool, as_json: 
     return recruitment.over
 
 
-def _print_recruitment(prolific_study: ProlificStudy, recruitment: StudyRecruitment) -> None:
+def _print_recruitment(
+    prolific_study: ProlificStudy, recruitment: StudyRecruitment, say: Callable[[str], None]
+) -> None:
     from prolific.api.money import money
 
     currency = prolific_study.offer.currency
     places, follows = recruitment.lines()
-    click.echo(f"{recruitment.study.status}: {places}")
-    click.echo(follows)
-    click.echo(
+    say(f"{recruitment.study.status}: {places}")
+    say(follows)
+    say(
         f"  cost with fees: this wave {money(recruitment.cost, currency)}, "
         f"places so far {money(recruitment.so_far, currency)}, at most {money(recruitment.at_most, currency)} "
         "(Prolific's calculator)"
     )
     if recruitment.closed:
-        click.echo("  places were returned after the study was full; with --yes it is started again to fill them")
+        say("  places were returned after the study was full; with --yes it is started again to fill them")
 
 
 def _facts(prolific_study: ProlificStudy, recruitment: StudyRecruitment) -> dict[str, Any]:

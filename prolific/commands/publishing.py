@@ -83,12 +83,9 @@ def publish(
             print_result(_published(record, None, now=False), [line], as_json=as_json)
             return
         prospect = plan_session(prolific_study, session, public_url)
-        if not as_json:
-            print_lines(
-                f"{prolific_study.offer.title}, session {session}: to be published",
-                estimate_lines(prospect.estimate, prolific_study.offer),
-            )
-            print_checklist(prospect.lines)
+        title = f"{prolific_study.offer.title}, session {session}: to be published"
+        print_lines(title, estimate_lines(prospect.estimate, prolific_study.offer), as_json=as_json)
+        print_checklist(prospect.lines, as_json=as_json)
         check_ready(prolific_study, prospect, session, despite)
         if yes:
             record = publish_study(prolific_study, session)

@@ -43,7 +43,7 @@ def approve(
     from prolific.prolific_study import open_prolific_study
     from spa.platforms.review import decided_by_reviewers, lines_to_look_at
 
-    sessions = []
+    sessions, say = [], printer(as_json=as_json)
     with open_prolific_study(location, alone=True) as prolific_study:
         prolific_study.need_study(1)
         decided = decided_by_reviewers(prolific_study.store)
@@ -51,16 +51,15 @@ def approve(
             queue = sort_out(collect(prolific_study, session), decided, also=also, except_for=except_for)
             number = len(queue.approve)
             rewards = number * prolific_study.platform.studies.fetch(prolific_study.need_study(session)).reward
-            if not as_json:
-                click.echo(
-                    f"session {session}: {number} to approve, rewards {money(rewards, prolific_study.offer.currency)} "
-                    f"(reserved at publication; fees extra); {len(queue.look_at)} need a decision"
-                )
-                looked_at = (
-                    (f"{record.submission_id} of {record.participant_id}", reason) for record, reason in queue.look_at
-                )
-                for line in lines_to_look_at(looked_at):
-                    click.echo(f"  {line}")
+            say(
+                f"session {session}: {number} to approve, rewards {money(rewards, prolific_study.offer.currency)} "
+                f"(reserved at publication; fees extra); {len(queue.look_at)} need a decision"
+            )
+            looked_at = (
+                (f"{record.submission_id} of {record.participant_id}", reason) for record, reason in queue.look_at
+            )
+            for line in lines_to_look_at(looked_at):
+                say(f"  {line}")
             done, waiting = (
                 (0, ()) if not yes or not number else _approve(prolific_study, session, queue, hidden=as_json)
             )
@@ -75,8 +74,8 @@ def approve(
                     "to_look_at": {record.submission_id: reason for record, reason in queue.look_at},
                 }
             )
-            if yes and number and not as_json:
-                click.echo(f"  approved: {done}" + (f"; still being approved: {len(waiting)}" if waiting else ""))
+            if yes and number:
+                say(f"  approved: {done}" + (f"; still being approved: {len(waiting)}" if waiting else ""))
     if as_json:
         print_json(sessions)
     elif not yes:

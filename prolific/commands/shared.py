@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from prolific.plan import ChecklistItem
-from spa.commands.options import platform_study_options
+from spa.commands.options import platform_study_options, printer
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -33,13 +33,14 @@ def yes_option(what: str) -> Callable[[Command], Command]:
     return click.option("--yes", is_flag=True, help=f"{what}; the default is a dry run.")
 
 
-def print_lines(title: str, lines: Iterable[str]) -> None:
-    """Print a title with indented lines."""
-    click.echo(title)
+def print_lines(title: str, lines: Iterable[str], *, as_json: bool = False) -> None:
+    """Print a title with indented lines; to stderr where stdout is for JSON."""
+    say = printer(as_json=as_json)
+    say(title)
     for line in lines:
-        click.echo(f"  {line}")
+        say(f"  {line}")
 
 
-def print_checklist(lines: Iterable[ChecklistItem]) -> None:
-    """Print the checklist, one line per item."""
-    print_lines("checklist:", (f"{line.state:<8}{line.name}: {line.told}" for line in lines))
+def print_checklist(lines: Iterable[ChecklistItem], *, as_json: bool = False) -> None:
+    """Print the checklist, one line per item; to stderr where stdout is for JSON."""
+    print_lines("checklist:", (f"{line.state:<8}{line.name}: {line.told}" for line in lines), as_json=as_json)

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, is_dataclass
 from decimal import Decimal, InvalidOperation
-from functools import wraps
+from functools import partial, wraps
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -170,8 +170,8 @@ def print_result(result: object, lines: Iterable[str], *, as_json: bool) -> None
 
 
 def printer(*, as_json: bool) -> Callable[[str], None]:
-    """Return what prints a line at once, as what follows may fail; with ``--json`` nothing: the result comes last."""
-    return (lambda line: None) if as_json else click.echo
+    """Return what prints a line at once, as what follows costs money or may fail; with ``--json`` it goes to stderr."""
+    return partial(click.echo, err=as_json)
 
 
 def announce(text: str) -> None:

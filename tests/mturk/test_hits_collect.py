@@ -165,7 +165,9 @@ def test_one_command_of_the_bridge_runs_at_a_time(bench: Bench) -> None:
 
     with bench.open() as workspace, exclusive_run(workspace.store.name, "mturk", what="bridge"):
         assert "is running on this store already" in bench.run("publish", "--yes", code=1).stderr
-    assert json.loads(bench.run("publish", "--yes", "--json").stdout)["made"]
+    done = bench.run("publish", "--yes", "--json")
+    assert json.loads(done.stdout)["made"]
+    assert "balance: $" in done.stderr  # what is about to be paid stands before it is, with --json too
 
 
 def exported(bench: Bench) -> pl.DataFrame:

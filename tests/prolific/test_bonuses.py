@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal
@@ -48,7 +49,9 @@ def test_a_bonus_is_priced_first_and_paid_once_for_a_reason(
     assert facts.pop("list")[0] == {"submission_id": one.submission_id, "amount": "1.50", "reason": "good reasons"}
     assert facts == {"bonuses": 2, "paid_before": 0, "to_pay": 2, "currency": "USD", "corrected": []}
     assert paid_times(study, 150) == {}
-    assert study.json("bonus", "--from", file, yes=True)["sessions"] == [session | {"paid": 2}]
+    done = study.spa("bonus", "--from", file, "--json", yes=True)
+    assert json.loads(done.stdout)["sessions"] == [session | {"paid": 2}]
+    assert "2 bonuses, 0 already paid, 2 to pay" in done.stderr
     assert paid_times(study, 150) == {one.submission_id: 1, two.submission_id: 1}
     *earlier, set_up, pay = study.json("journal")
     (create,) = [call for call in earlier if call["key"].startswith("create study")]
