@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from tests.guides.servers import free_port, start
@@ -27,6 +27,7 @@ PLAYED = (
     ("rate", STUDY, "--simulate", "--limit", "2"),
     ("report", STUDY, "--out", "report"),
 )
+COMPILED, INTERPRETED = ("NUMBA_OPT", "0"), ("NUMBA_DISABLE_JIT", "1")  # UMAP: once is enough, as fast as LLVM can
 DESCRIPTION = {"openapi": "3.0.3", "info": {"title": "empty", "version": "1"}, "paths": {}, "components": {}}
 RATER = """
 [[raters]]
@@ -70,11 +71,11 @@ class Environment:
         what = f"{wheel}[{extra}]" if extra else str(wheel)
         self._uv("pip", "install", "--python", self.python, "--constraint", constraints, what)
 
-    def spa(self, *words: str, fails_with: str = "") -> str:
+    def spa(self, *words: str, fails_with: str = "", exported: Mapping[str, str] | None = None) -> str:
         """Type a command; it ends well, or with one line in which these words stand."""
         done = subprocess.run(
             [self.python, "-I", "-c", "from spa.cli import run; run()", *words],
-            cwd=self.folder, capture_output=True, text=True, check=False,
+            cwd=self.folder, capture_output=True, text=True, check=False, env={**os.environ, **(exported or {})},
         )  # fmt: skip
         return ended_well(words, done.returncode, done.stdout, done.stderr, fails_with)
 
@@ -90,13 +91,12 @@ class Environment:
 
     def studies(self) -> None:
         """Write a small study and build it, and write another one that metrics are for."""
-        self.spa("init", "study")
+        self.spa_in_turn((("init", "study"), ""), (("init", "corrections", "--example", "sottana"), ""))
         path = self.folder / STUDY
         text, times = re.subn(r"^exposure = \d+", f"exposure = {READ}", path.read_text(), flags=re.M)
         assert times == 1
         path.write_text(text)
         self.spa("build", STUDY)
-        self.spa("init", "corrections", "--example", "sottana")
 
     def run(self, code: str) -> str:
         """Run Python, and return all that it prints."""
@@ -175,18 +175,18 @@ def openapi(env: Environment) -> None:
     env.serve("prolific", "emulate", "--openapi", "openapi.json")
 
 
-def explanations(env: Environment, said: str = "terms of highest TF-IDF") -> None:
+def explanations(env: Environment, said: str = "terms of highest TF-IDF", numba: tuple[str, str] = COMPILED) -> None:
     """Let a rater explain, and explore what it wrote."""
     (env.folder / "judge.toml").write_text('id = "judge"\nmodel = "simulated-rater"\nexplain = "after"\n')
     env.spa("rate", STUDY, "--rater", "judge.toml", "--simulate", "--limit", "2")
-    told = env.spa("explanations", STUDY, "--out", "explored")
+    told = env.spa("explanations", STUDY, "--out", "explored", exported=dict([numba]))
     assert "UMAP of TF-IDF" in told, told
     assert said in told, told
 
 
 def keywords(env: Environment) -> None:
     """Explore with the keywords of YAKE."""
-    explanations(env, "those of YAKE")
+    explanations(env, "those of YAKE", INTERPRETED)
 
 
 def metrics(env: Environment) -> None:
@@ -249,7 +249,7 @@ EXTRAS: dict[str, Callable[[Environment], None]] = {
     "s3": s3,
     "xlsx": xlsx,
 }
-PART_OF = {"keywords": "explanations"}  # the extra brings the other, whose compiled functions it then has
+PART_OF = {"keywords": "explanations"}  # the extra brings the other
 
 
 def main(arguments: Sequence[str]) -> None:
