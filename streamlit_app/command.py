@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,13 +21,18 @@ from spa.commands.options import (
     store_option,
 )
 
-TOKEN_BYTES = 24
+if TYPE_CHECKING:
+    from spa.responses.dashboard_log import DashboardAction
+    from spa.responses.reviewer_secrets import DashboardRole
+    from spa.responses.store import Store
+    from streamlit_app.access import PrintedLink
 
 
 @click.command(
     epilog="""\b
 Examples:
   spa dashboard my-study/study.toml --reviewer Ana
+  spa dashboard my-study/study.toml --add-reviewer Ben
   spa dashboard --tables tables --llm gpt-4
   spa dashboard --tables downloaded --map rater=annotator_id --map story_id=item_id
 """
@@ -36,14 +43,29 @@ Examples:
 @store_option
 @rehearsal_option
 @click.option(
-    "--reviewer", "reviewers", multiple=True, metavar="NAME", help="Who may decide on submissions; repeatable."
+    "--reviewer",
+    "reviewers",
+    multiple=True,
+    metavar="NAME",
+    help="Who may decide on submissions, with a link for this run; repeatable.",
 )
+@click.option("--add-reviewer", metavar="NAME", help="Print a link of somebody's own, once, and end.")
+@click.option(
+    "--role",
+    "roles",
+    type=click.Choice(("read", "review", "export")),
+    multiple=True,
+    help="With --add-reviewer: what the link allows; repeatable; to read always. [default: review]",
+)
+@click.option("--renew-reviewer", metavar="NAME", help="Replace the link of --add-reviewer by a new one, and end.")
+@click.option("--remove-reviewer", metavar="NAME", help="Remove the link of --add-reviewer, and end.")
 @click.option(
     "--two-reviewers/--one-reviewer",
     "two",
     default=None,
     help="From now on, have two people decide on each submission, neither seeing the other's decision.",
 )
+@click.option("--show-systems", is_flag=True, help="Show systems and results before the study's end; the log says so.")
 @click.option("--review-study", type=StudyPath(), help="Study of `spa review-explanations` on this one.")
 @click.option(
     "--embedding",
@@ -52,6 +74,9 @@ Examples:
 )
 @host_option
 @port_option(8501)
+@click.option(
+    "--public-url", metavar="URL", help="URL at which people reach the dashboard. [default: http://HOST:PORT]"
+)
 @click.option(
     "--open-browser",
     "browser",
@@ -66,11 +91,17 @@ def dashboard(
     store: str | None,
     rehearsal: bool,
     reviewers: tuple[str, ...],
+    add_reviewer: str | None,
+    roles: tuple[DashboardRole, ...],
+    renew_reviewer: str | None,
+    remove_reviewer: str | None,
     two: bool | None,
+    show_systems: bool,
     review_study: Path | None,
     embedding: Path | None,
     host: str,
     port: int,
+    public_url: str | None,
     browser: bool,
     **reading: Any,
 ) -> None:
@@ -79,14 +110,15 @@ def dashboard(
     How --tables are read is said as for spa report.
 
     It pays nobody: decisions made with --reviewer are saved in the store and executed by the commands of the platform.
-    With a --host other than this machine, the link contains an access token.
+    Each printed link contains an access token.
+
+    People who review for longer get a link of their own by --add-reviewer. One browser is one reviewer.
     """
-    import secrets
     from importlib.util import find_spec
 
     from spa.errors import SpaError, how_to_install
     from streamlit_app.background_analysis import begin
-    from streamlit_app.options import LOOPBACK, DashboardOptions
+    from streamlit_app.options import DashboardOptions
 
     if find_spec("streamlit") is None:
         raise SpaError(f"spa dashboard needs the package streamlit: {how_to_install('dashboard')}")
@@ -108,11 +140,10 @@ def dashboard(
         raise click.UsageError(f"{named}: for --tables; a study knows its own columns and raters")
     if given:
         reading_of(given)  # before anything is served
-    notice = None
+    notice, own = None, store  # the study's own store, in which reviewers are, whatever is shown
     if rehearsal and study is None:
         raise click.UsageError("--rehearsal: expected a STUDY, got --tables")
     if study is not None:
-        own = store
         store, notice = chosen_store(study, store, rehearsal=rehearsal)
     options = DashboardOptions(
         study=None if study is None else str(study),
@@ -120,26 +151,130 @@ def dashboard(
         reading=given,
         store=store,
         notice=notice,
-        reviewers=reviewers,
         review=None if review_study is None else str(review_study),
         embedding=None if embedding is None else str(embedding),
-        token=None if host in LOOPBACK else secrets.token_urlsafe(TOKEN_BYTES),
     )
-    if two is not None:
-        if study is None:
-            raise click.UsageError("--two-reviewers and --one-reviewer are for a STUDY")
-        from spa.commands.workspace import default_store
-        from spa.responses.store import Store
-        from spa.responses.two_reviewers import let_decide
+    changes = {"add": add_reviewer, "renew": renew_reviewer, "remove": remove_reviewer}
+    change = [(which, name) for which, name in changes.items() if name is not None]
+    public_url = None if public_url is None else _public(public_url)
+    _check(study, two=two, show_systems=show_systems, changes=len(change), roles=roles)
+    if change and study is not None:
+        _change(study, own, *change[0], roles=roles, base=public_url, host=host, port=port)
+        return
+    from streamlit_app.access import links_of_run
 
-        own = store if rehearsal else own
-        for place in dict.fromkeys((own or default_store(study), store or default_store(study))):
-            with Store.open(place) as opened, opened.transaction() as connection:
-                let_decide(connection, 2 if two else 1)
+    links = links_of_run(reviewers, unblinded=show_systems)
+    if study is not None:
+        _check_names(study, own, reviewers)
+        places = (store,) if rehearsal else tuple(dict.fromkeys((own, store)))
+        _note_start(study, store, links, two=two, places=places)
     background = begin(options)  # before anything is loaded here, so that both processes load at the same time
     from streamlit_app.serving import serve
 
-    serve(options, background, host=host, port=port, browser=browser)
+    serve(options, background, links, own, host=host, port=port, public_url=public_url, browser=browser)
+
+
+def _public(url: str) -> str:
+    from urllib.parse import urlsplit
+
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/") or parts.query:
+        raise click.UsageError(f"--public-url: expected one such as https://dashboard.lab.example, got {url!r}")
+    return url.rstrip("/")
+
+
+def _check(
+    study: Path | None, *, two: bool | None, show_systems: bool, changes: int, roles: tuple[DashboardRole, ...]
+) -> None:
+    if study is None and two is not None:
+        raise click.UsageError("--two-reviewers and --one-reviewer are for a STUDY")
+    if study is None and (changes or show_systems):
+        raise click.UsageError("--add-, --renew- and --remove-reviewer and --show-systems are for a STUDY")
+    if changes > 1:
+        raise click.UsageError("expected one of --add-reviewer, --renew-reviewer and --remove-reviewer, got several")
+    if roles and not changes:
+        raise click.UsageError("--role is for --add-reviewer; a --reviewer may read, review and export")
+
+
+def _change(
+    study: Path,
+    store: str | None,
+    which: str,
+    name: str,
+    *,
+    roles: tuple[DashboardRole, ...],
+    base: str | None,
+    host: str,
+    port: int,
+) -> None:
+    """Add, renew or remove a reviewer of the store, and print the link, which nobody can look up later."""
+    from spa.responses import reviewer_secrets
+    from streamlit_app.serving import address_of, link_of
+
+    now = time.time()
+    with _opened(study, store) as opened, opened.transaction() as connection:
+        if which == "remove":
+            reviewer_secrets.remove_reviewer(connection, name, now=now)
+            click.echo(f"{name}'s link leads nowhere any more; what {name} decided stays in the log.")
+            return
+        if which == "renew":
+            secret = reviewer_secrets.renew_reviewer(connection, name, now=now)
+        else:
+            secret = reviewer_secrets.add_reviewer(connection, name, roles or ("review",), now=now)
+    click.echo(f"{name}: {link_of(base or address_of(host, port), secret)}")
+    click.echo(f"This link is not shown again. It is {name}'s alone, and valid while `spa dashboard` runs there.")
+
+
+def _check_names(study: Path, store: str | None, reviewers: tuple[str, ...]) -> None:
+    """Refuse to play somebody who has a link of their own."""
+    from spa.commands.workspace import default_store
+    from spa.errors import ResponseError
+    from spa.responses.reviewer_secrets import is_one_of, read_reviewers
+    from spa.responses.store import Store
+
+    if not reviewers or not Store.exists(store or default_store(study)):
+        return
+    with _opened(study, store, read_only=True) as opened, opened.reading() as connection:
+        enrolled = read_reviewers(connection)
+    for name in reviewers:
+        if is_one_of(name, enrolled):
+            raise ResponseError(
+                f"--reviewer {name}: has a link of their own and decides with that; leave the option out, or print a "
+                f"new link with --renew-reviewer {name}"
+            )
+
+
+def _note_start(
+    study: Path,
+    shown: str | None,
+    links: Sequence[PrintedLink],
+    *,
+    two: bool | None,
+    places: Sequence[str | None],
+) -> None:
+    """Note what the command decides: in its ``places`` how many review, in what is shown who sees the systems."""
+    from spa.responses.dashboard_log import OPERATOR, DashboardEntry, add_entry
+    from spa.responses.two_reviewers import let_decide
+
+    now = time.time()
+    for place in places if two is not None else ():
+        with _opened(study, place) as opened, opened.transaction() as connection:
+            let_decide(connection, 2 if two else 1)
+            action: DashboardAction = "two reviewers" if two else "one reviewer"
+            add_entry(connection, DashboardEntry(noted_at=now, who=OPERATOR, action=action))
+    unblinded = [link.person.known_as for link in links if link.person.unblinded]
+    if unblinded:
+        with _opened(study, shown) as opened, opened.transaction() as connection:
+            for who in unblinded:
+                entry = DashboardEntry(noted_at=now, who=who, action="show systems", detail="--show-systems")
+                add_entry(connection, entry)
+
+
+def _opened(study: Path, store: str | None, *, read_only: bool = False) -> Store:
+    from spa.commands.workspace import default_store
+    from spa.responses.store import Store
+
+    return Store.open(store or default_store(study), read_only=read_only)
 
 
 def chosen_store(study: Path, store: str | None, *, rehearsal: bool) -> tuple[str | None, str | None]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import hmac
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
@@ -18,15 +17,18 @@ import streamlit as st
 from spa.commands.review import ERRORS
 from spa.commands.review import REVIEWER as BY_REVIEWER
 from spa.commands.workspace import Workspace, choose_store, default_store, open_workspace
-from spa.errors import AnalysisError
+from spa.errors import AnalysisError, ResponseError
 from spa.platforms.review import unpaid_bonuses
+from spa.responses.dashboard_log import DashboardAction, DashboardEntry, LogLine, add_entry, both_logs, read_entries
 from spa.responses.decisions import Decision, VisitDecisions, read_decisions, visit_decisions
+from spa.responses.status import summarise_visits
 from spa.responses.store import Store
 from spa.responses.two_reviewers import Review, reviews_of, settled_decisions, two_decide, visible_to
 from spa.responses.two_reviewers import decide as add_to_log
 from spa.responses.visits import PersonVisit
 from spa.study.stopping import stopping_facts
 from streamlit_app import findings
+from streamlit_app.access import Access, Person
 from streamlit_app.background_analysis import EXPLORATION, BackgroundAnalysis, begin
 from streamlit_app.findings import Analysed
 from streamlit_app.options import DashboardOptions
@@ -43,17 +45,18 @@ if TYPE_CHECKING:
     from spa.raters.request_log import CallIndex
 
 
-REVIEWER = "reviewer"  # in the address, and in the session
+PEOPLE = ("human", "simulated")  # groups of a live study that are no LLM
 ESTIMATED = 12  # forms of which the time is estimated, as annotators read different items
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Started:
-    """What the command hands over: the options, an opened study, and the analysis in the background."""
+    """What the command hands over: the options, an opened study, the analysis in the background, and who may come."""
 
     options: DashboardOptions
     workspace: Workspace | None
     background: BackgroundAnalysis
+    access: Access
 
 
 _started: list[Started] = []  # one, of the process that serves
@@ -69,10 +72,27 @@ def options() -> DashboardOptions:
     return _started[0].options
 
 
+def _secret() -> str:
+    """Return the secret that this session's browser came with."""
+    return st.context.cookies.get(_started[0].access.cookie, "")
+
+
+def _person_of(secret: str) -> Person:
+    found = _started[0].access.person(secret)
+    if found is None:  # the door closes a moment later
+        raise ResponseError("This link leads nowhere any more: it was renewed or removed.")
+    return found
+
+
+def person() -> Person:
+    """Return who looks in this session; raise ResponseError once the secret was renewed or removed."""
+    return _person_of(_secret())
+
+
 def reviewer() -> str | None:
-    """Return who decides in this session: the one name that was given, or the one chosen of several."""
-    names = options().reviewers
-    return names[0] if len(names) == 1 else st.session_state.get(REVIEWER)
+    """Return who decides in this session; ``None`` where somebody may only look."""
+    found = person()
+    return found.name if found.may("review") else None
 
 
 def workspace() -> Workspace:
@@ -86,12 +106,6 @@ def workspace() -> Workspace:
 def has_store() -> bool:
     """Return whether a study with its store is shown, and not a folder of tables."""
     return options().study is not None
-
-
-def admits(token: str) -> bool:
-    """Return whether a token is that of the link, or none is required."""
-    expected = options().token
-    return expected is None or hmac.compare_digest(token.encode(), expected.encode())
 
 
 def state() -> str:
@@ -210,7 +224,7 @@ def settle(review: ExplanationReview, place: Place, score: float | None) -> None
     """Keep what this session's reviewer says as a third about an explanation; ``None`` takes it back."""
     from analysis.explanations.two_reviewers import settle as settle_place
 
-    who, now = reviewer() or "", time.time()
+    who, now = _deciding(), time.time()
     own = options().review
     with (
         _writing() if own is None else Store.open(choose_store(Path(own), rehearsal=None).target) as store,
@@ -327,8 +341,18 @@ def standing() -> dict[str, VisitDecisions]:
     return settled_decisions(log, seen_by=reviewer()) if two_reviewers() else visit_decisions(log)
 
 
+def _deciding() -> str:
+    """Return who decides in this session; raise ResponseError where somebody may only look."""
+    who = reviewer()
+    if who is None:
+        raise ResponseError("This link does not allow decisions.")
+    return who
+
+
 def decide(decision: Decision) -> None:
-    """Keep a decision; it is on disk when this returns."""
+    """Keep a decision of this session's reviewer; it is on disk when this returns."""
+    if decision.reviewer != _deciding():
+        raise ResponseError("decision: expected one under your own name")
     with _writing() as store, store.transaction() as connection:
         add_to_log(connection, decision)
 
@@ -339,5 +363,63 @@ def freeze_plan() -> None:
 
     found = workspace()
     content = planned_for(found.study, fingerprint=found.store.fingerprint)
+    who = _deciding()
     with _writing() as store:
         freeze(store, content, now=time.time())
+        _add(store, who, "freeze plan")
+
+
+def _add(store: Store, who: str, action: DashboardAction, detail: str | None = None) -> None:
+    with store.transaction() as connection:
+        add_entry(connection, DashboardEntry(noted_at=time.time(), who=who, action=action, detail=detail))
+
+
+def note(action: DashboardAction) -> None:
+    """Note in the log what this session's person does; it is on disk when this returns."""
+    with _writing() as store:
+        _add(store, person().known_as, action)
+
+
+def logged(file: str, make: Callable[[], str | bytes]) -> Callable[[], str | bytes]:
+    """Return what makes a file for this session's person, and notes in the log who takes it away."""
+    secret = _secret()
+
+    def hand_over() -> str | bytes:
+        taker = _person_of(secret)
+        if not taker.may("export"):
+            raise ResponseError("This link does not allow downloads.")
+        made = make()
+        if has_store():
+            with _writing() as store:
+                _add(store, taker.known_as, "export", file)
+        return made
+
+    return hand_over
+
+
+def log_lines() -> list[LogLine]:
+    """Return what was done and decided, oldest first, as it is now; of decisions what this session may see."""
+    with workspace().store.reading() as connection:
+        entries = read_entries(connection)
+    return both_logs(entries, decisions())
+
+
+def has_ended() -> bool:
+    """Return whether nobody else needs to be asked: a live study has decided, or all places are taken and done."""
+    if is_live() and (people := _people_decided(state())) is not None:
+        return people
+    found = workspace()
+    status = summarise_visits(
+        visits(), assignments=len(found.store.assignments), people=found.study.people, now=time.time()
+    )
+    return status.places > 0 and status.completed >= status.places
+
+
+@st.cache_data(show_spinner=False, max_entries=2)
+def _people_decided(state: str) -> bool | None:
+    """Return whether a live study has asked enough people; ``None`` before anybody has answered."""
+    from spa.live import live_states
+
+    found = workspace()
+    people = [one.enough for one in live_states(found.study, found.store) if one.group in PEOPLE]
+    return all(people) if people else None

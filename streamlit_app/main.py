@@ -1,4 +1,4 @@
-"""The application that ``spa dashboard`` starts: the login, and the way to each page."""
+"""The application that ``spa dashboard`` starts: the way to each page; the door has let in who comes here."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import streamlit as st
 from spa.errors import SpaError
 from streamlit_app import loading
 from streamlit_app.command import dashboard
-from streamlit_app.loading import REVIEWER
 from streamlit_app.rendering import PAGES_KEY, plain, style
 
 ICON = (  # in the page's tab, drawn here: nothing is fetched from elsewhere
@@ -29,31 +28,8 @@ PAGES = {
     "Explanations": ":material/scatter_plot:",
     "Report": ":material/description:",
     "Plan": ":material/calculate:",
+    "Log": ":material/history:",
 }
-
-
-def admitted() -> bool:
-    """Return whether the link brought the token, where one is required; it is asked for once a session."""
-    if not st.session_state.get("admitted"):
-        st.session_state["admitted"] = loading.admits(st.query_params.get("token", ""))
-    return bool(st.session_state["admitted"])
-
-
-def named() -> bool:
-    """Return whether it is known who decides; of several names one is chosen once a session, or by the address."""
-    names = loading.options().reviewers
-    if len(names) < 2:
-        return True
-    chosen = st.session_state.get(REVIEWER) or st.query_params.get(REVIEWER)
-    if chosen not in names:
-        st.title("Who are you?")
-        chosen = st.pills("Your decisions are saved under this name.", names)
-        if chosen is None:
-            return False
-        st.session_state[REVIEWER] = chosen
-        st.rerun()
-    st.session_state[REVIEWER] = st.query_params[REVIEWER] = chosen
-    return True
 
 
 def _shown_by(title: str) -> Callable[[], None]:
@@ -68,11 +44,6 @@ def _shown_by(title: str) -> Callable[[], None]:
 def main() -> None:
     """Show the page that was chosen, or one line that says why nothing can be shown."""
     st.set_page_config(page_title="spa dashboard", page_icon=ICON, layout="wide")
-    if not admitted():
-        st.error(
-            "Please open this dashboard with the link that `spa dashboard` printed, which contains an access token."
-        )
-        return
     style()
     offered = [title for title in PAGES if loading.has_store() or title in WITHOUT_STORE]
     if not loading.is_live():
@@ -96,12 +67,11 @@ def main() -> None:
     chosen = st.navigation([*pages, by_name], position="top")
     try:
         title = loading.workspace().study.title if loading.has_store() else loading.options().tables
-        who = st.session_state.get(REVIEWER)
-        st.caption(plain(f"{title} ({who} decides)" if who else title))
+        who = loading.person().name
+        st.caption(plain(f"{title} ({who})" if who else title))
         if loading.options().notice:
             st.caption(plain(str(loading.options().notice)))
-        if named():
-            chosen.run()
+        chosen.run()
     except SpaError as error:
         options = {given.name or "": given.opts[0] for given in dashboard.params}
         st.info(plain("\n".join(error.with_options(options))), icon=":material/info:")

@@ -16,19 +16,13 @@ VARIABLE = "SPA_DASHBOARD"  # holds the options as JSON; what is worked out ahea
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DashboardOptions:
-    """What is shown, and who may decide: a study with its store, or a folder of tidy tables.
-
-    Without ``reviewers`` nothing can be decided; of several, each says on coming who it is. With a ``token`` nothing
-    is shown to whom does not bring it.
-    """
+    """What is shown: a study with its store, or a folder of tidy tables. Who may see it is no part of this."""
 
     study: str | None = None
     tables: str | None = None
     reading: Mapping[str, bool | str | tuple[str, ...]] = field(default_factory=dict)  # how tables are read
     store: str | None = None
     notice: str | None = None  # what must be said first of the store: that it is a rehearsal's
-    reviewers: tuple[str, ...] = ()
-    token: str | None = None
     review: str | None = None  # the study in which people judged this one's explanations
     embedding: str | None = None  # folder with the model that embeds explanations
 

@@ -7,15 +7,12 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 from urllib.parse import urlencode
 
-import streamlit as st
-
 from analysis.monitoring.annotator_profiles import AnnotatorProfile
 from spa.responses.decisions import Action, VisitDecisions
 from spa.responses.outcomes import COMPLETED
 from spa.responses.status import COUNT_WORDS
 from spa.responses.two_reviewers import Review
 from spa.responses.visits import PersonVisit
-from streamlit_app import loading
 
 Decided = Literal["all", "undecided", "approved", "left out", "rejection proposed", "in conflict"]
 DECIDED: tuple[Decided, ...] = get_args(Decided)
@@ -94,10 +91,8 @@ def entries_of(
 
 
 def address(visit: PersonVisit) -> str:
-    """Return where a submission is shown, with the token that the dashboard may ask for."""
-    options, reviewer = loading.options(), st.session_state.get(loading.REVIEWER)
-    asked = {CHOSEN: visit.submission_id, "token": options.token, loading.REVIEWER: reviewer}
-    return "/submissions?" + urlencode({name: text for name, text in asked.items() if text})
+    """Return where a submission is shown."""
+    return "/submissions?" + urlencode({CHOSEN: visit.submission_id})
 
 
 def matches(entry: ReviewEntry, *, status: str, decided: Decided, only_flagged: bool, source: str) -> bool:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack
+from functools import partial
 from http.client import HTTPConnection, HTTPException
 from importlib import import_module
 from pathlib import Path
@@ -12,14 +14,17 @@ from pathlib import Path
 import click
 
 from spa.commands.workspace import Workspace, open_workspace
+from spa.responses.reviewer_secrets import Reviewer, read_reviewers
 from spa.server.http_server import listen, run
 from spa.server.security_headers import SecurityHeaders
+from streamlit_app.access import COOKIE, Access, PrintedLink
 from streamlit_app.background_analysis import BackgroundAnalysis
+from streamlit_app.door import Door, Hosts
 from streamlit_app.options import LOOPBACK, DashboardOptions
 
 BETWEEN = 0.02  # seconds between two tries whether it answers
 ANYWHERE = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}  # where an address that means all is reached
-FIRST, OTHERS = "overview", ("submissions", "reviewers", "systems", "annotators", "raters", "report", "plan")
+FIRST, OTHERS = "overview", ("submissions", "reviewers", "systems", "annotators", "raters", "report", "plan", "log")
 LATER = ("pandas", *(f"streamlit_app.views.{name}" for name in OTHERS))  # pandas is what st.dataframe draws with
 
 POLICY = (  # Streamlit puts styles into its pages; a submission's form has a stricter policy
@@ -29,8 +34,17 @@ POLICY = (  # Streamlit puts styles into its pages; a submission's form has a st
 )
 
 
-def serve(options: DashboardOptions, background: BackgroundAnalysis, *, host: str, port: int, browser: bool) -> None:
-    """Serve until interrupted; the link is printed once it leads somewhere.
+def serve(
+    options: DashboardOptions,
+    background: BackgroundAnalysis,
+    links: Sequence[PrintedLink],
+    *,
+    host: str,
+    port: int,
+    public_url: str | None,
+    browser: bool,
+) -> None:
+    """Serve until interrupted; the links are printed once they lead somewhere.
 
     Raise SpaError if what is to be shown cannot be opened, or the address cannot be used: one line, before anything is
     served.
@@ -49,37 +63,73 @@ def serve(options: DashboardOptions, background: BackgroundAnalysis, *, host: st
         port = listener.socket.getsockname()[1]
         from streamlit.web import bootstrap
 
-        settings = _settings(host, port)
+        hosts, secure = Hosts(host, public_url), (public_url or "").startswith("https:")
+        settings = _settings(host, port, hosts)
         bootstrap.load_config_options({name.replace(".", "_"): value for name, value in settings.items()})
         from starlette.middleware import Middleware
         from streamlit.starlette import App
 
         from streamlit_app import loading, submitted_form  # once it is known how loud to be
 
-        loading.start(loading.Started(options=options, workspace=workspace, background=background))
+        access = Access(links, partial(_enrolled, workspace), cookie=_cookie(port, secure=secure))
+        loading.start(loading.Started(options=options, workspace=workspace, background=background, access=access))
 
         def announce() -> None:
             while not _answers(ANYWHERE.get(host, host), port):
                 time.sleep(BETWEEN)
-            link = f"http://{'localhost' if host in LOOPBACK else host}:{port}/"
-            link += f"?token={options.token}" if options.token else ""
-            click.echo(_greeting(title, link, options.reviewers))
+            base = public_url or address_of(host, port)
+            click.echo(_greeting(title, base, links, access.names()))
             if browser:
-                click.launch(link)
+                click.launch(link_of(base, links[0].secret))
             _load(background)
 
         threading.Thread(target=announce, daemon=True).start()
         app = App(
             Path(__file__).with_name("main.py"),
             routes=[submitted_form.ROUTE],
-            middleware=[Middleware(SecurityHeaders, policy=lambda: POLICY)],
+            middleware=[
+                Middleware(SecurityHeaders, policy=lambda: POLICY),
+                Middleware(Door, access=access, hosts=hosts, secure=secure),
+            ],
         )
         run(app, listener)
 
 
-def _greeting(title: str, link: str, reviewers: tuple[str, ...]) -> str:
-    decides = f"{' or '.join(reviewers)} decides" if reviewers else "read-only (use --reviewer NAME to decide)"
-    return f"{title}: {link}\n{decides}. Ctrl-C stops the dashboard."
+def address_of(host: str, port: int) -> str:
+    """Return where a browser finds a dashboard that listens at a host and port."""
+    name = "localhost" if host in LOOPBACK else f"[{host}]" if ":" in host else host
+    return f"http://{name}:{port}"
+
+
+def link_of(base: str, secret: str) -> str:
+    """Return the link that a person opens."""
+    return f"{base}/?token={secret}"
+
+
+def _greeting(title: str, base: str, links: Sequence[PrintedLink], enrolled: Sequence[str]) -> str:
+    first, *others = links
+    lines = [f"{title}: {link_of(base, first.secret)}"]
+    lines += [f"{link.person.name}: {link_of(base, link.secret)}" for link in others]
+    own = f"; {' and '.join(enrolled)} decide with links of their own" if enrolled else ""
+    if others:
+        said = f"The first link is read-only, each other link is for one person{own}"
+    elif first.person.name is not None:
+        said = f"{first.person.name} decides{own}"
+    else:
+        said = f"This link is read-only{own}" if own else "This link is read-only (use --reviewer NAME to decide)"
+    return "\n".join([*lines, f"{said}. Ctrl-C stops the dashboard."])
+
+
+def _enrolled(workspace: Workspace | None) -> list[Reviewer]:
+    if workspace is None:
+        return []
+    with workspace.store.reading() as connection:
+        return read_reviewers(connection)
+
+
+def _cookie(port: int, *, secure: bool) -> str:
+    """Return the name of the cookie: browsers send those of one host to all of its ports."""
+    return f"__Host-{COOKIE}" if secure else f"{COOKIE}-{port}"
 
 
 def _answers(host: str, port: int) -> bool:
@@ -101,11 +151,13 @@ def _load(background: BackgroundAnalysis) -> None:
         import_module(name)
 
 
-def _settings(host: str, port: int) -> dict[str, object]:
+def _settings(host: str, port: int, hosts: Hosts) -> dict[str, object]:
     return {
         "server.address": host,
         "server.port": port,
         "server.headless": True,
+        "server.allowedHosts": hosts.for_streamlit,
+        "server.corsAllowedOrigins": [hosts.origin] if hosts.origin else [],
         "server.fileWatcherType": "none",
         "server.enableStaticServing": False,
         "server.enableXsrfProtection": True,

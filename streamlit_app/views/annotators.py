@@ -14,7 +14,7 @@ from analysis.monitoring.annotator_profiles import AnnotatorProfile
 from analysis.monitoring.short_names import short_names
 from spa.responses.visits import PersonVisit
 from spa.tables.formulas import without_formulas
-from streamlit_app import loading
+from streamlit_app import downloads, loading
 from streamlit_app.queue import address
 from streamlit_app.rendering import plain
 
@@ -68,8 +68,8 @@ def show() -> None:
     with st.expander("What the columns mean"):
         explained = [COLUMNS[name] for name in shown.columns]
         st.markdown("\n".join(f"- **{title}**: {plain(explanation)}" for title, explanation in explained))
-    csv, name = without_formulas(shown).write_csv(), f"{loading.options().name}-annotators.csv"
-    st.download_button("Download as CSV", csv, name, "text/csv", on_click="ignore")
+    name = f"{loading.options().name}-annotators.csv"
+    downloads.offer("Download as CSV", lambda: without_formulas(shown).write_csv(), name, "text/csv")
     _spread(shown)
 
 

@@ -19,7 +19,7 @@ from analysis.figures.plain_text import shown_name
 from analysis.monitoring.short_names import short_names
 from analysis.results.words import Names, interval, number, sentence
 from spa.errors import ResponseError
-from streamlit_app import loading
+from streamlit_app import blinding, loading
 from streamlit_app.rendering import plain, show_counts, show_sections, show_statuses
 
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ def show() -> None:
     parts = [MAP, KEYWORDS, *([ERRORS] if errors else []), *([TWO] if two else [])]
     part = st.segmented_control("Part", parts, default=MAP, required=True, label_visibility="collapsed")
     if part == ERRORS and errors:
+        if not blinding.may_show():
+            return
         show_sections({errors.id: errors})
         return
     if part == TWO:
@@ -137,7 +139,8 @@ def _chart(found: Exploration, places: Sequence[int], names: Names) -> int | Non
 
 
 def _open(one: ExplainedText, names: Names) -> None:
-    systems = [names.system(system) for system in (one.system, one.system_y) if system is not None]
+    hidden = blinding.are_hidden()
+    systems = [names.system(system) for system in (one.system, one.system_y) if system is not None and not hidden]
     about = [names.criterion(one.criterion), " over ".join(systems), one.item_id or ""]
     answer = "" if one.value is None else f": {number(one.value)}"
     st.markdown(f"**{plain(', '.join(filter(None, about)))}**{plain(answer)}")
@@ -153,7 +156,7 @@ def _open(one: ExplainedText, names: Names) -> None:
         output = samples[int(sample or 1) - 1] if samples else None
         if output is None:
             continue
-        st.markdown(f"**{plain(names.system(system))}**")
+        st.markdown("**Output**" if hidden else f"**{plain(names.system(system))}**")
         if output.image is not None:
             st.image(str(output.image))
         else:
@@ -247,7 +250,7 @@ def _settle(review: ExplanationReview, place: Place, options: Mapping[float, str
     if third is not None:
         st.caption(plain(f"{third.reviewer} settled: {options[third.score]} ({_when(third.at)})"))
     if who is None:
-        st.info("Read-only. Start the dashboard with --reviewer NAME to decide.")
+        st.info("Read-only. Start the dashboard with --reviewer NAME, or use a link of your own, to decide.")
     elif who in (review.first.reviewer, review.second.reviewer):
         st.info("You are one of the two reviewers: a third person decides here.")
     elif third is None:

@@ -9,7 +9,7 @@ import streamlit as st
 from spa.commands.live_lines import UNITS, interval_words, progress_words, units_of
 from spa.live import rank_words, ranked
 from spa.study.stopping import criteria_apart
-from streamlit_app import loading
+from streamlit_app import blinding, loading
 from streamlit_app.rendering import plain, show_counts, show_metrics
 
 if TYPE_CHECKING:
@@ -32,7 +32,8 @@ MEANING = {
 def show() -> None:
     """Draw the page."""
     st.title("Live")
-    _live()
+    if blinding.may_show():
+        _live()
 
 
 @st.fragment(run_every=EVERY)

@@ -16,7 +16,7 @@ from spa.errors import AnalysisError
 from spa.responses.status import COUNT_WORDS, COUNTED, Status, hourly_pay, pace_of, summarise_visits
 from spa.responses.visits import PersonVisit
 from spa.study.warnings import MINIMUM_HOURLY
-from streamlit_app import loading
+from streamlit_app import blinding, loading
 from streamlit_app.rendering import link_to, plain, show_counts, show_headline, show_metrics
 
 if TYPE_CHECKING:
@@ -56,7 +56,8 @@ def _live() -> None:
         except AnalysisError:
             results, profiles = None, []
         calls = loading.rater_calls(state)
-        show_headline(results)
+        if results is not None and blinding.may_show():
+            show_headline(results)
         alarms = find_alarms(results, profiles, visits, calls=calls.counts, unpaid=loading.unpaid())
         _alarms([*_low_pay(status), *alarms])
     with columns[1]:

@@ -14,7 +14,7 @@ from analysis.planning.plan_text import NAMES, curve_csv, curve_svg, notes
 from analysis.planning.ranked import share_components
 from analysis.planning.study_design import study_assumptions
 from analysis.planning.variance import Components
-from streamlit_app import loading
+from streamlit_app import downloads, loading
 from streamlit_app.rendering import plain, show_figure
 
 MOST = 500  # annotators of the slider
@@ -40,7 +40,7 @@ def show() -> None:
     _show_needs(found, annotators)
     show_figure(curve_svg(found), "Power by number of annotators recruited, in the worst case of the Holm correction.")
     study = loading.workspace().study
-    st.download_button("Power curves (CSV)", curve_csv(found), f"{study.id}-power-{kind}.csv", "text/csv")
+    downloads.offer("Power curves (CSV)", lambda: curve_csv(found), f"{study.id}-power-{kind}.csv", "text/csv")
     for note in notes(found):
         st.caption(plain(note))
     _export(annotators, design)
@@ -112,5 +112,5 @@ def _export(annotators: int, design: Assumptions) -> None:
     path = loading.options().path
     exposure = design.n_items if design.kind == "spa" else None
     text = with_plan(path.read_text(encoding="utf-8"), annotators=annotators, exposure=exposure)
-    st.download_button("Study file with these numbers", text, path.name, "application/toml")
+    downloads.offer("Study file with these numbers", lambda: text, path.name, "application/toml")
     st.caption("An existing store keeps its assignments; for more annotators, further ones are drawn.")

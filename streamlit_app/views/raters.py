@@ -15,7 +15,7 @@ from analysis.results.words import percent
 from spa.errors import AnalysisError
 from spa.journal import STARTED
 from spa.raters.request_log import CallCount, CallIndex, RaterCall, read_calls
-from streamlit_app import loading
+from streamlit_app import blinding, loading
 from streamlit_app.rendering import plain, show_counts, show_sections, show_text, without_empty
 
 SECTIONS = ("raters", "llm-vs-people", "calibration", "explanations")
@@ -53,7 +53,8 @@ def show() -> None:
             raise
         results = None
     rows = compare_raters(results, index)
-    known = {} if results is None else loading.sections(state, ["contamination"])
+    hidden = results is None or blinding.are_hidden()
+    known = {} if hidden else loading.sections(state, ["contamination"])
     if not rows and not show_sections(known):
         st.info(
             "No LLM has been asked yet; `spa rate` does that."
@@ -78,6 +79,8 @@ def show() -> None:
         return
     if results is not None:
         _same_answers(state, results)
+        if not blinding.may_show():
+            return
         show_sections(loading.sections(state, SECTIONS))
 
 

@@ -16,7 +16,7 @@ from analysis.report.document import Document
 from analysis.report.parts import appendix, short_report
 from analysis.report.sections import SECTIONS
 from analysis.results.files import to_json
-from streamlit_app import loading
+from streamlit_app import blinding, downloads, loading
 from streamlit_app.rendering import show_headline, show_sections
 
 HEADLINE = "answer"  # id of the section
@@ -26,15 +26,18 @@ def show() -> None:
     """Draw the page."""
     st.title("Report")
     state = loading.state()
-    results, first = loading.analysed(state).results, st.empty()
+    results = loading.analysed(state).results
+    if loading.has_store():
+        _frozen()
+    if not blinding.may_show():
+        return
+    first = st.empty()
     with first.container():
         show_headline(results)
         st.info("Writing the report\N{HORIZONTAL ELLIPSIS}", icon="spinner")
     found = loading.sections(state, SECTIONS)
     titles = {name: section.title for name, section in found.items()}
     chosen = st.multiselect("Sections", list(titles), default=list(titles), format_func=titles.__getitem__)
-    if loading.has_store():
-        _frozen()
     _downloads(state, tuple(name for name in titles if name in chosen))
     first.empty()
     if HEADLINE not in chosen:  # which opens with the same lines
@@ -60,7 +63,7 @@ def _downloads(state: str, chosen: tuple[str, ...]) -> None:
         offered.append(("Datasheet (HEDS 3.0)", "heds.zip", "application/zip", lambda: _datasheet(state)))
     for column, (label, name, kind, make) in zip(st.columns(5), offered, strict=False):
         file = f"{loading.options().name}-{name}"
-        column.download_button(label, make, file, kind, on_click="ignore")  # a page drawn anew may lose the file
+        downloads.offer(label, make, file, kind, within=column)
 
 
 @st.cache_data(show_spinner=False, max_entries=4)

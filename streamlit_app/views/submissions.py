@@ -18,7 +18,7 @@ from spa.errors import AnalysisError, ResponseError
 from spa.platforms.review import rules_for
 from spa.responses.decisions import Action, Decision, parse_amount
 from spa.study.narrowing import respondents_of
-from streamlit_app import loading
+from streamlit_app import blinding, loading
 from streamlit_app.queue import CHOSEN, DECIDED, SUBMITTED, ReviewEntry, action_words, entries_of, matches
 from streamlit_app.rendering import plain, show_metrics
 from streamlit_app.submitted_form import address_of
@@ -165,7 +165,8 @@ def _beside(entry: ReviewEntry) -> None:
         entry.visit.assignment_id, respondents_of(entry.visit.annotator_kind)
     )
     st.markdown("**Compared with the others**")
-    st.caption(plain("; ".join(f"{label} is {names.system(system)}" for label, system in key.systems.items())))
+    if blinding.may_show():
+        st.caption(plain("; ".join(f"{label} is {names.system(system)}" for label, system in key.systems.items())))
     st.dataframe([_compared(row, names) for row in rows], hide_index=True, height=min(420, 36 * (len(rows) + 1)))
     for row in rows:
         if row.explanation:
@@ -184,7 +185,7 @@ def _compared(row: AnswerBeside, names: Names) -> dict[str, Any]:
 
 
 def _about(row: AnswerBeside, names: Names) -> str:
-    labels = " over ".join(row.labels or row.systems)
+    labels = " over ".join(row.labels or (() if blinding.are_hidden() else row.systems))
     item = "" if row.item_id is None else f", {row.item_id}"
     return f"{labels}{item}: {names.criterion(row.criterion)}"
 
@@ -194,7 +195,7 @@ def _decide(entry: ReviewEntry, blind: bool) -> None:
     if not blind:
         _log(entry)
     if reviewer is None:
-        st.info("Read-only. Start the dashboard with --reviewer NAME to decide.")
+        st.info("Read-only. Start the dashboard with --reviewer NAME, or use a link of your own, to decide.")
         return
     standing, two = entry.standing, loading.two_reviewers()
     if two:

@@ -19,7 +19,7 @@ from analysis.report.orientation import oriented
 from analysis.report.sections import shown_results
 from analysis.results.words import Names, number, p_value, percent
 from analysis.statistics.record import Record
-from streamlit_app import loading
+from streamlit_app import blinding, loading
 from streamlit_app.findings import Analysed
 from streamlit_app.rendering import plain, show_figure, show_sections, without_empty
 
@@ -40,6 +40,8 @@ def show() -> None:
     st.title("Systems")
     state = loading.state()
     found = loading.analysed(state)
+    if not blinding.may_show():
+        return
     offered = _offered(found)
     part = st.segmented_control("Part", offered, default=offered[0], required=True, label_visibility="collapsed")
     if part in PARTS:

@@ -7,7 +7,7 @@ import re
 import shutil
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,10 +47,16 @@ base_url = "http://127.0.0.1:8399/v1"
 
 @dataclass(frozen=True)
 class Dashboard:
-    """A running dashboard."""
+    """A running dashboard, with the links that it printed: the first, and those of reviewers by name."""
 
     url: str
     process: WarmProcess
+    links: Mapping[str, str]
+
+    @property
+    def base(self) -> str:
+        """The address without a secret."""
+        return self.url.partition("/?")[0]
 
 
 @pytest.fixture(scope="session")
@@ -83,10 +89,13 @@ def started(study: Path | None, *options: str) -> Iterator[Dashboard]:
     process = WarmProcess(["dashboard", *([study] if study else []), "--port", "0", *options])
     try:
         assert process.stdout is not None
-        link = re.search(r"http://\S+", process.stdout.readline())
-        assert link is not None
+        links: dict[str, str] = {}
+        while "Ctrl-C stops" not in (line := process.stdout.readline()):
+            found = re.search(r"(.*): (http://\S+)", line)
+            assert found is not None, line
+            links[found[1]] = found[2]
         threading.Thread(target=_print_lines, args=(process.stdout,), daemon=True).start()
-        yield Dashboard(url=link[0].rstrip("/"), process=process)
+        yield Dashboard(url=next(iter(links.values())), process=process, links=links)
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(timeout=20)
@@ -126,8 +135,8 @@ def copied(watched: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="package")
 def dashboard(watched: Path) -> Iterator[Dashboard]:
-    """Return a dashboard that only reads."""
-    with started(watched) as running:
+    """Return a dashboard that only reads, on which systems were asked for."""
+    with started(watched, "--show-systems") as running:
         yield running
 
 

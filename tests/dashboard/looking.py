@@ -32,10 +32,10 @@ def expect(locator: Locator) -> LocatorAssertions:
     return eventually(locator)
 
 
-def visit(tab: Tab, dashboard: Dashboard, page: str) -> None:
-    """Open a page by its address, with the token of the link where it has one."""
-    base, asked, token = dashboard.url.partition("/?")
-    tab.goto(f"{base}/{page}{'?' * bool(asked)}{token}")
+def visit(tab: Tab, dashboard: Dashboard, page: str, who: str | None = None) -> None:
+    """Open a page by its address, with the token of the first link, or of a reviewer's."""
+    base, _, token = (dashboard.url if who is None else dashboard.links[who]).partition("/?")
+    tab.goto(f"{base}/{page}?{token}")
     expect(tab.get_by_role("heading", level=1)).to_be_visible()
 
 

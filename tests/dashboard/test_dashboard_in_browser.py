@@ -233,9 +233,14 @@ def test_what_carries_decisions_out_is_named_for_where_the_submission_came_from(
 def test_another_address_wants_the_token_of_the_link(tab: Tab, deciding: Dashboard) -> None:
     base, _, token = deciding.url.partition("/?token=")
     assert len(token) > 20
+    tab.context.clear_cookies()
     tab.goto(base)
     expect(tab.get_by_text("contains an access token")).to_be_visible()
     assert "watched" not in tab.locator("body").inner_text()
+    tab.get_by_label("Link or access token").fill(deciding.url)
+    tab.get_by_role("button", name="Open the dashboard").click()
+    expect(tab.get_by_text("10 of 12")).to_be_visible()
+    assert "token" not in tab.url
     tab.goto(deciding.url)
     expect(tab.get_by_text("10 of 12")).to_be_visible()
 

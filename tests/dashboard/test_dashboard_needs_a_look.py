@@ -21,7 +21,7 @@ from tests.dashboard.conftest import PATIENCE, Dashboard, started
 from tests.dashboard.looking import expect, photograph, settled, turn_to, visit
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext
+    from playwright.sync_api import Browser
     from playwright.sync_api import Page as Tab
 
 pytestmark = [pytest.mark.browser, pytest.mark.one_process("dashboard")]
@@ -58,7 +58,7 @@ def needing(watched: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def running(needing: Path) -> Iterator[Dashboard]:
-    with started(needing, "--host", "127.0.0.2") as dashboard:
+    with started(needing, "--host", "127.0.0.2", "--show-systems") as dashboard:
         yield dashboard
 
 
@@ -98,20 +98,23 @@ def test_one_submission_is_opened_by_its_address_whatever_its_status(
 
 
 def test_a_form_is_given_with_the_token_alone_and_in_a_sandbox(
-    context: BrowserContext, running: Dashboard, needing: Path
+    browser: Browser, running: Dashboard, needing: Path
 ) -> None:
+    context = browser.new_context()
     with Store.open(needing.with_suffix(".sqlite"), read_only=True) as store:
         submission_id = next(iter(store.visits.of_people())).submission_id
     base, _, token = running.url.partition("/?")
     address = f"{base}/submitted-form/{submission_id}"
-    assert [context.request.get(f"{address}{more}").status for more in ("", "?token=wrong", f"?{token}")] == [
+    assert [context.request.get(f"{address}{more}").status for more in ("", "?token=wrong", f"?{token}", "")] == [
         403,
         403,
         200,
+        200,
     ]
-    policy = context.request.get(f"{address}?{token}").headers["content-security-policy"]
+    policy = context.request.get(address).headers["content-security-policy"]
     assert policy.startswith("sandbox; default-src 'none'")
-    assert context.request.get(f"{base}/submitted-form/nobody?{token}").status == 404
+    assert context.request.get(f"{base}/submitted-form/nobody").status == 404
+    context.close()
 
 
 def test_every_page_fits_a_phone(phone: Tab, running: Dashboard, tmp_path: Path) -> None:

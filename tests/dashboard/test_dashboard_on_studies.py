@@ -200,7 +200,7 @@ def test_the_report_is_taken_away_with_its_datasheet(tab: Tab, dashboard: Dashbo
 
 
 def test_the_first_page_is_found_by_its_name(tab: Tab, dashboard: Dashboard) -> None:
-    tab.goto(f"{dashboard.url}/overview")
+    visit(tab, dashboard, "overview")
     expect(tab.get_by_text("30 of 30")).to_be_visible()
 
 

@@ -18,7 +18,7 @@ from tests.dashboard.answering import answer
 from tests.dashboard.conftest import Dashboard, started
 from tests.dashboard.explained import HOSTILE, explained_study
 from tests.dashboard.familiar import write_contamination
-from tests.dashboard.looking import choose, expect, photograph
+from tests.dashboard.looking import choose, expect, photograph, visit
 from tests.spa.rehearsed import spa
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def test_a_text_opens_with_its_output(explained: Dashboard, browser: Browser, wi
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.evaluate("window.hacked") is None
     photograph(page, tmp_path / f"errors-{width}.png")
-    page.goto(f"{explained.url}/raters?reviewer=Ana")
+    visit(page, explained, "raters", "Ana")
     choose(page, "Contamination")
     expect(page.get_by_text("6 of 6 texts")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -102,7 +102,7 @@ def test_a_text_opens_with_its_output(explained: Dashboard, browser: Browser, wi
 
 
 def come(page: Page, explained: Dashboard, name: str) -> None:
-    page.goto(f"{explained.url}/explanations?reviewer={name}")
+    visit(page, explained, "explanations", name)
     expect(page.get_by_role("heading", name="Explanations")).to_be_visible()
 
 
@@ -111,6 +111,8 @@ def test_a_third_settles_where_two_reviewers_differ(explained: Dashboard, browse
     come(page, explained, "Ben")
     choose(page, "Two reviewers")
     expect(page.get_by_text("You are one of the two")).to_be_visible()
+    page.close()
+    page = browser.new_page(viewport={"width": 390, "height": 1000})
     come(page, explained, "Cem")
     choose(page, "Two reviewers")
     expect(page.get_by_role("heading", name="Agreement")).to_be_visible()
