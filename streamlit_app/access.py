@@ -52,7 +52,7 @@ def links_of_run(names: Sequence[str], *, unblinded: bool = False) -> list[Print
     return [PrintedLink(secret=new_secret(), person=person) for person in people]
 
 
-class Access:
+class DashboardAccess:
     """The people of this run and those of the store, by the hashes of their secrets."""
 
     def __init__(

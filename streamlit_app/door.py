@@ -16,7 +16,7 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from streamlit_app.access import Access, Person
+from streamlit_app.access import DashboardAccess, Person
 
 HEALTH = "/_stcore/health"  # says only that it runs
 SIGN_IN = "/sign-in"
@@ -76,7 +76,7 @@ class Hosts:
 class Door:
     """Lets a request or a websocket pass to the application, or answers it."""
 
-    def __init__(self, app: ASGIApp, *, access: Access, hosts: Hosts, secure: bool = False) -> None:
+    def __init__(self, app: ASGIApp, *, access: DashboardAccess, hosts: Hosts, secure: bool = False) -> None:
         self.app = app
         self._access = access
         self._hosts = hosts

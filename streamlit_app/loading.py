@@ -28,7 +28,7 @@ from spa.responses.two_reviewers import decide as add_to_log
 from spa.responses.visits import PersonVisit
 from spa.study.stopping import stopping_facts
 from streamlit_app import findings
-from streamlit_app.access import Access, Person
+from streamlit_app.access import DashboardAccess, Person
 from streamlit_app.background_analysis import EXPLORATION, BackgroundAnalysis, begin
 from streamlit_app.findings import Analysed
 from streamlit_app.options import DashboardOptions
@@ -56,7 +56,7 @@ class Started:
     options: DashboardOptions
     workspace: Workspace | None
     background: BackgroundAnalysis
-    access: Access
+    access: DashboardAccess
 
 
 _started: list[Started] = []  # one, of the process that serves

@@ -17,7 +17,7 @@ from spa.commands.workspace import Workspace, open_workspace
 from spa.responses.reviewer_secrets import Reviewer, read_reviewers
 from spa.server.http_server import listen, run
 from spa.server.security_headers import SecurityHeaders
-from streamlit_app.access import COOKIE, Access, PrintedLink
+from streamlit_app.access import COOKIE, DashboardAccess, PrintedLink
 from streamlit_app.background_analysis import BackgroundAnalysis
 from streamlit_app.door import Door, Hosts
 from streamlit_app.options import LOOPBACK, DashboardOptions
@@ -71,7 +71,7 @@ def serve(
 
         from streamlit_app import loading, submitted_form  # once it is known how loud to be
 
-        access = Access(links, partial(_enrolled, workspace), cookie=_cookie(port, secure=secure))
+        access = DashboardAccess(links, partial(_enrolled, workspace), cookie=_cookie(port, secure=secure))
         loading.start(loading.Started(options=options, workspace=workspace, background=background, access=access))
 
         def announce() -> None:

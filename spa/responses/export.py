@@ -30,12 +30,13 @@ from spa.forms.form import (
 )
 from spa.forms.spans import NO_ERRORS, MarkedSpan, spans_from_json
 from spa.responses.answers import NO_ANSWER
+from spa.responses.dashboard_log import both_logs, read_entries
 from spa.responses.decisions import Decision, read_decisions
 from spa.responses.orders import ranks_of
 from spa.responses.reading_evidence import exposure_rows, with_evidence
 from spa.responses.store import Store
 from spa.responses.submission import Missing, RaterCondition, Response, Submission
-from spa.responses.tidy_tables import ANNOTATORS, ASKED, DECISIONS, EXCLUSIONS, ROWS, Tables
+from spa.responses.tidy_tables import ANNOTATORS, ASKED, DASHBOARD_LOG, DECISIONS, EXCLUSIONS, ROWS, Tables
 from spa.responses.two_reviewers import read_visit_decisions, reviews_of, settled_decisions, two_decide
 from spa.study.assignment import Assignment, BlindingKey
 
@@ -125,7 +126,7 @@ def export_tables(
     for submission in partial:
         gathered.add(submission, unblinded(submission), complete=False)
     tables = gathered.tables(with_complete=bool(partial), exclusions=_exclusions_by_reviewers(store))
-    return replace(tables, decisions=_two_reviewers_log(store))
+    return replace(tables, decisions=_two_reviewers_log(store), dashboard_log=_dashboard_log(store))
 
 
 class _Gathered:
@@ -324,6 +325,21 @@ def _exclusions_by_reviewers(store: Store) -> pl.DataFrame:
         if (visit := lease.submission_id) in left_out
     ]
     return pl.DataFrame(rows, schema=EXCLUSIONS, orient="row")
+
+
+def _dashboard_log(store: Store) -> pl.DataFrame:
+    """Return who decided, took files away or looked behind the labels, and when, oldest first."""
+    with store.reading() as connection:
+        lines = both_logs(read_entries(connection), read_decisions(connection))
+    visits = {lease.submission_id: lease for lease in (store.visits.leases() if lines else ())}
+    rows = []
+    for line in lines:
+        visit = visits.get(line.submission_id or "")
+        of_whom = (None, None, None)
+        if visit is not None:
+            of_whom = (visit.annotator_id, visit.annotator_kind, visit.assignment_id)
+        rows.append((*of_whom, line.when, _printable(line.who), line.action, line.decision, _printable(line.detail)))
+    return pl.DataFrame(rows, schema=DASHBOARD_LOG, orient="row")
 
 
 def _two_reviewers_log(store: Store) -> pl.DataFrame:

@@ -105,6 +105,14 @@ DECISIONS = {  # of two reviewers, one row an entry of their log
     "independent": pl.Int64,
     "stands": pl.Int64,
 }
+DASHBOARD_LOG = {  # one row a decision, a download, a change of who may review, or a look behind the labels
+    **WHO,  # whose submission was decided on
+    "noted_at": pl.String,
+    "who": pl.String,
+    "action": pl.String,
+    "decision": pl.Int64,  # its number, where it is one
+    "detail": pl.String,
+}
 READING = {  # one row an output on a page of a person's form; a page without outputs has one row
     **WHO,
     "page": pl.String,
@@ -132,7 +140,7 @@ ROWS = {  # tables with a row an answer, or several
 }
 # an analysis takes these
 TABLES = ("preferences", "ratings", "choices", "orders", "spans", "identical_pairs", "annotators", "exclusions")
-MORE = ("reading", "decisions")
+MORE = ("reading", "decisions", "dashboard_log")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,6 +157,7 @@ class Tables:
     spans: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=SPANS))
     reading: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=READING))
     decisions: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=DECISIONS))
+    dashboard_log: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=DASHBOARD_LOG))
 
     @property
     def files(self) -> dict[str, pl.DataFrame]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Sequence
 from typing import Any
 
+import httpx2
 import pytest
 
 from spa.responses.reviewer_secrets import DashboardRole, Reviewer, hash_of
@@ -15,8 +17,9 @@ from starlette.responses import PlainTextResponse  # noqa: E402
 from starlette.types import Receive, Scope, Send  # noqa: E402
 from starlette.websockets import WebSocket, WebSocketDisconnect  # noqa: E402
 
-from streamlit_app.access import Access, Person, PrintedLink, links_of_run  # noqa: E402
+from streamlit_app.access import DashboardAccess, Person, PrintedLink, links_of_run  # noqa: E402
 from streamlit_app.door import Door, Hosts  # noqa: E402
+from tests.dashboard.conftest import Dashboard  # noqa: E402
 
 OWN = "http://localhost:8501"
 ANA: frozenset[DashboardRole] = frozenset(("read", "review"))
@@ -56,7 +59,7 @@ class Doorstep:
             Reviewer(name=name, roles=ANA, secret_hash=hash_of(f"secret-of-{name}")) for name in ("Ana", "Ben")
         ]
         self.links: list[PrintedLink] = links_of_run(names)
-        access = Access(self.links, lambda: self.enrolled, clock=self.clock)
+        access = DashboardAccess(self.links, lambda: self.enrolled, clock=self.clock)
         self.door = Door(behind, access=access, hosts=Hosts(host, public_url), secure=bool(public_url))
 
     def client(self, base: str = OWN, *, secret: str | None = None) -> Any:
@@ -191,6 +194,43 @@ def test_whose_secret_was_replaced_is_outside_within_a_second_and_another_may_ha
             opened.receive_text()
     assert client.get("/").status_code == 403
     assert client.get("/", params={"token": "secret-of-Ben"}).status_code == 303
+
+
+@pytest.mark.xdist_group("dashboard")
+def test_a_served_dashboard_opens_its_websocket_to_its_own_page_with_the_cookie_alone(dashboard: Dashboard) -> None:
+    """Ask with a client that, other than a browser, says whatever it likes of host and origin."""
+    from websockets.exceptions import InvalidStatus
+    from websockets.sync.client import connect
+
+    base, _, secret = dashboard.url.partition("/?token=")
+    place, cookie = base.removeprefix("http://"), f"spa-dashboard-{base.rpartition(':')[2]}={secret}"
+
+    def status(host: str | None = None, origin: str | None = base, with_cookie: bool = True) -> int:
+        headers = {**({"Host": host} if host else {}), **({"Cookie": cookie} if with_cookie else {})}
+        try:
+            with connect(
+                f"ws://{host or place}/_stcore/stream",
+                sock=socket.create_connection(("127.0.0.1", int(place.rpartition(":")[2]))),
+                origin=origin,  # type: ignore[arg-type]
+                additional_headers={name: text for name, text in headers.items() if name != "Host"},
+                subprotocols=["streamlit"],  # type: ignore[list-item]
+                proxy=None,
+            ):
+                return 101
+        except InvalidStatus as refused:
+            return refused.response.status_code
+
+    assert status() == 101
+    assert status(origin="http://evil.example") == 403
+    assert status(origin="http://localhost:3000") == 403  # to which Streamlit would open it
+    assert status(host="rebound.example:8501", origin="http://rebound.example:8501") == 403
+    assert status(with_cookie=False) == 403
+    form = f"{base}/submitted-form/nobody"
+    asked = [
+        httpx2.get(form, headers=more, trust_env=False).status_code
+        for more in ({}, {"cookie": cookie, "host": "rebound.example"}, {"cookie": cookie})
+    ]
+    assert asked == [403, 421, 404]
 
 
 def test_links_of_a_run() -> None:

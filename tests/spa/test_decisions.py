@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spa.errors import ResponseError
+from spa.responses.dashboard_log import DashboardEntry, add_entry
 from spa.responses.decisions import (
     Action,
     Decision,
@@ -112,6 +113,19 @@ def test_a_decision_is_kept_and_undone_in_the_log_alone(store: Store) -> None:
     assert export_tables(store).exclusions.is_empty()
     with store.reading() as connection:
         assert [each.action for each in read_decisions(connection, first)] == ["exclude", "undo"]
+
+
+def test_the_export_says_who_decided_and_looked_behind_the_labels_and_when(store: Store) -> None:
+    assert "dashboard_log" not in export_tables(store).files
+    first = next(iter(store.submissions())).submission_id
+    with store.transaction() as connection:
+        add_entry(connection, DashboardEntry(noted_at=200.0, who="Ben", action="show systems"))
+        add_decision(connection, decide("exclude", submission_id=first, rule="one key", note="half \ud800"))
+    shown, looked = export_tables(store).files["dashboard_log"].to_dicts()
+    said = (shown["noted_at"], shown["who"], shown["action"], shown["decision"], shown["detail"])
+    assert said == ("1970-01-01T00:01:40+00:00", "Ana", "exclude", 1, "one key: half \\ud800")
+    assert shown["annotator_id"] is not None
+    assert (looked["who"], looked["action"], looked["annotator_id"]) == ("Ben", "show systems", None)
 
 
 def test_an_undo_takes_back_one_decision_of_its_own_visit_once(store: Store) -> None:
