@@ -140,6 +140,13 @@ def dashboard(
         raise click.UsageError(f"{named}: for --tables; a study knows its own columns and raters")
     if given:
         reading_of(given)  # before anything is served
+    changes = {"add": add_reviewer, "renew": renew_reviewer, "remove": remove_reviewer}
+    change = [(which, name) for which, name in changes.items() if name is not None]
+    public_url = None if public_url is None else _public(public_url)
+    _check(study, two=two, show_systems=show_systems, changes=len(change), roles=roles)
+    if change and study is not None:
+        _change(study, store, *change[0], roles=roles, base=public_url, host=host, port=port)
+        return
     notice, own = None, store  # the study's own store, in which reviewers are, whatever is shown
     if rehearsal and study is None:
         raise click.UsageError("--rehearsal: expected a STUDY, got --tables")
@@ -154,13 +161,6 @@ def dashboard(
         review=None if review_study is None else str(review_study),
         embedding=None if embedding is None else str(embedding),
     )
-    changes = {"add": add_reviewer, "renew": renew_reviewer, "remove": remove_reviewer}
-    change = [(which, name) for which, name in changes.items() if name is not None]
-    public_url = None if public_url is None else _public(public_url)
-    _check(study, two=two, show_systems=show_systems, changes=len(change), roles=roles)
-    if change and study is not None:
-        _change(study, own, *change[0], roles=roles, base=public_url, host=host, port=port)
-        return
     from streamlit_app.access import links_of_run
 
     links = links_of_run(reviewers, unblinded=show_systems)

@@ -13,8 +13,9 @@ from pathlib import Path
 
 import click
 
-from spa.commands.workspace import Workspace, open_workspace
+from spa.commands.workspace import Workspace, default_store, open_workspace
 from spa.responses.reviewer_secrets import Reviewer, read_reviewers
+from spa.responses.store import Store
 from spa.server.http_server import listen, run
 from spa.server.security_headers import SecurityHeaders
 from streamlit_app.access import COOKIE, DashboardAccess, PrintedLink
@@ -38,6 +39,7 @@ def serve(
     options: DashboardOptions,
     background: BackgroundAnalysis,
     links: Sequence[PrintedLink],
+    own: str | None,
     *,
     host: str,
     port: int,
@@ -45,6 +47,8 @@ def serve(
     browser: bool,
 ) -> None:
     """Serve until interrupted; the links are printed once they lead somewhere.
+
+    ``own`` is the study's own store, in which the reviewers are, also while a rehearsal is shown.
 
     Raise SpaError if what is to be shown cannot be opened, or the address cannot be used: one line, before anything is
     served.
@@ -71,7 +75,11 @@ def serve(
 
         from streamlit_app import loading, submitted_form  # once it is known how loud to be
 
-        access = DashboardAccess(links, partial(_enrolled, workspace), cookie=_cookie(port, secure=secure))
+        reviewers = None if workspace is None else workspace.store
+        place = None if options.study is None else own or default_store(options.path)
+        if place is not None and own != options.store and Store.exists(place):
+            reviewers = closing.enter_context(Store.open(place, read_only=True))
+        access = DashboardAccess(links, partial(_enrolled, reviewers), cookie=_cookie(port, secure=secure))
         loading.start(loading.Started(options=options, workspace=workspace, background=background, access=access))
 
         def announce() -> None:
@@ -120,10 +128,10 @@ def _greeting(title: str, base: str, links: Sequence[PrintedLink], enrolled: Seq
     return "\n".join([*lines, f"{said}. Ctrl-C stops the dashboard."])
 
 
-def _enrolled(workspace: Workspace | None) -> list[Reviewer]:
-    if workspace is None:
+def _enrolled(store: Store | None) -> list[Reviewer]:
+    if store is None:
         return []
-    with workspace.store.reading() as connection:
+    with store.reading() as connection:
         return read_reviewers(connection)
 
 

@@ -40,7 +40,7 @@ _log = Table(
     Column("detail", Verbatim),
 )
 for _change in ("UPDATE", "DELETE"):
-    _refused = DDL(
+    _refused = DDL(  # type: ignore[no-untyped-call]
         f"CREATE TRIGGER dashboard_log_no_{_change.lower()} BEFORE {_change} ON dashboard_log "
         "BEGIN SELECT RAISE(ABORT, 'dashboard_log is only added to'); END"
     )

@@ -335,7 +335,7 @@ def _dashboard_log(store: Store) -> pl.DataFrame:
     rows = []
     for line in lines:
         visit = visits.get(line.submission_id or "")
-        of_whom = (None, None, None)
+        of_whom: tuple[str | None, str | None, str | None] = (None, None, None)
         if visit is not None:
             of_whom = (visit.annotator_id, visit.annotator_kind, visit.assignment_id)
         rows.append((*of_whom, line.when, _printable(line.who), line.action, line.decision, _printable(line.detail)))

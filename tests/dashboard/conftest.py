@@ -91,9 +91,9 @@ def started(study: Path | None, *options: str) -> Iterator[Dashboard]:
         assert process.stdout is not None
         links: dict[str, str] = {}
         while "Ctrl-C stops" not in (line := process.stdout.readline()):
-            found = re.search(r"(.*): (http://\S+)", line)
-            assert found is not None, line
-            links[found[1]] = found[2]
+            assert line  # else it has ended
+            if found := re.search(r"(.*): (http://\S+)", line):
+                links[found[1]] = found[2]
         threading.Thread(target=_print_lines, args=(process.stdout,), daemon=True).start()
         yield Dashboard(url=next(iter(links.values())), process=process, links=links)
     finally:
