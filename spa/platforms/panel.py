@@ -24,11 +24,11 @@ from spa.responses.leases import lease_of_token
 from spa.responses.outcomes import Outcome
 from spa.responses.tokens import is_token
 from spa.responses.visits import PersonVisit
-from spa.server.form_posts import Fields
+from spa.server.form_posts import Press
 from spa.server.page_responses import redirect_to
 from spa.server.survey_context import SurveyContext
 from spa.server.survey_routes import END_TEXTS
-from spa.server.visit_cookie import ELSEWHERE, VisitCookie, from_elsewhere
+from spa.server.visit_cookie import ELSEWHERE, VisitCookie
 from spa.study.panel import Panel, PanelRedirects
 
 PATH = "/panel"
@@ -91,9 +91,9 @@ class PanelAdapter:
             return known or self.context.first_page(request)
         if self._is_in_use(who):
             return self._ask_for_address(request)
-        return self.context.first_page(request, own_address=True, fields=from_elsewhere(request))
+        return self.context.first_page(request, own_address=True, fields=self._cookie.first_page_fields(request))
 
-    def enter(self, request: Request, fields: Fields) -> Response:
+    def enter(self, request: Request, fields: Press) -> Response:
         """Admit the participant whom the link names, at the press of the first page's button."""
         who = self._visitor(request)
         if isinstance(who, Response):
@@ -101,6 +101,9 @@ class PanelAdapter:
         if OWN_ADDRESS in fields:
             token = fields[OWN_ADDRESS].strip().rpartition("/a/")[2].partition("/")[0]
             return redirect_to(f"/a/{token}") if self._is_of(token, who) else self._ask_for_address(request)
+        pressed = None if who.proven else self._cookie.pressed(fields)
+        if pressed is not None and self._is_of(pressed, who):  # the button was pressed again
+            return self._cookie.set(request, redirect_to(f"/a/{pressed}"), pressed)
         if not who.proven and self._is_in_use(who):
             return self._ask_for_address(request)
         busy = None if who.proven else self.context.busy(request)
@@ -112,6 +115,7 @@ class PanelAdapter:
             external_id=who.session,
             group=self.context.group_of(request.query_params),
             proven=who.proven,
+            new_token=pressed,
         )
         address = response.headers.get("location")
         if who.proven or address is None:

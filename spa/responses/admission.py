@@ -32,7 +32,7 @@ from spa.responses.outcomes import REPLACED, STANDBY, is_claim
 from spa.responses.pauses import is_paused
 from spa.responses.store_schema import payloads, people, submissions, tokens
 from spa.responses.submission import AnnotatorKind
-from spa.responses.tokens import count_personal, is_personal, random_token
+from spa.responses.tokens import count_personal, has_token, is_personal, random_token
 from spa.study.study import People
 
 
@@ -125,7 +125,8 @@ class Arrival:
     annotator_id: str
     source: str
     annotator_kind: AnnotatorKind = "human"
-    token: str | None = None  # of a link; a platform's visitor is given one
+    token: str | None = None  # of a link; a platform's visitor is given one:
+    new_token: str | None = None  # this one where it is free
     person: str | None = None  # the platform's name of the person
     external_id: str | None = None
     session: int = 1
@@ -352,7 +353,7 @@ def _new_visit(connection: Connection, who: Arrival, rules: AdmissionRules, *, n
     if place is None:
         raise NoneLeft("every assignment has been given out; build more of them with `spa build STUDY --annotators N`")
     assignment_id, seat = place
-    token = random_token() if who.token is None and who.person is not None else who.token
+    token = _free_token(connection, who) if who.token is None and who.person is not None else who.token
     lease = _lease(who, assignment_id, seat, now=now)
     until = first_deadline(now, who.minutes_allowed, None if who.vouched else rules.minutes_to_begin)
     lease = replace(lease, release_reason=STANDBY if seat is None else None, token=token, deadline=until)
@@ -364,6 +365,11 @@ def _new_visit(connection: Connection, who: Arrival, rules: AdmissionRules, *, n
     if who.person is not None:
         _note_person(connection, who, now=now)
     return lease
+
+
+def _free_token(connection: Connection, who: Arrival) -> str:
+    taken = who.new_token is None or has_token(connection, who.new_token)
+    return random_token() if who.new_token is None or taken else who.new_token
 
 
 def _lease(who: Arrival, assignment_id: str, seat: str | None, *, now: float) -> Lease:

@@ -56,6 +56,7 @@ class StoredVisits:
         overbook: bool = False,
         vouched: bool = False,
         proven: bool = True,
+        new_token: str | None = None,
         rules: AdmissionRules = EVERYBODY,
     ) -> Lease:
         """Find or make the visit of a platform's person, which continues at ``/a/{lease.token}``.
@@ -72,7 +73,8 @@ class StoredVisits:
         the lease is ``released`` where that has happened. So it does after the rules' ``minutes_to_begin`` unless
         something was sent, but for people whom the platform has ``vouched`` for. Raise AdmissionRefused (SecondVisit,
         WrongSession, QuotaFull, IdInUse or NoneLeft), whose ``notice`` names the page that the person is shown. Who has
-        not ``proven`` to be this person continues no visit, and is refused where the person has one.
+        not ``proven`` to be this person continues no visit, and is refused where the person has one. A new visit opens
+        with ``new_token``, unless another one does.
         """
         arrival = Arrival(
             annotator_id=self._database.person_id(source, person),
@@ -86,6 +88,7 @@ class StoredVisits:
             overbook=overbook,
             vouched=vouched,
             proven=proven,
+            new_token=new_token,
         )
         return self._change(lambda connection: admission.admit(connection, arrival, rules, now=now))
 

@@ -121,6 +121,13 @@ async def read_fields(request: Request) -> dict[str, str]:
     return _fields_of(await read_post(request, small))
 
 
+async def read_press(request: Request) -> dict[str, str]:
+    """Return the fields that the button of a first page sent; none where a program posts nothing, or no form."""
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM_TYPE:
+        return {}
+    return await read_fields(request)
+
+
 async def _fields_of_any(request: Request) -> dict[str, str]:
     async def large() -> int:
         return LARGEST_BODY
@@ -135,3 +142,4 @@ def _fields_of(post: FormPost) -> dict[str, str]:
 
 
 Fields = Annotated[dict[str, str], Depends(_fields_of_any)]
+Press = Annotated[dict[str, str], Depends(read_press)]

@@ -167,6 +167,7 @@ class SurveyContext:
         has_place: bool = False,
         vouched: bool = False,
         proven: bool = True,
+        new_token: str | None = None,
     ) -> Response:
         """Admit a person whom the platform has verified: redirect to the visit, or say why they cannot take part.
 
@@ -176,7 +177,7 @@ class SurveyContext:
         defaults to the study's; where late answers never count, the shorter of both holds. With an ``external_id`` a
         visit waits in reserve if every place is taken but not all are completed. Who never begins loses the place after
         ``minutes_to_begin``, unless the platform has ``vouched`` for the visit: then it takes the place back itself.
-        Who has not ``proven`` to be the person continues no visit of theirs.
+        Who has not ``proven`` to be the person continues no visit of theirs. A new visit opens with ``new_token``.
         """
         now, new, own = self.clock(), False, self.study.people.minutes_allowed
         if minutes_allowed is None:
@@ -200,6 +201,7 @@ class SurveyContext:
                 overbook=external_id is not None,
                 vouched=vouched,
                 proven=proven,
+                new_token=new_token,
                 rules=replace(self.rules, closed=False, pausable=False) if has_place else self.rules,
                 now=now,
             )

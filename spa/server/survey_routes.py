@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from functools import partial
 from http import HTTPStatus
 from typing import cast, get_args
 
@@ -24,13 +25,13 @@ from spa.responses.leases import Lease, lease_of_token
 from spa.responses.outcomes import Outcome
 from spa.responses.reading_evidence import minimum_seconds
 from spa.responses.rehearsal import is_rehearsal
-from spa.responses.tokens import add_token, is_token, random_token
-from spa.server.form_posts import FormPost, largest_post, read_fields, read_post
+from spa.responses.tokens import add_token, has_token, is_token, random_token
+from spa.server.form_posts import FormPost, largest_post, read_post, read_press
 from spa.server.form_progress import FormProgress
 from spa.server.health_check import HealthCheck
 from spa.server.page_responses import find_image, page_response, redirect_to, send_asset, send_image
 from spa.server.survey_context import SurveyContext
-from spa.server.visit_cookie import ELSEWHERE, VisitCookie, from_elsewhere, is_from_elsewhere
+from spa.server.visit_cookie import ELSEWHERE, VisitCookie, is_from_elsewhere
 from spa.server.visit_transactions import Navigation, VisitTransactions
 
 NAVIGATION: dict[str | None, Navigation] = {direction: direction for direction in get_args(Navigation)}
@@ -91,23 +92,27 @@ class SurveyRoutes:
     async def show_start(self, request: Request) -> Response:
         """Show the open link's start page; its button creates a personal link with a place."""
         self.context.group_of(request.query_params)
-        return self.context.first_page(request, own_address=True)
+        fields = self._cookie.first_page_fields(request)
+        return self.context.first_page(request, own_address=True, fields=fields)
 
     async def start(self, request: Request) -> Response:
         """Create a link with a place and redirect to it, or to this browser's existing visit."""
         group = self.context.group_of(request.query_params)
-        earlier = self._cookie.token(request)
-        if earlier is not None and await self._reader.read(lambda connection: self._can_resume(connection, earlier)):
-            return redirect_to(f"/a/{earlier}")
+        pressed = self._cookie.pressed(await read_press(request))
+        for earlier in (self._cookie.token(request), pressed):
+            if earlier is not None and await self._reader.read(partial(self._can_resume, token=earlier)):
+                return self._cookie.set(request, redirect_to(f"/a/{earlier}"), earlier)
         busy = self.context.busy(request)
         if busy is not None:
             return busy
-        token = random_token()
+        used = pressed is None or await self._reader.read(lambda connection: has_token(connection, pressed))
+        token = random_token() if pressed is None or used else pressed
         await asyncio.to_thread(self.context.live.refresh)
 
         def make(connection: Connection) -> None:  # whoever is refused gets no link
-            add_token(connection, token)
-            self._visits.admit(connection, token, group=group)
+            if not has_token(connection, token):  # else the button was pressed twice
+                add_token(connection, token)
+                self._visits.admit(connection, token, group=group)
 
         await self._writer.write(make)
         self.context.note_place(request, token)
@@ -130,7 +135,8 @@ class SurveyRoutes:
         visit = await self._find(token)
         if visit is None:
             self.context.group_of(request.query_params)
-            return self.context.first_page(request, own_address=True, fields=from_elsewhere(request))
+            fields = {ELSEWHERE: "yes"} if is_from_elsewhere(request) else {}
+            return self.context.first_page(request, own_address=True, fields=fields)
         if visit.lease.released and not await self._reader.read(lambda one: self._visits.can_return(one, visit.lease)):
             return self._gone(visit)
         return self._due(request, token, visit, remember=not is_from_elsewhere(request))
@@ -138,7 +144,7 @@ class SurveyRoutes:
     async def take_place(self, request: Request) -> Response:
         """Give the person with a link a place, or an expired one back, and redirect to the page that is due."""
         token = request.path_params["token"]
-        fields = await read_fields(request)
+        fields = await read_press(request)
         known = await self._find(token)
         abandoned = known is not None and known.lease.released and not known.sent
         busy = self.context.busy(request) if abandoned else None

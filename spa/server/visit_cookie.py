@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 
 from fastapi.responses import Response
 from starlette.requests import Request
 
-from spa.responses.tokens import is_token
+from spa.responses.tokens import is_token, random_token
 from spa.server.request_guard import OWN
 
 SECONDS = 90 * 24 * 3600
+PRESSED = "visit"  # field of the first page with the token of the visit that its button begins
 ELSEWHERE = "elsewhere"  # field of the first page that another site led to: the browser is not to remember the visit
 
 
@@ -32,20 +33,31 @@ class VisitCookie:
     def set(self, request: Request, response: Response, token: str) -> Response:
         """Let a response give this browser the cookie of a visit; return the response."""
         secure = self._is_secure(request)
-        value, name = f"{token}.{self._seal(token)}", self._name(secure)
+        value, name = self._sealed(token), self._name(secure)
         response.set_cookie(name, value, max_age=SECONDS, path="/", secure=secure, httponly=True, samesite="strict")
         return response
 
     def token(self, request: Request) -> str | None:
         """Return the token of the visit that this browser began; ``None`` without a cookie of ours."""
-        given = request.cookies.get(self._name(self._is_secure(request)), "")
-        token, _, seal = given.rpartition(".")
-        if not is_token(given) or not hmac.compare_digest(seal, self._seal(token)):
-            return None
-        return token
+        return self._open(request.cookies.get(self._name(self._is_secure(request)), ""))
 
-    def _seal(self, token: str) -> str:
-        return self.keyed(f"{self.kind} cookie {token}")
+    def first_page_fields(self, request: Request) -> dict[str, str]:
+        """Return the fields of a first page: the token of the visit to be, and whether another site led here.
+
+        So a button that is pressed twice, or again because no answer came, takes one place.
+        """
+        return {PRESSED: self._sealed(random_token()), **({ELSEWHERE: "yes"} if is_from_elsewhere(request) else {})}
+
+    def pressed(self, fields: Mapping[str, str]) -> str | None:
+        """Return the token that the first page brought along; ``None`` where it did not."""
+        return self._open(fields.get(PRESSED, ""))
+
+    def _sealed(self, token: str) -> str:
+        return f"{token}.{self.keyed(f'{self.kind} cookie {token}')}"
+
+    def _open(self, sealed: str) -> str | None:
+        token = sealed.rpartition(".")[0]
+        return token if is_token(sealed) and hmac.compare_digest(sealed, self._sealed(token)) else None
 
     def _is_secure(self, request: Request) -> bool:
         return self.public_url.startswith("https:") or request.url.scheme == "https"
@@ -53,11 +65,6 @@ class VisitCookie:
     def _name(self, secure: bool) -> str:
         name = f"{self.kind}-{sha256(self.study_id.encode()).hexdigest()[:8]}"
         return f"__Host-{name}" if secure else name
-
-
-def from_elsewhere(request: Request) -> dict[str, str]:
-    """Return the fields by which the first page passes on that another site led to it."""
-    return {ELSEWHERE: "yes"} if is_from_elsewhere(request) else {}
 
 
 def is_from_elsewhere(request: Request) -> bool:

@@ -255,3 +255,33 @@ def test_who_has_begun_makes_room_for_others_of_the_same_block(place: Place) -> 
     assert {answer.status_code for answer in came} == {200}
     assert told.status_code == 429
     assert 0 < int(told.headers["retry-after"]) <= 15 * 60
+
+
+def fields_of(html: str) -> dict[str, str]:
+    return dict(re.findall(r'type="hidden" name="([^"]*)" value="([^"]*)"', html))
+
+
+def test_a_button_that_is_pressed_again_takes_one_place(place: Place) -> None:
+    """As on a phone: the answer to the first press never came, and neither did its cookie."""
+    fields = fields_of(place.client.get("/").text)
+    app = place.client.app
+    first, again = (TestClient(app, follow_redirects=False).post("/", data=fields) for _ in range(2))
+    assert (first.headers["location"], visits(place)) == (again.headers["location"], 1)
+    other = TestClient(app, follow_redirects=False).post("/", data=fields_of(place.client.get("/").text))
+    assert (other.headers["location"] != first.headers["location"], visits(place)) == (True, 2)
+
+
+@pytest.mark.parametrize("made_up", ["", "nobody.0", "{theirs}", "{theirs}.{theirs}", "é", "x" * 5000])
+def test_a_button_cannot_be_made_to_open_the_visit_of_somebody_else(place: Place, made_up: str) -> None:
+    theirs = place.token()
+    place.client.post(f"/a/{theirs}")
+    stranger = TestClient(place.client.app, follow_redirects=False)
+    began = stranger.post("/", data={"visit": made_up.format(theirs=theirs)})
+    assert (began.status_code, visits(place)) == (303, 2)
+    assert began.headers["location"] != f"/a/{theirs}"
+
+
+def test_a_program_may_post_anything_to_take_a_place(place: Place) -> None:
+    for door in ("/", f"/a/{place.token()}"):
+        headers = {"content-type": "application/octet-stream"}
+        assert place.client.post(door, headers=headers).status_code == 303

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from pathlib import Path
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -329,3 +330,12 @@ def test_a_secret_that_is_not_there_is_told_before_anybody_comes(
     with pytest.raises(StudyError, match=f"PANEL_SECRET.*{got}"):
         create_app(place.workspace, adapters=[partial(mount_with, environment=environment)])
     place.workspace.close()
+
+
+def test_a_button_that_is_pressed_again_leads_to_the_visit_that_it_began(place: Place) -> None:
+    shown = place.client.get(address()).text
+    fields = dict(re.findall(r'type="hidden" name="([^"]*)" value="([^"]*)"', shown))
+    first, again = (browser(place).post(address(), data=fields) for _ in range(2))
+    assert first.status_code == 303
+    assert again.headers["location"] == first.headers["location"]
+    assert browser(place).post(address(who="eve"), data=fields).headers["location"] != first.headers["location"]
