@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from urllib.parse import urlencode
 
 from spa.commands.simulate import SOURCE, annotators_by_link, reserve_links
 from spa.commands.simulation import choose_truth
 from spa.commands.workspace import Workspace, open_workspace
 from spa.live import LiveProgress
 from spa.responses.rehearsal import COPY, FACT
+from spa.server.form_posts import parse_post
 from spa.server.survey_context import SurveyContext
 from spa.server.visit_transactions import VisitTransactions
 from spa.simulation.simulated_annotators import CROWD
@@ -59,6 +61,6 @@ def _go_through(workspace: Workspace, taking: VisitTransactions, people: Answeri
         form, answers = people(visit.lease.assignment_id)
         for page in form.pages:
             fields = {question.question_id: answers[question.question_id] for question in page.questions}
-            taken = taking.submit(connection, token, page.page_id, fields, "on")
+            taken = taking.submit(connection, token, page.page_id, parse_post(urlencode(fields).encode()), "on")
         assert taken is not None
         assert taken.ended
