@@ -77,6 +77,7 @@ class Database:
         if mark is not None:
             finalize(self, mark.clear)  # where nobody closes it
         self._writer = writing(engine)
+        self._secret = ""
         self._one_writer = threading.Lock()  # threads of this process queue here, not in the database
         self._queue = Path(name).absolute().with_name(f".{Path(name).name}.queue.lock") if self.is_file else None
 
@@ -201,7 +202,8 @@ class Database:
 
         That of a link's token is the ``annotator_id`` of the person behind it.
         """
-        return keyed(self.meta("secret") or "", text)
+        self._secret = self._secret or self.meta("secret") or ""  # read once: it never changes
+        return keyed(self._secret, text)
 
     def person_id(self, source: str, person: str) -> str:
         """Return the ``annotator_id`` of a platform's person: keyed with a secret of this store."""

@@ -24,7 +24,7 @@ from spa.responses.reading_evidence import READING
 from spa.responses.reading_steps import SERVED, parse_served
 from spa.responses.tokens import has_token, note_consent
 from spa.responses.visit_ends import finish_visit
-from spa.server.form_posts import SMALL_VISIT, FormPost, largest_post, largest_visit
+from spa.server.form_posts import FIELD, SMALL_VISIT, FormPost, largest_post, largest_visit
 from spa.server.form_progress import FormProgress, KeptPages, SentPage
 from spa.server.survey_context import SurveyContext
 
@@ -215,7 +215,7 @@ def _refusal(visit: FormProgress, page: Page | None, post: FormPost) -> Refusal 
     if visit.is_ahead(page):
         return "closed"
     size = len(post.body)
-    if size > largest_post(page):
+    if size > FIELD and size > largest_post(page):
         return "large"
     received = visit.received + size
     return "full" if received > SMALL_VISIT and received > largest_visit(visit.form) else None
