@@ -160,7 +160,7 @@ class Check:
 
     def coded(self, column: str) -> bool:
         """Whether a column holds categories, whose different values are quicker looked at than its rows."""
-        return isinstance(self.frame.schema[column], pl.Categorical)
+        return isinstance(self.frame[column].dtype, pl.Categorical)
 
     def refuse(self, wrong: pl.Expr | pl.Series, column: str, rule: str) -> None:
         """Name the rows in which ``wrong`` holds, the rule of the column, and the first value that breaks it."""

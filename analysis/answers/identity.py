@@ -17,7 +17,7 @@ from analysis.answers.options import Reading
 from analysis.answers.people import met_logins, person_of_login, refuse_models
 from analysis.answers.reading import RawTable
 from analysis.answers.same_names import Names, Renamed, explicit_same, parse_same
-from analysis.statistics.coding import translate
+from analysis.statistics.coding import FEW, translate
 
 Seen: TypeAlias = Mapping[str, pl.Series]
 
@@ -192,11 +192,18 @@ def distinct(seen: Sequence[Seen], role: str) -> pl.Series:
 
 def _unique(column: pl.Series) -> pl.Series:
     seen = column.unique(maintain_order=True).cast(pl.String).drop_nulls()  # in order is faster
+    if len(seen) <= FEW:
+        names = seen.to_list()
+        return seen.filter([name not in NOTHING for name in names]) if {*NOTHING} & {*names} else seen
     return seen.filter(~seen.is_in(NOTHING))
 
 
 def _composed(names: pl.Series) -> pl.Series:
-    return names if (names.str.len_bytes() == names.str.len_chars()).all() else names.str.normalize("NFC")
+    if len(names) <= FEW:
+        plain = all(name is None or name.isascii() for name in names.to_list())
+    else:
+        plain = (names.str.len_bytes() == names.str.len_chars()).all()
+    return names if plain else names.str.normalize("NFC")
 
 
 def _written_as_fractions(by_file: Mapping[tuple[str, int], pl.Series]) -> frozenset[tuple[str, int]]:

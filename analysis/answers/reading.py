@@ -13,7 +13,7 @@ import polars as pl
 from analysis.answers.columns import KNOWN, NAMED, NUMBERS, VERBATIM
 from analysis.answers.conversion import tidy_names
 from analysis.answers.documents import GROUPING
-from analysis.statistics.coding import translate
+from analysis.statistics.coding import FEW, translate
 from spa.errors import AnalysisError, ArgumentProblem, NoRows, TableError, shortened
 from spa.tables.addresses import address_of, at_hand
 from spa.tables.options import TableOptions
@@ -23,6 +23,10 @@ from spa.tables.selection import arranged, named_columns, nested
 from spa.tables.source import RowsChosen, Source, Wanted, added, in_memory
 from spa.tables.typed_columns import as_texts
 
+WHITE = (  # of Unicode, as polars strips it
+    "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000"
+)
 WIDE_COLUMN, WIDE = "score", 65_536  # a column of answers, and how many different ones are kept as categories
 
 LOOKED_AT, MOST_STEPS, HIGHEST = 100_000, 101, 100.0  # rows, different values and size of what may be scores
@@ -310,6 +314,12 @@ def _plain(column: pl.Series) -> tuple[pl.Series, bool]:
     given = as_texts(column)
     if given.null_count() == len(given):
         return given, False
+    if len(given) <= FEW:
+        texts = given.to_list()
+        stripped = [None if text is None else text.strip(WHITE) for text in texts]
+        if stripped == texts and "" not in texts:
+            return given, False
+        return pl.Series(given.name, [text or None for text in stripped], dtype=pl.String), stripped != texts
     strings = given.str.strip_chars()
     size, left = pl.col("given").str.len_bytes(), pl.col("strings").str.len_bytes()
     both = pl.DataFrame({"given": given, "strings": strings})

@@ -23,7 +23,7 @@ from analysis.large.totals import LargeKind
 from analysis.report.orientation import turned
 from analysis.results.analyse import analyse
 from analysis.results.records import Results
-from analysis.statistics.record import Record, fields_of, plain, replace_fields
+from analysis.statistics.record import SCALARS, Record, plain, with_fields
 from tests.analysis.totals_in_memory import totals_of
 
 Tables = dict[str, pl.DataFrame]
@@ -284,7 +284,7 @@ TEXTS = re.compile(r"(^|_)(reason|text|winner|certainty|stand_in|warnings|more|e
 def canonical(value: Any, names: Mapping[str, str]) -> Any:
     """Return records as plain data with every pair in the direction of its former names."""
     if isinstance(value, Results | Record):
-        value = replace_fields(value, **{key: canonical(item, names) for key, item in fields_of(value).items()})
+        value = with_fields(value, lambda item: canonical(item, names), SCALARS)
         x, y = (getattr(value, name, None) for name in ASKED)
         listed = x and y and not isinstance(value, AS_ASKED)
         return turned(value) if listed and names.get(x, x) > names.get(y, y) else value
@@ -294,7 +294,7 @@ def canonical(value: Any, names: Mapping[str, str]) -> Any:
 
 
 def figures(results: Results, names: Mapping[str, str]) -> Any:
-    content = json.loads(json.dumps(plain(canonical(results, names))))
+    content = plain(canonical(results, names))
     pattern = re.compile("|".join(map(re.escape, names))) if names else None
 
     def former(text: str) -> str:
@@ -307,7 +307,7 @@ def figures(results: Results, names: Mapping[str, str]) -> Any:
             return _second_named_second(value)
         if isinstance(value, list):
             found = [walk(item, key) for item in value]
-            sortable = found and all(isinstance(item, dict) for item in found)
+            sortable = len(found) > 1 and all(isinstance(item, dict) for item in found)
             return sorted(found, key=_place) if sortable or _tied(key, found) else found
         return former(value) if isinstance(value, str) else value
 
