@@ -1,6 +1,6 @@
 """The main job on the outputs of published studies: from a study file to a report, over real HTTP.
 
-Thirty annotators are simulated (the published answers do not exist); outputs, design and
+Twenty annotators are simulated (the published answers do not exist); outputs, design and
 comparisons are those of Ethayarajh & Jurafsky (2022), appendices A and B.
 """
 
@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from spa.cli import main
 
 pytestmark = pytest.mark.one_process("real-studies")  # which are answered once
-ANNOTATORS = 30
+ANNOTATORS = 20
 STORIES = """
 id = "gpt3-stories"
 title = "Which author is the better fiction writer?"
