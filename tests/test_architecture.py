@@ -75,23 +75,32 @@ def test_no_module_is_a_whole_house() -> None:
     assert too_long == {}
 
 
-def test_nothing_is_caught_blindly() -> None:
+@pytest.fixture(scope="module")
+def parsed() -> list[tuple[str, ast.ExceptHandler | ast.ClassDef]]:
+    """Return the classes and what is caught in all modules, each with its place."""
+    return [
+        (f"{path.relative_to(INSTALLED)}:{node.lineno}", node)
+        for path in modules()
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, (ast.ExceptHandler, ast.ClassDef))
+    ]
+
+
+def test_nothing_is_caught_blindly(parsed: list[tuple[str, ast.AST]]) -> None:
     """``except:`` and ``except Exception`` hide what nobody thought of."""
     blind = []
-    for path in modules():
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ExceptHandler):
-                caught = "everything" if node.type is None else ast.unparse(node.type)
-                if caught in {"everything", "Exception", "BaseException"}:
-                    blind.append(f"{path.relative_to(INSTALLED)}:{node.lineno}")
+    for place, node in parsed:
+        if isinstance(node, ast.ExceptHandler):
+            caught = "everything" if node.type is None else ast.unparse(node.type)
+            if caught in {"everything", "Exception", "BaseException"}:
+                blind.append(place)
     assert blind == []
 
 
-def test_a_class_name_stands_for_one_class() -> None:
+def test_a_class_name_stands_for_one_class(parsed: list[tuple[str, ast.AST]]) -> None:
     """A reader who meets a name in any of the packages knows which class is meant."""
     places: dict[str, list[str]] = {}
-    for path in modules():
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ClassDef):
-                places.setdefault(node.name, []).append(f"{path.relative_to(INSTALLED)}:{node.lineno}")
+    for place, node in parsed:
+        if isinstance(node, ast.ClassDef):
+            places.setdefault(node.name, []).append(place)
     assert {name: found for name, found in places.items() if len(found) > 1} == {}

@@ -21,6 +21,7 @@ import pytest
 import tomlkit
 
 from analysis.explanations import exploration
+from spa import cluster
 from spa.simulation.simulated_annotators import load_truth
 from tests.conftest import need
 from tests.guides.others import metrics, potato_folder, ratings, wide_results
@@ -275,7 +276,12 @@ def test_llm_raters(tmp_path: Path) -> None:
     assert groups == {f"chhun/{way}" for way in ("rating", "explanation", "guidelines", "reference")}
 
 
-def test_clusters(tmp_path: Path) -> None:
+def test_clusters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The workers are threads; that ``local:2`` starts processes is seen in the tests of clusters."""
+    need("distributed")
+    from tests.dask_here import in_this_process
+
+    monkeypatch.setattr(cluster, "_local_cluster", lambda where, number: in_this_process(int(number)))
     with reader_in(tmp_path) as reader:
         init(reader)
         ratings(tmp_path / "ratings.csv", llm="dee")
