@@ -326,7 +326,8 @@ def test_a_slash_at_the_end_is_served_and_never_redirected_to_a_host_of_others(w
     evil = {"host": "evil.example"}
     for path in ("/", "/health", f"/a/{token}", f"/a/{token}/p/p1", "/static/x.css"):
         plain, slashed = client.get(path, headers=evil), client.get(f"{path}//", headers=evil)
-        assert (slashed.status_code, slashed.text) == (plain.status_code, plain.text)
+        said = [re.sub(r'name="visit" value="[^"]*"', "", each.text) for each in (slashed, plain)]  # new on each page
+        assert (slashed.status_code, said[0]) == (plain.status_code, said[1])
         assert "evil" not in slashed.headers.get("location", "")
     limited = client_of(workspace, limits=Limits.of_new_visits(1))
     assert [limited.post("/" * number).status_code for number in (1, 2)] == [303, 429]
