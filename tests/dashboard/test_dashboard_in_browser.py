@@ -17,7 +17,7 @@ from spa.responses.decisions import Decision, read_decisions
 from spa.responses.store import Store
 from tests.dashboard.answering import typed
 from tests.dashboard.conftest import HOSTILE, Dashboard, started
-from tests.dashboard.looking import choose, expect, settled, visit
+from tests.dashboard.looking import choose, expect, settled, turn_to, visit
 
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext
@@ -34,6 +34,16 @@ def systems(context: BrowserContext, dashboard: Dashboard) -> Iterator[Tab]:
     """Return the page on systems, opened once: its parts are chosen on it."""
     page = context.new_page()
     visit(page, dashboard, "systems")
+    yield page
+    assert page.evaluate("window.hacked") is None
+    page.close()
+
+
+@pytest.fixture(scope="module")
+def reading(context: BrowserContext, dashboard: Dashboard) -> Iterator[Tab]:
+    """Return a tab that was opened once: to turn to a page is half the work of opening it."""
+    page = context.new_page()
+    visit(page, dashboard, "plan")
     yield page
     assert page.evaluate("window.hacked") is None
     page.close()
@@ -72,11 +82,11 @@ def logged(study: Path, source: str | None = None) -> list[Decision]:
         return [each for each in read_decisions(connection) if source in (None, sources[each.submission_id])]
 
 
-def test_the_overview_counts_what_is_in_the_store(tab: Tab, dashboard: Dashboard) -> None:
-    visit(tab, dashboard, "")
-    expect(tab.get_by_text("10 of 12")).to_be_visible()
-    expect(tab.get_by_role("heading", name="Raters")).to_be_visible()
-    expect(tab.get_by_text("<b>A watched study</b> for $1$ or $2$")).to_be_visible()
+def test_the_overview_counts_what_is_in_the_store(reading: Tab) -> None:
+    turn_to(reading, "")
+    expect(reading.get_by_text("10 of 12")).to_be_visible()
+    expect(reading.get_by_role("heading", name="Raters")).to_be_visible()
+    expect(reading.get_by_text("<b>A watched study</b> for $1$ or $2$")).to_be_visible()
 
 
 @pytest.mark.parametrize(
@@ -118,26 +128,26 @@ def test_names_of_systems_stay_text(systems: Tab) -> None:
     expect(systems.get_by_text("Beta over =Alpha <i>one</i>").first).to_be_visible()
 
 
-def test_annotators_raters_report_and_plan_open(tab: Tab, dashboard: Dashboard) -> None:
+def test_annotators_raters_report_and_plan_open(reading: Tab) -> None:
     for page, seen in (
         ("annotators", "Show the distribution of"),
         ("raters", "LLM raters side by side"),
         ("report", "Who was excluded"),
         ("plan", "Annotators for 80"),
     ):
-        visit(tab, dashboard, page)
-        expect(tab.get_by_text(seen).first).to_be_visible()
-        settled(tab)
-        shown = tab.locator("body").inner_text()
+        turn_to(reading, page)
+        expect(reading.get_by_text(seen).first).to_be_visible()
+        settled(reading)
+        shown = reading.locator("body").inner_text()
         assert not re.search("[0-9a-f]{20}", shown)  # ids are short, and whole on hover
-        assert page != "report" or tab.locator("abbr[title]").count()
+        assert page != "report" or reading.locator("abbr[title]").count()
 
 
-def test_a_download_holds_no_formula(tab: Tab, dashboard: Dashboard, tmp_path: Path) -> None:
-    visit(tab, dashboard, "report")
-    settled(tab)
-    with tab.expect_download() as waiting:
-        tab.get_by_role("button", name="Tables (CSV, LaTeX)").click()
+def test_a_download_holds_no_formula(reading: Tab, tmp_path: Path) -> None:
+    turn_to(reading, "report")
+    settled(reading)
+    with reading.expect_download() as waiting:
+        reading.get_by_role("button", name="Tables (CSV, LaTeX)").click()
     waiting.value.save_as(tmp_path / "tables.zip")
     import zipfile
 
@@ -154,22 +164,22 @@ def test_a_download_holds_no_formula(tab: Tab, dashboard: Dashboard, tmp_path: P
     assert cells == []
 
 
-def test_a_raw_answer_can_be_read_whole(tab: Tab, dashboard: Dashboard) -> None:
-    visit(tab, dashboard, "raters")
-    choose(tab, "Calls and raw answers")
-    expect(tab.get_by_text("Choose a row to read what was sent")).to_be_visible()
-    tab.locator("[data-testid=stDataFrame]").first.click(position={"x": 16, "y": 52})
-    expect(tab.get_by_text("What came back")).to_be_visible()
-    expect(tab.locator("code").filter(has_text="chat.completion")).to_be_visible()
+def test_a_raw_answer_can_be_read_whole(reading: Tab) -> None:
+    turn_to(reading, "raters")
+    choose(reading, "Calls and raw answers")
+    expect(reading.get_by_text("Choose a row to read what was sent")).to_be_visible()
+    reading.locator("[data-testid=stDataFrame]").first.click(position={"x": 16, "y": 52})
+    expect(reading.get_by_text("What came back")).to_be_visible()
+    expect(reading.locator("code").filter(has_text="chat.completion")).to_be_visible()
 
 
-def test_a_form_is_shown_as_it_was_seen_and_its_outputs_do_not_run(tab: Tab, dashboard: Dashboard) -> None:
-    visit(tab, dashboard, "submissions")
-    frame = tab.frame_locator("iframe").first
+def test_a_form_is_shown_as_it_was_seen_and_its_outputs_do_not_run(reading: Tab) -> None:
+    turn_to(reading, "submissions")
+    frame = reading.frame_locator("iframe").first
     expect(frame.get_by_text(HOSTILE).first).to_be_visible()
     expect(frame.locator("input:checked, .whole-number:not([value=''])").first).to_be_attached()
-    expect(tab.get_by_text("Read-only. Start the dashboard with")).to_be_visible()
-    assert tab.get_by_role("button", name="Approve").count() == 0
+    expect(reading.get_by_text("Read-only. Start the dashboard with")).to_be_visible()
+    assert reading.get_by_role("button", name="Approve").count() == 0
 
 
 def test_blind_mode_hides_systems_and_others(tab: Tab, dashboard: Dashboard) -> None:
