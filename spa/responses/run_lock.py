@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, suppre
 from hashlib import sha256
 from pathlib import Path
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, make_url, text
 from sqlalchemy.exc import InterfaceError, OperationalError
 
 from spa.errors import ResponseError
@@ -86,7 +86,7 @@ def lock_holders(store_name: str, name: str, connect: Connect) -> list[str]:
     with connect() as connection:
         if connection.dialect.name != "postgresql":
             return []
-        return list(connection.scalars(text(HOLDERS), {"number": _lock_number(name, "rater")}))
+        return list(connection.scalars(text(HOLDERS), {"number": _lock_number(store_name, name, "rater")}))
 
 
 @contextmanager
@@ -134,7 +134,7 @@ def _advisory_lock(store_name: str, name: str, connect: Connect | None, what: st
         if connection.dialect.name != "postgresql":
             yield
             return
-        number = _lock_number(name, what)
+        number = _lock_number(store_name, name, what)
         end = "_shared" if shared else ""
         connection.execute(text("SELECT set_config('application_name', :holder, false)"), {"holder": _this_process()})
         got = connection.scalar(text(f"SELECT pg_try_advisory_lock{end}(:number)"), {"number": number})
@@ -149,7 +149,10 @@ def _advisory_lock(store_name: str, name: str, connect: Connect | None, what: st
                 connection.commit()
 
 
-def _lock_number(name: str, what: str) -> int:
+def _lock_number(store_name: str, name: str, what: str) -> int:
+    """Return the number of a lock in PostgreSQL, where a database may hold several stores, each in a schema."""
+    options = make_url(parse_target(store_name).url).query.get("options", "")
+    name = f"{name}{options}"
     return int.from_bytes(sha256(f"spa {what} {name}".encode()).digest()[:8], "big", signed=True)
 
 

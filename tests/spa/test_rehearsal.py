@@ -18,6 +18,7 @@ from spa.commands.workspace import Workspace, choose_store, open_workspace
 from spa.errors import ResponseError
 from spa.journal import Journal
 from spa.responses.rehearsal import draw_rehearsal, rehearsal_target
+from spa.responses.run_lock import exclusive_run
 from spa.responses.store import Store
 from spa.responses.two_reviewers import two_decide
 from spa.server.app import create_app
@@ -325,6 +326,8 @@ def test_in_postgresql_a_rehearsal_has_a_schema_of_its_own(tmp_path: Path, postg
         assert len(list(drawn.visits.leases())) == PLACES
         assert list(drawn.assignments.drawn()) == list(own.assignments.drawn())
         draw_rehearsal(own, beside)
+        with exclusive_run(drawn.name, "judge", drawn.reading), exclusive_run(own.name, "judge", own.reading):
+            pass  # a rehearsal keeps no rater of the study waiting
     assert choose_store(study, postgres_url, rehearsal=None).target == beside
     assert first_line("status", study, "--store", postgres_url).startswith("Rehearsal: ")
 
