@@ -137,13 +137,13 @@ def check_server(address: str, store: Store) -> None:
         health = httpx2.get(f"{address}/health", timeout=10, trust_env=False).json()
     except (httpx2.HTTPError, ValueError) as error:
         raise ResponseError(
-            f"{address}: expected a running survey server, got {error}; start it with `spa serve`"
+            f"{address}: expected a running survey server, got {error}; start it with `spa serve STUDY --rehearsal`"
         ) from error
     served = health.get("fingerprint") if isinstance(health, dict) else None
     if served != store.fingerprint:
         raise ResponseError(
             f"{address}: expected the survey server of {store.name}, got one of another study; "
-            "start it with the same STUDY and --store"
+            "start it with the same STUDY, --store and --rehearsal"
         )
     if health.get("rehearsal") is not True:
         raise ResponseError(

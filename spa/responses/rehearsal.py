@@ -110,27 +110,39 @@ def draw_rehearsal(store: Store, target: str | Path) -> None:
     there is the rehearsal of another version of the study.
     """
     if not Store.exists(target):
-        if (where := parse_target(target)).path is None:
-            url = make_url(where.url)
-            schema = str(url.query["options"]).rpartition("=")[2]
-            with store.transaction() as connection:
-                connection.execute(CreateSchema(schema, if_not_exists=True))
-        with Store.being_created(target) as created:
-            created.set_meta("secret", sha256(f"rehearsal {store.meta('secret')}".encode()).hexdigest())
-            created.set_meta(FACT, APART)
-            _draw(store, created)
-            _copy_plan(store, created)
-        return
+        try:
+            _make(store, target)
+        except ResponseError:
+            if not Store.exists(target):  # else another process was faster
+                raise
     with Store.open(target) as drawn:
+        if drawn.meta(FACT) is None and drawn.meta("fingerprint") is None:
+            _begin(store, drawn)  # in a database, where making it was broken off
         check_rehearsal(drawn, store)
         if len(drawn.assignments) < len(store.assignments):
             _draw(store, drawn)
         _copy_plan(store, drawn)
 
 
+def _make(store: Store, target: str | Path) -> None:
+    where = parse_target(target)
+    if where.path is None:
+        schema = str(make_url(where.url).query["options"]).rpartition("=")[2]
+        with store.transaction() as connection:
+            connection.execute(CreateSchema(schema, if_not_exists=True))
+    with Store.being_created(target) as created:
+        _begin(store, created)
+
+
+def _begin(store: Store, created: Store) -> None:
+    created.set_meta("secret", sha256(f"rehearsal {store.meta('secret')}".encode()).hexdigest())
+    _draw(store, created)
+    created.set_meta(FACT, APART)
+
+
 def is_rehearsal_of(drawn: Store, store: Store) -> bool:
     """Return whether a store is a rehearsal of the version of the study that the other holds."""
-    own = drawn.meta(FACT), drawn.fingerprint, drawn.meta("seed")
+    own = drawn.meta(FACT), drawn.meta("fingerprint"), drawn.meta("seed")
     return own == (APART, store.fingerprint, store.meta("seed"))
 
 

@@ -357,3 +357,20 @@ def test_the_dashboard_shows_the_rehearsal_and_two_reviewers_are_those_of_the_st
     assert (shown[1].store, shown[1].notice) == (None, None)
     assert typed("dashboard", study, "--rehearsal").output.endswith("is left out.\n")
     assert shown[2].store == rehearsal
+
+
+def test_two_that_make_the_rehearsal_at_once_share_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    study = built(tmp_path)
+    beside = study.with_name("study.rehearsal.sqlite")
+    exists = Store.exists
+    with Store.open(study.with_suffix(".sqlite")) as own:
+        draw_rehearsal(own, beside)
+        looked: list[bool] = []
+
+        def late(target: Path) -> bool:
+            looked.append(exists(target))
+            return len(looked) > 1  # the first look was before the other was done
+
+        monkeypatch.setattr(Store, "exists", late)
+        draw_rehearsal(own, beside)
+    assert len(looked) == 2
