@@ -171,7 +171,7 @@ def test_a_rater_answers_in_postgresql_and_goes_on_where_it_stopped(postgres_url
     rest, again = (json.loads(spa(*rate).output) for _ in range(2))
     seen = [(told["finished"], told["finished_before"], told["requests"]) for told in (first, rest, again)]
     assert seen[1:] == [(rest["visits"] - 1, 1, rest["visits"] - 1), (0, rest["visits"], 0)]
-    with open_workspace(study, postgres_url, read_only=True) as workspace:
+    with open_workspace(study, postgres_url, read_only=True, rehearsal=True) as workspace:
         submissions = list(workspace.store.submissions())
         asked = {name: list(workspace.form(name).questions("everybody")) for name in workspace.store.assignments.ids()}
     assert [one.assignment_id for one in submissions] == list(asked)
