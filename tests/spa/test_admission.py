@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from sqlalchemy import insert
 
-from spa.responses.admission import AdmissionRules, NoneLeft, QuotaFull, SecondVisit, WrongSession
+from spa.responses.admission import AdmissionRules, IdInUse, NoneLeft, QuotaFull, SecondVisit, WrongSession
 from spa.responses.erasure import find_person, forget_person
 from spa.responses.leases import Lease, lock_leases
 from spa.responses.outcomes import COMPLETED, NO_CONSENT, OUTCOMES, RETURNED, SCREENED_OUT, TIMED_OUT
@@ -243,3 +243,28 @@ def test_who_gave_the_visit_back_is_not_late_afterwards(store: Store) -> None:
     store.visits.release(lease.submission_id, TIMED_OUT, now=2.0, finished=True)
     (visit,) = store.visits.of_people("prolific")
     assert (visit.release_reason, visit.extra, visit.seat) == (RETURNED, True, None)
+
+
+def test_who_cannot_prove_an_id_takes_no_visit_over_and_blocks_no_session(store: Store) -> None:
+    rules = AdmissionRules(minutes_to_begin=10)
+    mine = come(store, "ada", "v1", proven=False, rules=rules, new_token="the-first-press")
+    assert (mine.token, mine.deadline) == ("the-first-press", 600)
+    for visit in ("v1", "v2", None):
+        with pytest.raises(IdInUse):
+            come(store, "ada", visit, proven=False, rules=rules)
+    theirs = come(store, "eve", "v1", proven=False, rules=rules, new_token="the-first-press")
+    assert (theirs.name_given, theirs.external_id) == ("v1", f"v1 {theirs.annotator_id}")
+    assert theirs.token not in (None, mine.token)
+    again = come(store, "ada", "v1", proven=False, rules=rules, now=601)  # nobody began
+    assert (again.external_id, again.submission_id != mine.submission_id) == ("v1", True)
+    gone = store.visits.of_token(mine.token or "")
+    assert gone is not None
+    assert (gone.external_id, gone.released) == (None, True)
+
+
+def test_a_link_of_an_earlier_visit_leads_to_the_later_one_that_went_on_with_it(store: Store) -> None:
+    first = come(store, "ada", "v1")
+    save_payload(store, first.submission_id, "p1", "{}")
+    later = come(store, "ada", "v2")
+    assert (later.token, later.assignment_id) == (first.token, first.assignment_id)
+    assert come(store, "ada", "v1") == later
