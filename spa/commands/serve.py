@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -197,7 +198,6 @@ def serve(
     from spa.commands.open_link import doors_of
     from spa.commands.workspace import choose_store, open_workspace
     from spa.responses.pauses import PAUSED_LINE, paused_since
-    from spa.responses.run_lock import exclusive_server
     from spa.server.http_server import listen, run, run_workers
 
     if public_url is not None:
@@ -219,7 +219,9 @@ def serve(
             chosen = choose_store(study, store, rehearsal=rehearsal)
             serving = replace(serving, store=str(chosen.target))
             check_workers(workspace, workers)
-            if workspace.store.is_file:
+            if workspace.store.is_file and os.name == "posix":
+                from spa.responses.run_lock import exclusive_server
+
                 alone.enter_context(exclusive_server(workspace.store.name))
             workspace.store.set_meta("served", "yes")  # a store that cannot be written to is reported now
             personal = workspace.store.tokens(personal=True)

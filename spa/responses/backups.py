@@ -16,7 +16,6 @@ from sqlalchemy.exc import DBAPIError
 from spa.errors import ResponseError
 from spa.responses import database
 from spa.responses.log_mark import COMPLETE, has_log, log_of
-from spa.responses.run_lock import exclusive_server
 from spa.responses.store import Store
 from spa.responses.store_schema import answers, submissions
 
@@ -76,6 +75,8 @@ def restore(backup: Path, path: Path, *, fingerprints: Collection[str], apply: b
     The backup must have one of the study's ``fingerprints``. A copy whose log is missing is taken as it is. Raise
     ResponseError if the backup is damaged or another study's, or somebody has the store open.
     """
+    from spa.responses.run_lock import exclusive_server  # there, as a system without its locks can back up all the same
+
     if not backup.is_file():
         raise ResponseError(f"{backup}: no such file; name what `spa backup` wrote")
     with Store.open(backup, read_only=True, alone=True) as store:

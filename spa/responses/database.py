@@ -24,15 +24,16 @@ from typing import Any, Self, TypeVar
 from urllib.parse import quote
 from weakref import finalize
 
-from sqlalchemy import Connection, Engine, Select, create_engine, event, insert, make_url, select, update
+from sqlalchemy import Connection, Engine, Select, Table, create_engine, event, insert, make_url, select, update
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, OperationalError
 from sqlalchemy.pool import NullPool, PoolProxiedConnection, QueuePool
 
 from spa.errors import ResponseError, how_to_install
-from spa.responses.log_mark import NEEDS_LOG, LogMark, has_log, log_of
+from spa.responses.log_mark import LogMark, has_log, log_of, needs_log
 from spa.responses.store_schema import meta
 from spa.responses.tokens import keyed
 
+TABLE_MADE = "table made"  # of a connection, in its transaction
 CHUNK = 500  # rows written or read at once, so that memory stays flat
 TRIES = 8  # of a transaction that PostgreSQL aborted because two processes waited for one another
 CONFLICTS = ("40001", "40P01")  # its codes for that
@@ -41,6 +42,10 @@ PASSWORD = re.compile(r"(?<=[^/]:)[^/]+(?=@)")  # of a URL
 PASSWORD_NAMES = ("password", "sslpassword")  # parameters of PostgreSQL's URLs
 PASSWORD_PARAMETER = re.compile(rf"([?&](?:{'|'.join(PASSWORD_NAMES)})=)[^&#]*", re.IGNORECASE)
 LOCK_WAIT = 10.0  # seconds that a writer waits for another process
+STILL_SEEN = """
+    SELECT count(*) FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_xmin IS NOT NULL AND xact_start < %s
+"""  # transactions that may read what was deleted before a moment; VACUUM leaves it to them
 SCRUB_WAIT, SCRUB_PAUSE = 10.0, 0.2  # seconds for which readers may keep a log from being emptied; between two tries
 KNOWN_ERRORS = (  # of SQLite's message; what was wrong; what to do
     ("locked", "it is locked by another program", "close what else is writing to it and try again"),
@@ -115,6 +120,9 @@ class Database:
                 self._mark.set()
             with self._writer.begin() as connection:
                 yield connection
+                new_tables = connection.info.pop(TABLE_MADE, False)
+            if new_tables and self._mark is not None:
+                self._mark.renew()
 
     def queue_writers(self) -> None:
         """Have all processes write to an SQLite file in turn from now on."""
@@ -140,8 +148,8 @@ class Database:
         """Return whether an SQLite file was copied or moved without the log that holds its latest answers."""
         if has_log(path):
             return False
-        with self.reading() as connection:
-            marked = connection.exec_driver_sql("PRAGMA user_version").scalar() == NEEDS_LOG
+        with self.copying() as connection:
+            marked = needs_log(connection)
         return marked and not has_log(path)  # else somebody began to write meanwhile
 
     @contextmanager
@@ -159,7 +167,7 @@ class Database:
     def scrub(self) -> None:
         """Let the database forget what was deleted: SQLite's file and log and PostgreSQL's dead rows still hold it.
 
-        Raise ResponseError if somebody keeps an SQLite file from forgetting it.
+        Raise ResponseError if somebody's reading keeps it from forgetting.
         """
         with database_errors(self.name), closing(self._engine.raw_connection()) as raw:
             if self.is_file:
@@ -168,8 +176,30 @@ class Database:
             elif self._engine.dialect.name == "postgresql":
                 driver: Any = raw.dbapi_connection
                 driver.autocommit = True
-                raw.cursor().execute("VACUUM")
-                driver.autocommit = False
+                try:
+                    self._vacuum(raw)
+                finally:
+                    driver.autocommit = False
+
+    def _vacuum(self, raw: PoolProxiedConnection) -> None:
+        cursor = raw.cursor()
+        cursor.execute("SELECT clock_timestamp()")
+        deleted = cursor.fetchall()[0][0]  # before this moment
+        until = time.monotonic() + SCRUB_WAIT
+        cursor.execute(STILL_SEEN, (deleted,))
+        while cursor.fetchall()[0][0]:
+            self._refuse_to_wait(until)
+            cursor.execute(STILL_SEEN, (deleted,))
+        cursor.execute("VACUUM")
+
+    def _refuse_to_wait(self, until: float) -> None:
+        if time.monotonic() > until:
+            raise ResponseError(
+                f"{self.name}: expected to delete it from the disk as well, but another program has been reading the "
+                f"store for {SCRUB_WAIT:g} seconds and keeps what was deleted; close that program and run the same "
+                "command again"
+            )
+        time.sleep(SCRUB_PAUSE)
 
     def _scrub_file(self, raw: PoolProxiedConnection) -> None:
         cursor = raw.cursor()
@@ -177,15 +207,12 @@ class Database:
         cursor.execute(f"PRAGMA busy_timeout = {round(1000 * SCRUB_PAUSE)}")
         raw.detach()  # with this setting it serves nobody else
         until = time.monotonic() + SCRUB_WAIT
-        while cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
-            if time.monotonic() > until:
-                raise ResponseError(
-                    f"{self.name}: expected to delete it from the disk as well, but another program has been reading "
-                    f"the store for {SCRUB_WAIT:g} seconds, so that its log still holds what was deleted; close that "
-                    "program and run the same command again"
-                )
-        if self._mark is not None:
-            cursor.execute(f"PRAGMA user_version = {NEEDS_LOG}")  # in the log, which a reader may find empty otherwise
+        try:
+            while cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+                self._refuse_to_wait(until)
+        finally:
+            if self._mark is not None:
+                self._mark.renew()  # which VACUUM has taken away
 
     def meta(self, name: str) -> str | None:
         """Return a fact noted with :meth:`set_meta`; ``None`` where there is none."""
@@ -208,6 +235,11 @@ class Database:
     def person_id(self, source: str, person: str) -> str:
         """Return the ``annotator_id`` of a platform's person: keyed with a secret of this store."""
         return self.keyed(f"{source}\x00{person}")
+
+
+@event.listens_for(Table, "after_create")
+def _note_table(table: Table, connection: Connection, **_: object) -> None:
+    connection.info[TABLE_MADE] = True
 
 
 def note(connection: Connection, name: str, value: str) -> None:

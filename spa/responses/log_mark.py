@@ -3,6 +3,10 @@
 A copy of the file alone, made while somebody writes, opens like any other and lacks what only the log holds. Whoever
 writes sets the mark first and shares a lock beside the file; the last of them to close moves the log into the file and
 takes the mark away. A file that is marked and has no log beside it lacks answers.
+
+The mark is SQLite's ``user_version``, equal to its ``schema_version``. What SQLite itself copies (``.backup``, ``VACUUM
+INTO``) holds the log's content and gets another ``schema_version``, so that it is not marked; so does a table that is
+made, after which the mark is set again.
 """
 
 from __future__ import annotations
@@ -14,7 +18,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 CLOSE_WAIT = 1.0  # seconds that closing waits for readers
-NEEDS_LOG, COMPLETE = 1, 0  # SQLite's user_version, which nothing else of ours uses
+COMPLETE = 0  # the user_version of a file that needs no log
 Connect = Callable[[float], sqlite3.Connection]
 
 
@@ -33,7 +37,7 @@ class LogMark:
         self._process = os.getpid()
 
     def set(self) -> None:
-        """Say in the file itself that its log is needed; only the first call does anything."""
+        """Say in the file itself that its log is needed; only the first call does anything, see :meth:`renew`."""
         if self._shared is not None:
             return
         with suppress(OSError, ImportError):  # without a lock nobody could tell who closes last
@@ -46,11 +50,20 @@ class LogMark:
                     if os.path.samestat(os.fstat(descriptor), os.stat(self._place)):
                         break
                 os.close(descriptor)
+            try:
+                self.renew()
+            except BaseException:
+                os.close(descriptor)
+                raise
             self._shared = descriptor
-            with closing(self._connect(self._wait)) as connection:
-                if _mark_of(connection) != NEEDS_LOG:
-                    connection.execute(f"PRAGMA user_version = {NEEDS_LOG}")
-                    connection.execute("PRAGMA wal_checkpoint(PASSIVE)")  # so that a copy of the file has it
+
+    def renew(self) -> None:
+        """Say it again, where the tables have changed."""
+        with closing(self._connect(self._wait)) as connection:
+            if not needs_log(connection):
+                (schema,) = connection.execute("PRAGMA schema_version").fetchone()
+                connection.execute(f"PRAGMA user_version = {int(schema)}")
+                connection.execute("PRAGMA wal_checkpoint(PASSIVE)")  # so that a copy of the file has it
 
     def clear(self) -> None:
         """Move the log into the file and say that this holds everything, unless others write to it still."""
@@ -95,6 +108,12 @@ def has_log(path: Path) -> bool:
     with suppress(OSError):
         return log_of(path).stat().st_size > 0
     return False
+
+
+def needs_log(connection: sqlite3.Connection) -> bool:
+    """Return whether a file is marked."""
+    (schema,) = connection.execute("PRAGMA schema_version").fetchone()
+    return bool(schema) and _mark_of(connection) == int(schema)
 
 
 def _mark_of(connection: sqlite3.Connection) -> int:

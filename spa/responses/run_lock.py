@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import socket
@@ -17,6 +18,7 @@ from spa.errors import ResponseError
 from spa.responses.database import parse_target
 
 LOCKS = Path("/proc/locks")
+NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)  # of file systems that have none
 Connect = Callable[[], AbstractContextManager[Connection]]
 HOLDERS = """
     SELECT application_name || ' since ' || to_char(query_start AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS') || ' UTC'
@@ -67,16 +69,10 @@ def exclusive_server(store_name: str) -> Iterator[None]:
                 f"{store_name}: expected no other server of this store, got one that is running{who}; stop it first, "
                 "or use PostgreSQL, which takes several"
             ) from None
+        except OSError as error:
+            if error.errno not in NO_LOCKS:
+                raise
         yield
-
-
-def is_served(store_name: str) -> bool:
-    """Return whether a server of this machine serves an SQLite file."""
-    try:
-        with exclusive_server(store_name):
-            return False
-    except AlreadyRunning:
-        return True
 
 
 def lock_holders(store_name: str, name: str, connect: Connect) -> list[str]:

@@ -15,6 +15,7 @@ from sqlalchemy import update
 
 from spa.cli import main
 from spa.commands.workspace import Workspace, open_workspace
+from spa.errors import ResponseError
 from spa.forms.form import Form, TextAnswer
 from spa.journal import Journal
 from spa.responses.admission import SecondVisit
@@ -166,7 +167,7 @@ def test_deleted_is_said_only_when_the_disk_has_forgotten(
         reader.execute("SELECT * FROM tokens").fetchall()
         result = CliRunner().invoke(main, ["forget", study, *named, "--yes"])
         assert result.exit_code == 1
-        assert "another program has been reading the store" in result.output
+        assert "another program has been reading the store for 0.3 seconds" in result.output
         assert "run the same command again" in result.output
         assert "deleted:" not in result.output
         assert SECRETS[2].encode() in on_disk(workspace)  # the reader needs it
@@ -215,3 +216,28 @@ def test_what_is_older_than_a_time_goes_at_once_and_the_journal_says_when(worksp
     assert "visits of 2 people: 2; deleted:" in told
     left = on_disk(workspace)  # nobody was active later, so that unused links are of no use either
     assert [kept for kept in ("visit-88", str(recent.token), unused) if kept.encode() in left] == []
+
+
+def test_postgresql_too_forgets_only_when_nobody_reads_what_was_deleted(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("spa.responses.database.SCRUB_WAIT", 0.3)
+    with Store.create(postgres_url) as store:
+        store.assignments.save("fingerprint", draws(1))
+        store.visits.admit(source="panel", person="ada", external_id="v1", now=1.0)
+
+        def forget_her() -> int:
+            return forget_visitor(
+                store,
+                person="ada",
+                submission=None,
+                forms=lambda _: pytest.fail("no text"),
+                with_answers=True,
+                apply=True,
+            ).visits
+
+        with store._engine.connect().execution_options(isolation_level="REPEATABLE READ") as reader:
+            reader.exec_driver_sql("SELECT * FROM people")
+            with pytest.raises(ResponseError, match="keeps what was deleted; close that program"):
+                forget_her()
+        assert forget_her() == 1

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from sqlalchemy import Column, MetaData, String, Table
 
 from spa.cli import main
 from spa.errors import ResponseError
@@ -123,3 +124,29 @@ def test_a_second_server_of_a_store_is_refused_and_other_commands_go_on(
     assert "expected one person" in seconds[4].output
     monkeypatch.setattr("spa.server.http_server.run", lambda *_, **__: None)
     assert runner.invoke(main, ["serve", str(study), "--port", "0"]).exit_code == 0
+
+
+def test_what_sqlite_copies_itself_is_complete_and_a_copy_after_a_table_was_made_is_not(tmp_path: Path) -> None:
+    place = tmp_path / "study.sqlite"
+    made = Table("made_on_demand", MetaData(), Column("name", String))
+    with Store.create(place) as store:
+        store.set_meta("answer", "7")
+        for number in range(2):
+            whole, into, alone = (tmp_path / f"{name}{number}.sqlite" for name in ("whole", "into", "alone"))
+            with closing(sqlite3.connect(place)) as source, closing(sqlite3.connect(whole)) as target:
+                source.backup(target)  # what `sqlite3 FILE .backup` does
+                source.execute("VACUUM INTO ?", (str(into),))
+            shutil.copy(place, alone)
+            for copy in (whole, into):
+                with Store.open(copy) as opened:
+                    assert opened.meta("answer") == "7"
+                Store.open(copy, read_only=True).close()
+            with pytest.raises(ResponseError, match="latest answers are missing"):
+                Store.open(alone)
+            with store.transaction() as connection:
+                made.create(connection, checkfirst=True)
+        store.scrub()
+        store.set_meta("answer", "8")
+        shutil.copy(place, tmp_path / "later.sqlite")
+        with pytest.raises(ResponseError, match="latest answers are missing"):
+            Store.open(tmp_path / "later.sqlite")
