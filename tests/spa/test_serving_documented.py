@@ -110,9 +110,8 @@ def public_server(folder: Path) -> Iterator[str]:
     path = write_study(folder)
     assert CliRunner().invoke(main, ["build", str(path)]).exit_code == 0
     with open_workspace(path) as workspace:
-        app = create_app(
-            workspace, public_url="https://study.example.org", trusted_proxies=parse_networks(["127.0.0.1"])
-        )
+        proxies = parse_networks(["127.0.0.1"])
+        app = create_app(workspace, public_url=OWN, only_public_host=True, trusted_proxies=proxies)
         with serve_on_loopback(app) as url:
             yield url
         assert len(workspace.store.tokens()) == 7  # six personal links, and one that was let in
