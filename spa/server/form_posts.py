@@ -67,8 +67,13 @@ async def read_body(request: Request, most: int) -> bytes | None:
 
 
 async def _read(request: Request, first: int, largest: Callable[[], Awaitable[int]]) -> bytes | None:
-    """Return the body; ``largest`` is asked for the limit once there are more than ``first`` bytes."""
+    """Return the body; ``largest`` is asked for the limit where there are, or will be, more than ``first`` bytes."""
     body, most = bytearray(), None
+    declared = request.headers.get("content-length", "")
+    if declared.isascii() and declared.isdigit() and len(declared) < 20 and int(declared) > first:
+        most = await largest()
+        if int(declared) > most:
+            return None
     async for chunk in request.stream():
         body += chunk
         if len(body) > first:

@@ -162,8 +162,10 @@ def test_a_post_above_the_limit_of_its_page_is_counted_and_not_stored(visitor: V
     assert visitor.send(0, content=over) == 413
     assert visitor.send(0, content=b"q1=" + b"x" * 900_000) == 413
     assert visitor.send(0, token=visitor.workspace.store.tokens()[1], content=b"x" * 900_000) == 413
+    address = f"/a/{visitor.token}/p/p1"
+    assert visitor.client.post(address, content=(b"x" * 9_000 for _ in range(9)), headers=FORM).status_code == 413
     assert len(visitor.kept()) == 1
-    assert visitor.refused() == {"large": 3}
+    assert visitor.refused() == {"large": 4}
 
 
 def test_the_limit_of_a_page_comes_from_its_fields() -> None:
