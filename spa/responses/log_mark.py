@@ -35,6 +35,7 @@ class LogMark:
         self._place = real.with_name(f".{real.name}.open.lock")
         self._shared: int | None = None  # descriptor of the lock file, while this process may write
         self._process = os.getpid()
+        self._cleared = False
 
     def set(self) -> None:
         """Say in the file itself that its log is needed; only the first call does anything, see :meth:`renew`."""
@@ -69,6 +70,9 @@ class LogMark:
         """Move the log into the file and say that this holds everything, unless others write to it still."""
         if os.getpid() != self._process:  # a fork, whose parent goes on
             return
+        if self._cleared and self._shared is None:  # nothing was written since
+            return
+        self._cleared = True
         with suppress(OSError, ImportError, sqlite3.Error), closing(self._connect(CLOSE_WAIT)) as connection:
             if _mark_of(connection) == COMPLETE and self._shared is None:
                 return
