@@ -118,7 +118,7 @@ def _greeting(title: str, base: str, links: Sequence[PrintedLink], enrolled: Seq
     first, *others = links
     lines = [f"{title}: {link_of(base, first.secret)}"]
     lines += [f"{link.person.name}: {link_of(base, link.secret)}" for link in others]
-    own = f"; {' and '.join(enrolled)} decide with links of their own" if enrolled else ""
+    own = f"; {' and '.join(enrolled)} may decide, with links of their own" if enrolled else ""
     if others:
         said = f"The first link is read-only, each other link is for one person{own}"
     elif first.person.name is not None:
