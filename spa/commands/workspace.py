@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import click
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from spa.study.study import Study
 
 FORMS_KEPT = 1024  # people at work at once who find their form made; one takes some 50 kB
+FORMS_KEPT_BYTES = 100_000_000  # where forms are larger, fewer are kept
+FORM_PART = 500  # bytes of a block or an exhibit, beside its text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +50,7 @@ class Workspace:
         from spa.forms.build import StudyForms
 
         object.__setattr__(self, "_forms", StudyForms(self.study, self.outputs, self.texts))
-        object.__setattr__(self, "_built", lru_cache(maxsize=FORMS_KEPT)(self._build))
+        object.__setattr__(self, "_built", self._build_first)
 
     def form(
         self, assignment_id: str, protocol: RaterProtocol | None = None, *, respondents: Respondents | None = None
@@ -79,6 +81,13 @@ class Workspace:
         assignment, key = known or self.store.assignments.draw(assignment_id, respondents)
         return self._forms.build(assignment, key, protocol)
 
+    def _build_first(self, *asked: Any) -> Form:
+        """Build a form and keep as many as fit from now on: all are about as large as the first."""
+        fit = FORMS_KEPT_BYTES // size_of(self._build(*asked))
+        kept: Callable[..., Form] = lru_cache(maxsize=min(max(fit, 1), FORMS_KEPT))(self._build)
+        object.__setattr__(self, "_built", kept)
+        return kept(*asked)
+
     def close(self) -> None:
         """Close the store."""
         self.store.close()
@@ -88,6 +97,18 @@ class Workspace:
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+
+def size_of(form: Form) -> int:
+    """Return about how many bytes of memory a form takes."""
+    from spa.forms.form_text import exhibits_of
+
+    total = FORM_PART
+    for page in form.pages:
+        shown = [exhibit for block in page.exhibits for exhibit in exhibits_of(block)]
+        total += FORM_PART * (len(page.blocks) + len(shown))
+        total += sum(len(exhibit.text) for exhibit in shown) + sum(len(question.text) for question in page.questions)
+    return total
 
 
 def default_store(study_path: Path) -> Path:

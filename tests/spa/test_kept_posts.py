@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from fastapi.testclient import TestClient
 
 from spa.cli import main
-from spa.commands.workspace import Workspace, open_workspace
+from spa.commands.workspace import Workspace, open_workspace, size_of
 from spa.forms.form import AnswerOption, InterviewTarget, NumberAnswer, OptionsAnswer, Question, SpansAnswer, TextAnswer
 from spa.responses.payloads import Payload, sent_bytes
 from spa.responses.store import Store
@@ -218,6 +218,20 @@ def test_caches_hold_so_many_bytes_and_no_more(visitor: Visitor, monkeypatch: py
     now[0] = 3.0
     recent.put("new", visit)
     assert len(recent._visits) == 1  # who did not come back is not kept
+
+
+def test_so_many_forms_are_kept_as_fit(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_workspace(built) as workspace:
+        size = size_of(workspace.form("a00001"))
+        assert 5_000 < size < 100_000
+        assert workspace.form("a00002") is workspace.form("a00002")
+    monkeypatch.setattr("spa.commands.workspace.FORMS_KEPT_BYTES", 2 * size)
+    with open_workspace(built) as workspace:
+        workspace.form("a00001")
+        kept = [workspace.form(f"a0000{number}") for number in (2, 3, 4)]
+        assert workspace.form("a00004") is kept[2]
+        assert workspace.form("a00003") is kept[1]
+        assert workspace.form("a00002") is not kept[0]
 
 
 def test_health_is_that_a_store_takes_what_is_written(visitor: Visitor) -> None:
