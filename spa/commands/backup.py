@@ -77,7 +77,8 @@ def restore(study: Path, backup: Path, yes: bool, store: str | None, as_json: bo
 
 
 def _contents(found: StoreContents) -> str:
-    return f"{found.file}: {found.visits:,} visits, {found.answers:,} answers, {found.bytes:,} bytes"
+    counts = {"visit": found.visits, "answer": found.answers, "byte": found.bytes}
+    return f"{found.file}: " + ", ".join(f"{count:,} {what}{'s' * (count != 1)}" for what, count in counts.items())
 
 
 def _restored(found: Restored, done: bool) -> list[str]:

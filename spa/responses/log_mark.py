@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 
 CLOSE_WAIT = 1.0  # seconds that closing waits for readers
@@ -51,11 +51,10 @@ class LogMark:
                     if os.path.samestat(os.fstat(descriptor), os.stat(self._place)):
                         break
                 os.close(descriptor)
-            try:
+            with ExitStack() as unmarked:
+                unmarked.callback(os.close, descriptor)
                 self.renew()
-            except BaseException:
-                os.close(descriptor)
-                raise
+                unmarked.pop_all()
             self._shared = descriptor
 
     def renew(self) -> None:

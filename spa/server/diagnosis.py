@@ -109,7 +109,7 @@ def _whole(store: Store, served: Served) -> CheckFinding:
     if found != "ok":
         text = f"{store.name}: damaged ({found}); take the last backup: `spa restore`"
         return CheckFinding(check="store", state="problem", text=text)
-    return CheckFinding(check="store", state="ok", text=f"{store.name}: whole, this study's, {visits:,} visits")
+    return CheckFinding(check="store", state="ok", text=f"{store.name}: whole, this study's, visits: {visits:,}")
 
 
 def _of_rights(path: Path) -> CheckFinding:

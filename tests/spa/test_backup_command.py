@@ -65,7 +65,9 @@ def test_a_restore_puts_the_backup_back_and_keeps_what_was_there(study: Path) ->
         store.visits.admit(source="panel", person="ada", external_id="v1", now=1.0)
         run(backup, study, "--out", place)
         store.visits.admit(source="panel", person="bob", external_id="v2", now=2.0)
-    assert "Nothing has been changed: run again with --yes" in run(restore, study, "--backup", place)
+    told = run(restore, study, "--backup", place)
+    assert f"backup {place}: 1 visit, 0 answers, " in told
+    assert "Nothing has been changed: run again with --yes" in told
     for number in (1, 2):
         told = run(restore, study, "--backup", place, "--yes")
         assert f"is kept as {study.parent / f'study.before-restore-{number}.sqlite'}" in told

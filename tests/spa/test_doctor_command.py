@@ -70,7 +70,7 @@ def test_on_a_sound_machine_all_is_well(study: Path) -> None:
     findings = found(study)
     assert tuple(findings) == CHECKS
     assert {each.state for each in findings.values()} == {"ok"}, findings
-    assert findings["store"].text.endswith("study.sqlite: whole, this study's, 0 visits")
+    assert findings["store"].text.endswith("study.sqlite: whole, this study's, visits: 0")
     assert findings["TLS"].text == "the certificate is valid for 60 days"
 
 
