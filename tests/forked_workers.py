@@ -24,6 +24,8 @@ from typing import Any
 
 import pytest
 from _pytest.config import create_terminal_writer
+from hypothesis import given
+from hypothesis.strategies import text
 
 from tests.warm import LOADED
 
@@ -83,6 +85,7 @@ def load_what_many_need() -> None:
     for name in PRELOADED:
         if find_spec(name.partition(".")[0]) is not None:
             import_module(name)
+    given(text(max_size=1))(lambda _: None)()  # its tables of characters are made at the first example
 
 
 def units_of(items: Sequence[pytest.Item]) -> Iterator[Unit]:

@@ -23,7 +23,7 @@ from tests.calibration.draw import Items, People
 from tests.calibration.studies import run_studies
 from tests.calibration.table import most_by_luck
 
-RUNS = 200
+RUNS = 300
 ALL = [replace(one, measured=False) for one in (*preference_designs(), *rating_designs(), *choice_designs())]
 SMALL = [one for one in ALL if one.people.annotators * one.answers <= 300 or "one of four" in one.name]
 WRONG = [one for one in ALL if "wrong" in one.name or "not promised" in one.name]

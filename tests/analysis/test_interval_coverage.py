@@ -8,7 +8,7 @@ from tests.calibration import agreement, single
 from tests.calibration.comparisons import choice_designs, lines_of, preference_designs, rating_designs
 from tests.calibration.table import Line, most_by_luck
 
-RUNS = 1000
+RUNS = 1500
 DESIGNS = {
     f"{one.kind}: {one.name}": one
     for one in (*preference_designs(), *rating_designs(), *choice_designs())

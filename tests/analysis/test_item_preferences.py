@@ -265,7 +265,7 @@ def test_the_report_says_what_was_asked() -> None:
 @pytest.mark.parametrize(("people", "items"), [(1, 12), (1, 40), (12, 8)])
 def test_equal_systems_are_told_apart_no_more_often_than_promised(people: int, items: int) -> None:
     """Null studies asked in both directions: items lean either way or, over people, each person does."""
-    rng, studies = np.random.default_rng([people, items]), 150
+    rng, studies = np.random.default_rng([people, items]), 250
     frames = []
     for study in range(studies):
         lean = rng.normal(0, 1, (1, items) if people == 1 else (people, 1)) * np.ones((people, items))

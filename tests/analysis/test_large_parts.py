@@ -429,7 +429,7 @@ def test_a_worker_that_dies_changes_nothing(tmp_path: Path, monkeypatch: pytest.
     table = ratings()
     where = split(table, tmp_path / "p", [30, 60, 90])
     monkeypatch.setattr(exchange, "read_part", dies_once)
-    with open_cluster("local:1") as client:  # started again where it died
+    with open_cluster("local:2") as client:
         found = read_totals(where, "ratings", Reading(), client=client, scratch=tmp_path)
         (tmp_path / "p" / "part-002.parquet").write_bytes(b"PAR1 and no more")
         with pytest.raises(AnalysisError, match=r"part-002\.parquet: cannot be read"):

@@ -2,7 +2,8 @@
 
 ``python -m tests.mutants --sample 60 --seed 1`` draws lines, and one fault in each, from the functions of the product.
 In a copy of the tree the suite runs once, with a probe at each drawn statement: that says which tests reach it. Then
-each fault is put in, and the tests that reach it run, the quickest first, until one fails or the seconds are over.
+each fault is put in, and the tests that reach it run, the quickest first, until one fails or the seconds are over:
+seconds of the processor, so that another program beside it changes nothing, and five times as many by the clock.
 ``--keep`` writes the drawn faults to a file, and ``--these`` tries them again, in another tree for instance.
 """
 
@@ -12,6 +13,7 @@ import argparse
 import json
 import os
 import random
+import resource
 import shutil
 import signal
 import subprocess
@@ -27,7 +29,7 @@ from typing import Any
 from tests.mutants.operators import Mutant, all_mutants
 
 ROOT = Path(__file__).resolve().parents[2]
-PARALLEL = ("-p", "tests.forked_workers", "--processes", "2")
+PARALLEL = ("-p", "tests.forked_workers", "--processes", "auto")
 FEW = 20  # tests that one process runs sooner than two start
 LEFT_OUT = shutil.ignore_patterns(".git", ".venv*", "__pycache__", "dist", "site", "demo-out", ".*_cache")
 
@@ -50,26 +52,29 @@ class Copy:
         with subprocess.Popen(
             command, cwd=self.root, env={**os.environ, **paths, **notes}, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, text=True, start_new_session=True,
+            preexec_fn=None if seconds is None else lambda: limit(seconds),
         ) as running:  # fmt: skip
             try:
-                said, _ = running.communicate(timeout=seconds)
+                said, _ = running.communicate(timeout=None if seconds is None else 5 * seconds)
             except subprocess.TimeoutExpired:
                 os.killpg(running.pid, signal.SIGKILL)
                 return None, running.communicate()[0]
-        return running.returncode, said
+        over = "ended with -24" in said or running.returncode == -signal.SIGXCPU
+        return None if seconds is not None and over else running.returncode, said
 
     def tests_that_reach(self, mutants: Sequence[Mutant], where: Sequence[str]) -> dict[int, list[str]]:
         """Run the suite with probes; return the tests of each mutant, the quickest first, without those that failed."""
         for number, mutant in sorted(enumerate(mutants), key=lambda each: (each[1].line, each[1].column), reverse=True):
             path = self.root / mutant.path
             path.write_text(mutant.probed(path.read_text(), number))
-        _, said = self.pytest("-p", "tests.mutants.probe", *PARALLEL, *where)
+        _, said = self.pytest(*PARALLEL, "-p", "tests.mutants.probe", *where)
         sys.stdout.write(said.splitlines()[-1] + "\n")
         took: Counter[str] = Counter()
         failed = set()
         for test, seconds, bad in read(self.notes / "took"):
             took[test] += seconds
             failed |= {test} if bad else set()
+        sys.stdout.writelines(f"fails with the probes: {test}\n" for test in sorted(failed))
         reached: dict[int, list[str]] = defaultdict(list)
         for test, number in read(self.notes / "reached"):
             if test not in failed and test not in reached[number]:
@@ -88,6 +93,11 @@ class Copy:
         path.write_text(source)
         fates = {None: "time is over", 0: "survives", 1: "killed", 2: "killed"}  # 2: one of two processes stops
         return fates.get(code) or f"not run ({said.splitlines()[-1][:60]})"
+
+
+def limit(seconds: float) -> None:
+    """Let a process and each that it starts use the processor so long at most."""
+    resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds) + 5))
 
 
 def read(path: Path) -> list[list[Any]]:
@@ -119,6 +129,7 @@ def main() -> None:
     parser.add_argument("--tree", type=Path, default=ROOT, help="a checkout; the default is this one")
     parser.add_argument("--keep", type=Path, help="a file for the drawn faults (JSON); nothing is run")
     parser.add_argument("--these", type=Path, help="a file of drawn faults (JSON)")
+    parser.add_argument("--reached", type=Path, help="a file of which tests reach each (JSON); made where it is absent")
     parser.add_argument("tests", nargs="*", help="tests to choose from; the default is all")
     given = parser.parse_args()
     tree = given.tree.resolve()
@@ -131,7 +142,13 @@ def main() -> None:
     here = [found for mutant in mutants if (found := mutant.found_in(tree)) is not None]
     counts = Counter({"no longer there": len(mutants) - len(here)})
     with tempfile.TemporaryDirectory() as first, tempfile.TemporaryDirectory() as second:
-        tests = Copy(tree, Path(first)).tests_that_reach(here, given.tests)
+        if given.reached is None or not given.reached.exists():
+            tests = Copy(tree, Path(first)).tests_that_reach(here, given.tests)
+            if given.reached is not None:
+                given.reached.write_text(json.dumps(tests))
+                return
+        else:
+            tests = {int(number): names for number, names in json.loads(given.reached.read_text()).items()}
         copy = Copy(tree, Path(second))
         for number, mutant in enumerate(here):
             begun, reaching = time.monotonic(), tests.get(number, [])
