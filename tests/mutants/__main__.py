@@ -31,7 +31,7 @@ from tests.mutants.operators import Mutant, all_mutants
 ROOT = Path(__file__).resolve().parents[2]
 PARALLEL = ("-p", "tests.forked_workers", "--processes", "auto")
 FEW = 20  # tests that one process runs sooner than two start
-LEFT_OUT = shutil.ignore_patterns(".git", ".venv*", "__pycache__", "dist", "site", "demo-out", ".*_cache")
+LEFT_OUT = shutil.ignore_patterns(".git", ".venv*", "__pycache__", "dist", "demo-out", ".*_cache")
 
 
 class Copy:
