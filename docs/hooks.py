@@ -25,8 +25,6 @@ def on_page_markdown(markdown: str, *, page: Page, **_: Any) -> str:
     if page.file.src_uri == "python.md":
         return "\n\n".join([markdown, results(), api()])
     markdown = markdown.replace("<!-- measures of agreement -->", markdown_table())
-    if page.file.src_uri.startswith("data/"):
-        return markdown
     return re.sub(r"\[([^\]]+)\]\(\.\./[^)]+\)", r"\1", markdown)
 
 

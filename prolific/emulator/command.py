@@ -39,7 +39,7 @@ def emulate(port: int, store: Path, project: str | None, currency: str, clock: s
     """Run an emulator of the Prolific API, with simulated participants, payments and faults.
 
     It listens on this machine only and accepts any token. Participants, the clock and faults are controlled under
-    /emulator/; see docs/data/prolific-emulator.md.
+    /emulator/; see prolific/emulator/README.md.
     """
     from prolific.emulator.app import create_app
     from prolific.emulator.contract import Contract

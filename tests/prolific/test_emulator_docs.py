@@ -14,7 +14,7 @@ from prolific.rehearse.command import rehearse
 from prolific.rehearse.participants import SCENARIOS
 
 ROOT = Path(__file__).resolve().parents[2]
-TEXT = (ROOT / "docs" / "data" / "prolific-emulator.md").read_text()
+TEXT = Path(control_routes.__file__).with_name("README.md").read_text()
 OPERATIONS_TABLE = (ROOT / "tests" / "prolific" / "operations.md").read_text()
 FAULTS = (ROOT / "tests" / "prolific" / "faults.md").read_text()
 

@@ -1,4 +1,4 @@
-"""The web servers in docs/own-people.md work in front of the server as they are configured there."""
+"""The web servers of docs/deploy work in front of the server as they are configured there."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from spa.server.request_guard import parse_networks
 from tests.benchmarks.bench_server import free_port
 from tests.spa.small_study import write_study
 
-DOCUMENT = (Path(__file__).parents[2] / "docs" / "own-people.md").read_text()
+DOCS = Path(__file__).parents[2] / "docs"
 OWN = "https://study.example.org"
 PATIENCE = 30.0  # seconds
 FRAME = """
@@ -47,18 +47,12 @@ CADDY_FRAME = """{{
 """
 
 
-def block(language: str) -> str:
-    """Return the first block of a language in the document."""
-    found = re.search(rf"```{language}\n(.*?)```", DOCUMENT, re.DOTALL)
-    assert found is not None
-    return found[1]
-
-
 def test_every_option_that_is_told_of_exists() -> None:
     known = {name for parameter in serve.params for name in parameter.opts}
-    told = {
-        option for line in DOCUMENT.splitlines() if "spa serve" in line for option in re.findall(r"--[a-z-]+", line)
-    }
+    texts = [DOCS / "own-people.md", *(DOCS / "deploy").iterdir()]
+    lines = [line for text in texts for line in text.read_text().splitlines()]
+    serving = [line for line in lines if "spa serve" in line or '"spa", "serve"' in line]
+    told = {option for line in serving for option in re.findall(r"--[a-z-]+", line)}
     assert told <= known
     assert len(told) > 4
 
@@ -75,7 +69,8 @@ def test_the_server_behind_nginx_as_documented(tmp_path: Path) -> None:
     with public_server(tmp_path) as url:
         port = free_port()
         server = (
-            block("nginx")
+            (DOCS / "deploy" / "nginx.conf")
+            .read_text()
             .replace("listen 443 ssl", f"listen 127.0.0.1:{port} ssl")
             .replace("/etc/letsencrypt/live/study.example.org/fullchain.pem", str(certificate))
             .replace("/etc/letsencrypt/live/study.example.org/privkey.pem", str(key))
@@ -93,7 +88,7 @@ def test_the_server_behind_caddy_as_documented(tmp_path: Path) -> None:
     if caddy is None:
         pytest.skip("Caddy is not installed")
     with public_server(tmp_path) as url:
-        port, told = free_port(), block("text")
+        port, told = free_port(), (DOCS / "deploy" / "Caddyfile").read_text()
         assert told.startswith("study.example.org {\n")
         ours = f"study.example.org:{port} {{\nbind 127.0.0.1\ntls internal\n"
         server = told.replace("study.example.org {\n", ours).replace("127.0.0.1:8000", url)
