@@ -42,7 +42,8 @@ class CommandRun:
     """One run of a command: its output, and the error where it failed."""
 
     command: str
-    output: str
+    output: str  # all that it printed
+    result: str  # what it printed to stdout, which of --json is nothing else
     problem: str | None
     seconds: float
     permanent: bool  # an error in the study file, with which it would fail again
@@ -59,7 +60,7 @@ class CommandRunner:
     steps: list[CommandRun] = field(default_factory=list)
 
     def run(self, *arguments: object, kept: bool = True) -> str:
-        """Run a command, again if it fails, a few times at most; return its output.
+        """Run a command, again if it fails, a few times at most; return what it printed to stdout.
 
         ``arguments`` are the command line after ``spa``; a successful command that is not ``kept`` is left out of the
         report.
@@ -70,7 +71,7 @@ class CommandRunner:
             if kept or step.problem is not None:
                 self.steps.append(step)
             if step.problem is None:
-                return step.output
+                return step.result
             if step.permanent:
                 break
             if left:
@@ -82,12 +83,25 @@ class CommandRunner:
         return json.loads(self.run(*arguments, "--json", kept=False))
 
 
+class _Result(io.StringIO):
+    """What a command prints to stdout, which stands among all that it prints as well."""
+
+    def __init__(self, everything: io.StringIO) -> None:
+        super().__init__()
+        self._everything = everything
+
+    def write(self, text: str, /) -> int:
+        self._everything.write(text)
+        return super().write(text)
+
+
 def _run(words: Sequence[str]) -> CommandRun:
     began = time.monotonic()
     output, problem, permanent = io.StringIO(), None, False
+    result = _Result(output)
     (point,) = entry_points(group=GROUP, name=words[0])
     command: click.Command = point.load()
-    with redirect_stdout(output), redirect_stderr(output):
+    with redirect_stdout(result), redirect_stderr(output):
         try:
             command.main(args=list(words[1:]), prog_name=f"spa {words[0]}", standalone_mode=False)
         except SpaError as error:
@@ -100,6 +114,7 @@ def _run(words: Sequence[str]) -> CommandRun:
     return CommandRun(
         command=f"spa {shlex.join(words)}",
         output=output.getvalue(),
+        result=result.getvalue(),
         problem=problem,
         seconds=time.monotonic() - began,
         permanent=permanent,

@@ -72,7 +72,7 @@ def test_a_rehearsal_says_that_no_llm_was_asked_wherever_the_question_stands(sho
 
 
 def test_the_subtitle_has_the_day_of_the_last_answer_and_the_version(made_demo: Path, shown: Results) -> None:
-    with sqlite3.connect(made_demo / "study" / "study.sqlite") as store:
+    with sqlite3.connect(made_demo / "study" / "study.rehearsal.sqlite") as store:
         (ended,) = store.execute("SELECT max(completed_at) FROM submissions").fetchone()
     day = datetime.fromtimestamp(ended, UTC).date().isoformat()
     assert shown.study is not None

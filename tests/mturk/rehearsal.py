@@ -142,7 +142,7 @@ class Lab:
             process = WarmProcess(["mturk", name, self.study, *arguments, "--json"], environment=self.environment)
             said, _ = process.communicate()
             if process.returncode == 0:
-                found: dict[str, Any] = json.loads(said)
+                found: dict[str, Any] = json.loads(said[said.index("{\n") :])  # after the estimate
                 return found
             assert "run the same command again" in said or "does not answer" in said, said
             return None
