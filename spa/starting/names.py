@@ -72,6 +72,14 @@ REFERENCES = frozenset(("reference", "references", "gold"))  # words that any na
 BESIDE = frozenset(
     "note notes comment comments score rating category timestamp date url explanation rationale reasoning".split()
 )
+PEOPLE = frozenset(  # who answers; an id or a name of theirs may follow
+    "annotator rater worker participant evaluator assessor respondent labeler labeller reviewer judge voter "
+    "prolific_pid email_address user_id user_name username".split()
+)
+ANSWERS = frozenset(  # what people say of outputs
+    "winner loser preference preferred verdict choice vote score scores rating ratings rank ranking severity "
+    "likert".split()
+)
 IDS, VALUES = frozenset(("id", "name")), frozenset(("raw", "value", "content", "text"))  # say less than what is above
 WORDS = re.compile(r"[^\W_]+")
 CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -130,6 +138,26 @@ def is_beside(name: str) -> bool:
     (True, False)
     """
     return last_part(name).rpartition("_")[2] in BESIDE
+
+
+def is_person(name: str) -> bool:
+    """Return whether a column is called as those of who answered are.
+
+    >>> is_person("annotator_id"), is_person("Worker ID"), is_person("PROLIFIC_PID"), is_person("model")
+    (True, True, True, False)
+    """
+    key = last_part(name)
+    return not PEOPLE.isdisjoint((key, re.sub("_(id|name|code|key|hash)$|(?<=er)id$", "", key)))
+
+
+def is_answer(name: str) -> bool:
+    """Return whether a column is called as those of what people say of outputs are.
+
+    >>> is_answer("winner"), is_answer("Fluency rating"), is_answer("answer")
+    (True, True, False)
+    """
+    key = last_part(name)
+    return key in ANSWERS or key.rpartition("_")[2] in ANSWERS
 
 
 def is_unnamed(name: str) -> bool:

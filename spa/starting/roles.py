@@ -7,7 +7,17 @@ from dataclasses import dataclass, replace
 
 from spa.errors import shortened
 from spa.starting.found import OpenQuestion
-from spa.starting.names import NAMES, PROMPTS_FIRST, PROMPTS_WITH, Role, is_beside, last_part, place_in
+from spa.starting.names import (
+    NAMES,
+    PROMPTS_FIRST,
+    PROMPTS_WITH,
+    Role,
+    is_answer,
+    is_beside,
+    is_person,
+    last_part,
+    place_in,
+)
 from spa.starting.rows import FILE, LINE, Given, SheetRows, joined, varies
 
 MOST_SYSTEMS, LONGEST_NAME = 100, 120
@@ -17,6 +27,8 @@ VARIED = 0.5  # share of items within which a rival's texts differ
 ALIKE = 0.05  # share of items whose prompts may differ
 WORDY = 15  # characters of a prompt on average
 TRIED = 6  # columns for a role
+IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
+INPUT = "input"  # of an instruction: shown however short
 ITEMS: tuple[Role, ...] = ("item", "prompt")  # what names items: ids, else what every system was given
 OTHER: tuple[Role, ...] = ("item", "system", "prompt", "reference", "aside")
 
@@ -87,16 +99,39 @@ def _with_output(rows: SheetRows, given: Given, output: str) -> Roles | None:
 
 
 def _prompted(rows: SheetRows, given: Given, roles: Roles) -> Roles:
-    """Let what names the items be the prompt, or a part of it, where it is no id."""
-    if given.prompts or not is_prompt(rows, roles.item) or (roles.prompts and place_in("prompt", roles.item) is None):
-        return roles
-    first = [name for name in roles.prompts if last_part(name) in PROMPTS_FIRST]
-    below = [name for name in roles.prompts if last_part(name) in PROMPTS_WITH and _is_wordy(rows, name)]
-    if first and last_part(roles.item) in PROMPTS_WITH:
-        return replace(roles, prompts=(first[0], roles.item))
-    if below and last_part(roles.item) in PROMPTS_FIRST:
-        return replace(roles, prompts=(roles.item, below[0]))
-    return replace(roles, prompts=(roles.item,))
+    return replace(roles, prompts=with_item(rows, given, roles.item, roles.prompts))
+
+
+def with_item(rows: SheetRows, given: Given, item: str, prompts: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the columns of prompts, of which what names the items is one, or a part, where it is no id.
+
+    What few items have beside their instruction (an input) is a part, too.
+    """
+    if given.prompts or not is_prompt(rows, item) or (prompts and place_in("prompt", item) is None):
+        return prompts
+    first = [name for name in prompts if last_part(name) in PROMPTS_FIRST]
+    if first and last_part(item) in PROMPTS_WITH:
+        return (first[0], item)
+    if last_part(item) not in PROMPTS_FIRST:
+        return (item,)
+    items = rows.identified(item)
+    others = [name for name in rows.names if name not in (item, *prompts, *given.columns)]
+    below = [
+        name
+        for name in (*prompts, *others)
+        if last_part(name) in PROMPTS_WITH
+        and (last_part(name) == INPUT or _is_wordy(rows, name))
+        and (name in prompts or _belongs(rows, items, name))
+    ]
+    return (item, *below[:1])
+
+
+def _belongs(rows: SheetRows, items: Sequence[str | None], name: str) -> bool:
+    """Return whether a column has one text for each item that has any there, mostly another: no data set's name."""
+    cells = rows.column(name).cells
+    having = {item for item, cell in zip(items, cells, strict=True) if item and cell and cell.strip()}
+    telling = last_part(name) == INPUT or 2 * rows.column(name).distinct >= len(having)
+    return bool(having) and telling and varies(items, rows.identified(name)) <= ALIKE
 
 
 def outputs_in(rows: SheetRows, given: Given) -> list[str]:
@@ -110,6 +145,26 @@ def outputs_in(rows: SheetRows, given: Given) -> list[str]:
     others = [name for name in texts if name not in known and name not in taken and not is_other(name)]
     others = [name for name in others if not rows.column(name).is_code]
     return [*known, *sorted(others, key=lambda name: -rows.column(name).length)][:TRIED]
+
+
+def answers_of_people(rows: SheetRows) -> tuple[str, str] | None:
+    """Return the columns of who answered and of an answer, where no column of texts may hold outputs."""
+    filled = [name for name in rows.names if rows.column(name).filled]
+    people = [name for name in filled if is_person(name)]
+    answers = [name for name in filled if is_answer(name)]
+    answers += [name for name in filled if rows.column(name).is_number and place_in("item", name) is None]
+    answers = [name for name in answers if name not in people]
+    if not people or not answers or any(_may_be_outputs(rows, name) for name in filled):
+        return None
+    return people[0], answers[0]
+
+
+def _may_be_outputs(rows: SheetRows, name: str) -> bool:
+    column, named = rows.column(name), place_in("output", name) is not None
+    if (is_other(name) and not named) or place_in("item", name) is not None or column.is_number:
+        return False
+    images = any(cell.lower().endswith(IMAGES) for cell in column.filled[:TRIED])
+    return images or (column.length >= WORDY and column.distinct > 1 and (named or not column.is_code))
 
 
 def doubtful_output(rows: SheetRows, given: Given, roles: Roles) -> OpenQuestion | None:
@@ -134,8 +189,8 @@ def doubtful_output(rows: SheetRows, given: Given, roles: Roles) -> OpenQuestion
 
 
 def is_other(name: str) -> bool:
-    """Return whether a column's name says that it holds no outputs."""
-    return is_beside(name) or any(place_in(role, name) is not None for role in OTHER)
+    """Return whether a column's name says that it holds no outputs; of who answered, neither items nor systems."""
+    return is_beside(name) or is_person(name) or any(place_in(role, name) is not None for role in OTHER)
 
 
 def _systems_in(rows: SheetRows, given: Given, output: str, *, named: bool) -> Iterator[str]:

@@ -13,13 +13,23 @@ from spa.errors import StudyError, shortened
 from spa.starting.columns import OutputColumn
 from spa.starting.found import Answer, Found, OpenQuestion, systems_listed
 from spa.starting.names import ITEM_NAMES, NAMES, last_part, place_in
-from spa.starting.roles import ALIKE, ENOUGH, PLAINEST, Roles, doubtful_output, is_other, outputs_in, roles_in
+from spa.starting.roles import (
+    ALIKE,
+    ENOUGH,
+    IMAGES,
+    PLAINEST,
+    Roles,
+    answers_of_people,
+    doubtful_output,
+    is_other,
+    outputs_in,
+    roles_in,
+)
 from spa.starting.rows import FILE, LINE, Given, SheetRows, varies
 from spa.starting.sheets import OutputSheet
 from spa.starting.wide import WideRoles, check_columns, wide_roles_in
 from spa.study.output_files import display_files
 
-IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 SAMPLES = frozenset("sample sample_id sample_idx sample_index sample_number try attempt repeat replicate".split())
 FEW = 20  # values of a column that tells answers of one system apart
 SHOWN = 8  # names that a line lists
@@ -33,6 +43,12 @@ def found_in_tables(sheets: Sequence[OutputSheet], given: Given, settle: Callabl
     """
     rows = SheetRows(sheets)
     check_columns(rows, given)
+    if given.output is None and len(given.systems) < 2 and (told := answers_of_people(rows)):
+        place = display_files(sheet.file for sheet in rows.sheets)
+        raise StudyError(
+            f"{place}: expected the systems' outputs as texts, got what people answered ({_names(told)}); a report of "
+            "finished answers: spa report FILE; if a column holds outputs, name it with --output"
+        )
     long = roles_in(rows, given) if len(given.systems) < 2 else None
     one_column = bool(given.output) or len(given.systems) == 1
     unnamed = long is not None and long.item == LINE and place_in("output", long.output) is None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from spa.errors import StudyError
 from spa.starting.names import is_unnamed, place_in
-from spa.starting.roles import is_other, is_prompt, items_in, prompts_in
+from spa.starting.roles import is_other, items_in, prompts_in, with_item
 from spa.starting.rows import LINE, Given, SheetRows, identified
 
 WORDY = 0.1  # share of the longest column's characters that another column of outputs has on average
@@ -44,9 +44,7 @@ def _item_of(rows: SheetRows, given: Given) -> tuple[str, tuple[str, ...]]:
     chosen = next((name for name in candidates if _tells_apart(rows, name)), LINE)
     items = rows.identified(chosen)
     prompts = prompts_in(rows, given, items, {chosen, *given.systems}, long=bool(_given_systems(rows, given)))
-    if not prompts and is_prompt(rows, chosen):
-        prompts = (chosen,)
-    return chosen, prompts
+    return chosen, with_item(rows, given, chosen, prompts)
 
 
 def _tells_apart(rows: SheetRows, name: str) -> bool:

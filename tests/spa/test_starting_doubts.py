@@ -210,3 +210,28 @@ def test_what_is_not_looked_into_is_said(tmp_path: Path, deep: bool) -> None:
     rows = [row | {"trace": record} for row in long_rows()]
     left = started(tmp_path / "s", write_lines(tmp_path / "x.jsonl", rows))["left_out"]
     assert any(line.startswith("columns that are not read: 1 (trace") for line in left)
+
+
+@pytest.mark.parametrize(
+    ("answer", "values"),
+    [("winner", ("alpha", "beta", "tie")), ("score", (1, 5, 3)), ("Fluency rating", ("good", "bad", "fair"))],
+)
+def test_finished_answers_are_no_outputs(tmp_path: Path, answer: str, values: tuple[object, ...]) -> None:
+    rows = [
+        {"annotator_id": f"p{who}", "item_id": item, "system_x": "alpha", "system_y": "beta", answer: values[who]}
+        for who in range(3)
+        for item in range(4)
+    ]
+    line = refused(tmp_path / "no", write_csv(tmp_path / "x.csv", rows))
+    assert f"expected the systems' outputs as texts, got what people answered (annotator_id, {answer})" in line
+    assert "spa report FILE" in line
+    assert "--output" in line
+
+
+def test_outputs_beside_answers_about_them_are_taken_and_people_are_no_systems(tmp_path: Path) -> None:
+    rows = [{**row, "rater": f"p{at % 2}", "score": at % 5} for at, row in enumerate(long_rows())]
+    facts = started(tmp_path / "a", write_csv(tmp_path / "x.csv", rows))
+    assert any(line.startswith("system: column model") for line in facts["took"])
+    for row in rows:
+        del row["model"]
+    assert "none that names a system" in refused(tmp_path / "no", write_csv(tmp_path / "y.csv", rows))
