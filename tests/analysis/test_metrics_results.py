@@ -157,7 +157,7 @@ def test_the_command_writes_tables_that_the_report_reads(tmp_path: Path) -> None
     done = spa("metrics", path, "--metric", "rouge, chrf", "--metric", "length")
     assert done.exit_code == 0, done.output
     assert "editor is a reference" in done.output
-    told = json.loads(spa("metrics", path, "--metric", "chrf", "--json", "--out", tmp_path / "only").output)
+    told = json.loads(spa("metrics", path, "--metric", "chrf", "--json", "--out", tmp_path / "only").stdout)
     assert [row["system"] for row in told["corpus"]] == ["lazy", "eager", "careful"]
     assert spa("report", path, "--out", tmp_path / "report").exit_code == 0
     results = json.loads((tmp_path / "report/results.json").read_text())
@@ -168,7 +168,7 @@ def test_the_command_writes_tables_that_the_report_reads(tmp_path: Path) -> None
     assert any(row["a"] == "metrics:chrf" and row["p_adjusted"] is not None for row in results["correlations"])
     assert "Automatic metrics" in (tmp_path / "report/report.html").read_text()
     again = spa("report", path, "--metrics", tmp_path / "only/metrics.csv", "--json")
-    assert {row["metric"] for row in json.loads(again.output)["metrics"]["means"]} == {"chrf"}
+    assert {row["metric"] for row in json.loads(again.stdout)["metrics"]["means"]} == {"chrf"}
     for words, message in (
         (("--metric", "meteor"), "expected --metric rouge, bleu"),
         (("--metric", "bleu=x.csv"), "expected --metric NAME=FILE|MODULE:FUNCTION with a new name"),
