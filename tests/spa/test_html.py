@@ -278,7 +278,13 @@ def test_the_locales_have_the_same_page_texts_and_pages_use_each_of_them() -> No
         assert {key for key in other if key.startswith("page.")} == set(english)
         assert all(placeholders(other[key]) == placeholders(text) for key, text in english.items())
     root = Path(spa.__file__).parent
-    rooms = (("forms/templates", "*.html"), ("server", "*.py"), ("responses", "admission.py"), ("../mturk", "*.py"))
+    rooms = (
+        ("forms/templates", "*.html"),
+        ("server", "*.py"),
+        ("platforms", "*.py"),
+        ("responses", "admission.py"),
+        ("../mturk", "*.py"),
+    )
     sources = [file for folder, names in rooms for file in (root / folder).glob(names)]
     text = "".join(path.read_text(encoding="utf-8") for path in sources)
     used = set(re.findall(r'"(page\.[a-z_]+)"', text))
