@@ -33,6 +33,8 @@ from spa.tables.verdicts import MISSING as NO_ANSWER
 NUMBERS = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 WINNERS = ("x", "y", "tie")
 ROWS = ("winner", "system_x", "system_y")
+PERCENT, OF_MOST = re.compile(r"[+-]?\d+([.,]\d+)?\s*%"), re.compile(r"(\d+)\s*(/\s*\d+)")  # 87 %, 3/5
+STARS, EMPTY_STARS = re.compile("[★⭐*]+☆*|☆+"), "☆|️"
 PROPOSED_LENGTH, MOST_PROPOSED = 260, 12  # characters and words of a mapping that a message proposes
 
 
@@ -280,7 +282,18 @@ def with_proposed_numbers(problem: str, words: pl.Series) -> str:
     seen = [word for word in words.cast(pl.String).to_list() if word is not None]
     if way := _way_inside(seen):
         return f"{problem}; {way}"
-    if not seen or len(seen) > MOST_PROPOSED or not all(re.search(r"[^\W\d_]{2}", word) for word in seen):
+    if seen and all(PERCENT.fullmatch(word) for word in seen):
+        return f"{problem}; write it without percent signs"
+    if not seen or len(seen) > MOST_PROPOSED:
+        return problem
+    parts = [OF_MOST.fullmatch(word) for word in seen]
+    if len({part[2] if part else "" for part in parts}) == 1 and parts[0]:
+        return with_proposal(problem, {part[0]: part[1] for part in parts if part})
+    if all(STARS.fullmatch(word) for word in seen):
+        return with_proposal(problem, {word: str(len(re.sub(EMPTY_STARS, "", word))) for word in seen})
+    if not any(re.search(r"\d", word) for word in seen) and not all(re.search(r"[^\W\d_]{2}", word) for word in seen):
+        return with_proposal(problem, dict.fromkeys(seen, "?"))
+    if not all(re.search(r"[^\W\d_]{2}", word) for word in seen):
         return problem
     return with_proposal(problem, proposed_numbers(seen))
 
@@ -295,10 +308,25 @@ def with_ranks_proposed(problem: str, values: pl.Series) -> str:
 
 
 def with_numbers_proposed(problem: str, values: pl.Series, columns: tuple[str, str]) -> str:
-    """Add to the problem of preferences outside of [0, 1] the option that reads those of 1 to 2, and 0, a tie."""
+    """Add to the problem of preferences outside of [0, 1] the option that reads them.
+
+    Those of 1 to 2, and 0, a tie, are known by their columns; of others the ends of their scale are proposed, as far as
+    they are seen: 100 and 0, 3 and -3, 7 and 1.
+    """
     given = values.drop_nulls()
     if not given.filter(given != 0).is_between(1, 2).all():
-        return problem
+        low, high = float(given.min() or 0), float(given.max() or 0)  # type: ignore[arg-type]
+        if low < 0:
+            low, high = -max(-low, high), max(-low, high)
+        elif 10 < high <= 100:
+            low, high = 0.0, 100.0
+        return ArgumentProblem(
+            "numbers",
+            before=f"{problem}; if {high:g} says that {columns[0]} is better, and {low:g} {columns[1]}: ",
+            in_python=f"=({high:g}, {low:g})",
+            in_command=f" {high:g}:{low:g}",
+            after=", else the other way round",
+        )
     ends = (2, 1) if orientation(columns)[1] else (1, 2)
     return ArgumentProblem(
         "numbers",

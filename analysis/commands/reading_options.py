@@ -67,8 +67,18 @@ OPTIONS = (
         type=click.Choice(["names", "places"]),
         help="What a winner is that is a system's name and a place, too (A, B, 1, 2).",
     ),
-    click.option("--criteria", metavar="A,B", help="Columns that hold scores, a criterion each (no column score)."),
-    click.option("--systems", metavar="A,B=NAME", help="Columns that hold scores, a system each (no column system)."),
+    click.option(
+        "--criteria",
+        multiple=True,
+        metavar="A,B",
+        help="Columns that hold scores, a criterion each (no column score); repeatable.",
+    ),
+    click.option(
+        "--systems",
+        multiple=True,
+        metavar="A,B=NAME",
+        help="Columns that hold scores, a system each (no column system); repeatable.",
+    ),
     click.option(
         "--name", "names", multiple=True, metavar="WORD", help="A word such as NA that is a name; repeatable."
     ),
@@ -131,8 +141,8 @@ def reading_of(given: Mapping[str, Any]) -> Reading:
         values=_values(given.get("values", ())),
         numbers=_numbers(given.get("numbers")),
         sides=given.get("sides"),
-        criteria=tuple(name.strip() for name in (given.get("criteria") or "").split(",") if name.strip()),
-        systems=_systems(given.get("systems") or ""),
+        criteria=tuple(name.strip() for name in ",".join(given.get("criteria", ())).split(",") if name.strip()),
+        systems=_systems(",".join(given.get("systems", ()))),
         names=tuple(given.get("names", ())),
         llms=tuple(given.get("llms", ())),
         same=tuple(given.get("same", ())),

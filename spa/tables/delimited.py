@@ -19,7 +19,7 @@ import polars as pl
 
 from spa.errors import ArgumentProblem, NoRows, TableError, shortened, unreadable
 from spa.tables.decimals import DecimalCommas
-from spa.tables.dialect import BLANKS, ONE, Dialect, dialect_of
+from spa.tables.dialect import BLANKS, ONE, SAMPLED, Dialect, dialect_of, title_above
 from spa.tables.encodings import bad_byte, in_utf8
 from spa.tables.formulas import unguarded
 from spa.tables.options import TableOptions
@@ -228,6 +228,10 @@ class _How:
                 if not header or header == ("",)
                 else f"{self.path}, line {line}: expected the names of columns, got none"
             )
+        if header[0] and not any(header[1:]):
+            start = [*islice(self.dialect.lines(self.file), SAMPLED)]
+            if told := title_above(start, self.path, self.dialect.skipped):
+                raise told
         doubled = sorted(name for name, times in Counter(header).items() if name and times > 1)
         if doubled:
             names = shortened(", ".join(doubled))

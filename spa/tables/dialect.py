@@ -19,6 +19,7 @@ BLANKS = "blanks"  # spaces and tabs, one or several
 SAMPLE, SAMPLED = 1 << 18, 200  # bytes and rows that are looked at
 SEPARATOR_LINE = re.compile(r'(?i)"?sep=(\\t|[\t -!#-~])"?')
 COMMENT = "#"
+MOST_ABOVE = 8  # lines of a title and what stands below it
 HALF = re.compile("[\ud800-\udfff]")  # bytes that are not UTF-8
 
 
@@ -126,6 +127,9 @@ def _parted_by_blanks(path: Path, place: Path, found: Dialect, lines: Sequence[s
             return None
     if len(names) < 2:
         return None
+    if not lines[1:2] or not lines[1].strip():  # a title may have as many words as there are columns
+        if told := title_above(lines, place, found.skipped):
+            raise told
     dialect = replace(found, separator=BLANKS, header=tuple(names))
     by_tabs = next(_other_widths(path, dialect, "\t"), None)
     if by_tabs is None:
@@ -133,11 +137,32 @@ def _parted_by_blanks(path: Path, place: Path, found: Dialect, lines: Sequence[s
     wrong = next(_other_widths(path, dialect, None), None)
     if wrong is None:
         return dialect
+    if told := title_above(lines, place, found.skipped):
+        raise told
     number, fields = by_tabs if "\t" in row.strip() else wrong
     raise TableError(
         f"{place}, row {number}: expected {len(names)} fields, as the header has parted by blanks "
         f"({shortened(', '.join(names), 120)}), got {fields}; separate header and rows by one sign, such as a tab"
     )
+
+
+def title_above(lines: Sequence[str], place: Path, skipped: int = 0) -> TableError | None:
+    """Return what is wrong where one cell stands above the names of columns: a title, mostly with a blank line."""
+    for number, line in enumerate(lines[1:MOST_ABOVE], start=1):
+        if not line.strip(",;|\t \r\n"):
+            continue
+        separator = max(SEPARATORS, key=line.count)
+        names = next(([*cells] for _, cells in CellByCell(lines[number:], separator)), [])
+        title = lines[0].strip(f"{separator} \r\n")
+        least = 2 if number > 1 else 3
+        plain = separator not in title and all(names) and len(names) >= least
+        if not plain or not _fields(lines[number:], separator, whole=False):
+            return None
+        return TableError(
+            f"{place}, line {skipped + 1}: expected the names of columns, got a title ({shortened(title, 60)}); remove "
+            f"what stands above line {skipped + number + 1} ({shortened(', '.join(names), 120)})"
+        )
+    return None
 
 
 def _other_widths(path: Path, dialect: Dialect, sign: str | None) -> Iterator[tuple[int, int]]:

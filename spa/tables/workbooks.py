@@ -111,7 +111,7 @@ def _records(path: Path, place: str, sheet: Any, wanted: Wanted) -> Iterator[tup
     sheet.reset_dimensions()  # what it claims need not be so
     header: dict[int, str] = {}
     record: dict[str, object]
-    cells, empty = 0, set[tuple[int, int]]()
+    cells, empty, begun = 0, set[tuple[int, int]](), False
     for number, row in enumerate(sheet.iter_rows(), start=1):
         cells += len(row)
         if number > MOST_ROWS or cells > MOST_CELLS:
@@ -119,6 +119,9 @@ def _records(path: Path, place: str, sheet: Any, wanted: Wanted) -> Iterator[tup
         if not header:
             header = _header(place, row)
             continue
+        if len(header) == 1 and not begun and any(cell.value is not None for cell in row):
+            begun = True
+            _refuse_title(place, number, header, row)
         record = dict.fromkeys(header.values())
         for at, name in header.items():
             cell = row[at] if at < len(row) else None
@@ -132,6 +135,17 @@ def _records(path: Path, place: str, sheet: Any, wanted: Wanted) -> Iterator[tup
             yield number, record
     if empty:
         _refuse_formulas(path, place, sheet.title, empty)
+
+
+def _refuse_title(place: str, number: int, header: Mapping[int, str], row: Any) -> None:
+    """Refuse one name above a row of several texts, the first in its column: a title of the table."""
+    ((at, title),) = header.items()
+    cells = {column: cell.value for column, cell in enumerate(row) if cell.value is not None}
+    if len(cells) > 1 and min(cells) == at and all(isinstance(value, str) for value in cells.values()):
+        raise TableError(
+            f"{place}: expected the names of columns in the first row, got a title ({shortened(title, 60)}); remove "
+            f"the rows above row {number} ({shortened(', '.join(cells.values()), 120)})"
+        )
 
 
 def _refuse_formulas(path: Path, place: str, title: str, empty: Container[tuple[int, int]]) -> None:

@@ -476,3 +476,28 @@ def test_words_explained_leave_a_trace_and_words_not_there_are_refused() -> None
     assert found.inputs[0].notes == ("1 counts 5 (1x), 5 counts 1 (1x)",)
     with pytest.raises(AnalysisError, match="no answer is this word"):
         check_frames({"ratings": table}, Reading(values={"foo": "3"}))
+
+
+@pytest.mark.parametrize(
+    ("cells", "told"),
+    [
+        (["87%", "12 %", "0%"], "got '87%'; write it without percent signs"),
+        (["3/5", "5/5", "1/5"], "--value 3/5=3 --value 5/5=5 --value 1/5=1"),
+        (["★★★", "★", "★★☆"], "--value '★★★=3' --value '★=1' --value '★★☆=2'"),
+        (["A", "B", "C"], "--value 'A=?' --value 'B=?' --value 'C=?' (write a value for each ?)"),
+    ],
+)
+def test_scores_with_signs_say_what_to_do(cells: list[str], told: str) -> None:
+    frame = {"annotator_id": ["a"] * 3, "system": ["s", "t", "u"], "item_id": ["i"] * 3, "score": cells}
+    assert told in refusal(frame, "ratings")
+
+
+@pytest.mark.parametrize(
+    ("answers", "ends"),
+    [(["94", "3", "50"], "100:0"), (["-3", "2", "0"], "3:-3"), (["1", "7", "4"], "7:1")],
+)
+def test_preferences_on_a_scale_come_with_its_ends(answers: list[str], ends: str) -> None:
+    frame = {"annotator_id": ["a"] * 3, "system_x": ["s"] * 3, "system_y": ["t"] * 3, "item_id": ["i", "j", "k"]}
+    line = refusal({**frame, "preference": answers}, "preferences")
+    assert f"--numbers {ends}, else the other way round" in line
+    assert len(line) < 500

@@ -208,6 +208,8 @@ def test_columns_that_may_be_systems_or_criteria_are_not_guessed(tmp_path: Path)
     means = {row["system"]: row["mean"] for row in results(path, "--systems", "north,south=other")["ratings"]["means"]}
     assert means == {"north": 2.5, "other": pytest.approx(2.75)}
     assert "no column names the system" in refused(write(tmp_path / "two.csv", [{**row, "bleu": 1} for row in rows]))
+    twice = results(path, "--systems", "north", "--systems", "south=other")  # none of them is lost
+    assert {row["system"]: row["mean"] for row in twice["ratings"]["means"]} == means
 
 
 def test_metrics_are_no_systems(tmp_path: Path) -> None:

@@ -244,3 +244,18 @@ def test_other_texts_called_csv_are_told(tmp_path: Path, text: str, told: str) -
     path.write_text(text)
     with pytest.raises(TableError, match=told):
         read_csv(path)
+
+
+@pytest.mark.parametrize(
+    "title", ["Model comparison 2024\n\n", "Model comparison 2024,,\n,,\n", "Results\n\n", "Results,,\n"]
+)
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_a_title_above_the_names_is_told(tmp_path: Path, title: str, separator: str) -> None:
+    line = refused(tmp_path, (title + TABLE).replace(",", separator))
+    assert "line 1: expected the names of columns, got a title" in line
+    assert f"remove what stands above line {title.count(chr(10)) + 1} (id, text, score)" in line
+
+
+@pytest.mark.parametrize("content", ["text\n\nhello\nworld\n", "text,\nhello,\n", "text,\nhello,1\nworld,\n"])
+def test_a_column_alone_has_no_title(tmp_path: Path, content: str) -> None:
+    assert opened(tmp_path, content).values("text")[-1] in ("hello", "world")

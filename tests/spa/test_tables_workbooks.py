@@ -197,3 +197,12 @@ def test_other_files_under_the_name_are_told(tmp_path: Path) -> None:
         packed.writestr("a.csv", "id\na\n")
     path.write_bytes(buffer.getvalue())
     assert "cannot be read as xlsx" in problem_of(path)
+
+
+def test_a_title_above_the_names_is_told(tmp_path: Path) -> None:
+    rows = [("Results of May",), (), HEADER, ("a", 1, "x")]
+    with pytest.raises(
+        TableError, match=r"got a title \(Results of May\); remove the rows above row 3 \(id, score, day\)"
+    ):
+        opened(workbook(tmp_path / "t.xlsx", Sheet=rows))
+    assert opened(workbook(tmp_path / "u.xlsx", Sheet=[("id",), ("a",), ("b", "a note")])).values("id") == ["a", "b"]
