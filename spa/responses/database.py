@@ -252,7 +252,7 @@ def without_passwords(text: str) -> str:
     """Return a database's URL, or what was meant as one, with stars for every password.
 
     >>> without_passwords("postgresql://spa:secret@host/study?sslmode=require&password=secret")
-    'postgresql://spa:***@host/study?sslmode=require&password=***'
+    'postgresql://spa:***@host/study?password=***&sslmode=require'
     """
     try:
         text = make_url(text).render_as_string(hide_password=True)
