@@ -107,7 +107,7 @@ def unnamed_said() -> ColumnFound:
         "constants",
         in_python="={'annotator_id': 'NAME'}",
         in_command=" annotator_id=NAME",
-        after=" (one annotator; of an LLM add annotator_kind=llm alike)",
+        after=" (one annotator; {file}: one a file; of an LLM add annotator_kind=llm alike)",
     )
     note = "annotator: no column, so answers are those of unnamed people and are tested by item"
     return ColumnFound(note=note, otherwise=otherwise)

@@ -6,13 +6,14 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 import polars as pl
 
-from analysis.answers.column_contents import NO_NAMES, Columns, is_text
+from analysis.answers.column_contents import NO_NAMES, Columns, is_text, shown
 from analysis.answers.column_names import (
     PEOPLE,
     Role,
     is_llm,
     kind_column,
     likeliest,
+    plain_name,
     sides_named,
     systems_named,
     words_of,
@@ -43,6 +44,7 @@ MACHINES = frozenset("llm llms ai model models machine machines automatic auto b
 ANSWERS_IN_LISTS = frozenset(
     "answers annotations labels votes ratings scores responses reviews judgements judgments games completions".split()
 )
+LOST = frozenset(("loser", "lost", "losing", "losermodel", "losersystem", "rejected", "worse"))
 FEWEST_ITEMS = 3  # that tell what a column is
 FEW_PEOPLE = 2  # who may be LLMs under names of their own
 HIGHEST, MOST_STEPS = 1000, 101  # of scores
@@ -264,7 +266,8 @@ class TableRoles:
             if role not in self.given and name:
                 self._take(role, name)
             elif role not in self.given:
-                self.unsettled.lack(role, "; where one is always the same, say --set system_x=NAME")
+                more = self._better_and_worse() or "; where one is always the same, say --set system_x=NAME"
+                self.unsettled.lack(role, more)
         if {"preference", "winner"} & self.given:
             return "preferences" if "preference" in self.given else "choices"
         numbers = [name for _, name in likeliest(self.free, "preference") if self.columns.numeric(name)]
@@ -281,8 +284,21 @@ class TableRoles:
         elif winners or numbers:
             self._doubt(winners or numbers, "winner" if winners else "preference")
         else:
-            self.unsettled.lack("winner")
+            rated = sides_named([name for name in self.free if self.columns.numeric(name)], texts=True)
+            both = f"; {shown(rated[0])} are a score of each: spa import csv makes a rating of either" if rated else ""
+            self.unsettled.lack("winner", both)
         return "preferences" if "preference" in self.roles else "choices"
+
+    def _better_and_worse(self) -> str:
+        """Say what to do with columns that name the system that won, and the one that lost."""
+        lost = next((name for name in self.free if plain_name(name) in LOST), None)
+        others = (name for _, name in likeliest(self.free, "winner") if name != lost)
+        won = self.roles.get("winner") or next(others, None)
+        return (
+            f"; if {shown([won, lost])} are systems, call them system_x and system_y in the file, with --set winner=x"
+            if won and lost
+            else ""
+        )
 
     def _scores(self) -> None:
         """Find the column of scores, or those of criteria or systems."""

@@ -29,7 +29,7 @@ OPTIONS = (
         "constants",
         multiple=True,
         metavar="NAME=VALUE",
-        help="Column that the answers lack; {row} differs in each; repeatable.",
+        help="Column that the answers lack; {row} differs in each, {file} is the file's name; repeatable.",
     ),
     click.option("--keep", multiple=True, metavar="COLUMN=VALUE", help="Read only these rows; repeatable."),
     click.option("--drop", multiple=True, metavar="COLUMN=VALUE", help="Leave these rows out; repeatable."),

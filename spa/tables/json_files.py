@@ -134,7 +134,13 @@ def _shown(value: object) -> str:
 
 
 def _rows(columns: Mapping[str, object], wanted: Wanted, path: Path) -> Iterator[Mapping[str, object]]:
-    """Yield the rows of an object of columns: arrays, or objects by row as pandas writes them."""
+    """Yield the rows of an object of columns: arrays, or objects by row as pandas writes them.
+
+    Rows that are arrays stand under ``data``, the names of their cells under ``columns`` (pandas' ``split``, tables of
+    Weights & Biases).
+    """
+    if (split := _split(columns)) is not None:
+        return split
     cells = {name: _cells(column) for name, column in columns.items()}
     found = {name: values for name, values in cells.items() if values is not None}
     tables = [name for name, values in found.items() if values and all(isinstance(value, dict) for value in values)]
@@ -159,6 +165,18 @@ def _rows(columns: Mapping[str, object], wanted: Wanted, path: Path) -> Iterator
         listed = ", ".join(f"{height} in {name}" for name, height in list(heights.items())[:4])
         raise TableError(f"{path}: expected columns of one length, got {shortened(listed, 160)}")
     return (dict(zip(found, values, strict=True)) for values in zip(*found.values(), strict=True))
+
+
+def _split(parts: Mapping[str, object]) -> Iterator[Mapping[str, object]] | None:
+    """Yield rows that stand apart from the names of their cells; ``None`` where they do not."""
+    names, rows = parts.get("columns"), parts.get("data")
+    if not isinstance(names, list) or not isinstance(rows, list) or not all(isinstance(name, str) for name in names):
+        return None
+    if not names or len({*names}) < len(names):
+        return None
+    if not all(isinstance(row, list) and len(row) == len(names) for row in rows):
+        return None
+    return (dict(zip(names, row, strict=True)) for row in rows)
 
 
 def _cells(column: object) -> Sequence[object] | None:

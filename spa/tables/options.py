@@ -16,7 +16,8 @@ class TableOptions:
     mapping : mapping of str to str
         Column of the file, path into its records, or several of them joined by ``+`` -> column of the tidy table.
     constants : mapping of str to str
-        Column of the tidy table -> what stands in every row of a table that lacks it; ``{row}`` is another in each.
+        Column of the tidy table -> what stands in every row of a table that lacks it; ``{row}`` is another in each,
+        ``{file}`` the name of the file.
     keep, drop : mapping of str to tuple of str
         Column -> values of the rows that are read, or left out.
     each : str, optional

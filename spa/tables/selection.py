@@ -17,6 +17,7 @@ from spa.tables.unrolling import roots, unrolled
 
 SEEN = 1_000  # rows in which a value of a column is looked for
 EACH_ROW = "{row}"  # a constant that is another in every row: the file's name and what a reader calls the row
+EACH_FILE = "{file}"  # one that is another in every file: its name without what it ends in
 TOGETHER, JOINED = "+", "/"  # several columns that name one thing, and what stands between their texts
 
 
@@ -190,6 +191,9 @@ def nested(kind: pl.DataType) -> bool:
 
 
 def _with_constant(source: Source, name: str, value: str) -> Source:
+    if value == EACH_FILE:
+        value = PurePath(source.place.removesuffix(".gz")).stem
+
     def cells() -> list[str]:
         if value != EACH_ROW:
             return [value] * source.height

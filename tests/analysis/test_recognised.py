@@ -556,3 +556,31 @@ def test_the_report_goes_to_a_folder_of_its_own(tmp_path: Path, monkeypatch: pyt
         assert "report: report/report.html" in shown.output
     (tmp_path / "report" / "results.json").write_text('{"of another": 1}')
     assert "expected a new or empty folder or one with an earlier report" in report("a.csv").stderr
+
+
+def test_a_file_each_names_its_system_or_its_annotator(tmp_path: Path) -> None:
+    rows = rated()
+    for name in ("annotator_id", "system"):
+        key = next(key for key in rows[0] if key in (name, name.removesuffix("_id")))
+        folder = tmp_path / name
+        folder.mkdir()
+        files = []
+        for one in dict.fromkeys(row[key] for row in rows):
+            kept = [{own: cell for own, cell in row.items() if own != key} for row in rows if row[key] == one]
+            files.append(write(folder / f"{one}.csv", kept))
+        apart = results(*files, "--set", f"{name}={{file}}")["ratings"]
+        assert apart["means"] == results(write(tmp_path / "all.csv", rows))["ratings"]["means"]
+
+
+def test_columns_of_the_better_and_the_worse_system_are_told(tmp_path: Path) -> None:
+    rows = [{"annotator": "a", "item": n, "winner": "north", "loser": "south"} for n in range(4)]
+    told = "if winner, loser are systems, call them system_x and system_y in the file, with --set winner=x"
+    assert told in refused(write(tmp_path / "a.csv", rows))
+    turned = [{"annotator": "a", "item": n, "system_x": "north", "system_y": "south"} for n in range(4)]
+    assert results(write(tmp_path / "b.csv", turned), "--set", "winner=x")["choices"]
+
+
+def test_a_score_of_each_of_two_systems_is_told(tmp_path: Path) -> None:
+    pair = {"annotator": "a", "model_a": "north", "model_b": "south"}
+    rows = [{**pair, "item": n, "rating_a": 1 + n, "rating_b": 5 - n} for n in range(4)]
+    assert "rating_a, rating_b are a score of each: spa import csv" in refused(write(tmp_path / "a.csv", rows))

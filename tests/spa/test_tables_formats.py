@@ -39,6 +39,12 @@ def as_pandas_writes(rows: Sequence[Row]) -> bytes:
     return json.dumps({name: {str(n): row[name] for n, row in enumerate(rows)} for name in rows[0]}).encode()
 
 
+def as_split(rows: Sequence[Row]) -> bytes:
+    names = [*dict.fromkeys(name for row in rows for name in row)]
+    cells = [[row.get(name) for name in names] for row in rows]
+    return json.dumps({"columns": names, "index": [*range(len(rows))], "data": cells, "ncols": len(names)}).encode()
+
+
 def as_lines(rows: Sequence[Row]) -> bytes:
     return "\n".join(json.dumps(row) for row in rows).encode()
 
@@ -53,6 +59,7 @@ FORMS: dict[str, tuple[str, Callable[[Sequence[Row]], bytes]]] = {
     "json": ("t.json", as_json),
     "columns": ("t.json", as_columns),
     "pandas": ("t.json", as_pandas_writes),
+    "split": ("t.json", as_split),
     "lines": ("t.jsonl", as_lines),
     "lines under another name": ("t.json", as_lines),
 }
