@@ -121,6 +121,8 @@ def place_in(role: Role, name: str) -> int | None:
     >>> place_in("prompt", "Input text") == place_in("prompt", "input")
     True
     """
+    if role in ("item", "prompt") and name.endswith("[-1].content"):  # the last answer of a conversation
+        return None
     known = NAMES[role]
     key = last_part(name)
     if role == "reference" and not REFERENCES.isdisjoint(key.split("_")):

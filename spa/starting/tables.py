@@ -27,7 +27,7 @@ from spa.starting.roles import (
 )
 from spa.starting.rows import FILE, LINE, Given, SheetRows, varies
 from spa.starting.sheets import OutputSheet
-from spa.starting.wide import WideRoles, check_columns, wide_roles_in
+from spa.starting.wide import WideRoles, are_places, check_columns, wide_roles_in
 from spa.study.output_files import display_files
 
 SAMPLES = frozenset("sample sample_id sample_idx sample_index sample_number try attempt repeat replicate".split())
@@ -108,7 +108,15 @@ def _of_wide(rows: SheetRows, given: Given, roles: WideRoles) -> Found:
         system="a column each",
         output="the cells of these columns",
         columns=tuple(columns.values()),
+        caveats=_places(roles),
     )
+
+
+def _places(roles: WideRoles) -> tuple[str, ...]:
+    if not are_places([*roles.systems]):
+        return ()
+    names = _names([*roles.systems.values()])
+    return (f"{names} are compared as systems: right only where each is one system's in all rows",)
 
 
 def _found(

@@ -7,12 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from spa.errors import StudyError
-from spa.starting.names import is_unnamed, place_in
+from spa.starting.columns import LAST
+from spa.starting.names import is_unnamed, last_part, place_in
 from spa.starting.roles import is_other, items_in, prompts_in, with_item
 from spa.starting.rows import LINE, Given, SheetRows, identified
+from spa.tables.verdicts import FAMILIES
 
 WORDY = 0.1  # share of the longest column's characters that another column of outputs has on average
 MOST_COLUMNS = 60
+PLACES = frozenset("chosen rejected preferred dispreferred better worse a b c d e f 1 2 3 4 5 6 7 8".split()) | {
+    word for family in FAMILIES for word in family
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +40,15 @@ def wide_roles_in(rows: SheetRows, given: Given) -> WideRoles | None:
     systems = _given_systems(rows, given) or _systems_in(rows, {item, *prompts, given.item, *given.prompts})
     if len(systems) < 2 or len(systems) > MOST_COLUMNS:
         return None
-    return WideRoles(item=item, systems=_called(rows, systems), prompts=prompts)
+    return WideRoles(item=item, systems=_called(rows, systems), prompts=prompts or _asked_alike(rows, systems))
+
+
+def _asked_alike(rows: SheetRows, systems: Sequence[str]) -> tuple[str, ...]:
+    """Return what was asked in the first system's conversations, where the others were asked the same."""
+    asked = [name.removesuffix(LAST) for name in systems if name.endswith(LAST)]
+    if len(asked) < len(systems) or not {*asked} <= {*rows.names}:
+        return ()
+    return (asked[0],) if all(rows.column(one).cells == rows.column(asked[0]).cells for one in asked) else ()
 
 
 def _item_of(rows: SheetRows, given: Given) -> tuple[str, tuple[str, ...]]:
@@ -69,7 +82,7 @@ def _systems_in(rows: SheetRows, taken: set[str | None]) -> list[str]:
         nested = len({rows.column(name).system for name in mapped}) < len(mapped)
         return best if nested and len(best) > 1 else mapped if not nested or len(leaves) == 1 else best
     texts = [name for name in free if not rows.column(name).is_number and not rows.column(name).is_code]
-    texts = [name for name in texts if not is_other(name)]
+    texts = [name for name in texts if f"{name}{LAST}" not in rows.names and not is_other(name.removesuffix(LAST))]
     longest = max((rows.column(name).length for name in texts), default=0.0)
     return [
         name
@@ -90,6 +103,8 @@ def _called(rows: SheetRows, systems: Sequence[str]) -> dict[str, str]:
         labels = {name: home[0] for name, home in homes.items()}
         if len({*labels.values()}) == len(labels):
             return labels
+    if all(name.endswith(LAST) for name in systems):
+        return {name: name.removesuffix(LAST) for name in systems}
     keys = [rows.column(name).system for name in systems]
     if all(keys) and len({*keys}) == len(keys):
         return {name: str(key) for name, key in zip(systems, keys, strict=True)}
@@ -101,6 +116,21 @@ def _called(rows: SheetRows, systems: Sequence[str]) -> dict[str, str]:
     while len({one[-1] for one in parts}) == 1 and min(map(len, parts)) > 1:
         parts = [one[:-1] for one in parts]
     return {name: ".".join(one) for name, one in zip(systems, parts, strict=True)}
+
+
+def are_places(systems: Sequence[str]) -> bool:
+    """Return whether columns are called as places of a row are, in which any system's output may stand.
+
+    >>> are_places(["response_1", "response_2"]), are_places(["chosen", "rejected"]), are_places(["gpt_1", "gpt_2"])
+    (True, True, False)
+    """
+    words = [last_part(name.removesuffix(LAST)).split("_") for name in systems]
+    places = [[word for word in one if word in PLACES] for one in words]
+    rests = {"_".join(word for word in one if word not in PLACES) for one in words}
+    if any(len(one) != 1 for one in places) or len({one[0] for one in places}) < len(systems) or len(rests) != 1:
+        return False
+    (rest,) = rests
+    return not rest or place_in("output", rest) is not None
 
 
 def check_columns(rows: SheetRows, given: Given) -> None:

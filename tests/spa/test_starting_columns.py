@@ -168,3 +168,45 @@ def test_what_stands_beside_named_systems_is_the_prompt(tmp_path: Path) -> None:
     facts = started(tmp_path / "s", file, "--system", "a", "--system", "b")
     assert "prompt: column brief" in facts["took"]
     assert {prompt for prompt, _, _ in answers_of(tmp_path / "s")} == {row["brief"] for row in rows}
+
+
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        (("response_1", "response_2"), True),
+        (("response_a", "response_b"), True),
+        (("output 1", "output 2", "output 3"), True),
+        (("chosen", "rejected"), True),
+        (("gpt_1", "gpt_2"), False),
+        (("alpha", "beta"), False),
+    ],
+)
+def test_places_of_a_row_are_told_where_they_are_taken_for_systems(
+    tmp_path: Path, names: tuple[str, ...], *, told: bool
+) -> None:
+    rows = [
+        {"prompt": prompt, **{name: f"{at}: {TEXTS[item, SYSTEMS[at]]}" for at, name in enumerate(names)}}
+        for item, prompt in PROMPTS.items()
+    ]
+    facts = started(tmp_path / "a", write_csv(tmp_path / "x.csv", rows))
+    assert facts["overview"]["systems"] == [*names]
+    assert any("right only where each is one system's in all rows" in line for line in facts["caveats"]) is told
+
+
+@pytest.mark.parametrize("with_prompt", [True, False])
+def test_a_conversation_a_system_gives_its_last_answer(tmp_path: Path, *, with_prompt: bool) -> None:
+    def talk(item: str, system: str) -> list[dict[str, str]]:
+        asked = {"role": "user", "content": PROMPTS[item]}
+        return [asked, {"role": "assistant", "content": TEXTS[item, system]}]
+
+    rows = [
+        {"chosen": talk(item, SYSTEMS[0]), "rejected": talk(item, SYSTEMS[1])}
+        | ({"prompt": prompt} if with_prompt else {})
+        for item, prompt in PROMPTS.items()
+    ]
+    started(tmp_path / "a", write_lines(tmp_path / "x.jsonl", rows))
+    assert answers_of(tmp_path / "a") == {
+        (prompt, name, TEXTS[item, system])
+        for item, prompt in PROMPTS.items()
+        for name, system in zip(("chosen", "rejected"), SYSTEMS, strict=False)
+    }
