@@ -50,10 +50,10 @@ def mount_with(app: FastAPI, context: SurveyContext, environment: Mapping[str, s
     adapter = PanelAdapter(context, panel, panel_secret(panel, environment))
     app.add_api_route(PATH, adapter.show, methods=["GET", "HEAD"], response_model=None)
     app.add_api_route(PATH, adapter.enter, methods=["POST"], response_model=None)
-    context.open_doors.add(PATH)
     context.own_codes.add(panel.name)
     if adapter.secret is None:
         context.own_addresses.add(panel.name)
+        context.open_doors.add(PATH)
     for address in adapter.redirects.values():
         context.allow_redirect_to(address)
     context.on_finish(panel.name, adapter.leave)
@@ -114,6 +114,7 @@ class PanelAdapter:
             person=who.participant,
             external_id=who.session,
             group=self.context.group_of(request.query_params),
+            named=self.secret is not None,
             proven=who.proven,
             new_token=pressed,
         )

@@ -133,6 +133,7 @@ class Arrival:
     group: str | None = None
     minutes_allowed: float | None = None
     overbook: bool = False  # where all places are taken, stand by for one
+    named: bool = True  # the platform itself named the visit; else the visitor may have made the name up
     proven: bool = True  # it is certain that this is the person; else anybody may have made up the names
     vouched: bool = False  # the platform has confirmed the visit, and promised the place
 
@@ -147,6 +148,7 @@ def admit(connection: Connection, who: Arrival, rules: AdmissionRules, *, now: f
     release_overdue(connection, now=now)
     if not who.proven:
         return _admit_unproven(connection, who, rules, now=now)
+    who = _without_taken_name(connection, who)
     known = _same_visit(connection, who)
     if known is not None:
         return _reclaim(connection, _latest(connection, known), who, rules, now=now)
@@ -191,12 +193,20 @@ def _admit_unproven(connection: Connection, who: Arrival, rules: AdmissionRules,
             connection.execute(
                 update(submissions).where(submissions.c.submission_id == visit.submission_id).values(gone)
             )
-    taken = who.external_id is not None and lease_of_external(connection, who.source, who.external_id) is not None
-    if taken:  # by somebody else, who may have made the name up or not
-        who = replace(who, external_id=f"{who.external_id} {who.annotator_id}")
+    who = _without_taken_name(connection, who)
     _check_session(earlier, who, rules)
     check_quota(connection, who.group, rules)
     return _new_visit(connection, who, rules, now=now)
+
+
+def _without_taken_name(connection: Connection, who: Arrival) -> Arrival:
+    """Return an arrival whose visit has another name where somebody else, who may have made it up, has that one."""
+    if who.external_id is None or (who.named and who.proven):
+        return who
+    taken = lease_of_external(connection, who.source, who.external_id)
+    if taken is None or taken.annotator_id == who.annotator_id:
+        return who
+    return replace(who, external_id=f"{who.external_id} {who.annotator_id}")
 
 
 def _is_abandoned(connection: Connection, visit: Lease, now: float) -> bool:

@@ -55,6 +55,7 @@ class StoredVisits:
         annotator_kind: AnnotatorKind = "human",
         overbook: bool = False,
         vouched: bool = False,
+        named: bool = True,
         proven: bool = True,
         new_token: str | None = None,
         rules: AdmissionRules = EVERYBODY,
@@ -72,7 +73,8 @@ class StoredVisits:
         a place before we know that somebody has left it. After ``minutes_allowed`` the place goes to somebody else;
         the lease is ``released`` where that has happened. So it does after the rules' ``minutes_to_begin`` unless
         something was sent, but for people whom the platform has ``vouched`` for. Raise AdmissionRefused (SecondVisit,
-        WrongSession, QuotaFull, IdInUse or NoneLeft), whose ``notice`` names the page that the person is shown. Who has
+        WrongSession, QuotaFull, IdInUse or NoneLeft), whose ``notice`` names the page that the person is shown. A
+        name of the visit that the platform has not ``named`` itself keeps nobody out who comes with the same. Who has
         not ``proven`` to be this person continues no visit, and is refused where the person has one. A new visit opens
         with ``new_token``, unless another one does.
         """
@@ -87,6 +89,7 @@ class StoredVisits:
             annotator_kind=annotator_kind,
             overbook=overbook,
             vouched=vouched,
+            named=named,
             proven=proven,
             new_token=new_token,
         )

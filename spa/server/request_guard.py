@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Collection, Iterable
-from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from urllib.parse import urlsplit
 
 from starlette.responses import Response
@@ -25,6 +25,8 @@ OWN = frozenset({"same-origin", "none"})
 FORBIDDEN, MISDIRECTED, TOO_MANY = 403, 421, 429
 MONITORED = frozenset({"/health", "/metrics", "/admin/status"})  # asked for by address, and the same under any name
 log = logging.getLogger("uvicorn.error")
+FORWARDED_FOR = b"x-forwarded-for"
+MOST_TOLD = 3  # web servers that nobody named, in the log
 DEFAULT_PORTS = (":80", ":443")
 Refuse = Callable[[str, int], Response]
 Network = IPv4Network | IPv6Network
@@ -91,6 +93,7 @@ class RequestGuard:
         self._public_host = host_of(public_url)
         self._only_public_host = only_public_host
         self._misdirected = False  # somebody was told that already
+        self._untrusted: set[str] = set()  # web servers in front of us that nobody named, as was told
         self._proxies = trusted_proxies
         limits = limits or Limits()
         self._link_buckets = Buckets(limits.requests)
@@ -139,10 +142,28 @@ class RequestGuard:
         """Return who asks: the peer, or for whom the nearest proxy that is not ours asks; "" where ours do not say."""
         peer = str((scope.get("client") or ("", 0))[0])
         if not self._is_proxy(peer):
-            return peer
-        named = b",".join(value for name, value in scope["headers"] if name == b"x-forwarded-for")
+            return "" if self._is_unnamed_proxy(scope, peer) else peer
+        named = b",".join(value for name, value in scope["headers"] if name == FORWARDED_FOR)
         steps = [step.strip() for step in named.decode("latin-1").split(",")]
         return next((step for step in reversed(steps) if step and not self._is_proxy(step)), "")
+
+    def _is_unnamed_proxy(self, scope: Scope, peer: str) -> bool:
+        """Return whether a web server on this machine, which nobody named, asks for others: they are no one block.
+
+        It is said once, of one on another machine of the same network too, which anybody there may pretend to be.
+        """
+        address = address_of(peer)
+        if address is None or not address.is_private or not any(name == FORWARDED_FOR for name, _ in scope["headers"]):
+            return False
+        if peer not in self._untrusted and len(self._untrusted) < MOST_TOLD:
+            self._untrusted.add(peer)
+            log.warning(
+                "%s asks for other machines (X-Forwarded-For) and is not trusted; if it is your web server, start with "
+                "--trusted-proxy %s: else visitors are not told apart by address, and few of them may begin in a minute",
+                peer,
+                peer,
+            )
+        return address.is_loopback
 
     def _is_for_us(self, scope: Scope) -> bool:
         hosts = [value.decode("latin-1").lower() for name, value in scope["headers"] if name == b"host"]
@@ -183,11 +204,16 @@ class RequestGuard:
         scope["headers"] = [(name, value) for name, value in headers if not name.startswith(b"x-forwarded-")]
 
     def _is_proxy(self, peer: str) -> bool:
-        try:
-            address = ip_address(peer)
-        except ValueError:  # a Unix socket, or a test without a peer
-            return False
-        return any(address in network for network in self._proxies)
+        address = address_of(peer)
+        return address is not None and any(address in network for network in self._proxies)
+
+
+def address_of(peer: str) -> IPv4Address | IPv6Address | None:
+    """Return the address of a peer; ``None`` of a Unix socket, or a test without a peer."""
+    try:
+        return ip_address(peer)
+    except ValueError:
+        return None
 
 
 def host_of(url: str) -> str:

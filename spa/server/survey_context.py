@@ -166,6 +166,7 @@ class SurveyContext:
         minutes_allowed: float | None = None,
         has_place: bool = False,
         vouched: bool = False,
+        named: bool = True,
         proven: bool = True,
         new_token: str | None = None,
     ) -> Response:
@@ -177,6 +178,7 @@ class SurveyContext:
         defaults to the study's; where late answers never count, the shorter of both holds. With an ``external_id`` a
         visit waits in reserve if every place is taken but not all are completed. Who never begins loses the place after
         ``minutes_to_begin``, unless the platform has ``vouched`` for the visit: then it takes the place back itself.
+        An ``external_id`` that the platform has not ``named`` itself may be given by two people.
         Who has not ``proven`` to be the person continues no visit of theirs. A new visit opens with ``new_token``.
         """
         now, new, own = self.clock(), False, self.study.people.minutes_allowed
@@ -200,6 +202,7 @@ class SurveyContext:
                 annotator_kind=self.annotator_kind,
                 overbook=external_id is not None,
                 vouched=vouched,
+                named=named,
                 proven=proven,
                 new_token=new_token,
                 rules=replace(self.rules, closed=False, pausable=False) if has_place else self.rules,

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from _pytest.logging import LogCaptureFixture
 from fastapi.testclient import TestClient
 
 from spa.forms.texts import load_texts
@@ -144,6 +145,19 @@ def test_a_trusted_proxy_says_which_block_a_visitor_is_in(place: Place) -> None:
     assert made_up == [200] * 5 + [429]
     assert press("10.0.0.1") == 200  # it does not say for whom
     assert [press("203.0.113.77", "198.51.100.1")] == [429]  # nobody else is believed
+
+
+def test_people_behind_a_web_server_that_is_not_trusted_are_no_block(place: Place, caplog: LogCaptureFixture) -> None:
+    app = create_app(place.workspace, limits=Limits.of_new_visits(40))
+
+    def press(peer: str, number: int) -> int:
+        headers = {"x-forwarded-for": f"198.51.{number}.1"}
+        return TestClient(app, client=(peer, 1)).post("/", headers=headers).status_code
+
+    assert 429 not in [press("127.0.0.1", number) for number in range(8)]
+    assert 429 in [press("172.17.0.1", number) for number in range(8)]
+    told = [record.getMessage() for record in caplog.records if "--trusted-proxy" in record.getMessage()]
+    assert [("127.0.0.1" in line, "172.17.0.1" in line) for line in told] == [(True, False), (False, True)]
 
 
 class Clock:

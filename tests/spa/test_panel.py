@@ -339,3 +339,23 @@ def test_a_button_that_is_pressed_again_leads_to_the_visit_that_it_began(place: 
     assert first.status_code == 303
     assert again.headers["location"] == first.headers["location"]
     assert browser(place).post(address(who="eve"), data=fields).headers["location"] != first.headers["location"]
+
+
+def test_who_is_known_by_the_cookie_is_not_shut_out_by_a_taken_session_either(place: Place) -> None:
+    ada, eve = browser(place), browser(place)
+    link = ada.post(address("ada", "v1")).headers["location"]
+    assert eve.post(address("eve", "v2")).status_code == 303
+    for _ in range(2):
+        assert ada.post(address("ada", "v2")).headers.get("location") == link
+    assert ada.get(address("ada", "v2")).headers.get("location") == link
+    named = {visit.external_id for visit in place.workspace.store.visits.of_people() if visit.token is not None}
+    assert [str(name).partition(" ")[0] for name in named] == ["v2", "v2"]
+
+
+def test_signed_links_of_a_whole_class_lead_in_at_once(tmp_path: Path) -> None:
+    place = serve(tmp_path, SIGNED)
+    people = {"client": ("192.0.2.7", 1), "follow_redirects": False}
+    room = TestClient(place.client.app, **people)  # type: ignore[arg-type]
+    came = [room.post(address(f"p{number}", f"v{number}", secret=SECRET)).status_code for number in range(20)]
+    assert 429 not in came
+    assert room.post(address("ada", "v1")).status_code == 403
