@@ -141,6 +141,7 @@ def create_app(
         trusted_proxies=trusted_proxies,
         limits=limits,
         doors=context.open_doors,
+        tell_of_block=context.unbegun.tell,
     )
     sites, frames = context.redirect_sites, context.frame_sites  # adapters add some while the server runs
     app.add_middleware(SecurityHeaders, policy=lambda: content_policy(frozenset(sites), frames=frozenset(frames)))

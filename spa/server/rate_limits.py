@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from ipaddress import IPv6Address, ip_address, ip_network
 
 from starlette.types import Scope
 
+log = logging.getLogger("uvicorn.error")
 MINUTE = 60.0  # seconds
 BLOCK = "client_block"  # in a request's scope
 BLOCK_SHARE, LEAST_OF_BLOCK = 10, 5
@@ -111,6 +113,16 @@ class UnbegunVisits:
         self._until: dict[str, dict[str, float]] = {}  # block -> token -> when its place is given up, in this order
         self._block_of: dict[str, str] = {}
         self._lock = threading.RLock()  # pages are saved by a thread
+        self._told = False
+
+    def tell(self) -> None:
+        """Tell the operator once that people of one block were asked to wait: a class has one address, too."""
+        if not self._told:
+            log.warning(
+                "visitors of one address block were asked to wait; if they are a class or a campus, start with "
+                "--new-visits N, ten times as many as may begin from one address in a minute, or give personal links"
+            )
+        self._told = True
 
     def wait(self, block: str) -> float:
         """Return 0 where a block may take another place, else the seconds after which it may at the latest."""

@@ -73,7 +73,8 @@ class RequestGuard:
     ``refuse`` takes a notice and a status and returns a page in the study's language. People reach the server at
     ``public_url``, whose host is ours too, and with ``only_public_host`` the only one that is answered but for what
     machines ask to see whether we work. ``X-Forwarded-For``, ``-Host`` and ``-Proto`` are believed from
-    ``trusted_proxies`` only. Posts to ``doors``, the paths at which anybody may ask for a place, are limited.
+    ``trusted_proxies`` only. Posts to ``doors``, the paths at which anybody may ask for a place, are limited;
+    ``tell_of_block`` hears of a block that waits.
     """
 
     def __init__(
@@ -86,10 +87,12 @@ class RequestGuard:
         trusted_proxies: tuple[Network, ...] = (),
         limits: Limits | None = None,
         doors: Collection[str] = ("/",),
+        tell_of_block: Callable[[], None] = lambda: None,
     ) -> None:
         self.app = app
         self._doors = doors
         self._refuse = refuse
+        self._tell_of_block = tell_of_block
         self._public_host = host_of(public_url)
         self._only_public_host = only_public_host
         self._misdirected = False  # somebody was told that already
@@ -136,6 +139,8 @@ class RequestGuard:
     def _wait_for_visit(self, block: str) -> float:
         """Return the seconds for which a new visit comes too early; what a block is refused is taken of nobody else."""
         wait = self._block_buckets.take(block) if is_network(block) else 0.0
+        if wait:
+            self._tell_of_block()
         return wait or self._start_buckets.take("")
 
     def _client(self, scope: Scope) -> str:
@@ -158,9 +163,8 @@ class RequestGuard:
         if peer not in self._untrusted and len(self._untrusted) < MOST_TOLD:
             self._untrusted.add(peer)
             log.warning(
-                "%s asks for other machines (X-Forwarded-For) and is not trusted; if it is your web server, start with "
-                "--trusted-proxy %s: else visitors are not told apart by address, and few of them may begin in a minute",
-                peer,
+                "%s asks for other machines (X-Forwarded-For) and is not trusted; if it is your web server, name "
+                "it with --trusted-proxy: else visitors are not told apart by address, and few may begin in a minute",
                 peer,
             )
         return address.is_loopback

@@ -147,6 +147,7 @@ class SurveyContext:
         if not wait:
             return None
         self.refused["busy"] += 1
+        self.unbegun.tell()
         response = self.notice("busy", HTTPStatus.TOO_MANY_REQUESTS)
         response.headers["retry-after"] = str(math.ceil(wait))
         return response

@@ -124,10 +124,11 @@ def test_a_cookie_made_of_a_known_token_leads_nowhere(place: Place) -> None:
         assert not other.url.path.startswith(f"/a/{theirs}/")
 
 
-def test_one_address_block_leaves_places_to_others(place: Place) -> None:
+def test_one_address_block_leaves_places_to_others(place: Place, caplog: LogCaptureFixture) -> None:
     app = create_app(place.workspace, limits=Limits.of_new_visits(40))
     came = [TestClient(app, client=(f"203.0.113.{number}", 1)).post("/").status_code for number in range(8)]
     assert came == [200] * 5 + [429] * 3
+    assert ["--new-visits" in record.getMessage() for record in caplog.records].count(True) == 1
     assert TestClient(app, client=("198.51.100.7", 1)).post("/").status_code == 200
     networks = [f"2001:db8:0:{number:x}::{number}" for number in range(7)]
     assert {TestClient(app, client=(one, 1)).post("/").status_code for one in networks} == {410, 429}
@@ -255,7 +256,7 @@ def test_no_address_block_holds_every_place_however_long_it_tries(place: Place) 
     assert TestClient(app, client=("198.51.100.7", 1)).post("/").status_code == 200
 
 
-def test_who_has_begun_makes_room_for_others_of_the_same_block(place: Place) -> None:
+def test_who_has_begun_makes_room_for_others_of_the_same_block(place: Place, caplog: LogCaptureFixture) -> None:
     limits = replace(Limits.of_new_visits(1_000_000), block_visits=Rate(burst=2, a_second=1e9))
     app = create_app(place.workspace, limits=limits)
     place.client = TestClient(app, client=("203.0.113.1", 1))
@@ -268,6 +269,9 @@ def test_who_has_begun_makes_room_for_others_of_the_same_block(place: Place) -> 
         place.send(token, place.form(token).pages[0])
     assert {answer.status_code for answer in came} == {200}
     assert told.status_code == 429
+    heard = [record.getMessage() for record in caplog.records if "--new-visits" in record.getMessage()]
+    assert len(heard) == 1
+    assert "203.0.113" not in heard[0]
     assert 0 < int(told.headers["retry-after"]) <= 15 * 60
 
 
