@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from analysis.answers.column_contents import FEW, SHORT, Columns, shown
+from analysis.answers.column_names import plain_name
 from spa.errors import ArgumentProblem
 
 WHAT = {
@@ -27,6 +29,9 @@ WHAT = {
 COUNTED = {"annotator_id": "annotators", "item_id": "items"}  # of the others the values are named
 MEASURED = ("score", "preference", "rank")
 LISTED = 12
+SWAPPED = re.compile(
+    "(?:is|was|were|sides?|order|positions?)?(?:swap|swapped|flip|flipped|reversed|switched)(?:sides?|order)?"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +104,26 @@ def people_said(names: Sequence[str]) -> list[ColumnFound]:
     otherwise = ArgumentProblem("llms", in_python=f"={[names[0]]}", in_command=f" {shlex.quote(names[0])}")
     note = f"{'people' if len(names) > 1 else 'a person'}: {shown(names)}"
     return [ColumnFound(note=note, otherwise=otherwise)]
+
+
+def swapped_said(names: Sequence[str]) -> list[ColumnFound]:
+    """Say that a column of swapped sides turns no winner."""
+    name = next((name for name in names if SWAPPED.fullmatch(plain_name(name))), None)
+    if name is None:
+        return []
+    otherwise = ArgumentProblem(
+        "drop", in_python=f"={ {name: ('VALUE',)} }", in_command=f" {shlex.quote(name)}=VALUE", after=" (swapped rows)"
+    )
+    note = f"{shown([name])}: not read, so a winner is one of the two columns as they stand, not as they were shown"
+    return [ColumnFound(note=note, otherwise=otherwise)]
+
+
+def means_said(name: str) -> list[ColumnFound]:
+    """Say that scores without people, called means, are read as those of one person."""
+    if not re.match("mean|avg|average", plain_name(name)):
+        return []
+    otherwise = ArgumentProblem("means", in_python="=True", after=" (of several people, one per output)")
+    return [ColumnFound(note=f"{shown([name])}: taken as scores of one person an output", otherwise=otherwise)]
 
 
 def unnamed_said() -> ColumnFound:

@@ -25,8 +25,10 @@ from analysis.answers.columns_found import (
     criteria_said,
     kind_said,
     llms_said,
+    means_said,
     people_said,
     role_said,
+    swapped_said,
     systems_said,
     unnamed_said,
 )
@@ -448,7 +450,8 @@ class TableRoles:
         llms = self._llms()
         said = [kind_said(kind), *(role_said(self.columns, role, new[role]) for role in WHAT if role in new)]
         said += [llms_said(llms)] if llms else people_said(self._people_of_judges())
-        said += [unnamed_said()] if unnamed else []
+        said += [unnamed_said(), *means_said(self.roles.get("score", ""))] if unnamed else []
+        said += swapped_said(self.free) if kind in ("choices", "preferences") else []
         said += [criteria_said(self.criteria)] if self.criteria else []
         said += [systems_said(self.systems)] if self.systems else []
         return TableFound(

@@ -32,7 +32,8 @@ MIDNIGHT = datetime.time()
 def open_workbook(path: Path, wanted: Wanted, options: TableOptions) -> Source:
     """Read a sheet: the first that can be seen, or the one that the options name.
 
-    Its first row that is not empty holds the names of columns; columns without one are left out. Numbers are written
+    Its first row that is not empty holds the names of columns; one without is called by its place (``column_0``), as in
+    delimited text, where the first row below has a cell there, and left out elsewhere. Numbers are written
     as Excel shows them in full (2, not 2.0; 007 where the cell is formatted so), dates as YYYY-MM-DD.
     """
     (source,) = workbook_slices(path, wanted, options, sys.maxsize)
@@ -119,9 +120,14 @@ def _records(path: Path, place: str, sheet: Any, wanted: Wanted) -> Iterator[tup
         if not header:
             header = _header(place, row)
             continue
-        if len(header) == 1 and not begun and any(cell.value is not None for cell in row):
+        if not begun and any(cell.value is not None for cell in row):
             begun = True
-            _refuse_title(place, number, header, row)
+            if len(header) == 1:
+                _refuse_title(place, number, header, row)
+            unnamed = {at: f"column_{at}" for at, cell in enumerate(row) if cell.value is not None and at not in header}
+            header = dict(
+                sorted((header | {at: name for at, name in unnamed.items() if name not in header.values()}).items())
+            )
         record = dict.fromkeys(header.values())
         for at, name in header.items():
             cell = row[at] if at < len(row) else None

@@ -584,3 +584,19 @@ def test_a_score_of_each_of_two_systems_is_told(tmp_path: Path) -> None:
     pair = {"annotator": "a", "model_a": "north", "model_b": "south"}
     rows = [{**pair, "item": n, "rating_a": 1 + n, "rating_b": 5 - n} for n in range(4)]
     assert "rating_a, rating_b are a score of each: spa import csv" in refused(write(tmp_path / "a.csv", rows))
+
+
+def test_a_column_of_swapped_sides_is_told(tmp_path: Path) -> None:
+    rows = [{**row, "swapped": n % 2 == 0} for n, row in enumerate(chosen())]
+    path = write(tmp_path / "a.csv", rows, {"system_x": "model_a", "system_y": "model_b"})
+    told = "swapped: not read, so a winner is one of the two columns as they stand, not as they were shown"
+    assert told in results(path)["settings"]["inputs"][0]["notes"]
+    assert "--drop swapped=VALUE" in report(path, "--json").stderr
+
+
+def test_means_without_people_are_told(tmp_path: Path) -> None:
+    rows = [{**row, "mean_score": row["score"] + 0.25} for row in rated(people=1)]
+    kept = [{name: row[name] for name in ("item_id", "system", "mean_score")} for row in rows]
+    path = write(tmp_path / "a.csv", kept)
+    assert "mean_score: taken as scores of one person an output" in results(path)["settings"]["inputs"][0]["notes"]
+    assert "--means (of several people" in report(path, "--json").stderr

@@ -69,9 +69,9 @@ def test_zeros_that_a_format_shows_belong_to_an_id(tmp_path: Path) -> None:
     assert [opened(path).values(name) for name in ("id", "score")] == [["007"], ["7"]]
 
 
-def test_the_header_may_stand_lower_and_columns_without_a_name_are_left_out(tmp_path: Path) -> None:
+def test_the_header_may_stand_lower_and_columns_without_a_name_are_not_lost(tmp_path: Path) -> None:
     source = opened(workbook(tmp_path / "t.xlsx", Sheet=[(), (None, "id", None, "score"), ("x", "a", "note", 1)]))
-    assert [*source.schema] == ["id", "score"]
+    assert [*source.schema] == ["column_0", "id", "column_2", "score"]
     assert (source.values("id"), source.values("score"), source.first_row) == (["a"], ["1"], 3)
 
 
@@ -206,3 +206,12 @@ def test_a_title_above_the_names_is_told(tmp_path: Path) -> None:
     ):
         opened(workbook(tmp_path / "t.xlsx", Sheet=rows))
     assert opened(workbook(tmp_path / "u.xlsx", Sheet=[("id",), ("a",), ("b", "a note")])).values("id") == ["a", "b"]
+
+
+def test_a_column_without_a_name_is_called_by_its_place(tmp_path: Path) -> None:
+    rows = [(None, "id", None, "score"), ("ann", "i1", None, 1), ("bob", "i2", "a note", 2)]
+    source = open_table(
+        workbook(tmp_path / "t.xlsx", Sheet=rows), Wanted(columns=frozenset({"column_0"})), TableOptions()
+    )
+    assert [*source.schema] == ["column_0", "id", "score"]
+    assert source.values("column_0") == ["ann", "bob"]
