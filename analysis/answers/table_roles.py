@@ -372,7 +372,10 @@ class TableRoles:
     def _rest(self, kind: str) -> None:
         """Find by contents what no name says, and tell what is missing."""
         compared = kind in ("choices", "preferences")
-        if not compared and "system" not in self.given:
+        sides = [] if compared or "system" in self.given else sides_named(self.free)
+        if sides and "score" in self.roles:
+            self.unsettled.scored_pair(sides[0], self.roles["score"])
+        elif not compared and "system" not in self.given:
             self._system_by_content()
             if "system" not in self.given:
                 self.unsettled.lack("system", "; of one system say --set system=NAME")

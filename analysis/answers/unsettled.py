@@ -65,6 +65,12 @@ class Unsettled:
         )
         self._argued("mapping", before, {"YOURS": "item_id"}, [("YOURS", "item_id"), (name, "item_id")], "")
 
+    def scored_pair(self, sides: Sequence[str], score: str) -> None:
+        """Tell of a score beside two systems, which may compare them."""
+        before = f"columns {shown(sides)} are two systems, beside {shown([score])}; if it compares them, say "
+        more = ", and --numbers X:Y for its ends; if it is of one of them, leave the other's column out of the file"
+        self._argued("mapping", before, {score: "preference"}, [(score, "preference")], more)
+
     def systems_or_criteria(self, names: Sequence[str]) -> None:
         """Tell of columns of scores where none names the systems."""
         kept = shlex.quote(",".join(names if len(",".join(names)) <= PASTED else [names[0], "..."]))

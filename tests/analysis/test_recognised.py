@@ -600,3 +600,15 @@ def test_means_without_people_are_told(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", kept)
     assert "mean_score: taken as scores of one person an output" in results(path)["settings"]["inputs"][0]["notes"]
     assert "--means (of several people" in report(path, "--json").stderr
+
+
+def test_a_score_beside_two_systems_is_none_of_the_first(tmp_path: Path) -> None:
+    rows = [
+        {name: row[name] for name in row if name != "winner"} | {"score": 1 + n % 5} for n, row in enumerate(chosen())
+    ]
+    path = write(tmp_path / "a.csv", rows, {"system_x": "system_a", "system_y": "system_b"})
+    line = report(path).stderr
+    assert "columns system_a, system_b are two systems, beside score; if it compares them, say --map score=pref" in line
+    assert "=system," not in line
+    found = results(path, "--map", "score=preference", "--numbers", "5:1")
+    assert "table: preferences" in found["settings"]["inputs"][0]["notes"]
