@@ -24,7 +24,7 @@ from streamlit_app.background_analysis import BackgroundAnalysis
 from streamlit_app.options import DashboardOptions
 
 testing = pytest.importorskip("streamlit.testing.v1")
-pytestmark = [pytest.mark.xdist_group("dashboard")]  # where the study is built
+pytestmark = [pytest.mark.one_process("dashboard")]  # where the study is built
 PEOPLE: dict[str, tuple[str | None, tuple[DashboardRole, ...]]] = {
     "ana": ("Ana", ("read", "review", "export")),
     "ben": ("Ben", ("read", "review")),

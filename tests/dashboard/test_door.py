@@ -199,7 +199,7 @@ def test_whose_secret_was_replaced_is_outside_within_a_second_and_another_may_ha
     assert client.get("/", params={"token": "secret-of-Ben"}).status_code == 303
 
 
-@pytest.mark.xdist_group("dashboard")
+@pytest.mark.one_process("dashboard")
 def test_a_served_dashboard_opens_its_websocket_to_its_own_page_with_the_cookie_alone(dashboard: Dashboard) -> None:
     """Ask with a client that, other than a browser, says whatever it likes of host and origin."""
     from websockets.exceptions import InvalidStatus

@@ -9,12 +9,13 @@ from types import SimpleNamespace
 from botocore import xform_name
 from fastapi import FastAPI
 
+from mturk.endpoint import emulator
 from mturk.endpoint.emulator import KINDS, add_emulator
 from mturk.endpoint.operations import OPERATIONS
 from mturk.endpoint.protocol import service
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCUMENT = (ROOT / "docs" / "data" / "mturk-endpoint.md").read_text()
+DOCUMENT = Path(emulator.__file__).with_name("README.md").read_text()
 TABLE = (ROOT / "tests" / "mturk" / "conformance.md").read_text()
 NAMED = re.compile(r"`(test_\w+\.py)::(test_\w+)`")
 ROW = re.compile(r"^\| ([A-Z]\w+) \| ([^|]+) \| ([^|]+) \|([^|]*)\|$", re.MULTILINE)
