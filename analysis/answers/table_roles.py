@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 import polars as pl
@@ -47,6 +48,7 @@ ANSWERS_IN_LISTS = frozenset(
     "answers annotations labels votes ratings scores responses reviews judgements judgments games completions".split()
 )
 LOST = frozenset(("loser", "lost", "losing", "losermodel", "losersystem", "rejected", "worse"))
+PARTS = frozenset("batch block chunk fold form page part round run seed session split trial".split())
 FEWEST_ITEMS = 3  # that tell what a column is
 FEW_PEOPLE = 2  # who may be LLMs under names of their own
 HIGHEST, MOST_STEPS = 1000, 101  # of scores
@@ -393,12 +395,14 @@ class TableRoles:
             self.unsettled.lack("annotator_id", "; of one annotator say --set annotator_id=NAME")
         if "criterion" not in self.given and not self.unsettled and not self._told_apart():
             names = [name for name in self._names() if self._told_apart(name)]
-            if len(names) == 1:
+            if len(names) == 1 and PARTS.isdisjoint(words_of(names[0])):
                 self._take("criterion", names[0])
         if not self.unsettled and "repeat" not in self.given and kind != "spans" and not self._told_apart():
             names = [n for n in self.free if self.columns.is_word(n) and not is_text(n) and self._told_apart(n)]
             if names:
-                self._doubt(names, "repeat", *(() if "criterion" in self.given else ("criterion",)))
+                item = self.roles.get("item_id")
+                both = f", or {shlex.quote(f'{item}+{names[0]}=item_id')} if both name the item" if item else ""
+                self._doubt(names, "repeat", *(() if "criterion" in self.given else ("criterion",)), more=both)
 
     def _cell(self) -> list[str]:
         """Return the columns that say what was answered, by whom."""

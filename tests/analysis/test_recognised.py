@@ -612,3 +612,16 @@ def test_a_score_beside_two_systems_is_none_of_the_first(tmp_path: Path) -> None
     assert "=system," not in line
     found = results(path, "--map", "score=preference", "--numbers", "5:1")
     assert "table: preferences" in found["settings"]["inputs"][0]["notes"]
+
+
+def test_items_numbered_in_each_batch_may_be_named_by_both(tmp_path: Path) -> None:
+    rows = rated(items=6)
+    numbers = [int(row["item_id"][1:]) for row in rows]
+    path = write(
+        tmp_path / "a.csv",
+        [{**row, "item_id": f"i{n % 3}", "batch": f"b{n // 3}"} for row, n in zip(rows, numbers, strict=True)],
+        {"item_id": "item"},
+    )
+    assert "or item+batch=item_id if both name the item" in refused(path)
+    means = results(path, "--map", "item+batch=item_id")["ratings"]["means"]
+    assert means == results(write(tmp_path / "b.csv", rows))["ratings"]["means"]
