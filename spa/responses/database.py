@@ -348,7 +348,7 @@ def _file_errors(path: Path) -> Iterator[None]:
         yield
     except FileExistsError:
         raise ResponseError(
-            f"{path}: expected a new store, but the file exists; name another with --store, or remove it"
+            f"{path}: expected a new store, but the file exists; name another one, or remove it"
         ) from None
     except OSError as error:
         raise ResponseError(

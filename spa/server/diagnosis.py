@@ -34,6 +34,7 @@ WAIT = 5.0  # seconds for an answer from outside
 AHEAD = 60.0  # seconds by which clocks may differ
 DAYS_LEFT = 14  # of a certificate, below which somebody should look
 DAY = 86_400.0  # seconds
+UNAVAILABLE = 503  # what `spa serve` answers while it cannot write to its store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +160,7 @@ def _own_health(served: Served, outside: Outside) -> HealthReply | bool:
         found = outside.health(base, urlsplit(served.public_url or base).netloc)
     except OSError:
         return False
-    return found if "fingerprint" in found.facts else False
+    return found if "fingerprint" in found.facts or found.status == UNAVAILABLE else False
 
 
 def _of_port(served: Served, here: HealthReply | bool) -> CheckFinding:
@@ -173,6 +174,9 @@ def _of_port(served: Served, here: HealthReply | bool) -> CheckFinding:
 
 
 def _same_study(place: str, reply: HealthReply, served: Served) -> dict[str, Any]:
+    if reply.status == UNAVAILABLE and not reply.facts:
+        text = f"{place}: answers 503: a server whose store takes nothing, or a proxy without its server; see their log"
+        return {"state": "problem", "text": text}
     if reply.facts.get("fingerprint") not in served.fingerprints:
         text = f"{place}: serves another study ({str(reply.facts.get('study'))[:40]}); stop it or choose another port"
         return {"state": "problem", "text": text}
@@ -235,7 +239,7 @@ def _of_reach(served: Served, outside: Outside, now: float, *, is_served: bool, 
     except OSError as error:
         text = f"{url}: no answer ({str(error)[:120]}); see that proxy and firewall pass it on"
         return CheckFinding(check="reach", state="problem", text=text)
-    if "fingerprint" not in reply.facts:
+    if "fingerprint" not in reply.facts and reply.status != UNAVAILABLE:
         text = f"{url}/health: answered {reply.status}, not by `spa serve`; see where the proxy leads"
         return CheckFinding(check="reach", state="problem", text=text)
     if reply.date is not None and abs(reply.date - now) > AHEAD:

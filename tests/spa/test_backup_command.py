@@ -55,7 +55,7 @@ def test_a_backup_taken_while_others_write_holds_everything_by_itself(study: Pat
     assert not list(study.parent.glob("*.backup-*"))
     with Store.open(moved) as copy:
         assert [visit.person for visit in copy.visits.of_people()] == ["ada"]
-    with pytest.raises(SpaError, match="expected a new store, but the file exists"):
+    with pytest.raises(SpaError, match="expected a new store, but the file exists; name another one"):
         run(backup, study, "--out", moved)
 
 

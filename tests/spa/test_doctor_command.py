@@ -78,6 +78,7 @@ FACTS = {"study": "small", "fingerprint": "same"}
 SAME = HealthReply(status=200, facts=FACTS, date=NOW)
 LATE = HealthReply(status=200, facts=FACTS, date=NOW - 3600)
 TRIED = HealthReply(status=200, facts={**FACTS, "rehearsal": True}, date=NOW)
+FULL = HealthReply(status=503, facts={}, date=None)
 OTHER = HealthReply(status=200, facts={"study": "other", "fingerprint": "x"}, date=NOW)
 PROXY = HealthReply(status=502, facts={}, date=NOW)
 
@@ -94,6 +95,8 @@ PROXY = HealthReply(status=502, facts={}, date=NOW)
         ({"is_free": lambda *_: True}, "reach", "warning", "not tried, as the study is not served at 127.0.0.1:8000"),
         ({"is_free": lambda *_: True}, "port", "ok", "127.0.0.1:8000: free"),
         ({"is_free": raising(OSError(99, "no such address"))}, "port", "problem", "another program has it, or this"),
+        ({"health": lambda *_: FULL}, "port", "problem", "answers 503"),
+        ({"health": lambda *_: FULL}, "reach", "problem", "answers 503"),
         ({"health": lambda *_: OTHER}, "port", "problem", "serves another study (other)"),
         ({"health": lambda base, _: OTHER if base == URL else SAME}, "reach", "problem", "serves another study"),
         ({"health": lambda base, _: PROXY if base == URL else SAME}, "reach", "problem", "answered 502, not by"),
