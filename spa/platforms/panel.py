@@ -102,9 +102,10 @@ class PanelAdapter:
             token = fields[OWN_ADDRESS].strip().rpartition("/a/")[2].partition("/")[0]
             return redirect_to(f"/a/{token}") if self._is_of(token, who) else self._ask_for_address(request)
         pressed = None if who.proven else self._cookie.pressed(fields)
-        if pressed is not None and self._is_of(pressed, who):  # the button was pressed again
+        in_use = not who.proven and self._is_in_use(who)
+        if pressed is not None and self._is_of(pressed, who):  # the button was pressed again, maybe at this moment
             return self._cookie.set(request, redirect_to(f"/a/{pressed}"), pressed)
-        if not who.proven and self._is_in_use(who):
+        if in_use:
             return self._ask_for_address(request)
         busy = None if who.proven else self.context.busy(request)
         if busy is not None:
@@ -119,7 +120,12 @@ class PanelAdapter:
             new_token=pressed,
         )
         address = response.headers.get("location")
-        if who.proven or address is None:
+        if who.proven:
+            return response
+        if address is None and pressed is not None and self._is_of(pressed, who):  # pressed twice at once
+            address = f"/a/{pressed}"
+            response = redirect_to(address)
+        if address is None:
             return response
         token = address.removeprefix("/a/")
         self.context.note_place(request, token)

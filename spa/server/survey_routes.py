@@ -21,7 +21,7 @@ from spa.forms.html import Addresses, PageState, render_notice
 from spa.live import is_live
 from spa.responses import outcomes
 from spa.responses.batches import BatchedReader, BatchedWriter
-from spa.responses.leases import Lease, lease_of_token
+from spa.responses.leases import Lease, lease_of_token, lock_leases
 from spa.responses.outcomes import Outcome
 from spa.responses.reading_evidence import minimum_seconds
 from spa.responses.rehearsal import is_rehearsal
@@ -105,16 +105,20 @@ class SurveyRoutes:
         busy = self.context.busy(request)
         if busy is not None:
             return busy
-        used = pressed is None or await self._reader.read(lambda connection: has_token(connection, pressed))
-        token = random_token() if pressed is None or used else pressed
         await asyncio.to_thread(self.context.live.refresh)
 
-        def make(connection: Connection) -> None:  # whoever is refused gets no link
-            if not has_token(connection, token):  # else the button was pressed twice
-                add_token(connection, token)
-                self._visits.admit(connection, token, group=group)
+        def make(connection: Connection) -> str:  # whoever is refused gets no link
+            lock_leases(connection)  # or another process may make the same
+            token = random_token() if pressed is None else pressed
+            if has_token(connection, token):
+                if self._can_resume(connection, token):  # the button was pressed twice
+                    return token
+                token = random_token()
+            add_token(connection, token)
+            self._visits.admit(connection, token, group=group)
+            return token
 
-        await self._writer.write(make)
+        token = await self._writer.write(make)
         self.context.note_place(request, token)
         return self._cookie.set(request, redirect_to(f"/a/{token}"), token)
 

@@ -9,12 +9,15 @@ from pathlib import Path
 import pytest
 from _pytest.logging import LogCaptureFixture
 from fastapi.testclient import TestClient
+from starlette.requests import Request
+from starlette.responses import Response
 
 from spa.forms.texts import load_texts
 from spa.responses.admission import AdmissionRules
 from spa.server.app import create_app
 from spa.server.rate_limits import Limits, Rate
 from spa.server.request_guard import parse_networks
+from spa.server.survey_context import SurveyContext
 from spa.simulation.survey_client import read_page
 from spa.study.study import Study
 from tests.spa.test_platform_adapters import mount
@@ -303,3 +306,22 @@ def test_a_program_may_post_anything_to_take_a_place(place: Place) -> None:
     for door in ("/", f"/a/{place.token()}"):
         headers = {"content-type": "application/octet-stream"}
         assert place.client.post(door, headers=headers).status_code == 303
+
+
+@pytest.mark.parametrize("repeat", [False, True])
+def test_a_button_pressed_twice_at_the_same_moment_takes_one_place(
+    place: Place, monkeypatch: pytest.MonkeyPatch, repeat: bool
+) -> None:
+    place.client = timed(place, Clock(), repeat=repeat)
+    other = TestClient(create_app(place.workspace), follow_redirects=False)
+    fields, first, busy = fields_of(place.client.get("/").text), [], SurveyContext.busy
+
+    def press_meanwhile(self: SurveyContext, request: Request) -> Response | None:
+        if not first:
+            first.append("")
+            first[0] = other.post("/", data=fields).headers["location"]
+        return busy(self, request)
+
+    monkeypatch.setattr(SurveyContext, "busy", press_meanwhile)
+    assert place.client.post("/", data=fields).headers["location"] == first[0]
+    assert visits(place) == 1

@@ -10,6 +10,8 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 from click.testing import CliRunner
 from fastapi.testclient import TestClient
+from starlette.requests import Request
+from starlette.responses import Response
 
 from spa.cli import main
 from spa.errors import StudyError
@@ -18,6 +20,7 @@ from spa.platforms.panel import mount_with
 from spa.platforms.panel_signature import signature_of
 from spa.server.app import create_app
 from spa.server.rate_limits import Limits
+from spa.server.survey_context import SurveyContext
 from spa.simulation.survey_client import read_page
 from tests.spa.small_study import STUDY, write_study
 from tests.spa.test_server import Place, build, opened
@@ -359,3 +362,19 @@ def test_signed_links_of_a_whole_class_lead_in_at_once(tmp_path: Path) -> None:
     came = [room.post(address(f"p{number}", f"v{number}", secret=SECRET)).status_code for number in range(20)]
     assert 429 not in came
     assert room.post(address("ada", "v1")).status_code == 403
+
+
+def test_a_button_pressed_twice_at_the_same_moment_leads_to_one_visit(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other, first, busy = browser(place), [], SurveyContext.busy
+    fields = dict(re.findall(r'type="hidden" name="([^"]*)" value="([^"]*)"', place.client.get(address()).text))
+
+    def press_meanwhile(self: SurveyContext, request: Request) -> Response | None:
+        if not first:
+            first.append("")
+            first[0] = other.post(address(), data=fields).headers["location"]
+        return busy(self, request)
+
+    monkeypatch.setattr(SurveyContext, "busy", press_meanwhile)
+    assert place.client.post(address(), data=fields).headers.get("location") == first[0]
