@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -116,15 +117,14 @@ def dashboard(
     """
     from importlib.util import find_spec
 
+    from spa.commands.workspace import default_store
     from spa.errors import SpaError, how_to_install
     from streamlit_app.background_analysis import begin
     from streamlit_app.options import DashboardOptions
 
     if find_spec("streamlit") is None:
         raise SpaError(f"spa dashboard needs the package streamlit: {how_to_install('dashboard')}")
-    reviewers = tuple(dict.fromkeys(name.strip() for name in reviewers))
-    if "" in reviewers:
-        raise click.UsageError("--reviewer: expected a name, got an empty one")
+    reviewers = _people(reviewers)
     if study is None and tables is None:
         study = Path(DEFAULT_STUDY)
     if study is not None and tables is not None:
@@ -158,6 +158,7 @@ def dashboard(
         reading=given,
         store=store,
         notice=notice,
+        instead_of=None if study is None or rehearsal or store == own else own or str(default_store(study)),
         review=None if review_study is None else str(review_study),
         embedding=None if embedding is None else str(embedding),
     )
@@ -172,6 +173,21 @@ def dashboard(
     from streamlit_app.serving import serve
 
     serve(options, background, links, own, host=host, port=port, public_url=public_url, browser=browser)
+
+
+def _people(names: Sequence[str]) -> tuple[str, ...]:
+    """Return whom links are printed for: people, each under one name."""
+    from spa.errors import ResponseError
+    from spa.responses.reviewer_secrets import are_alike, reviewer_name
+
+    try:
+        people = tuple(dict.fromkeys(reviewer_name(name) for name in names))
+    except ResponseError as error:
+        raise click.UsageError(f"--reviewer: {error}") from None
+    for one, other in combinations(people, 2):
+        if are_alike(one, other):
+            raise click.UsageError(f"--reviewer: {one} and {other} are one name; give each person a name of their own")
+    return people
 
 
 def _public(url: str) -> str:

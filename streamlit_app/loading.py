@@ -72,6 +72,24 @@ def options() -> DashboardOptions:
     return _started[0].options
 
 
+def notice() -> str | None:
+    """Return what must be said first of what is shown: also once a rehearsal is not the latest any more."""
+    return options().notice if options().instead_of is None else _notice_by_now()
+
+
+@st.cache_data(show_spinner=False, ttl=15)
+def _notice_by_now() -> str | None:
+    try:
+        chosen = choose_store(options().path, options().instead_of, rehearsal=None, read_only=True)
+    except ResponseError:
+        return options().notice
+    if chosen.is_rehearsal:
+        return chosen.notice
+    return f"Rehearsal: this is what {workspace().store.name} holds; the study itself has answers by now. " + (
+        "Start spa dashboard again to see them."
+    )
+
+
 def _secret() -> str:
     """Return the secret that this session's browser came with."""
     return st.context.cookies.get(_started[0].access.cookie, "")

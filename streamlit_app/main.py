@@ -69,8 +69,8 @@ def main() -> None:
         title = loading.workspace().study.title if loading.has_store() else loading.options().tables
         who = loading.person().name
         st.caption(plain(f"{title} ({who})" if who else title))
-        if loading.options().notice:
-            st.caption(plain(str(loading.options().notice)))
+        if notice := loading.notice():
+            st.caption(plain(notice))
         chosen.run()
     except SpaError as error:
         options = {given.name or "": given.opts[0] for given in dashboard.params}

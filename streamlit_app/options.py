@@ -23,6 +23,7 @@ class DashboardOptions:
     reading: Mapping[str, bool | str | tuple[str, ...]] = field(default_factory=dict)  # how tables are read
     store: str | None = None
     notice: str | None = None  # what must be said first of the store: that it is a rehearsal's
+    instead_of: str | None = None  # the study's own store, where its rehearsal is shown until somebody answers
     review: str | None = None  # the study in which people judged this one's explanations
     embedding: str | None = None  # folder with the model that embeds explanations
 

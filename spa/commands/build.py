@@ -75,6 +75,8 @@ def build_store(
 
     ``annotators`` counts assignments in all; ``seed`` defaults to that of the earlier build, or else the study's.
     """
+    from spa.errors import ResponseError
+    from spa.responses.rehearsal import APART, FACT
     from spa.responses.store import Store
     from spa.responses.stored_assignments import NEWEST_LIVE_RULES
     from spa.study.stopping import with_live_rules
@@ -84,6 +86,11 @@ def build_store(
         with Store.being_created(target) as created:
             return _draw(created, study, fingerprint, annotators=annotators, seed=seed, progress=progress)
     with Store.open(target) as built:
+        if built.meta(FACT) == APART:
+            raise ResponseError(
+                f"{built.name}: expected the store of the study, got its rehearsal, which grows with it; build into "
+                "that, and `spa simulate` goes on with what is new"
+            )
         return _draw(built, study, fingerprint, annotators=annotators, seed=seed, progress=progress)
 
 

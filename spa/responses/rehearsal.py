@@ -141,9 +141,10 @@ def _begin(store: Store, created: Store) -> None:
 
 
 def is_rehearsal_of(drawn: Store, store: Store) -> bool:
-    """Return whether a store is a rehearsal of the version of the study that the other holds."""
+    """Return whether a store is a rehearsal of the version of the study that the other holds, and of no larger one."""
     own = drawn.meta(FACT), drawn.meta("fingerprint"), drawn.meta("seed")
-    return own == (APART, store.fingerprint, store.meta("seed"))
+    same = own == (APART, store.fingerprint, store.meta("seed"))
+    return same and len(drawn.assignments) <= len(store.assignments)
 
 
 def check_rehearsal(drawn: Store, store: Store) -> None:

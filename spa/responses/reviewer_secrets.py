@@ -70,6 +70,29 @@ def read_reviewers(connection: Connection) -> list[Reviewer]:
     ]
 
 
+def reviewer_name(name: str) -> str:
+    """Return the name of a person without needless spaces; raise ResponseError if it is no person's.
+
+    >>> reviewer_name(" Ana  Maria ")
+    'Ana Maria'
+    """
+    name = " ".join(name.split())
+    if not name or not name.isprintable() or len(name) > LONGEST_NAME:
+        raise ResponseError(f"reviewer: expected a name of at most {LONGEST_NAME} characters, got {name[:50]!r}")
+    if f"{_key(name)} ".startswith(PROGRAM):
+        raise ResponseError(f"reviewer {name!r}: expected a name of a person; names with spa are those of commands")
+    return name
+
+
+def are_alike(name: str, other: str) -> bool:
+    """Return whether two names are one person's, capitals and spaces aside.
+
+    >>> are_alike("Ana", "ANA "), are_alike("Ana", "Anna")
+    (True, False)
+    """
+    return _key(name) == _key(other)
+
+
 def is_one_of(name: str, reviewers: Iterable[Reviewer]) -> bool:
     """Return whether a name is that of one of these, capitals and spaces aside."""
     return _key(name) in {_key(each.name) for each in reviewers}
@@ -80,11 +103,7 @@ def add_reviewer(connection: Connection, name: str, roles: Iterable[DashboardRol
 
     Raise ResponseError if the name is no person's, or has a secret already.
     """
-    name = " ".join(name.split())
-    if not name or not name.isprintable() or len(name) > LONGEST_NAME:
-        raise ResponseError(f"reviewer: expected a name of at most {LONGEST_NAME} characters, got {name[:50]!r}")
-    if f"{_key(name)} ".startswith(PROGRAM):
-        raise ResponseError(f"reviewer {name!r}: expected a name of a person; names with spa are those of commands")
+    name = reviewer_name(name)
     if is_one_of(name, read_reviewers(connection)):
         raise ResponseError(f"reviewer {name!r} has a link already; --renew-reviewer replaces it by a new one")
     secret, kept = new_secret(), {"read", *roles}

@@ -115,7 +115,7 @@ def _spread(frame: pl.DataFrame) -> None:
     if not offered:
         return
     measure = st.selectbox("Show the distribution of", offered, format_func=DRAWN.__getitem__)
-    drawn = frame.select("annotator_id", "group", "excluded" if "excluded" in frame.columns else "group", measure)
+    drawn = frame.select("annotator_id", *(["excluded"] if "excluded" in frame.columns else []), measure)
     rows = [
         {"value": row[measure], "who": row["annotator_id"], "excluded": row.get("excluded") or "kept"}
         for row in drawn.to_dicts()

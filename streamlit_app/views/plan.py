@@ -14,7 +14,7 @@ from analysis.planning.plan_text import NAMES, curve_csv, curve_svg, notes
 from analysis.planning.ranked import share_components
 from analysis.planning.study_design import study_assumptions
 from analysis.planning.variance import Components
-from streamlit_app import downloads, loading
+from streamlit_app import blinding, downloads, loading
 from streamlit_app.rendering import plain, show_figure
 
 MOST = 500  # annotators of the slider
@@ -109,6 +109,9 @@ def with_plan(text: str, *, annotators: int, exposure: int | None) -> str:
 
 
 def _export(annotators: int, design: Assumptions) -> None:
+    """Offer the study file, which names the systems."""
+    if not blinding.may_show():
+        return
     path = loading.options().path
     exposure = design.n_items if design.kind == "spa" else None
     text = with_plan(path.read_text(encoding="utf-8"), annotators=annotators, exposure=exposure)

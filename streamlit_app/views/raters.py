@@ -1,4 +1,4 @@
-"""The raters: what they cost, where they failed, what they said, and and whether they can replace people."""
+"""The raters: what they cost, where they failed, what they said, and whether they can replace people."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def show() -> None:
         if not index.counts:
             raise
         results = None
-    rows = compare_raters(results, index)
     hidden = results is None or blinding.are_hidden()
+    rows = compare_raters(results, index, with_results=not hidden)
     known = {} if hidden else loading.sections(state, ["contamination"])
     if not rows and not show_sections(known):
         st.info(
@@ -93,8 +93,11 @@ def _choose(rows: Sequence[dict[str, object]]) -> str:
     return ""
 
 
-def compare_raters(results: Results | None, index: CallIndex) -> list[dict[str, object]]:
-    """Return a row for every LLM and variant: what it cost, what came of it, how far it agrees with people."""
+def compare_raters(results: Results | None, index: CallIndex, *, with_results: bool = True) -> list[dict[str, object]]:
+    """Return a row for every LLM and variant: what it cost, what came of it, how far it agrees with people.
+
+    How far they agree is a result, which is left out unless ``with_results``.
+    """
     answered = [row for row in results.raters if row.annotator_kind == "llm"] if results is not None else []
     tests = results.llm_vs_people.alternative_annotator if results is not None else ()
     simulated = {row.group for row in results.groups if row.simulated} if results is not None else set()
@@ -113,10 +116,10 @@ def compare_raters(results: Results | None, index: CallIndex) -> list[dict[str, 
                 "Failed": sum(each.calls for each in calls if each.outcome not in ("ok", STARTED)) if made else None,
                 "Answers": asked - missing if own else None,
                 "Missing": percent(missing / asked) if asked else None,
-                **{f"Tau, {words}": _tau(own, source) for source, words in SOURCES.items()},
+                **{f"Tau, {words}": _tau(own, source) if with_results else None for source, words in SOURCES.items()},
                 "Contradictions": None if forms is None else f"{forms.n_inconsistent} of {forms.n_forms}",
                 "Can replace people": None
-                if not passes or rater in simulated
+                if not passes or rater in simulated or not with_results
                 else f"{sum(passes)} of {len(passes)} criteria",
                 "Seconds a call": round(sum(each.seconds for each in calls) / made, 2) if made else None,
                 "Tokens": sum(each.prompt_tokens + each.completion_tokens for each in calls) if made else None,

@@ -21,6 +21,7 @@ from spa.responses.store import Store
 from streamlit_app import loading
 from streamlit_app.access import DashboardAccess, Person, PrintedLink
 from streamlit_app.background_analysis import BackgroundAnalysis
+from streamlit_app.findings import Analysed
 from streamlit_app.options import DashboardOptions
 
 testing = pytest.importorskip("streamlit.testing.v1")
@@ -101,6 +102,27 @@ def test_systems_and_who_wins_are_hidden_until_somebody_asks_which_is_noted(desk
     assert any(name in words(app) for name in SYSTEMS)
     assert [(each.who, each.action) for each in desk.log()] == [("Ben", "show systems")]
     assert "Show systems and results" in words(look(page))  # of another session
+
+
+def test_neither_agreement_of_raters_nor_the_study_file_is_given_before_somebody_asks(desk: Desk) -> None:
+    desk.secret = "ana"
+
+    def raters(app: testing.AppTest) -> str:
+        return str([*app.dataframe[0].value.columns])
+
+    found: dict[str, Callable[[testing.AppTest], str]] = {"raters": raters, "plan": words}
+    for page, said in (("raters", "Tau, "), ("plan", "Study file with these numbers")):
+        app = look(page)
+        assert said not in found[page](app)
+        next(each for each in app.button if each.label == "Show systems and results").click().run()
+        assert said in found[page](app)
+
+
+def test_annotators_are_drawn_where_nobody_is_excluded(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Analysed, "rules", {})
+    app = look("annotators")
+    assert "excluded" not in app.dataframe[0].value.columns
+    assert "Show the distribution of" in words(app)
 
 
 def test_nothing_is_hidden_once_all_places_are_done(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,6 +224,9 @@ def test_who_has_a_link_of_their_own_is_not_played_by_another(copied: Path) -> N
 @pytest.mark.parametrize(
     ("options", "said"),
     [
+        (("--reviewer", "spa prolific"), "names with spa are those of commands"),
+        (("--reviewer", "Ana", "--reviewer", "ANA"), "Ana and ANA are one name"),
+        (("--reviewer", " "), "expected a name"),
         (("--add-reviewer", "A", "--remove-reviewer", "B"), "expected one of"),
         (("--role", "export"), "--role is for --add-reviewer"),
         (("--public-url", "lab.example"), "expected one such as https://"),

@@ -174,6 +174,19 @@ def test_the_rehearsal_of_another_version_is_left_out_and_not_gone_on_with(study
         assert "remove it or move it away" in done
 
 
+def test_the_rehearsal_of_a_larger_study_is_left_out(study: Path) -> None:
+    study.with_suffix(".sqlite").unlink()
+    typed("build", study, "--annotators", PLACES - 1)
+    assert first_line("status", study).endswith("is the rehearsal of another version of the study, and is left out.")
+    assert "rehearse again" in typed("simulate", study, code=1).output
+
+
+def test_nothing_is_built_into_a_rehearsal_alone(study: Path) -> None:
+    apart = study.with_name("study.rehearsal.sqlite")
+    refused = typed("build", study, "--store", apart, "--annotators", 9, code=1).output
+    assert "expected the store of the study, got its rehearsal" in refused
+
+
 def test_a_rehearsal_may_be_named_itself(study: Path) -> None:
     rehearsal = study.with_name("study.rehearsal.sqlite")
     assert first_line("status", study, "--store", rehearsal) == f"Rehearsal: this is what {rehearsal} holds."
@@ -349,6 +362,7 @@ def test_the_dashboard_shows_the_rehearsal_and_two_reviewers_are_those_of_the_st
     rehearsal = str(study.with_name("study.rehearsal.sqlite"))
     assert first_line("dashboard", study, "--two-reviewers").startswith("Rehearsal: ")
     assert (shown[0].store, (shown[0].notice or "").startswith("Rehearsal: ")) == (rehearsal, True)
+    assert shown[0].instead_of == str(study.with_suffix(".sqlite"))
     with open_workspace(study) as workspace:
         with workspace.store.reading() as connection:
             assert two_decide(connection)
@@ -356,7 +370,23 @@ def test_the_dashboard_shows_the_rehearsal_and_two_reviewers_are_those_of_the_st
     assert "Rehearsal" not in typed("dashboard", study).output
     assert (shown[1].store, shown[1].notice) == (None, None)
     assert typed("dashboard", study, "--rehearsal").output.endswith("is left out.\n")
-    assert shown[2].store == rehearsal
+    assert (shown[2].store, shown[1].instead_of, shown[2].instead_of) == (rehearsal, None, None)
+
+
+def test_an_open_dashboard_says_when_the_study_has_overtaken_its_rehearsal(
+    study: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    need("streamlit")
+    from streamlit_app import loading
+
+    own, apart = study.with_suffix(".sqlite"), study.with_name("study.rehearsal.sqlite")
+    options = DashboardOptions(study=str(study), store=str(apart), notice="Rehearsal", instead_of=str(own))
+    monkeypatch.setattr(loading, "options", lambda: options)
+    with open_workspace(study, str(apart)) as rehearsed, open_workspace(study) as workspace:
+        monkeypatch.setattr(loading, "workspace", lambda: rehearsed)
+        assert (loading._notice_by_now.__wrapped__() or "").endswith("nobody has answered the study itself yet.")
+        answer(create_app(workspace), workspace)
+        assert "the study itself has answers by now" in (loading._notice_by_now.__wrapped__() or "")
 
 
 def test_two_that_make_the_rehearsal_at_once_share_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
