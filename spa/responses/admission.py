@@ -28,7 +28,7 @@ from spa.responses.capacity import (
     release_overdue,
 )
 from spa.responses.leases import Lease, lease_of, lease_of_external, leases_of, lock_leases
-from spa.responses.outcomes import REPLACED, STANDBY, is_claim
+from spa.responses.outcomes import REPLACED, STANDBY, TIMED_OUT, is_claim
 from spa.responses.pauses import is_paused
 from spa.responses.store_schema import payloads, people, submissions, tokens
 from spa.responses.submission import AnnotatorKind
@@ -264,6 +264,36 @@ def join_group(connection: Connection, submission_id: str, group: str, rules: Ad
     connection.execute(
         update(submissions).where(submissions.c.submission_id == submission_id).values(people_group=group)
     )
+
+
+def can_begin_again(connection: Connection, visit: Lease, rules: AdmissionRules) -> bool:
+    """Return whether a visit that expired before anything was sent can have another place, its own being taken."""
+    if visit.finished or visit.token is None or visit.release_reason != TIMED_OUT:
+        return False
+    return not has_begun(connection, visit.submission_id) and (
+        least_answered(connection, visit.annotator_id, rules.per_assignment) is not None
+    )
+
+
+def begin_again(connection: Connection, visit: Lease, rules: AdmissionRules, *, now: float) -> Lease:
+    """Give another place to who never began and lost theirs; without a free one, return the visit as it is."""
+    if not can_begin_again(connection, visit, rules):
+        return visit
+    who = Arrival(
+        annotator_id=visit.annotator_id,
+        source=visit.source,
+        annotator_kind=visit.annotator_kind,
+        token=visit.token,
+        external_id=visit.external_id,
+        session=visit.session,
+        group=visit.people_group,
+        minutes_allowed=visit.minutes_allowed,
+    )
+    check_quota(connection, who.group, rules)
+    _check_reserved(connection, who, rules)
+    gone = {"external_id": None, "release_reason": REPLACED}
+    connection.execute(update(submissions).where(submissions.c.submission_id == visit.submission_id).values(gone))
+    return _new_visit(connection, who, rules, now=now)
 
 
 def _same_visit(connection: Connection, who: Arrival) -> Lease | None:

@@ -137,11 +137,13 @@ class SurveyRoutes:
         """Redirect to the page that is due; before its first use, show the page whose button takes a place."""
         token = request.path_params["token"]
         visit = await self._find(token)
+        fields = {ELSEWHERE: "yes"} if is_from_elsewhere(request) else {}
         if visit is None:
             self.context.group_of(request.query_params)
-            fields = {ELSEWHERE: "yes"} if is_from_elsewhere(request) else {}
             return self.context.first_page(request, own_address=True, fields=fields)
         if visit.lease.released and not await self._reader.read(lambda one: self._visits.can_return(one, visit.lease)):
+            if await self._reader.read(lambda one: self._visits.can_begin_again(one, visit.lease)):
+                return self.context.first_page(request, own_address=True, fields=fields)
             return self._gone(visit)
         return self._due(request, token, visit, remember=not is_from_elsewhere(request))
 

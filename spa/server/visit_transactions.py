@@ -90,7 +90,15 @@ class VisitTransactions:
             rules = self.context.rules
             to_begin = rules.minutes_to_begin_again
             lease = reclaim(connection, lease, rules.per_assignment, now=now, minutes_to_begin=to_begin)
+            if lease.external_id is None or lease.source in self.context.own_codes:  # no platform pays for a place
+                lease = admission.begin_again(connection, lease, rules, now=now)
         return self._visit_of(connection, lease)
+
+    def can_begin_again(self, connection: Connection, lease: Lease) -> bool:
+        """Return whether somebody who has sent nothing, and lost the place to another, may ask for a new one."""
+        if lease.external_id is not None and lease.source not in self.context.own_codes:
+            return False
+        return admission.can_begin_again(connection, lease, self.context.rules)
 
     def admit(self, connection: Connection, token: str, *, session: int = 1, group: str | None = None) -> Lease:
         """Assign a form to the person with a token, or return their existing visit."""

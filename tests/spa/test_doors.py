@@ -325,3 +325,23 @@ def test_a_button_pressed_twice_at_the_same_moment_takes_one_place(
     monkeypatch.setattr(SurveyContext, "busy", press_meanwhile)
     assert place.client.post("/", data=fields).headers["location"] == first[0]
     assert visits(place) == 1
+
+
+def test_who_never_began_gets_another_place_while_any_is_free(place: Place) -> None:
+    clock, store = Clock(), place.workspace.store
+    client = timed(place, clock, minutes_to_begin=10.0)
+    late = place.token()
+    client.post(f"/a/{late}")
+    first = store.visits.of_token(late)
+    clock.wait(11)
+    others = [TestClient(client.app).post("/").url.path.split("/")[2] for _ in range(2)]
+    assert first.assignment_id in {store.visits.of_token(one).assignment_id for one in others}  # type: ignore[union-attr]
+    assert client.get(f"/a/{late}").status_code == 200
+    assert client.post(f"/a/{late}").status_code == 303
+    again = store.visits.of_token(late)
+    assert (again.annotator_id, again.seat is not None) == (first.annotator_id, True)  # type: ignore[union-attr]
+    assert again.assignment_id != first.assignment_id  # type: ignore[union-attr]
+    for _ in range(3):
+        TestClient(client.app).post("/")
+    clock.wait(1)
+    assert client.get(f"/a/{late}").status_code == 303
