@@ -9,9 +9,11 @@ from analysis.answers.tables import ANSWERS
 from spa.errors import AnalysisError
 from spa.tables.reading import ENDINGS, table_suffix
 
+BEGINNING = 65_536  # bytes after the header in which a first row is looked for
+
 
 def table_files(folder: Path) -> dict[str, Path]:
-    """Return the tables of a folder by their kind.
+    """Return the tables of a folder by their kind, without those that an export wrote without any row.
 
     Raise AnalysisError if there is no table of answers, or one table stands there in two formats.
     """
@@ -26,4 +28,13 @@ def table_files(folder: Path) -> dict[str, Path]:
     if not set(found) & set(ANSWERS):
         expected = ", ".join(f"{kind}.csv" for kind in ANSWERS)
         raise AnalysisError(f"{folder}: expected at least one of {expected} ({ENDINGS}), got none")
-    return found
+    held = {kind: path for kind, path in found.items() if _has_rows(path)}
+    return held if set(held) & set(ANSWERS) else found  # where nothing was answered, reading them says so
+
+
+def _has_rows(path: Path) -> bool:
+    if path.suffix.lower() != ".csv":
+        return path.stat().st_size > 0
+    with path.open("rb") as lines:
+        lines.readline()
+        return bool(lines.read(BEGINNING).strip())

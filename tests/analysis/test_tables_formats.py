@@ -119,3 +119,11 @@ def test_a_folder_of_tables_holds_each_once_in_any_format(tmp_path: Path) -> Non
     (tmp_path / "ratings.csv").touch()
     with pytest.raises(AnalysisError, match=r"expected one file of ratings, got ratings.csv and ratings.json.gz"):
         table_files(tmp_path)
+
+
+def test_of_a_folder_as_it_was_exported_tables_without_rows_are_left_out(tmp_path: Path) -> None:
+    (tmp_path / "ratings.csv").write_text("annotator_id,score\na1,3\n", encoding="utf-8")
+    (tmp_path / "choices.csv").write_text("annotator_id,winner\n", encoding="utf-8")
+    assert [*table_files(tmp_path)] == ["ratings"]
+    (tmp_path / "ratings.csv").write_text("annotator_id,score\n", encoding="utf-8")
+    assert {*table_files(tmp_path)} == {"ratings", "choices"}  # which are refused when they are read
