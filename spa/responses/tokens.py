@@ -6,10 +6,11 @@ import hashlib
 import hmac
 import secrets
 
-from sqlalchemy import Connection, bindparam, func, insert, select, update
+from sqlalchemy import Connection, bindparam, case, exists, func, insert, select, update
 
+from spa.responses.outcomes import TIMED_OUT
 from spa.responses.prepared_statements import PreparedStatement
-from spa.responses.store_schema import submissions, tokens
+from spa.responses.store_schema import payloads, submissions, tokens
 
 LONGEST = 100  # characters; ours are far shorter
 TOKEN_LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"  # none that is mistaken for another
@@ -49,10 +50,14 @@ def is_personal(connection: Connection, token: str) -> bool:
 
 
 def count_personal(connection: Connection) -> tuple[int, int]:
-    """Return how many personal links were used, and how many were not."""
-    counted = select(func.count(tokens.c.submission_id), func.count()).where(tokens.c.personal)
-    used, links = connection.execute(counted).one()
-    return used, links - used
+    """Return how many personal links were used, and how many were not, or expired before anything was sent."""
+    sent = exists().where(payloads.c.submission_id == tokens.c.submission_id)
+    visit = submissions.c.submission_id == tokens.c.submission_id
+    expired = exists().where(visit, submissions.c.outcome.is_(None), submissions.c.release_reason == TIMED_OUT)
+    used = tokens.c.submission_id.is_not(None) & (sent | ~expired)
+    counted = select(func.count(case((used, 1))), func.count()).where(tokens.c.personal)
+    begun, links = connection.execute(counted).one()
+    return begun, links - begun
 
 
 def note_consent(connection: Connection, submission_id: str, *, text_hash: str, now: float) -> None:

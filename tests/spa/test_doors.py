@@ -345,3 +345,16 @@ def test_who_never_began_gets_another_place_while_any_is_free(place: Place) -> N
         TestClient(client.app).post("/")
     clock.wait(1)
     assert client.get(f"/a/{late}").status_code == 303
+
+
+def test_a_personal_link_that_nobody_began_with_keeps_its_place_reserved(place: Place) -> None:
+    clock = Clock()
+    timed(place, clock, minutes_to_begin=10.0)
+    personal = place.workspace.store.tokens(personal=True)
+    app = create_app(place.workspace, clock=clock, reserved=len(personal))
+    client = TestClient(app, follow_redirects=False)
+    client.post(f"/a/{personal[0]}")
+    clock.wait(11)
+    came = [TestClient(app).post("/").status_code for _ in range(8)]
+    assert came == [410] * 8
+    assert client.post(f"/a/{personal[0]}").status_code == 303
