@@ -178,7 +178,7 @@ async def running(survey: SurveyRoutes, context: SurveyContext) -> AsyncIterator
             refused = context.refused_posts
             if refused.total() > told:
                 told = refused.total()
-                log.warning("%d posts of pages were not stored since the start (%s)", told, _listed(refused))
+                log.warning("posts of pages that were not stored since the start: %d (%s)", told, _listed(refused))
             await asyncio.sleep(SWEEP)
 
     task = asyncio.create_task(sweep())
