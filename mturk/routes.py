@@ -23,10 +23,13 @@ from mturk.records import RECEIPT_FIELD, SOURCE, claim_name, make_receipt
 from mturk.settings import MTurkTable, minutes_allowed, read_settings
 from spa.forms.form import Form
 from spa.forms.html import render_notice, render_whole
+from spa.platforms.claims import ClaimLimit
 from spa.responses.outcomes import COMPLETED, FAILED_CHECKS, Outcome
 from spa.responses.visits import PersonVisit
+from spa.server.rate_limits import Rate
 from spa.server.survey_context import SurveyContext
 
+CLAIMS = Rate(burst=4, a_second=4 / 600)  # of one HIT, by one address block
 ENTITY = re.compile(r"[A-Z0-9]{1,64}", re.ASCII)
 WORKER = re.compile(r"A[A-Z0-9]{1,63}", re.ASCII)
 
@@ -50,6 +53,7 @@ class HitAdapter:
     def __init__(self, context: SurveyContext, settings: MTurkTable) -> None:
         self.context = context
         self.settings = settings
+        self.claims = ClaimLimit(context, CLAIMS)
         records.set_up(context.store)
 
     def know_sites(self) -> None:
@@ -85,6 +89,10 @@ class HitAdapter:
         claim = records.HitUrlParameters(
             claim=name, mturk_assignment_id=assignmentId, hit_id=hitId, submit_to=turkSubmitTo
         )
+        known = self.context.known_visit(SOURCE, person=workerId, external_id=name)
+        refusal = known or self.claims.refusal(request, hitId)
+        if refusal is not None:
+            return refusal
         records.note_claim(self.context.store, claim)
         return self.context.admit(
             source=SOURCE,

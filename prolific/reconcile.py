@@ -18,6 +18,7 @@ from prolific.api.records import (
 )
 from prolific.study_ids import SOURCE
 from spa.platforms.collecting import Kind, PlatformSubmission, SubmissionState
+from spa.responses.outcomes import NOT_SUBMITTED
 from spa.responses.outcomes import RETURNED as GAVE_BACK
 from spa.responses.outcomes import TIMED_OUT as LATE
 from spa.responses.store import Store
@@ -77,10 +78,21 @@ def release_gone(store: Store, record: SubmissionRecord, *, now: float) -> bool:
     """Release the place of a participant who has left according to the platform; return whether one became free.
 
     Answers are kept. Those of a participant who returned the submission after answering are withdrawn: kept as extra
-    and left out of the analysis. A participant who answered late keeps the place.
+    and left out of the analysis. The place belongs to whom the platform counts: who answered in time here and was timed
+    out there, or answered late, has it again once the platform has the code, if it is free then.
     """
+    visit = store.visits.find(SOURCE, record.submission_id)
+    if visit is None:
+        return False
+    counted = STATES.get(record.status) in ("submitted", "paid")
+    if counted and visit.completed and visit.release_reason in (NOT_SUBMITTED, LATE):
+        store.visits.seat_again(visit.submission_id)
+        return False
     reason = REASONS.get(record.status)
-    visit = None if reason is None else store.visits.find(SOURCE, record.submission_id)
-    if reason is None or visit is None or (visit.finished and reason != GAVE_BACK):
+    if visit.completed and record.status == TIMED_OUT:
+        return visit.seat is not None and store.visits.release(
+            visit.submission_id, NOT_SUBMITTED, now=now, finished=True
+        )
+    if reason is None or (visit.finished and reason != GAVE_BACK):
         return False
     return store.visits.release(visit.submission_id, reason, now=now, finished=reason == GAVE_BACK)

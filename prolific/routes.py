@@ -26,22 +26,29 @@ from prolific.study_body import ENTRY_PATH, PLACEHOLDERS
 from prolific.study_ids import SOURCE, session_of, study_of
 from prolific.verification import (
     FALSE,
+    LEFT_ALONE_SECONDS,
     UNVERIFIED,
     VERIFIED,
     ProlificUrlParameters,
     SubmissionVerifier,
+    in_doubt,
     last_found,
     note,
 )
 from prolific.webhooks import WebhookReceiver
 from spa.journal import Journal
+from spa.platforms.claims import ClaimLimit
 from spa.responses.outcomes import Outcome
 from spa.responses.visits import PersonVisit
+from spa.server.rate_limits import Rate
 from spa.server.survey_context import SurveyContext
 
 log = logging.getLogger("uvicorn.error")
 SECONDS = 5.0  # a visitor waits for the platform so long at most, twice
 TRIES = 2
+QUESTIONS = Rate(burst=20, a_second=20 / 60)  # of one address block
+WAITING = Rate(burst=3, a_second=3 / 600)  # of one address block
+FEW = 5  # unverified visits that a small study takes; others take half their places
 GONE_AWAY = frozenset({RETURNED, REJECTED})
 
 
@@ -67,6 +74,8 @@ def mount_with(app: FastAPI, context: SurveyContext, environment: Mapping[str, s
     adapter = ProlificAdapter(
         context=context,
         asking=SubmissionVerifier(client, context.clock),
+        questions=ClaimLimit(context, QUESTIONS),
+        waiting=ClaimLimit(context, WAITING),
         offer=offer_of(context.study, table, file="study file"),
         base=completion_base(access),
         journal=Journal(context.store),
@@ -86,6 +95,8 @@ class ProlificAdapter:
 
     context: SurveyContext
     asking: SubmissionVerifier
+    questions: ClaimLimit  # to the platform
+    waiting: ClaimLimit  # visits that the platform cannot be asked about
     offer: SessionOffer
     base: str  # where a code is handed in
     journal: Journal
@@ -106,7 +117,7 @@ class ProlificAdapter:
             return self.context.notice("unknown", HTTPStatus.FORBIDDEN)
         if request.method != "POST":
             return self._known_visit(claim) or self.context.first_page(request)
-        refusal = self._refusal(claim)
+        refusal = self._refusal(claim, request)
         return refusal if refusal is not None else self._admit(claim, session, request)
 
     def report_health(self) -> Response:
@@ -128,27 +139,58 @@ class ProlificAdapter:
             return None
         return self.context.known_visit(SOURCE, person=claim.person, external_id=claim.submission_id)
 
-    def _refusal(self, claim: ProlificUrlParameters) -> Response | None:
+    def _refusal(self, claim: ProlificUrlParameters, request: Request) -> Response | None:
         """Ask the platform, unless it confirmed this claim before; return the response to who is not admitted."""
-        store = self.context.store
-        if last_found(store, claim.submission_id, store.person_id(SOURCE, claim.person)) == VERIFIED:
+        if self._is_verified(claim):
             return None
+        remembered = self.asking.remembers(claim)
+        wait = None if remembered else self.questions.refusal(request)
+        if wait is not None:
+            return wait
         verdict = self.asking.ask(claim)
-        note(self.context.store, claim, verdict)
+        if not (remembered and verdict.found == FALSE):
+            note(self.context.store, claim, verdict)
         if verdict.found == FALSE:
             log.warning("submission %s: not let in: %s", claim.submission_id, verdict.reason)
             return self.context.notice("unknown", HTTPStatus.FORBIDDEN)
         if verdict.found == UNVERIFIED:
-            log.warning("submission %s: let in unverified: %s", claim.submission_id, verdict.reason)
-            return None
+            return self._unverified(claim, request, verdict.reason)
         status = "" if verdict.record is None else verdict.record.status
         known = self.context.store.visits.find(SOURCE, claim.submission_id) is not None
         if status in GONE_AWAY or (status == TIMED_OUT and not known):
             return self.context.notice("expired", HTTPStatus.GONE)
         return None
 
-    def _admit(self, claim: ProlificUrlParameters, session: int, request: Request) -> Response:
+    def _is_verified(self, claim: ProlificUrlParameters) -> bool:
         store = self.context.store
+        return last_found(store, claim.submission_id, store.person_id(SOURCE, claim.person)) == VERIFIED
+
+    def _unverified(self, claim: ProlificUrlParameters, request: Request, reason: str) -> Response | None:
+        """Let in a few whom the platform cannot be asked about; ask others to come again in a moment."""
+        store = self.context.store
+        own = store.visits.find(SOURCE, claim.submission_id)
+        if own is None or own.person != claim.person:
+            wait = self.waiting.refusal(request)
+            most = max(FEW, len(store.assignments) * self.context.rules.per_assignment // 2)
+            if wait is None and self.asking.client is not None and len(in_doubt(store)) >= most:
+                wait = self.context.ask_to_wait(LEFT_ALONE_SECONDS)
+            if wait is not None:
+                log.warning("submission %s: asked to wait, as too many are not verified yet", claim.submission_id)
+                return wait
+        log.warning("submission %s: let in unverified: %s", claim.submission_id, reason)
+        return None
+
+    def _displaced(self, claim: ProlificUrlParameters) -> list[str]:
+        """Return whose place a participant whom the platform confirms may have, where that is needed."""
+        store = self.context.store
+        own = store.visits.find(SOURCE, claim.submission_id)
+        needed = store.visits.count_free(self.context.rules.per_assignment) == 0
+        if not needed and (own is None or own.person == claim.person):
+            return []
+        return [visit.submission_id for visit in in_doubt(store) if visit.person != claim.person]
+
+    def _admit(self, claim: ProlificUrlParameters, session: int, request: Request) -> Response:
+        vouched = self._is_verified(claim)
         groups = [group for group in self.context.study.people.groups if group.parameter is not None]
         mine = [group for group in groups if request.query_params.get(group.parameter or "") in group.values]
         if groups and not mine:
@@ -161,7 +203,8 @@ class ProlificAdapter:
             group=mine[0].name if mine else None,
             minutes_allowed=self.offer.maximum_minutes,
             has_place=True,
-            vouched=last_found(store, claim.submission_id, store.person_id(SOURCE, claim.person)) == VERIFIED,
+            vouched=vouched,
+            displaces=self._displaced(claim) if vouched else (),
         )
 
     def _verify_again(self, visit: PersonVisit) -> None:

@@ -12,7 +12,9 @@ from prolific.api.problems import ProlificError, ProlificRequestRefused
 from prolific.api.records import SubmissionRecord
 from prolific.study_ids import SOURCE
 from spa.journal import STARTED, Journal, begin, finish
+from spa.responses.outcomes import TIMED_OUT
 from spa.responses.store import Store
+from spa.responses.visits import PersonVisit
 
 KIND = "prolific visit"  # in the journal; scope is the keyed hash of the platform's submission
 VERIFY = "verify"
@@ -21,6 +23,8 @@ VERIFIED: Final = "verified"
 UNVERIFIED: Final = "unverified"
 FALSE: Final = "false"
 LEFT_ALONE_SECONDS = 15.0
+DENIED_SECONDS = 300.0  # after which a claim that was false may have become true
+MOST_DENIED = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,21 +46,38 @@ class Verdict:
 
 
 class SubmissionVerifier:
-    """Verifies visitors, and after a failure stops asking for a while, so that visitors need not wait."""
+    """Verifies visitors: asks once about a false claim, and after a failure stops asking for a while.
+
+    So visitors need not wait, and made-up addresses do not use up the requests that the platform allows.
+    """
 
     def __init__(self, client: Prolific | None, clock: Callable[[], float]) -> None:
         self.client = client
         self._clock = clock
         self._again_at = float("-inf")
+        self._false: dict[ProlificUrlParameters, tuple[float, Verdict]] = {}  # when it may be asked about again
 
     def ask(self, claim: ProlificUrlParameters) -> Verdict:
-        """Ask whether a claim is true, unless the platform failed to reply a moment ago."""
-        if self._clock() < self._again_at:
+        """Ask whether a claim is true, unless the platform failed to reply, or denied it, a moment ago."""
+        now = self._clock()
+        until, denied = self._false.get(claim, (now, None))
+        if denied is not None and now < until:
+            return denied
+        if now < self._again_at:
             return Verdict(found=UNVERIFIED, reason="Prolific did not answer a moment ago")
         verdict = ask(self.client, claim)
         if verdict.found == UNVERIFIED:
             self._again_at = self._clock() + LEFT_ALONE_SECONDS
+        elif verdict.found == FALSE:
+            self._false[claim] = (self._clock() + DENIED_SECONDS, verdict)
+            if len(self._false) > MOST_DENIED:
+                del self._false[next(iter(self._false))]
         return verdict
+
+    def remembers(self, claim: ProlificUrlParameters) -> bool:
+        """Return whether asking now would send nothing to the platform."""
+        denied = claim in self._false and self._clock() < self._false[claim][0]
+        return self.client is None or denied or self._clock() < self._again_at
 
 
 def ask(client: Prolific | None, claim: ProlificUrlParameters) -> Verdict:
@@ -84,6 +105,27 @@ def note(store: Store, claim: ProlificUrlParameters, verdict: Verdict) -> None:
     with store.transaction() as connection:
         call = begin(connection, KIND, store.keyed(claim.submission_id), VERIFY, claimed)
         finish(connection, call, verdict.found, response=verdict.reason or None, facts={})
+
+
+def in_doubt(store: Store) -> list[PersonVisit]:
+    """Return the visits with a place that the platform has not confirmed, or that were completed after its time."""
+    found: dict[tuple[str, str], str] = {}
+    for call in Journal(store).every(KIND):
+        if call.outcome != STARTED:
+            one = call.scope, json.loads(call.request)["annotator_id"]
+            found[one] = VERIFIED if found.get(one) == VERIFIED else call.outcome
+    return [
+        visit
+        for visit in store.visits.of_people(SOURCE)
+        if visit.seat is not None
+        and visit.external_id is not None
+        and (is_late(visit) or found.get((store.keyed(visit.external_id), visit.annotator_id)) == UNVERIFIED)
+    ]
+
+
+def is_late(visit: PersonVisit) -> bool:
+    """Return whether a visit was completed after its time was up, and the platform has not counted it since."""
+    return visit.completed and visit.release_reason == TIMED_OUT
 
 
 def last_found(store: Store, submission_id: str, annotator_id: str | None = None) -> Found | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import tomllib
@@ -59,8 +60,11 @@ def test_links_within_the_repository_lead_somewhere(document: Path) -> None:
     targets = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", document.read_text())
     made = re.findall(r'"(\w+\.md)"', (ROOT / "docs" / "hooks.py").read_text())  # pages that the site generates
     local = [target for target in targets if not target.startswith(("http:", "https:", "mailto:", *made))]
-    places = (document.parent, Path(spa.__file__).parents[1])  # the packages may be installed elsewhere
-    assert [target for target in local if not any((place / target).exists() for place in places)] == []
+    packages = Path(spa.__file__).parents[1]  # which may be installed elsewhere
+    places = (document.parent, packages, packages / "docs")
+    assert [
+        target for target in local if not any(Path(os.path.normpath(place / target)).exists() for place in places)
+    ] == []
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_your_own_people(tmp_path: Path, postgres_url: str) -> None:
-    for program in ("curl", "sqlite3", "pg_dump"):
+    for program in ("curl", "pg_dump"):
         if shutil.which(program) is None:
             missing_part(f"{program} is not installed")
     instead = {
@@ -46,8 +46,7 @@ def test_your_own_people(tmp_path: Path, postgres_url: str) -> None:
         assert "24" in reader.printed["spa status my-study/study.toml"]
         assert any("places" in printed for text, printed in reader.printed.items() if text.startswith("curl"))
     assert (tmp_path / "study.dump").stat().st_size
-    (copy,) = tmp_path.glob("study-*.sqlite")
-    assert copy.stat().st_size
+    assert (tmp_path / "monday.sqlite").stat().st_size
 
 
 def test_prolific(tmp_path: Path) -> None:

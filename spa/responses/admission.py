@@ -19,6 +19,7 @@ from spa.responses.capacity import (
     assignment_to_stand_by,
     count_free,
     deadline,
+    displace,
     first_deadline,
     free_seat,
     give_place,
@@ -28,7 +29,7 @@ from spa.responses.capacity import (
     release_overdue,
 )
 from spa.responses.leases import Lease, lease_of, lease_of_external, leases_of, lock_leases
-from spa.responses.outcomes import REPLACED, STANDBY, TIMED_OUT, is_claim
+from spa.responses.outcomes import REPLACED, STANDBY, TIMED_OUT, claimed_name, is_claim
 from spa.responses.pauses import is_paused
 from spa.responses.store_schema import payloads, people, submissions, tokens
 from spa.responses.submission import AnnotatorKind
@@ -133,6 +134,7 @@ class Arrival:
     group: str | None = None
     minutes_allowed: float | None = None
     overbook: bool = False  # where all places are taken, stand by for one
+    displaces: frozenset[str] = frozenset()  # visits that the platform does not count, whose place it may have instead
     named: bool = True  # the platform itself named the visit; else the visitor may have made the name up
     proven: bool = True  # it is certain that this is the person; else anybody may have made up the names
     vouched: bool = False  # the platform has confirmed the visit, and promised the place
@@ -303,6 +305,11 @@ def _same_visit(connection: Connection, who: Arrival) -> Lease | None:
     lease = lease_of_external(connection, who.source, who.external_id)
     if lease is None:
         return None
+    if lease.annotator_id != who.annotator_id and lease.submission_id in who.displaces:
+        name = claimed_name(lease.submission_id)  # somebody made it up; what they send is kept, and does not count
+        own = submissions.c.submission_id == lease.submission_id
+        connection.execute(update(submissions).where(own).values(external_id=name))
+        return None
     if lease.annotator_id != who.annotator_id:
         raise SecondVisit(f"{who.source} visit {who.external_id} belongs to another person")
     return lease
@@ -434,6 +441,7 @@ def _find_place(
 ) -> tuple[str, str | None] | None:
     """Return an assignment that ``annotator_id`` never had, and a seat of it unless there is one to stand by for."""
     place = least_answered(connection, annotator_id, rules.per_assignment)
+    place = place or displace(connection, annotator_id, who.displaces)
     if place is not None or not who.overbook:
         return place
     taken = assignment_to_stand_by(connection, annotator_id)

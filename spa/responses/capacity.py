@@ -8,6 +8,7 @@ inside the caller's writing transaction, after :func:`spa.responses.leases.lock_
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
@@ -152,6 +153,37 @@ def assignment_to_stand_by(connection: Connection, annotator_id: str) -> str | N
         .limit(1)
     )
     return found
+
+
+def displace(connection: Connection, annotator_id: str, among: Collection[str]) -> tuple[str, str] | None:
+    """Take the place of one of these visits, for somebody who never had its assignment; ``None`` where none has one.
+
+    Who loses it stands by: one who works goes on, answers that are complete are ``extra``. It is the visit that began
+    last, before those that are complete. The caller gives the place to somebody else.
+    """
+    had = select(submissions.c.assignment_id).where(submissions.c.annotator_id == annotator_id)
+    held = select_leases().where(
+        submissions.c.submission_id.in_(list(among)), OF_PEOPLE, submissions.c.assignment_id.not_in(had)
+    )
+    latest = held.order_by(None).order_by(submissions.c.outcome.is_not(None), submissions.c.number.desc()).limit(1)
+    row = connection.execute(latest).first() if among else None
+    if row is None:
+        return None
+    lease = lease_from_row(row)
+    _set(connection, lease.submission_id, seat=None, release_reason=STANDBY, extra=lease.outcome == COMPLETED)
+    return lease.assignment_id, str(lease.seat)
+
+
+def seat_again(connection: Connection, submission_id: str, per_assignment: int) -> bool:
+    """Give a completed visit without a place one that is free; return whether it has one then."""
+    lease = lease_of(connection, submission_id)
+    if lease is None or not lease.completed or lease.seat is not None:
+        return lease is not None and lease.seat is not None
+    seat = free_seat(connection, lease.assignment_id, per_assignment)
+    # without one it waits, as those do who stand by
+    _set(connection, submission_id, seat=seat, extra=seat is None, release_reason=None if seat else STANDBY)
+    recount(connection, lease.assignment_id)
+    return seat is not None
 
 
 def seat_extra(connection: Connection, assignment_id: str, seat: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -58,6 +58,7 @@ class StoredVisits:
         named: bool = True,
         proven: bool = True,
         new_token: str | None = None,
+        displaces: Collection[str] = (),
         rules: AdmissionRules = EVERYBODY,
     ) -> Lease:
         """Find or make the visit of a platform's person, which continues at ``/a/{lease.token}``.
@@ -92,6 +93,7 @@ class StoredVisits:
             named=named,
             proven=proven,
             new_token=new_token,
+            displaces=frozenset(displaces),
         )
         return self._change(lambda connection: admission.admit(connection, arrival, rules, now=now))
 
@@ -191,6 +193,15 @@ class StoredVisits:
         conditions = () if source is None else (submissions.c.source == source,)
         for row in self._database.stream(_select_visits(*conditions)):
             yield _visit_from_row(row)
+
+    def count_free(self, per_assignment: int) -> int:
+        """Return how many places nobody holds."""
+        with self._database.reading() as connection:
+            return capacity.count_free(connection, per_assignment)
+
+    def seat_again(self, submission_id: str, *, rules: AdmissionRules = EVERYBODY) -> bool:
+        """Give a completed visit, which the platform counts after all, a free place; return whether it has one."""
+        return self._change(lambda connection: capacity.seat_again(connection, submission_id, rules.per_assignment))
 
     def count_completed(self) -> int:
         """Return how many visits are completed, raters' too."""

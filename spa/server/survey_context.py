@@ -25,7 +25,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
@@ -146,10 +146,14 @@ class SurveyContext:
         wait = self.unbegun.wait(client_block(request.scope))
         if not wait:
             return None
-        self.refused["busy"] += 1
         self.unbegun.tell()
+        return self.ask_to_wait(wait)
+
+    def ask_to_wait(self, seconds: float) -> Response:
+        """Return the page that tells somebody to come again after so many seconds, and count it."""
+        self.refused["busy"] += 1
         response = self.notice("busy", HTTPStatus.TOO_MANY_REQUESTS)
-        response.headers["retry-after"] = str(math.ceil(wait))
+        response.headers["retry-after"] = str(math.ceil(seconds))
         return response
 
     def note_place(self, request: Request, token: str) -> None:
@@ -170,6 +174,7 @@ class SurveyContext:
         named: bool = True,
         proven: bool = True,
         new_token: str | None = None,
+        displaces: Collection[str] = (),
     ) -> Response:
         """Admit a person whom the platform has verified: redirect to the visit, or say why they cannot take part.
 
@@ -181,6 +186,8 @@ class SurveyContext:
         ``minutes_to_begin``, unless the platform has ``vouched`` for the visit: then it takes the place back itself.
         An ``external_id`` that the platform has not ``named`` itself may be given by two people.
         Who has not ``proven`` to be the person continues no visit of theirs. A new visit opens with ``new_token``.
+        Where no place is left, it takes that of one of the visits which it ``displaces``: those that the platform does
+        not count.
         """
         now, new, own = self.clock(), False, self.study.people.minutes_allowed
         if minutes_allowed is None:
@@ -206,6 +213,7 @@ class SurveyContext:
                 named=named,
                 proven=proven,
                 new_token=new_token,
+                displaces=displaces,
                 rules=replace(self.rules, closed=False, pausable=False) if has_place else self.rules,
                 now=now,
             )

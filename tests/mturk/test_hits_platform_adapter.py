@@ -12,6 +12,7 @@ import httpx2
 import polars as pl
 import pytest
 from click.testing import CliRunner
+from fastapi.testclient import TestClient
 
 from mturk import records
 from mturk.records import RECEIPT_FIELD, make_receipt
@@ -242,3 +243,19 @@ def test_a_server_started_before_publishing_may_be_framed_when_hits_are_there(
             policy = shown.headers["content-security-policy"]
             assert f"frame-ancestors {bench.emulator.url}" in policy
         assert f"form-action 'self' {bench.emulator.url}" in policy
+
+
+def test_one_address_block_makes_few_visits_of_a_hit_up(external: Bench) -> None:
+    """The protocol has no way to ask who holds an assignment, so whoever invents some is held off by address."""
+    with external.open() as workspace:
+        app = create_app(workspace, adapters=[mount])
+
+        def press(peer: str, number: int) -> int:
+            client = TestClient(app, client=(peer, 1), follow_redirects=False)
+            invented = {"assignmentId": f"INVENTED{number}", "workerId": f"AINVENTED{number}"}
+            return int(client.post("/hit", params=address(external, **invented)).status_code)
+
+        came = [press("198.51.100.7", number) for number in range(40)]
+        assert came.count(429) == 36
+        assert press("198.51.100.7", 0) == 303, "who has a visit goes on"
+        assert press("203.0.113.7", 41) in (303, 410)

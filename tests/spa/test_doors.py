@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +28,14 @@ from tests.spa.test_server import built as built
 TEXTS = load_texts("en", {})
 CROSS_SITE = {"sec-fetch-site": "cross-site"}
 DOORS = ("/", "/a/{token}", "/platform?person=ada&visit=v1")
+
+
+@pytest.fixture(autouse=True)
+def heard(caplog: LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the test hear what the server tells its operator, however an earlier server set its logs up."""
+    for name in ("uvicorn", "uvicorn.error"):
+        monkeypatch.setattr(logging.getLogger(name), "propagate", True)
+    caplog.set_level(logging.WARNING, logger="uvicorn.error")
 
 
 @pytest.fixture
