@@ -29,6 +29,7 @@ from spa.responses.store_schema import payloads, submissions
 
 State = Literal["ok", "warning", "problem"]
 GB = 1_000_000_000
+MB = 10**6
 LEAST_DISK = GB // 10  # bytes, below which an evening's answers may not fit
 WAIT = 5.0  # seconds for an answer from outside
 AHEAD = 60.0  # seconds by which clocks may differ
@@ -132,7 +133,7 @@ def _of_rights(path: Path) -> CheckFinding:
 def _of_disk(path: Path) -> CheckFinding:
     free, log = shutil.disk_usage(path.resolve().parent).free, log_of(path)
     size = path.stat().st_size + (log.stat().st_size if log.exists() else 0)
-    text = f"{free / GB:,.1f} GB free, the store has {size / GB:,.3f} GB"
+    text = f"{free / GB:,.1f} GB free, the store has {size / MB:,.1f} MB"
     if free < LEAST_DISK:
         return CheckFinding(check="disk", state="problem", text=f"{text}; free some space before answers are lost")
     if free < 2 * size:
