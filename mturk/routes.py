@@ -23,13 +23,12 @@ from mturk.records import RECEIPT_FIELD, SOURCE, claim_name, make_receipt
 from mturk.settings import MTurkTable, minutes_allowed, read_settings
 from spa.forms.form import Form
 from spa.forms.html import render_notice, render_whole
-from spa.platforms.claims import ClaimLimit
+from spa.platforms.claims import ClaimLimit, in_ten_minutes
 from spa.responses.outcomes import COMPLETED, FAILED_CHECKS, Outcome
 from spa.responses.visits import PersonVisit
-from spa.server.rate_limits import Rate
 from spa.server.survey_context import SurveyContext
 
-CLAIMS = Rate(burst=4, a_second=4 / 600)  # of one HIT, by one address block
+SHARE = 3  # of the visits that may begin from one address block, as many may begin one HIT
 ENTITY = re.compile(r"[A-Z0-9]{1,64}", re.ASCII)
 WORKER = re.compile(r"A[A-Z0-9]{1,63}", re.ASCII)
 
@@ -53,7 +52,7 @@ class HitAdapter:
     def __init__(self, context: SurveyContext, settings: MTurkTable) -> None:
         self.context = context
         self.settings = settings
-        self.claims = ClaimLimit(context, CLAIMS)
+        self.claims = ClaimLimit(context, in_ten_minutes(context, SHARE))
         records.set_up(context.store)
 
     def know_sites(self) -> None:

@@ -37,7 +37,7 @@ from prolific.verification import (
 )
 from prolific.webhooks import WebhookReceiver
 from spa.journal import Journal
-from spa.platforms.claims import ClaimLimit
+from spa.platforms.claims import ClaimLimit, in_ten_minutes
 from spa.responses.outcomes import Outcome
 from spa.responses.visits import PersonVisit
 from spa.server.rate_limits import Rate
@@ -47,7 +47,7 @@ log = logging.getLogger("uvicorn.error")
 SECONDS = 5.0  # a visitor waits for the platform so long at most, twice
 TRIES = 2
 QUESTIONS = Rate(burst=20, a_second=20 / 60)  # of one address block
-WAITING = Rate(burst=3, a_second=3 / 600)  # of one address block
+SHARE = 4  # of the visits that may begin from one address block, as many may be unverified
 FEW = 5  # unverified visits that a small study takes; others take half their places
 GONE_AWAY = frozenset({RETURNED, REJECTED})
 
@@ -75,7 +75,7 @@ def mount_with(app: FastAPI, context: SurveyContext, environment: Mapping[str, s
         context=context,
         asking=SubmissionVerifier(client, context.clock),
         questions=ClaimLimit(context, QUESTIONS),
-        waiting=ClaimLimit(context, WAITING),
+        waiting=ClaimLimit(context, in_ten_minutes(context, SHARE)),
         offer=offer_of(context.study, table, file="study file"),
         base=completion_base(access),
         journal=Journal(context.store),

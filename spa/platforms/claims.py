@@ -8,6 +8,8 @@ from fastapi.responses import Response
 from spa.server.rate_limits import Buckets, Rate, client_block, is_network
 from spa.server.survey_context import SurveyContext
 
+LEAST = 3
+TEN_MINUTES = 600.0  # seconds
 LOOPBACK = ("127.", "::1/", "::/")  # rehearsals and tests; a proxy on this machine says for whom it asks
 
 
@@ -32,4 +34,13 @@ class ClaimLimit:
         if not is_network(block) or block.startswith(LOOPBACK):
             return None
         wait = self._buckets.take(f"{block} {subject}")
-        return self._context.ask_to_wait(wait) if wait else None
+        if not wait:
+            return None
+        self._context.unbegun.tell()
+        return self._context.ask_to_wait(wait)
+
+
+def in_ten_minutes(context: SurveyContext, share: int) -> Rate:
+    """Return a rate of one block: this share of what may begin from it in a minute, which ``--new-visits`` raises."""
+    times = max(LEAST, context.unbegun.most // share)
+    return Rate(burst=times, a_second=times / TEN_MINUTES)

@@ -22,6 +22,7 @@ from spa.responses.admission import SecondVisit
 from spa.responses.families import StudyFamily
 from spa.server.app import create_app
 from spa.server.http_server import serve_on_loopback
+from spa.server.rate_limits import Limits
 from spa.simulation.survey_client import read_page
 from tests.mturk.studies import STUDY, Bench, answer_to, make_bench
 from tests.reading_evidence import evidence_of
@@ -259,3 +260,5 @@ def test_one_address_block_makes_few_visits_of_a_hit_up(external: Bench) -> None
         assert came.count(429) == 36
         assert press("198.51.100.7", 0) == 303, "who has a visit goes on"
         assert press("203.0.113.7", 41) in (303, 410)
+        app = create_app(workspace, adapters=[mount], limits=Limits.of_new_visits(900))  # for a class at one address
+        assert [press("198.51.100.7", 50 + number) for number in range(40)].count(429) == 10
