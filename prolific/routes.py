@@ -31,6 +31,7 @@ from prolific.verification import (
     VERIFIED,
     ProlificUrlParameters,
     SubmissionVerifier,
+    Verdict,
     in_doubt,
     last_found,
     note,
@@ -147,14 +148,17 @@ class ProlificAdapter:
         wait = None if remembered else self.questions.refusal(request)
         if wait is not None:
             return wait
+        seconds = 0.0 if remembered else self.asking.wait()
+        if seconds:
+            return self.context.ask_to_wait(seconds)
         verdict = self.asking.ask(claim)
-        if not (remembered and verdict.found == FALSE):
+        if verdict.found != UNVERIFIED and not remembered:
             note(self.context.store, claim, verdict)
         if verdict.found == FALSE:
             log.warning("submission %s: not let in: %s", claim.submission_id, verdict.reason)
             return self.context.notice("unknown", HTTPStatus.FORBIDDEN)
         if verdict.found == UNVERIFIED:
-            return self._unverified(claim, request, verdict.reason)
+            return self._unverified(claim, request, verdict)
         status = "" if verdict.record is None else verdict.record.status
         known = self.context.store.visits.find(SOURCE, claim.submission_id) is not None
         if status in GONE_AWAY or (status == TIMED_OUT and not known):
@@ -165,7 +169,7 @@ class ProlificAdapter:
         store = self.context.store
         return last_found(store, claim.submission_id, store.person_id(SOURCE, claim.person)) == VERIFIED
 
-    def _unverified(self, claim: ProlificUrlParameters, request: Request, reason: str) -> Response | None:
+    def _unverified(self, claim: ProlificUrlParameters, request: Request, verdict: Verdict) -> Response | None:
         """Let in a few whom the platform cannot be asked about; ask others to come again in a moment."""
         store = self.context.store
         own = store.visits.find(SOURCE, claim.submission_id)
@@ -177,17 +181,21 @@ class ProlificAdapter:
             if wait is not None:
                 log.warning("submission %s: asked to wait, as too many are not verified yet", claim.submission_id)
                 return wait
-        log.warning("submission %s: let in unverified: %s", claim.submission_id, reason)
+        note(store, claim, verdict)
+        log.warning("submission %s: let in unverified: %s", claim.submission_id, verdict.reason)
         return None
 
     def _displaced(self, claim: ProlificUrlParameters) -> list[str]:
         """Return whose place a participant whom the platform confirms may have, where that is needed."""
         store = self.context.store
         own = store.visits.find(SOURCE, claim.submission_id)
-        needed = store.visits.count_free(self.context.rules.per_assignment) == 0
+        needed = self.context.study.people.groups or not store.visits.count_free(self.context.rules.per_assignment)
         if not needed and (own is None or own.person == claim.person):
             return []
-        return [visit.submission_id for visit in in_doubt(store) if visit.person != claim.person]
+        gone = self.asking.uncounted(claim.study_id)
+        seated = [visit for visit in store.visits.of_people(SOURCE) if visit.seat is not None]
+        others = [*in_doubt(store), *(visit for visit in seated if visit.external_id in gone)]
+        return [visit.submission_id for visit in others if visit.person != claim.person]
 
     def _admit(self, claim: ProlificUrlParameters, session: int, request: Request) -> Response:
         vouched = self._is_verified(claim)

@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Final, Literal
 
 from prolific.api.client import Prolific
 from prolific.api.problems import ProlificError, ProlificRequestRefused
-from prolific.api.records import SubmissionRecord
+from prolific.api.records import REJECTED, RETURNED, TIMED_OUT, SubmissionRecord
 from prolific.study_ids import SOURCE
 from spa.journal import STARTED, Journal, begin, finish
-from spa.responses.outcomes import TIMED_OUT
 from spa.responses.store import Store
 from spa.responses.visits import PersonVisit
+from spa.server.rate_limits import Buckets, Rate
 
 KIND = "prolific visit"  # in the journal; scope is the keyed hash of the platform's submission
 VERIFY = "verify"
@@ -25,6 +26,9 @@ FALSE: Final = "false"
 LEFT_ALONE_SECONDS = 15.0
 DENIED_SECONDS = 300.0  # after which a claim that was false may have become true
 MOST_DENIED = 10_000
+REQUESTS = Rate(burst=100, a_second=2)  # about visitors, of all; a study may be published to hundreds
+UNCOUNTED = frozenset({RETURNED, TIMED_OUT, REJECTED})
+OF_EVERYBODY = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.TOO_MANY_REQUESTS})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +46,7 @@ class Verdict:
 
     found: Found
     reason: str = ""
+    silent: bool = False  # the platform answers nobody at the moment
     record: SubmissionRecord | None = None
 
 
@@ -55,6 +60,8 @@ class SubmissionVerifier:
         self.client = client
         self._clock = clock
         self._again_at = float("-inf")
+        self._requests = Buckets(REQUESTS, clock=clock)
+        self._uncounted: dict[str, tuple[float, frozenset[str]]] = {}  # study -> until when, its submissions
         self._false: dict[ProlificUrlParameters, tuple[float, Verdict]] = {}  # when it may be asked about again
 
     def ask(self, claim: ProlificUrlParameters) -> Verdict:
@@ -66,7 +73,7 @@ class SubmissionVerifier:
         if now < self._again_at:
             return Verdict(found=UNVERIFIED, reason="Prolific did not answer a moment ago")
         verdict = ask(self.client, claim)
-        if verdict.found == UNVERIFIED:
+        if verdict.silent:
             self._again_at = self._clock() + LEFT_ALONE_SECONDS
         elif verdict.found == FALSE:
             self._false[claim] = (self._clock() + DENIED_SECONDS, verdict)
@@ -79,19 +86,40 @@ class SubmissionVerifier:
         denied = claim in self._false and self._clock() < self._false[claim][0]
         return self.client is None or denied or self._clock() < self._again_at
 
+    def wait(self) -> float:
+        """Return 0 where another request may be sent, which counts, else the seconds after which one may."""
+        return self._requests.take("")
+
+    def uncounted(self, study_id: str) -> frozenset[str]:
+        """Return the submissions of a study that the platform counts no more, as it said within the last moment.
+
+        None where it cannot be asked.
+        """
+        now = self._clock()
+        until, found = self._uncounted.get(study_id, (now, frozenset()))
+        if self.client is None or now < until or now < self._again_at:
+            return found
+        try:
+            records = list(self.client.submissions.of_study(study_id))
+        except ProlificError:
+            records = []
+        found = frozenset(record.submission_id for record in records if record.status in UNCOUNTED)
+        self._uncounted[study_id] = (self._clock() + LEFT_ALONE_SECONDS, found)
+        return found
+
 
 def ask(client: Prolific | None, claim: ProlificUrlParameters) -> Verdict:
     """Ask the platform whether a claim is true; "unverified" if it cannot be asked at the moment."""
     if client is None:
-        return Verdict(found=UNVERIFIED, reason="there is no token")
+        return Verdict(found=UNVERIFIED, reason="there is no token", silent=True)
     try:
         record = client.submissions.fetch(claim.submission_id)
     except ProlificRequestRefused as error:
         if error.missing:
             return Verdict(found=FALSE, reason="Prolific has no such submission")
-        return Verdict(found=UNVERIFIED, reason=str(error))
+        return Verdict(found=UNVERIFIED, reason=str(error), silent=error.status in OF_EVERYBODY)
     except ProlificError as error:
-        return Verdict(found=UNVERIFIED, reason=str(error))
+        return Verdict(found=UNVERIFIED, reason=str(error), silent=True)
     if record.participant_id != claim.person:
         return Verdict(found=FALSE, reason="the submission is another participant's", record=record)
     if record.study_id != claim.study_id:
@@ -108,7 +136,7 @@ def note(store: Store, claim: ProlificUrlParameters, verdict: Verdict) -> None:
 
 
 def in_doubt(store: Store) -> list[PersonVisit]:
-    """Return the visits with a place that the platform has not confirmed, or that were completed after its time."""
+    """Return the visits with a place that the platform has not confirmed."""
     found: dict[tuple[str, str], str] = {}
     for call in Journal(store).every(KIND):
         if call.outcome != STARTED:
@@ -119,13 +147,8 @@ def in_doubt(store: Store) -> list[PersonVisit]:
         for visit in store.visits.of_people(SOURCE)
         if visit.seat is not None
         and visit.external_id is not None
-        and (is_late(visit) or found.get((store.keyed(visit.external_id), visit.annotator_id)) == UNVERIFIED)
+        and found.get((store.keyed(visit.external_id), visit.annotator_id)) == UNVERIFIED
     ]
-
-
-def is_late(visit: PersonVisit) -> bool:
-    """Return whether a visit was completed after its time was up, and the platform has not counted it since."""
-    return visit.completed and visit.release_reason == TIMED_OUT
 
 
 def last_found(store: Store, submission_id: str, annotator_id: str | None = None) -> Found | None:

@@ -166,7 +166,11 @@ def admit(connection: Connection, who: Arrival, rules: AdmissionRules, *, now: f
     if same and not rules.repeat:
         raise SecondVisit(f"annotator {who.annotator_id} has taken part already, and [people] repeat is false")
     _check_session(earlier, who, rules)
-    check_quota(connection, who.group, rules)
+    try:
+        check_quota(connection, who.group, rules)
+    except QuotaFull:
+        if displace(connection, who.annotator_id, who.displaces, group=who.group) is None:
+            raise
     _check_reserved(connection, who, rules)
     return _new_visit(connection, who, rules, now=now)
 

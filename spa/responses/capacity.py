@@ -155,15 +155,18 @@ def assignment_to_stand_by(connection: Connection, annotator_id: str) -> str | N
     return found
 
 
-def displace(connection: Connection, annotator_id: str, among: Collection[str]) -> tuple[str, str] | None:
+def displace(
+    connection: Connection, annotator_id: str, among: Collection[str], *, group: str | None = None
+) -> tuple[str, str] | None:
     """Take the place of one of these visits, for somebody who never had its assignment; ``None`` where none has one.
 
     Who loses it stands by: one who works goes on, answers that are complete are ``extra``. It is the visit that began
-    last, before those that are complete. The caller gives the place to somebody else.
+    last, before those that are complete, and with a ``group`` one of this quota group.
     """
+    of_group = () if group is None else (submissions.c.people_group == group,)
     had = select(submissions.c.assignment_id).where(submissions.c.annotator_id == annotator_id)
     held = select_leases().where(
-        submissions.c.submission_id.in_(list(among)), OF_PEOPLE, submissions.c.assignment_id.not_in(had)
+        submissions.c.submission_id.in_(list(among)), OF_PEOPLE, submissions.c.assignment_id.not_in(had), *of_group
     )
     latest = held.order_by(None).order_by(submissions.c.outcome.is_not(None), submissions.c.number.desc()).limit(1)
     row = connection.execute(latest).first() if among else None
@@ -171,6 +174,7 @@ def displace(connection: Connection, annotator_id: str, among: Collection[str]) 
         return None
     lease = lease_from_row(row)
     _set(connection, lease.submission_id, seat=None, release_reason=STANDBY, extra=lease.outcome == COMPLETED)
+    recount(connection, lease.assignment_id)
     return lease.assignment_id, str(lease.seat)
 
 

@@ -12,7 +12,12 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
+from prolific.api.client import Submissions
+from prolific.api.problems import ProlificRequestRefused
+from prolific.api.records import SubmissionRecord
 from prolific.routes import mount_with
+from prolific.verification import KIND
+from spa.journal import Journal
 from spa.server.app import create_app
 from spa.server.survey_context import SurveyContext
 from tests.prolific.conftest import running
@@ -114,3 +119,81 @@ def test_who_hands_the_code_in_late_counts_where_the_place_is_free(tmp_path: Pat
         visit = running_one.workspace.store.visits.find("prolific", late.submission_id)
         assert visit is not None
         assert (visit.completed, visit.extra) == (True, False)
+
+
+@pytest.mark.parametrize("expires_here", [False, True])
+def test_a_paid_participant_comes_in_after_one_who_answered_late(tmp_path: Path, expires_here: bool) -> None:
+    """Nobody has run ``collect`` since: the door itself asks whom the platform counts no more."""
+    with running(tmp_path / "p.sqlite") as emulator, running_study(tmp_path, emulator, places=1) as running_one:
+        study_id, visits = running_one.publish(), running_one.workspace.store.visits
+        late = running_one.arrive(study_id)
+        late.open()
+        emulator.people.do("POST", f"submissions/{late.submission_id}/time-out/")
+        begun = visits.find("prolific", late.submission_id)
+        assert begun is not None
+        if expires_here:
+            visits.release(begun.submission_id, "timed_out", now=1.0)
+        late.answer()  # and never enters the code
+        assert running_one.arrive(study_id).open().status_code == 303
+        answered = visits.find("prolific", late.submission_id)
+        assert answered is not None
+        assert (answered.completed, answered.extra) == (True, True)
+
+
+def test_a_participant_takes_the_place_of_a_made_up_one_in_the_same_quota_group(tmp_path: Path) -> None:
+    groups = ", ".join(f'{{name = "{name}", places = 3, parameter = "G", values = ["{name}"]}}' for name in "ab")
+    people = f"groups = [{groups}]"
+    with (
+        running(tmp_path / "p.sqlite") as emulator,
+        running_study(tmp_path, emulator, places=6, people=people) as grouped,
+    ):
+        study_id = grouped.publish()
+        honest = [grouped.arrive(study_id) for _ in range(3)]
+        emulator.people.plan("GetSubmission", "429", count=400)
+        with door(grouped) as app:
+            came = [press(app, made_up(study_id, number) + "&G=a", f"203.0.{number}.1") for number in range(10)]
+        assert came.count(303) == 3
+        emulator.people.do("DELETE", "faults/")
+        emulator.people.advance(seconds=20)
+        with door(grouped) as app:
+            came = [press(app, f"{one.address}&G=a", f"192.0.{number}.2") for number, one in enumerate(honest)]
+        assert came == [303] * 3
+
+
+def test_made_up_visits_from_everywhere_use_a_bounded_number_of_requests(tmp_path: Path) -> None:
+    with running(tmp_path / "p.sqlite") as emulator, running_study(tmp_path, emulator) as made:
+        study_id = made.publish()
+        asked = len(emulator.people.requests("GetSubmission"))
+        with door(made) as app:
+            came = [press(app, made_up(study_id, number), f"203.0.{number}.1") for number in range(200)]
+        assert 429 in came
+        assert len(emulator.people.requests("GetSubmission")) - asked < 150
+
+
+def test_who_has_to_wait_leaves_nothing_on_record(tmp_path: Path) -> None:
+    with running(tmp_path / "p.sqlite") as emulator, running_study(tmp_path, emulator) as made:
+        study_id = made.publish()
+        emulator.people.plan("GetSubmission", "429", count=400)
+        with door(made) as app:
+            came = [press(app, made_up(study_id, number), "198.51.100.7") for number in range(60)]
+        assert len(list(Journal(made.workspace.store).every(KIND))) == came.count(303) == 3
+
+
+def test_one_submission_that_may_not_be_seen_silences_nobody_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fetch = Submissions.fetch
+
+    def refusing(self: Submissions, submission_id: str) -> SubmissionRecord:
+        if submission_id == f"6{1:023x}":
+            raise ProlificRequestRefused("GET: HTTP 403, Forbidden", status=403)
+        return fetch(self, submission_id)
+
+    with running(tmp_path / "p.sqlite") as emulator, running_study(tmp_path, emulator, places=PLACES) as made:
+        study_id = made.publish()
+        honest = [made.arrive(study_id) for _ in range(PLACES)]
+        monkeypatch.setattr(Submissions, "fetch", refusing)
+        with door(made) as app:
+            press(app, made_up(study_id, 1), "198.51.100.7")
+            came = [press(app, one.address, f"192.0.{number}.2") for number, one in enumerate(honest)]
+        assert came == [303] * PLACES
