@@ -76,23 +76,25 @@ def client_block(scope: Scope) -> str:
 
 
 class Buckets:
-    """One bucket a key, filled at a rate; the keys used last are kept."""
+    """One bucket a key, filled at a rate; the keys used last are kept; safe to use from several threads."""
 
     def __init__(self, rate: Rate, *, clock: Callable[[], float] = time.monotonic, most: int = 20_000) -> None:
         self.rate = rate
         self._clock = clock
         self._most = most
         self._left: dict[str, tuple[float, float]] = {}  # key -> what was left, when; in the order of use
+        self._lock = threading.Lock()  # platforms' doors are answered by threads
 
     def take(self, key: str) -> float:
         """Take one from a bucket; return 0 where there was one, else the seconds after which there will be."""
-        now = self._clock()
-        left, then = self._left.pop(key, (self.rate.burst, now))
-        left = min(self.rate.burst, left + (now - then) * self.rate.a_second)
-        allowed = left >= 1
-        self._left[key] = (left - allowed, now)
-        if len(self._left) > self._most:
-            del self._left[next(iter(self._left))]
+        with self._lock:
+            now = self._clock()
+            left, then = self._left.pop(key, (self.rate.burst, now))
+            left = min(self.rate.burst, left + (now - then) * self.rate.a_second)
+            allowed = left >= 1
+            self._left[key] = (left - allowed, now)
+            if len(self._left) > self._most:
+                del self._left[next(iter(self._left))]
         return 0.0 if allowed else (1 - left) / self.rate.a_second
 
     def __len__(self) -> int:

@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx2
@@ -116,6 +117,18 @@ def test_a_bucket_fills_again_and_forgets_keys_that_are_not_used() -> None:
     for number in range(1000):
         buckets.take(str(number))
     assert len(buckets) == 3
+
+
+def test_threads_take_no_more_from_a_bucket_than_it_holds() -> None:
+    """What one thread has taken out to count is no bucket that another finds full."""
+    buckets, before = Buckets(Rate(burst=50, a_second=1e-9), clock=lambda: 0.0), sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            waits = list(pool.map(lambda _: [buckets.take("x") for _ in range(500)], range(64)))
+    finally:
+        sys.setswitchinterval(before)
+    assert sum(wait == 0 for some in waits for wait in some) == 50
 
 
 def test_the_administrators_pages_are_absent_without_a_token_and_closed_without_it(workspace: Workspace) -> None:
