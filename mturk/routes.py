@@ -82,14 +82,13 @@ class HitAdapter:
         if not _is_site(turkSubmitTo, (*hit.sites.split(), *self.settings.worker_sites)):
             return self.context.notice("hit_unknown", HTTPStatus.FORBIDDEN)
         name = claim_name(self.context.store, assignmentId, workerId)
-        if request.method != "POST":
-            known = self.context.known_visit(SOURCE, person=workerId, external_id=name)
+        known = self.context.known_visit(SOURCE, person=workerId, external_id=name)
+        if known is not None or request.method != "POST":
             return known or self.context.first_page(request)
         claim = records.HitUrlParameters(
             claim=name, mturk_assignment_id=assignmentId, hit_id=hitId, submit_to=turkSubmitTo
         )
-        known = self.context.known_visit(SOURCE, person=workerId, external_id=name)
-        refusal = known or self.claims.refusal(request, hitId)
+        refusal = self.claims.refusal(request, hitId)
         if refusal is not None:
             return refusal
         records.note_claim(self.context.store, claim)

@@ -189,12 +189,11 @@ class ProlificAdapter:
         """Return whose place a participant whom the platform confirms may have, where that is needed."""
         store = self.context.store
         own = store.visits.find(SOURCE, claim.submission_id)
-        needed = self.context.study.people.groups or not store.visits.count_free(self.context.rules.per_assignment)
-        if not needed and (own is None or own.person == claim.person):
+        by_group = len(self.context.study.people.groups) > 0  # which may be full while places are free
+        full = by_group or store.visits.count_free(self.context.rules.per_assignment) == 0
+        if not full and (own is None or own.person == claim.person):
             return []
-        gone = self.asking.uncounted(claim.study_id)
-        seated = [visit for visit in store.visits.of_people(SOURCE) if visit.seat is not None]
-        others = [*in_doubt(store), *(visit for visit in seated if visit.external_id in gone)]
+        others = in_doubt(store, self.asking.uncounted(claim.study_id))
         return [visit.submission_id for visit in others if visit.person != claim.person]
 
     def _admit(self, claim: ProlificUrlParameters, session: int, request: Request) -> Response:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final, Literal
@@ -135,8 +135,8 @@ def note(store: Store, claim: ProlificUrlParameters, verdict: Verdict) -> None:
         finish(connection, call, verdict.found, response=verdict.reason or None, facts={})
 
 
-def in_doubt(store: Store) -> list[PersonVisit]:
-    """Return the visits with a place that the platform has not confirmed."""
+def in_doubt(store: Store, gone: Collection[str] = ()) -> list[PersonVisit]:
+    """Return the visits with a place that the platform has not confirmed, or counts no more: those of ``gone``."""
     found: dict[tuple[str, str], str] = {}
     for call in Journal(store).every(KIND):
         if call.outcome != STARTED:
@@ -147,7 +147,7 @@ def in_doubt(store: Store) -> list[PersonVisit]:
         for visit in store.visits.of_people(SOURCE)
         if visit.seat is not None
         and visit.external_id is not None
-        and found.get((store.keyed(visit.external_id), visit.annotator_id)) == UNVERIFIED
+        and (visit.external_id in gone or found.get((store.keyed(visit.external_id), visit.annotator_id)) == UNVERIFIED)
     ]
 
 

@@ -10,7 +10,7 @@ from spa.server.survey_context import SurveyContext
 
 LEAST = 3
 TEN_MINUTES = 600.0  # seconds
-LOOPBACK = ("127.", "::1/", "::/")  # rehearsals and tests; a proxy on this machine says for whom it asks
+LOOPBACK = ("127.", "::/")  # rehearsals and tests; a proxy on this machine says for whom it asks
 
 
 class ClaimLimit:
