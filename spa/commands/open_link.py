@@ -31,17 +31,18 @@ class Doors:
             may = " and may be given up" * (working > 0)
             taken = f"all {self.places} places are taken ({self.completed} completed, {working} in progress{may})"
             return f"{taken}; `spa build STUDY --annotators N` makes more"
-        if self.reserved >= self.free:
-            return f"{self.reserved} places are reserved for personal links; --reserve N changes that"
-        return None
+        return self._kept if self.reserved >= self.free else None
+
+    @property
+    def _kept(self) -> str:
+        return f"{self.reserved} places are reserved for personal links; --reserve N changes that"
 
     def link_lines(self, public_url: str, *, links_only: bool) -> list[str]:
         """Return where the open link is and what is reserved, or why there is none."""
         closed = "personal links only" if links_only else self.closed
         if closed is not None:
             return [f"open link: closed, {closed}"]
-        kept = f"{self.reserved} places are reserved for personal links; --reserve N changes that"
-        return [f"open link: {public_url}/", *([kept] if self.reserved > 0 else [])]
+        return [f"open link: {public_url}/", *([self._kept] if self.reserved > 0 else [])]
 
     def personal_line(self, links: int, path: object) -> str:
         """Return how many personal links are in a file, and whether there is no place for the unused ones."""

@@ -117,7 +117,7 @@ def draw_rehearsal(store: Store, target: str | Path) -> None:
                 raise
     with Store.open(target) as drawn:
         if drawn.meta(FACT) is None and drawn.meta("fingerprint") is None:
-            _begin(store, drawn)  # in a database, where making it was broken off
+            _begin(store, drawn)  # the tables of a database, whose draw was interrupted
         check_rehearsal(drawn, store)
         if len(drawn.assignments) < len(store.assignments):
             _draw(store, drawn)

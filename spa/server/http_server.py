@@ -10,7 +10,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from types import FrameType
@@ -76,7 +76,7 @@ def run(app: ASGIApp, *listeners: Listener, ready: Callable[[], object] = lambda
     lock of imports taken.
     """
     server = _Server(server_config(app, **more), ready)
-    with suppress(KeyboardInterrupt), _terminated_as_interrupted(), server.ending:
+    with suppress(KeyboardInterrupt), _terminated_as_interrupted(), closing(server.ending):
         server.run(sockets=[listener.socket for listener in listeners])
 
 
@@ -98,7 +98,7 @@ def _terminated_as_interrupted() -> Iterator[None]:
 
 
 class _Ending:
-    """Ends the process some seconds after it was told to stop, unless the block was left by then."""
+    """Ends the process some seconds after it was told to stop, unless it has stopped by then."""
 
     _timer: threading.Timer | None = None
 
@@ -109,10 +109,7 @@ class _Ending:
             self._timer.daemon = True
             self._timer.start()
 
-    def __enter__(self) -> None:
-        """Begin nothing yet."""
-
-    def __exit__(self, *error: object) -> None:
+    def close(self) -> None:
         """End nothing any more."""
         if self._timer is not None:
             self._timer.cancel()

@@ -7,7 +7,7 @@ import resource
 import socket
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from urllib.parse import urlsplit
 
 import pytest
@@ -307,7 +307,7 @@ def test_a_server_told_to_stop_ends_in_time_whatever_it_waits_for(monkeypatch: p
     monkeypatch.setattr(http_server, "LAST_SECONDS", 0.05)
     monkeypatch.setattr("os._exit", ended.append)
     server = http_server._Server(http_server.server_config(FastAPI()), lambda: None)
-    with server.ending:
+    with closing(server.ending):
         server.handle_exit(15, None)
         server.handle_exit(15, None)
         until = time.monotonic() + PATIENCE
@@ -315,7 +315,7 @@ def test_a_server_told_to_stop_ends_in_time_whatever_it_waits_for(monkeypatch: p
             time.sleep(0.01)
     assert ended == [1]
     other = http_server._Server(http_server.server_config(FastAPI()), lambda: None)
-    with other.ending:
+    with closing(other.ending):
         other.handle_exit(15, None)
     time.sleep(0.1)
     assert ended == [1]  # it had ended by then
