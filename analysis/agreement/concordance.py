@@ -73,7 +73,7 @@ def kendall_w(
     check_level("confidence", confidence)
     data = reliability_data(answers, criterion=criterion, mapping=mapping)
     reason, m = no_answer(data), data.n_annotators
-    table = np.zeros((0, m)) if reason else data.matrix()[data.sizes == m]
+    table = np.zeros((0, m)) if reason else data.complete_rows()
     if not reason and len(table) < 2:
         reason = why("few_units_of_all", n=len(table), raters=m)
     if not reason and not np.ptp(table, axis=0).any():

@@ -39,6 +39,8 @@ class ReliabilityData:
     turns : bool
         Whether answers are about pairs, from -1 to 1 for the one listed first: listed the other way round, a unit's
         answers change their sign. Which way is chance, so that coefficients average over both ways of every unit.
+    averaged : bool
+        Whether some answers are means of several.
     """
 
     unit: Ints
@@ -48,6 +50,7 @@ class ReliabilityData:
     n_units: int
     n_infinite: int = 0
     turns: bool = False
+    averaged: bool = False
 
     @property
     def n_annotators(self) -> int:
@@ -76,6 +79,16 @@ class ReliabilityData:
         """Return units x annotators with NaN where there is no answer, in O(units x annotators) memory."""
         table = np.full((self.n_units, self.n_annotators), np.nan)
         table[self.unit, self.annotator] = self.value
+        return table
+
+    def complete_rows(self) -> Floats:
+        """Return the rows of :meth:`matrix` without a missing answer, in O(answers) memory."""
+        complete = self.sizes == self.n_annotators
+        if complete.all():
+            return self.matrix()
+        table = np.empty((int(complete.sum()), self.n_annotators))
+        kept = complete[self.unit]
+        table[(np.cumsum(complete) - 1)[self.unit[kept]], self.annotator[kept]] = self.value[kept]
         return table
 
     def of_annotators(self, *numbers: int) -> ReliabilityData:

@@ -8,10 +8,12 @@ from typing import Literal, get_args
 import numpy as np
 from scipy.special import stdtrit
 
-from analysis.agreement.counts import Profiles, fold_profiles
-from analysis.agreement.data import Answers, ReliabilityData, reliability_data
+from analysis.agreement.counts import Profiles
+from analysis.agreement.data import Answers, reliability_data
+from analysis.agreement.krippendorff import profiles_agree
 from analysis.agreement.labels import Categories, with_codes
-from analysis.agreement.result import CONSTANT, PERFECT, Agreement, beyond_chance, no_answer, undefined
+from analysis.agreement.result import CONSTANT, PERFECT, Agreement, beyond_chance, undefined
+from analysis.agreement.units import AnsweredUnits, units_of_answers
 from analysis.statistics.checks import check_level
 from analysis.statistics.coding import Floats
 from analysis.statistics.reasons import Reason, why
@@ -65,7 +67,9 @@ def gwet_ac1(
     """
     answers, numbers = with_codes(answers, categories, mapping=mapping)
     data = reliability_data(answers, criterion=criterion, mapping=mapping)
-    return _chance_corrected("gwet_ac1", data, numbers, confidence, "identity")
+    return coefficient_of_units(
+        "gwet_ac1", units_of_answers(data), categories=numbers, confidence=confidence, weights="identity"
+    )
 
 
 def gwet_ac2(
@@ -102,7 +106,9 @@ def gwet_ac2(
     if weights not in get_args(Weights):
         raise ValueError(f"weights must be one of {', '.join(get_args(Weights))}, got {weights!r}")
     data = reliability_data(answers, criterion=criterion, mapping=mapping)
-    return _chance_corrected("gwet_ac2", data, categories, confidence, weights)
+    return coefficient_of_units(
+        "gwet_ac2", units_of_answers(data), categories=categories, confidence=confidence, weights=weights
+    )
 
 
 def fleiss_kappa(
@@ -138,7 +144,7 @@ def fleiss_kappa(
     """
     answers, _ = with_codes(answers, mapping=mapping)
     data = reliability_data(answers, criterion=criterion, mapping=mapping)
-    return _chance_corrected("fleiss_kappa", data, None, confidence)
+    return coefficient_of_units("fleiss_kappa", units_of_answers(data), confidence=confidence)
 
 
 def exact_agreement(
@@ -178,20 +184,15 @@ def exact_agreement(
     check_level("confidence", confidence)
     answers, _ = with_codes(answers, mapping=mapping)
     data = reliability_data(answers, criterion=criterion, mapping=mapping)
-    reason = no_answer(data)
-    if reason and not data.constant:
-        return undefined("exact_agreement", data, reason)
-    if data.n_infinite or data.n_annotators < 2 or data.n_pairable < 2:
-        return undefined("exact_agreement", data, reason)
-    low, high = np.full(data.n_units, np.inf), np.full(data.n_units, -np.inf)
-    np.minimum.at(low, data.unit, data.value)
-    np.maximum.at(high, data.unit, data.value)
-    alike = int(np.count_nonzero((low == high) & (data.sizes >= 2)))
-    return share_alike(alike, data.n_pairable, n_annotators=data.n_annotators, confidence=confidence)
+    return share_alike(units_of_answers(data), confidence=confidence)
 
 
-def share_alike(alike: int, n: int, *, n_annotators: int, confidence: float) -> Agreement:
-    """Return :func:`exact_agreement` of n units, ``alike`` of which got the very same answer from all."""
+def share_alike(units: AnsweredUnits, *, confidence: float) -> Agreement:
+    """Return :func:`exact_agreement` of answers by unit."""
+    n = units.n_pairable
+    if units.reason is not None and units.reason is not CONSTANT:
+        return undefined("exact_agreement", units, units.reason)
+    alike = int(units.paired.units[profiles_agree(units.paired)].sum())
     ci_low, ci_high = wilson(alike, n, confidence)
     return Agreement(
         measure="exact_agreement",
@@ -199,7 +200,7 @@ def share_alike(alike: int, n: int, *, n_annotators: int, confidence: float) -> 
         ci_low=ci_low if alike else 0.0,
         ci_high=ci_high if alike < n else 1.0,
         n_items=n,
-        n_annotators=n_annotators,
+        n_annotators=units.n_annotators,
         interval="Wilson interval over units",
         settings={"confidence": confidence},
     )
@@ -232,27 +233,27 @@ def _agreeing(counts: Floats, size: Floats, matrix: Floats) -> Floats:
     return agreeing
 
 
-def _chance_corrected(
+def coefficient_of_units(
     measure: str,
-    data: ReliabilityData,
-    categories: Sequence[float] | None,
+    units: AnsweredUnits,
+    *,
+    categories: Sequence[float] | None = None,
     confidence: float,
     weights: Weights | None = None,
 ) -> Agreement:
-    """Return :func:`chance_corrected` of answers, or why it is not defined."""
+    """Return :func:`chance_corrected` of answers by unit, or why it is not defined."""
     check_level("confidence", confidence)
-    reason = no_answer(data)
+    reason = units.reason
     if reason is CONSTANT and categories is not None and len(set(categories)) > 1 and weights:
         reason = None  # chance, then, is no agreement on the others
     if reason is None:
-        profiles = fold_profiles(data)
-        values = all_categories(profiles.values, categories)
-        reason = unfit_categories(profiles.values, values)
+        values = all_categories(units.every.values, categories)
+        reason = unfit_categories(units.every.values, values)
         if reason is None:
             return chance_corrected(
-                measure, profiles, values, n_annotators=data.n_annotators, confidence=confidence, weights=weights
+                measure, units.every, values, n_annotators=units.n_annotators, confidence=confidence, weights=weights
             )
-    return undefined(measure, data, reason, **({"weights": weights} if weights else {}))
+    return undefined(measure, units, reason, **({"weights": weights} if weights else {}))
 
 
 def all_categories(given: Floats, categories: Sequence[float] | None) -> Floats:

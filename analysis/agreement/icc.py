@@ -98,7 +98,7 @@ def every_icc(data: ReliabilityData, *, confidence: float, forms: Sequence[Form]
     from analysis.agreement.variance_components import fit_share, sufficient_sums
 
     models = {MODELS[form[3]] for form in forms if form[3] == "1" or data.n_annotators <= MOST_ANNOTATORS}
-    sums = sufficient_sums(data)
+    sums = sufficient_sums(data, annotators=models != {"absent"})
     shares = {model: fit_share(sums, model, confidence=confidence) for model in sorted(models)}
     return tuple(_incomplete(data, form, shares.get(MODELS[form[3]]), confidence) for form in forms)
 

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
 from analysis.agreement.concordance import kendall_w
-from analysis.agreement.counts import fold_profiles
 from analysis.agreement.data import ReliabilityData
-from analysis.agreement.gwet import exact_agreement, fleiss_kappa, gwet_ac1
+from analysis.agreement.gwet import coefficient_of_units, share_alike
 from analysis.agreement.icc import FORMS, Form, every_icc
 from analysis.agreement.kappa import cohen_kappa
-from analysis.agreement.krippendorff import Level, alpha_of_statistic, alpha_statistic, krippendorff_alpha
+from analysis.agreement.krippendorff import Level, alpha_of_statistic
 from analysis.agreement.pairwise import FEW_ANNOTATORS, mean_kendall_tau
-from analysis.agreement.result import Agreement, no_answer
+from analysis.agreement.result import Agreement, undefined
+from analysis.agreement.units import AnsweredUnits
+from analysis.statistics.reasons import why
 
 Source = Literal["ratings", "preferences", "choices"]
+Needs = Literal["sums", "counts", "answers"]
 OF_UNNAMED: tuple[Form, ...] = ("icc1", "icc1k")  # forms in which raters differ from unit to unit
 LEVELS: tuple[Level, ...] = ("nominal", "ordinal", "interval")
 REPLICATES = 1000
+MOST_PROFILES = 100_000  # units with different sums up to which tables in parts are resampled
+NO_INTERVAL = why("no_interval_too_many_profiles", most=MOST_PROFILES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -30,16 +34,28 @@ class Answered:
 
     ``level`` is the level of measurement that fits their scale, and ``categories`` are the answers that could be given,
     where that is known. ``named`` says that raters are known from unit to unit; else only what asks nobody's name is
-    measured.
+    measured. ``data`` are the single answers, ``None`` of tables in parts.
     """
 
     source: Source
-    data: ReliabilityData
+    units: AnsweredUnits
+    data: ReliabilityData | None = None
     level: Level
     confidence: float
     seed: Sequence[int]
     categories: Sequence[float] | None = None
     named: bool = True
+
+    @property
+    def answers(self) -> ReliabilityData:
+        """The single answers, for measures that need them."""
+        assert self.data is not None
+        return self.data
+
+    @property
+    def known(self) -> tuple[Needs, ...]:
+        """What is known of the answers."""
+        return ("sums",) if self.units.fold is None else ("sums", "counts", *(("answers",) if self.data else ()))
 
     def rng(self, *more: int) -> np.random.Generator:
         """Return the source of randomness of one measure, which no other one moves on."""
@@ -58,6 +74,11 @@ class Measure:
         Kinds of answers that it is for.
     compute : function of Answered
         Returns one :class:`Agreement` a form.
+    needs : {"sums", "counts", "answers"}
+        Whether it follows from the sums of units, from how often each answer was given to each, or only from single
+        answers, so that tables in parts leave it out.
+    left_out : str
+        What that is called where it is left out.
     applies : function of Answered
         Whether it is given for these answers of its sources; always, unless stated.
     forms : tuple of str
@@ -73,31 +94,42 @@ class Measure:
     published: str
     sources: tuple[Source, ...]
     forms: tuple[str, ...]
+    needs: Needs
     compute: Callable[[Answered], Iterable[Agreement]]
     applies: Callable[[Answered], bool] = lambda _: True
     columns: Mapping[str, str] = field(default_factory=dict)
     percent: bool = False
+    left_out: str = ""
 
 
 def _alphas(answered: Answered) -> Iterator[Agreement]:
-    """Return alpha of ratings at every level, of judgements at the one that fits."""
-    data, several = answered.data, answered.source == "ratings"
+    """Return alpha of ratings at every level, of judgements at the one that fits; of sums at the interval level."""
+    units, several = answered.units, answered.source == "ratings"
     levels: tuple[Level, ...] = LEVELS if several else (answered.level,)
-    if no_answer(data) is not None:
-        yield from (krippendorff_alpha(data, level=level) for level in levels)  # says why there is none
-        return
-    profiles = fold_profiles(data, at_least=2)
     for place, level in enumerate(levels):
-        yield alpha_of_statistic(
-            alpha_statistic(profiles, level),
-            profiles.units,
+        if units.fold is None and level != "interval":
+            continue
+        if units.reason is not None:
+            yield undefined(f"krippendorff_alpha_{level}", units, units.reason, level=level)
+            continue
+        statistic, times = units.alpha(level)
+        many = answered.data is None and len(times) > MOST_PROFILES
+        found = alpha_of_statistic(
+            statistic,
+            times,
             level=level,
-            n_items=data.n_pairable,
-            n_annotators=data.n_annotators,
+            n_items=units.n_pairable,
+            n_annotators=units.n_annotators,
             confidence=answered.confidence,
             replicates=REPLICATES,
-            rng=answered.rng(place) if several else answered.rng(),
+            rng=None if many else answered.rng(place) if several else answered.rng(),
         )
+        yield replace(found, reason=NO_INTERVAL) if many else found
+
+
+def _icc(answered: Answered) -> Iterable[Agreement]:
+    forms = FORMS if answered.named else OF_UNNAMED
+    return every_icc(answered.answers, confidence=answered.confidence, forms=forms)
 
 
 MEASURES = (
@@ -107,6 +139,7 @@ MEASURES = (
         published="Krippendorff (2011)",
         sources=("ratings", "preferences", "choices"),
         forms=tuple(f"krippendorff_alpha_{level}" for level in get_args(Level)),
+        needs="sums",
         compute=_alphas,
     ),
     Measure(
@@ -114,7 +147,8 @@ MEASURES = (
         explanation="share of units to which all gave the very same answer (%)",
         published="Wilson (1927) for the interval",
         sources=("ratings", "choices"),
-        compute=lambda answered: [exact_agreement(answered.data, confidence=answered.confidence)],
+        needs="counts",
+        compute=lambda answered: [share_alike(answered.units, confidence=answered.confidence)],
         applies=lambda answered: answered.source == "ratings" or answered.level == "nominal",
         forms=("exact_agreement",),
         columns={"exact_agreement": "All alike"},
@@ -125,8 +159,15 @@ MEASURES = (
         explanation="Gwet\u2019s: alike, but steadier where one answer dominates",
         published="Gwet (2008, 2014)",
         sources=("ratings", "choices"),
+        needs="counts",
         compute=lambda answered: [
-            gwet_ac1(answered.data, categories=answered.categories, confidence=answered.confidence)
+            coefficient_of_units(
+                "gwet_ac1",
+                answered.units,
+                categories=answered.categories,
+                confidence=answered.confidence,
+                weights="identity",
+            )
         ],
         applies=lambda answered: answered.level != "interval",
         forms=("gwet_ac1", "gwet_ac2"),
@@ -138,9 +179,9 @@ MEASURES = (
         "raters of a unit",
         published="Shrout and Fleiss (1979); McGraw and Wong (1996)",
         sources=("ratings",),
-        compute=lambda answered: every_icc(
-            answered.data, confidence=answered.confidence, forms=FORMS if answered.named else OF_UNNAMED
-        ),
+        needs="answers",
+        left_out="ICC",
+        compute=_icc,
         forms=FORMS,
         columns={"icc2": "ICC2", "icc2k": "ICC2k"},
     ),
@@ -149,8 +190,10 @@ MEASURES = (
         explanation="how far all raters put the units that all answered in one order; 1 = one order",
         published="Kendall and Babington Smith (1939)",
         sources=("ratings",),
+        needs="answers",
+        left_out="Kendall's W",
         compute=lambda answered: [
-            kendall_w(answered.data, confidence=answered.confidence, rng=answered.rng(len(LEVELS)))
+            kendall_w(answered.answers, confidence=answered.confidence, rng=answered.rng(len(LEVELS)))
         ],
         applies=lambda answered: answered.named,
         forms=("kendall_w",),
@@ -161,8 +204,10 @@ MEASURES = (
         explanation="how alike two raters rank the units, averaged over pairs of up to 10 raters",
         published="Kendall (1945)",
         sources=("ratings",),
-        compute=lambda answered: [mean_kendall_tau(answered.data)],
-        applies=lambda answered: answered.named and answered.data.n_annotators <= FEW_ANNOTATORS,
+        needs="answers",
+        left_out="mean tau",
+        compute=lambda answered: [mean_kendall_tau(answered.answers)],
+        applies=lambda answered: answered.named and answered.units.n_annotators <= FEW_ANNOTATORS,
         forms=("mean_kendall_tau",),
         columns={"mean_kendall_tau": "Mean tau"},
     ),
@@ -171,7 +216,8 @@ MEASURES = (
         explanation="Fleiss\u2019: alike or not, beyond what the shares of the answers give by chance",
         published="Fleiss (1971); Gwet (2014)",
         sources=("choices",),
-        compute=lambda answered: [fleiss_kappa(answered.data, confidence=answered.confidence)],
+        needs="counts",
+        compute=lambda answered: [coefficient_of_units("fleiss_kappa", answered.units, confidence=answered.confidence)],
         applies=lambda answered: answered.named and answered.level == "nominal",
         forms=("fleiss_kappa",),
         columns={"fleiss_kappa": "Kappa"},
@@ -181,8 +227,10 @@ MEASURES = (
         explanation="of two raters: alike or not, beyond what their own habits give by chance",
         published="Cohen (1960); Fleiss, Cohen and Everitt (1969)",
         sources=("choices",),
-        compute=lambda answered: [cohen_kappa(answered.data, confidence=answered.confidence)],
-        applies=lambda answered: answered.named and answered.level == "nominal" and answered.data.n_annotators == 2,
+        needs="answers",
+        left_out="Cohen's kappa",
+        compute=lambda answered: [cohen_kappa(answered.answers, confidence=answered.confidence)],
+        applies=lambda answered: answered.named and answered.level == "nominal" and answered.units.n_annotators == 2,
         forms=("cohen_kappa",),
     ),
 )
@@ -194,11 +242,12 @@ else:
 
 def measure_agreement(answered: Answered) -> Iterator[Agreement]:
     """Compute every measure that applies; where nothing can agree, alpha alone, which says why."""
-    if no_answer(answered.data) is not None and not answered.data.constant:
-        yield krippendorff_alpha(answered.data, level=answered.level)
+    units, level = answered.units, answered.level
+    if units.reason is not None and not units.constant:
+        yield undefined(f"krippendorff_alpha_{level}", units, units.reason, level=level)
         return
     for measure in MEASURES:
-        if answered.source in measure.sources and measure.applies(answered):
+        if answered.source in measure.sources and measure.needs in answered.known and measure.applies(answered):
             yield from measure.compute(answered)
 
 

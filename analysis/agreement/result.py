@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -71,7 +71,17 @@ def at_whole(value: Floats | np.float64) -> Floats:
     return np.asarray(np.where(np.abs(value - whole) <= ROUNDED, whole, value), dtype=np.float64)
 
 
-def undefined(measure: str, data: ReliabilityData, reason: Reason | None, **settings: Any) -> Agreement:
+class Answers(Protocol):
+    """What is said of answers where a coefficient is not defined."""
+
+    @property
+    def n_pairable(self) -> int: ...  # noqa: D102
+
+    @property
+    def n_annotators(self) -> int: ...  # noqa: D102
+
+
+def undefined(measure: str, data: Answers, reason: Reason | None, **settings: Any) -> Agreement:
     """Return a coefficient without a value, and why."""
     return Agreement(
         measure=measure,

@@ -75,10 +75,10 @@ def review_agreement(
                 order.setdefault(each.reviewer, each.reviewer if named else f"reviewer {len(order) + 1}")
             x, y = sorted((each.reviewer for each in review.independent), key=[*order].index)
             by_pair[review.question, (x, y)].append(review)
-    return [_row(question, pair, by_pair[question, pair], order, confidence) for question, pair in sorted(by_pair)]
+    return [_agreed(question, pair, by_pair[question, pair], order, confidence) for question, pair in sorted(by_pair)]
 
 
-def _row(
+def _agreed(
     question: Question, pair: tuple[str, str], reviews: list[Review], shown: dict[str, str], confidence: float
 ) -> ReviewAgreement:
     from spa.responses.two_reviewers import QUESTIONS

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from scipy.special import gammaincinv
 
 from analysis.agreement.data import ReliabilityData
-from analysis.statistics.coding import Floats
+from analysis.statistics.coding import Floats, Ints
 from analysis.statistics.reasons import Reason, why
 from analysis.statistics.roots import find_root
 
@@ -62,12 +62,17 @@ class SufficientSums:
     k: int
 
 
-def sufficient_sums(data: ReliabilityData) -> SufficientSums:
-    """Add up what the likelihood needs, in O(answers x answers a unit)."""
+def sufficient_sums(data: ReliabilityData, *, annotators: bool = True) -> SufficientSums:
+    """Add up what the likelihood needs, in O(answers x answers a unit).
+
+    Without ``annotators`` there are the sums of the model in which they are absent only, with k = 0: O(answers).
+    """
     value = data.value - data.value.mean()
     value = value / np.abs(value).max()
     n, k = len(value), data.n_annotators
-    of_unit = np.bincount(data.unit, weights=value, minlength=data.n_units)
+    of_unit = np.bincount(data.unit, weights=value, minlength=data.n_units).astype(np.float64, copy=False)
+    if not annotators:
+        return _sums_of_units(data.sizes, value, of_unit)
     there = sp.csr_array(sp.coo_array((np.ones(n), (data.unit, data.annotator)), shape=(data.n_units, k)))
     listed = np.unique(data.sizes)
     by_size = []
@@ -85,6 +90,22 @@ def sufficient_sums(data: ReliabilityData) -> SufficientSums:
         whole=np.concatenate([given, by_annotator, (value @ value, of_unit.sum(), n)]),
         n=n,
         k=k,
+    )
+
+
+def _sums_of_units(sizes: Ints, value: Floats, of_unit: Floats) -> SufficientSums:
+    listed = np.unique(sizes)
+    by_size = []
+    for size in listed.tolist():
+        answers = of_unit[sizes == size]
+        by_size.append([answers @ answers, size * answers.sum(), size**2 * len(answers)])
+    return SufficientSums(
+        size=listed.astype(np.float64),
+        units=np.array([np.sum(sizes == size) for size in listed], dtype=np.float64),
+        by_size=np.array(by_size),
+        whole=np.array([value @ value, of_unit.sum(), len(value)]),
+        n=len(value),
+        k=0,
     )
 
 

@@ -34,6 +34,7 @@ NUMBERS = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 WINNERS = ("x", "y", "tie")
 ROWS = ("winner", "system_x", "system_y")
 PERCENT, OF_MOST = re.compile(r"[+-]?\d+([.,]\d+)?\s*%"), re.compile(r"(\d+)\s*(/\s*\d+)")  # 87 %, 3/5
+DATE = re.compile(r"\d{1,2}[-/ ](?:\d{1,2}|[A-Z][a-z]{2})(?:[-/ ]\d{2,4})?|[A-Z][a-z]{2}[- ]\d{1,2}")  # 3-4, Mar-04
 STARS, EMPTY_STARS = re.compile("[★⭐*]+☆*|☆+"), "☆|️"
 PROPOSED_LENGTH, MOST_PROPOSED = 260, 12  # characters and words of a mapping that a message proposes
 
@@ -166,13 +167,13 @@ def _with_winners(table: RawTable, reading: Reading) -> RawTable:
     told = told.with_columns(
         pl.Series("won", [one.winner for one in found], dtype=pl.String),
         pl.Series("bad", [one.both_bad for one in found], dtype=pl.Boolean),
-        pl.Series("standing", [one.standing for one in found], dtype=pl.String),
+        pl.Series("reading_status", [one.status for one in found], dtype=pl.String),
     )
     frame = frame.join(told, on=ROWS, how="left", nulls_equal=True, maintain_order="left")
     problems = list(table.problems)
     missing = pl.col("winner").str.contains(MISSING) | pl.col("winner").is_in(reading.missing)
-    unread = frame.select(pl.col("standing").is_in(["proposed", "unknown"]) & ~missing)["standing"]
-    differs = frame["standing"] == "differs"
+    unread = frame.select(pl.col("reading_status").is_in(["proposed", "unknown"]) & ~missing)["reading_status"]
+    differs = frame["reading_status"] == "differs"
     if unread.any():
         near = {one.casefold(): one for one in sorted(systems - {None})}
         problems.append(
@@ -180,10 +181,11 @@ def _with_winners(table: RawTable, reading: Reading) -> RawTable:
         )
     if differs.any():
         problems.append(_differs_problem(table, differs, frame.filter(differs)))
-    columns = [pl.when(pl.col("standing") == "read").then("won").when(missing).then("winner").alias("winner")]
+    columns = [pl.when(pl.col("reading_status") == "read").then("won").when(missing).then("winner").alias("winner")]
     if frame["bad"].any():
-        columns.append(pl.when(pl.col("bad") & (pl.col("standing") == "read")).then(pl.lit("true")).alias("both_bad"))
-    frame = frame.with_columns(columns).drop("won", "bad", "standing")
+        both_bad = pl.col("bad") & (pl.col("reading_status") == "read")
+        columns.append(pl.when(both_bad).then(pl.lit("true")).alias("both_bad"))
+    frame = frame.with_columns(columns).drop("won", "bad", "reading_status")
     return replace(table, frame=frame, problems=tuple(problems))
 
 
@@ -284,17 +286,21 @@ def with_proposed_numbers(problem: str, words: pl.Series) -> str:
         return f"{problem}; {way}"
     if seen and all(PERCENT.fullmatch(word) for word in seen):
         return f"{problem}; write it without percent signs"
-    if not seen or len(seen) > MOST_PROPOSED:
+    if not seen:
         return problem
+    if len(seen) > MOST_PROPOSED and not all(DATE.fullmatch(word) for word in seen):
+        return f"{problem}; write numbers there, or name another column as the score"
     parts = [OF_MOST.fullmatch(word) for word in seen]
     if len({part[2] if part else "" for part in parts}) == 1 and parts[0]:
         return with_proposal(problem, {part[0]: part[1] for part in parts if part})
+    if all(DATE.fullmatch(word) for word in seen):
+        return f"{problem}; spreadsheets make dates of such numbers: set the column to text and write them again"
+    if all(re.fullmatch(r"\d+,\d+", word) for word in seen):
+        return problem
     if all(STARS.fullmatch(word) for word in seen):
         return with_proposal(problem, {word: str(len(re.sub(EMPTY_STARS, "", word))) for word in seen})
     if not any(re.search(r"\d", word) for word in seen) and not all(re.search(r"[^\W\d_]{2}", word) for word in seen):
         return with_proposal(problem, dict.fromkeys(seen, "?"))
-    if not all(re.search(r"[^\W\d_]{2}", word) for word in seen):
-        return problem
     return with_proposal(problem, proposed_numbers(seen))
 
 

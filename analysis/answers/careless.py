@@ -171,3 +171,11 @@ def _judge(rule: CarelessRule, bound: float, value: float, n: int) -> tuple[bool
         return share < bound, f"saw {value:.0f} of {n} outputs ({100 * share:.0f}%), at least {limit} required"
     same = f"the same answer to {value:.0f} of {n} questions ({100 * share:.0f}%)"
     return share > bound, f"{same}, at most {limit} allowed"
+
+
+WHOLE = "a table read in parts keeps sums only; read it whole"
+
+
+def refused_rules(plan: Plan) -> list[str]:
+    """Return a problem for each rule of careless answering, which looks at all that a person answered."""
+    return [f"the rule {rule} needs single answers, and {WHOLE}" for rule in declared_rules(plan)]

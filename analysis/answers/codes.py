@@ -13,7 +13,7 @@ import polars as pl
 from analysis.answers.columns import Scale
 from analysis.answers.scales import declared_scale
 from analysis.answers.span_tables import COUNTED
-from analysis.statistics.coding import Floats, Ints
+from analysis.statistics.coding import FEW, Floats, Ints, fold, number
 from spa.errors import shortened
 
 Marks = npt.NDArray[np.bool_]
@@ -25,6 +25,7 @@ SMALLEST = 6  # answers on the scale that say what the scale is
 MOST_REMOVED = 4  # different codes on each side of the scale
 FAR = 5  # ranges of the scale by which any value is off it
 RARE = 0.1  # largest share of values that are off a scale without being a known code
+FEWEST = 4  # different scores, 0 among them, that are a scale
 ENDS_AT = (5.0, 7.0)  # scales from 1 beside which 0 may mean nothing
 
 
@@ -33,7 +34,7 @@ class AnswerCode:
     """A value that may stand for "no answer".
 
     ``low`` and ``high`` are the ends of the other values, ``only`` the annotator who alone gave it; ``far`` says that
-    it lies off the scale, else it might be its end.
+    it lies off the scale, else it might be its end, and ``often`` that it is more frequent than the scores next to it.
     """
 
     kind: str  # what is answered: scores or preferences
@@ -47,6 +48,7 @@ class AnswerCode:
     low: float
     high: float
     far: bool
+    often: bool = True
 
 
 def value_counts(table: pl.DataFrame) -> pl.DataFrame:
@@ -59,7 +61,15 @@ def value_counts(table: pl.DataFrame) -> pl.DataFrame:
         unscaled = table.filter(pl.col("elicitation").is_in(UNSCALED))["criterion"].unique().to_list()
         answered = answered.filter(~pl.col("criterion").is_in(unscaled))
     keys = ["criterion", "annotator_id", "value"]
-    counted = answered.group_by(keys).agg(pl.len().alias("n"), pl.col("annotator_kind").first())
+    whole = np.rint(answered["value"].to_numpy())
+    if len(whole) > FEW and np.abs(whole).max() < 2**31 and np.array_equal(whole, answered["value"].to_numpy()):
+        rows = fold(
+            number(answered["criterion"]), number(answered["annotator_id"]), (whole - whole.min()).astype(np.int64)
+        )
+        times = pl.Series("n", np.bincount(rows.of), dtype=pl.UInt32)
+        counted = answered[rows.first].select(*keys, "annotator_kind", times)
+    else:
+        counted = answered.group_by(keys).agg(pl.len().alias("n"), pl.col("annotator_kind").first())
     return counted.select(pl.col("criterion", "annotator_kind", "annotator_id").cast(pl.String), "value", "n").sort(
         keys
     )
@@ -82,6 +92,9 @@ def find_codes(counts: pl.DataFrame, scales: Sequence[Scale], kind: str = "score
         together = own.group_by("value").agg(pl.col("n").sum()).sort("value")
         values, n = together["value"].to_numpy(), together["n"].to_numpy().astype(np.int64)
         inside, far = codes_among(values, n) if kind == "scores" else (_after_gap(values, n), False)
+        often = not inside.all()
+        if kind == "scores" and not often and is_zero_below(values, n):
+            inside[0] = False
         for value in values[~inside].tolist():
             givers = own.filter(pl.col("value") == value)
             who = givers["annotator_id"].unique()
@@ -98,6 +111,7 @@ def find_codes(counts: pl.DataFrame, scales: Sequence[Scale], kind: str = "score
                     low=float(values[inside].min()),
                     high=float(values[inside].max()),
                     far=far,
+                    often=often,
                 )
             )
     return tuple(found)
@@ -168,6 +182,18 @@ def _zero_apart(values: Floats, n: Ints) -> Marks:
     return inside
 
 
+def is_zero_below(values: Floats, n: Ints) -> bool:
+    """Tell whether 0 stands beside whole scores of 1 to 5 or 7, as the end of a scale or for no answer.
+
+    Counts, of which 0 is the most frequent, are no scores.
+
+    >>> is_zero_below(np.array([0.0, 1, 3, 5]), np.array([2, 5, 9, 4]))
+    True
+    """
+    scores = len(values) >= FEWEST and values[0] == 0 and values[-1] in ENDS_AT
+    return bool(scores and (values % 1 == 0).all() and n[0] < n[1:].max())
+
+
 def _after_gap(values: Floats, n: Ints) -> Marks:
     """Tell preferences of 0 from others where there is nothing up to 0.25, most lie above 0.5 and none is 1."""
     inside = np.ones(len(values), dtype=np.bool_)
@@ -187,10 +213,10 @@ def _date(serial: float) -> date:
 
 def code_words(found: Sequence[AnswerCode]) -> Iterator[str]:
     """Word one caveat for each value, whatever the criteria."""
-    together: dict[tuple[str, float, bool], list[AnswerCode]] = {}
+    together: dict[tuple[str, float, bool, bool], list[AnswerCode]] = {}
     for one in found:
-        together.setdefault((one.kind, one.value, one.far), []).append(one)
-    for (kind, value, far), own in together.items():
+        together.setdefault((one.kind, one.value, one.far, one.often), []).append(one)
+    for (kind, value, far, often), own in together.items():
         n, n_all = sum(one.n for one in own), sum(one.n_all for one in own)
         most = max(own, key=lambda one: one.n_annotators)
         only = {one.only for one in own}
@@ -220,7 +246,5 @@ def code_words(found: Sequence[AnswerCode]) -> Iterator[str]:
                 f"--missing {value:g}."
             )
         else:
-            yield (
-                f"{start}, more often than 1 and 2 together. If it means no answer, add --missing {value:g}; if not, "
-                f"--scale {value:g}:{high:g}."
-            )
+            how = "more often than 1 and 2 together" if often else f"beside {low:g} to {high:g}, and counts as a score"
+            yield f"{start}, {how}. If it means no answer, add --missing {value:g}; if not, --scale {value:g}:{high:g}."

@@ -10,6 +10,7 @@ from itertools import combinations
 import polars as pl
 
 from analysis.answers.column_names import KNOWN_CRITERIA, words_of
+from spa.tables.other_rows import totals
 from spa.tables.paths import inside
 from spa.tables.scale_words import LEVELS, MISSING
 from spa.tables.verdicts import outcome
@@ -17,6 +18,7 @@ from spa.tables.verdicts import outcome
 DECIMAL_COMMA = r"^(-?\d+),(\d+)$"
 MOST_NAMES, LONGEST_NAME = 200, 80  # different names of systems, and the letters of one
 SHORT, FEW = 60, 40  # letters of an answer in a word, and different ones of them
+BEGINNING = 3  # columns in which a row's first cell stands
 LONGEST_STATE, MOST_WORDS = 40, 12  # letters of a state, and different words of a scale
 LEAST_WINNERS = 0.5  # least share of the rows in which a winner is a system of its row
 NO_NAMES = re.compile(
@@ -141,7 +143,7 @@ class Columns:
             and not NO_NAMES.search(name)
             and not {*words_of(name)} & {"name", "kind", "type", "group"}
             and 2 <= self.distinct(name) <= min(MOST_NAMES, self.height // 2)
-            and not all(outcome(value, "\0", "\0\0").standing != "unknown" for value in self.values(name))
+            and not all(outcome(value, "\0", "\0\0").status != "unknown" for value in self.values(name))
             and not self.frame[name].has_nulls()
             and self.longest(name) <= LONGEST_NAME
         ]
@@ -167,12 +169,16 @@ class Columns:
             told = self.frame.select(name, first, second).drop_nulls().unique()
             if self.distinct(name) > MOST_NAMES or self.numeric(name) or not told.height:
                 continue
-            read = [outcome(word, one, two, columns=pair).standing for word, one, two in told.iter_rows()]
+            read = [outcome(word, one, two, columns=pair).status for word, one, two in told.iter_rows()]
             names_there = sum(word in (one, two) for word, one, two in told.iter_rows())
             enough = names_there if named else len(read) - read.count("unknown")
             if enough >= LEAST_WINNERS * len(read):
                 found.append(name)
         return found
+
+    def totals(self) -> tuple[str, list[str]] | None:
+        """Return the column in which rows of totals begin at the end of the file, and their words."""
+        return totals({name: self.frame[name].to_list() for name in self.frame.columns[:BEGINNING]})
 
     def ended_early(self, settled: Collection[str]) -> list[tuple[str, list[str]]]:
         """Return columns of states, and which of several values say that a row may not count."""

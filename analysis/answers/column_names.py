@@ -63,6 +63,8 @@ THINGS = (
     "task",
     "instruction",
     "stimulus",
+    "case",
+    "vignette",
     "topic",
     "dialogue",
     "dialog",

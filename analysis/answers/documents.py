@@ -7,8 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
 
+from analysis.statistics.coding import fold, number
 from spa.errors import shortened
 
 NAMES = ("document", "document_id", "doc", "doc_id", "passage", "passage_id", "talk", "talk_id", "story")
@@ -56,8 +58,18 @@ def stems_of(items: Iterable[str]) -> tuple[Counter[str], tuple[str, str]] | Non
     for all ("item1"), hashes, dates and ids with one member a stem do not.
     """
     ids = list(dict.fromkeys(items))
-    split = {item: found for item in ids if (found := stem_of(item)) is not None}
-    if len({word for _, word in split.values()}) != 1 or len(split) < DIVIDED[0] * len(ids):
+    split: dict[str, tuple[str, str]] = {}
+    words, plain = set[str](), 0
+    for item in ids:
+        found = stem_of(item)
+        if found is None:
+            plain += 1
+        else:
+            split[item] = found
+            words.add(found[1])
+        if len(words) > 1 or len(ids) - plain < DIVIDED[0] * len(ids):
+            return None  # whatever the others are
+    if not words:
         return None
     stems = Counter(stem for stem, _ in split.values())
     if len(stems) < 2 or sum(n for n in stems.values() if n > 1) < DIVIDED[1] * len(ids):
@@ -79,18 +91,21 @@ def find_documents(table: pl.DataFrame, columns: Mapping[str, pl.Series]) -> Doc
     """
     if "item_id" not in table.columns:
         return None
-    names = [pl.col(name).cast(pl.String) for name in ("item_id", "system") if name in table.columns]
-    rows = table.select(names).with_columns(
-        pl.Series(f"document:{name}", column.cast(pl.String)) for name, column in columns.items()
+    rows = table.select(name for name in ("item_id", "system") if name in table.columns).with_columns(
+        pl.Series(f"document:{name}", column) for name, column in columns.items() if name != SEGMENT
     )
-    rows = rows.drop_nulls("item_id").unique(maintain_order=True)
-    items = rows["item_id"].unique(maintain_order=True)
-    named_outputs = "system" in rows.columns and rows["system"].n_unique() > 1
-    if named_outputs and rows.select("item_id", "system").unique().height == len(items):
-        return None  # each id belongs to one system: it names an output, and its stem the item
+    rows = rows.drop_nulls("item_id")
+    items = rows["item_id"].unique(maintain_order=True).cast(pl.String)
+    if "system" in rows.columns and rows["system"].n_unique() > 1:
+        if len(fold(number(rows["item_id"]), number(rows["system"]))) == len(items):
+            return None  # each id belongs to one system: it names an output, and its stem the item
     segmented = SEGMENT in columns
     for name in columns:
-        found = _grouped(rows.select("item_id", document=f"document:{name}")) if name != SEGMENT else None
+        if name == SEGMENT:
+            continue
+        first = np.sort(fold(number(rows["item_id"]), number(rows[f"document:{name}"])).first)
+        pairs = rows[first].select(item_id=pl.col("item_id").cast(pl.String), document=pl.col(f"document:{name}"))
+        found = _grouped(pairs.with_columns(pl.col("document").cast(pl.String)))
         if found is not None:
             n_documents, examples = found
             return Documents(

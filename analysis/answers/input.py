@@ -57,9 +57,9 @@ def prepare_input(tables: AnswerTables, plan: Plan, study: StudyFacts | None = N
     )
 
 
-def steps_of(ready: AnalysisInput) -> dict[str, Steps]:
+def steps_of(prepared: AnalysisInput) -> dict[str, Steps]:
     """Return the answers that each criterion of the ratings offers, where that is declared."""
-    return scale_steps(ways_of(ready.answers["ratings"]), ready.tables.scales, ready.study)
+    return scale_steps(ways_of(prepared.answers["ratings"]), prepared.tables.scales, prepared.study)
 
 
 def _check_unit(answers: Mapping[str, pl.DataFrame], plan: Plan) -> None:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from analysis.statistics.record import Count, Positive, Record, Share, Source, record_like
 from spa.live import Decision, live_states
 
 if TYPE_CHECKING:
+    from spa.records.study import Study
     from spa.responses.store import Store
     from spa.responses.tidy_tables import Tables
-    from spa.study.study import Study
 
 # of a pair of a live study; its other answers decide nothing
 LiveVerdict: TypeAlias = Literal["x", "y", "equal", "futile", "open", "not_deciding"]
+OTHER_SIDE: dict[Decision | None, Decision] = {"x": "y", "y": "x"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -134,7 +135,7 @@ def live_study(study: Study, store: Store, exported: Tables) -> LiveStudy | None
         top=study.stopping.top,
         order=study.stopping.order,
         criteria_apart=criteria_apart(study, store.live_rules),
-        epsilon=study.stopping.epsilon if ranks_systems(study) else None,
+        epsilon=study.stopping.tolerance if ranks_systems(study) else None,
         systems=tuple(record_like(LiveSystemRow, row, group=one.group) for one in states for row in one.systems),
     )
 
@@ -144,3 +145,37 @@ def is_undecided(live: LiveStudy, groups: Sequence[str]) -> bool:
     found = {one.group: one for one in live.groups}
     group = next((found[name] for name in groups if name in found), None)
     return group is not None and not group.enough
+
+
+def contradicted(live: LiveStudy, row: LivePairRow) -> bool:
+    """Return whether the estimate after all exclusions no longer lies where the pair was decided to be."""
+    if row.mean_kept is None:
+        return False
+    shift = row.mean_kept - 0.5
+    match row.decision:
+        case "x":
+            return shift <= 0
+        case "y":
+            return shift >= 0
+        case "equal":
+            return live.margin is not None and abs(shift) >= live.margin
+    return False
+
+
+def turned_live(row: LivePairRow) -> LivePairRow:
+    """Return a row with the second system named first, and every number with it."""
+
+    def of_the_other(value: float | None) -> float | None:
+        return None if value is None else 1 - value
+
+    return replace(
+        row,
+        system_x=row.system_y,
+        system_y=row.system_x,
+        mean=of_the_other(row.mean),
+        low=1 - row.high,
+        high=1 - row.low,
+        decision=OTHER_SIDE.get(row.decision, row.decision),
+        mean_asked=of_the_other(row.mean_asked),
+        mean_kept=of_the_other(row.mean_kept),
+    )

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from analysis.answers.columns import Scale
 from analysis.answers.people import Logins
 from analysis.answers.span_places import Ends
 from spa.tables.options import TableOptions
 from spa.tables.verdicts import Sides
+
+Told: TypeAlias = Callable[[str], None]  # is told what is done now, for who waits
+
+
+def untold(what: str) -> None:
+    """Leave unsaid what is done now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

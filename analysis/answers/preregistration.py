@@ -11,9 +11,9 @@ from typing import Any
 from analysis.answers.plan import Plan
 from analysis.answers.study_facts import plan_of
 from spa.errors import AnalysisError
+from spa.records.study import Study
 from spa.responses.store import Store
 from spa.study.stopping import stopping_facts
-from spa.study.study import Study
 
 FACT = "preregistered"  # name of the fact in the store
 NOT_PLANNED = ("seed",)

@@ -23,6 +23,8 @@ from analysis.answers.table_roles import TableRoles
 from analysis.answers.tables import InputFile
 from spa.errors import AnalysisError, ArgumentProblem, TableError
 from spa.tables.addresses import at_hand
+from spa.tables.other_rows import further_headers
+from spa.tables.other_tools import annotations_of
 from spa.tables.reading import open_slices, open_table, reading, table_suffix
 from spa.tables.selection import nested
 from spa.tables.source import Source, Wanted
@@ -189,9 +191,17 @@ def _found(source: Source, plain: Sequence[str], place: str, options: Reading) -
             f"{place}: expected answers, got a table of {beside.replace('_', ' ')}: give it beside the answers as "
             f"{option} {Path(place).name}"
         )
+    if tool := annotations_of(source.schema):
+        raise AnalysisError(
+            f"{place}: expected a row an answer, got annotations of {tool}: a line a document, its answers lists, of "
+            "which a later line replaces an earlier one; write a row an answer (annotator, item, system, score)"
+        )
     if not source.height:
         raise AnalysisError(f"{place}: a header without rows; expected at least one answer")
     frame = pl.DataFrame([as_texts(source.column(name)).alias(name) for name in plain])
+    starts = {name: frame[name].head(LOOKED_AT).to_list() for name in frame.columns}
+    if (problem := further_headers(starts, source.numbers()[0])) is not None:
+        raise AnalysisError(f"{place}: {problem}")
     lists = tuple(name for name in source.schema if name not in plain)
     return TableRoles(place, Columns(frame), lists, options).found()
 

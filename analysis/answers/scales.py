@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import polars as pl
 
 from analysis.answers.columns import Scale
+from analysis.answers.groups import distinct
 from analysis.answers.span_tables import COUNTED
 from analysis.answers.study_facts import StudyFacts
 
@@ -62,8 +63,7 @@ def declared_scale(scales: Sequence[Scale], criterion: str) -> Scale | None:
 
 def ways_of(table: pl.DataFrame) -> dict[str, str | None]:
     """Return how each criterion of a table was asked, as far as the table says it."""
-    asked = table.select("criterion", "elicitation").unique(maintain_order=True).cast(pl.String).sort("elicitation")
-    return dict(asked.iter_rows())
+    return dict(distinct(table, "criterion", "elicitation").sort("elicitation").iter_rows())
 
 
 def _declared(

@@ -9,32 +9,34 @@ from pathlib import Path
 
 import polars as pl
 
-from analysis.answers.beside import (
+from analysis.answers.answer_checks import CODED
+from analysis.answers.careless import needs_reading
+from analysis.answers.live_rows import LiveStudy, is_undecided, live_study
+from analysis.answers.options import Reading, Told, untold
+from analysis.answers.plan import Plan
+from analysis.answers.preregistration import deviations, frozen_plan, planned_for
+from analysis.answers.sidecars import (
     CONTAMINATION,
     METRICS,
     explanations_name,
-    file_beside,
     metric_files,
-    path_beside,
-    paths_beside,
-    read_beside,
+    read_sidecar,
+    read_sidecar_of,
+    sidecar_path,
+    sidecar_paths,
 )
-from analysis.answers.careless import needs_reading
-from analysis.answers.live_rows import LiveStudy, is_undecided, live_study
-from analysis.answers.options import Reading
-from analysis.answers.plan import Plan
-from analysis.answers.preregistration import deviations, frozen_plan, planned_for
 from analysis.answers.study_facts import InterviewAnswer, Preregistration, StudyFacts, facts_of, plan_of
 from analysis.answers.study_texts import hash_of, study_texts
 from analysis.answers.tables import ANSWERS, AnswerTables, check_frames
 from spa.commands.workspace import Workspace
 from spa.errors import AnalysisError
+from spa.records.study import Study
 from spa.responses.decisions import read_decisions
 from spa.responses.export import export_tables
 from spa.responses.payloads import last_received
 from spa.responses.tidy_tables import TABLES
 from spa.responses.two_reviewers import two_decide
-from spa.study.study import Study
+from spa.study.stopping import stopping_facts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +49,9 @@ class StudyAnswers:
     reading: pl.DataFrame | None = None  # the table of that name, where it was asked for
 
 
-def answers_of(workspace: Workspace, *, with_reading: bool = False, metrics: Path | None = None) -> StudyAnswers:
+def answers_of(
+    workspace: Workspace, *, with_reading: bool = False, metrics: Path | None = None, told: Told = untold
+) -> StudyAnswers:
     """Read all answers of a study's store, and what other commands wrote beside it.
 
     Parameters
@@ -58,15 +62,22 @@ def answers_of(workspace: Workspace, *, with_reading: bool = False, metrics: Pat
         Read the evidence of reading too, which builds every form.
     metrics : Path, optional
         Table of metrics; by default ``metrics.csv`` beside the study file, where there is one.
+    told : callable, optional
+        Is told what is done now.
 
     Raises
     ------
     AnalysisError
         If there are no answers yet.
     """
+    told("reading the answers")
     plan = plan_of(workspace.study)
     of_reading = needs_reading(plan)
-    exported = export_tables(workspace.store, form_of=workspace.form if with_reading or of_reading else None)
+    exported = export_tables(
+        workspace.store,
+        form_of=workspace.form if with_reading or of_reading else None,
+        coded=() if stopping_facts(workspace.study) else CODED,  # a rule that stops a study reads texts
+    )
     frames = {name: getattr(exported, name) for name in (*TABLES, *(["reading"] if of_reading else []))}
     if all(frames[name].is_empty() for name in (*ANSWERS, "spans")):
         raise AnalysisError(
@@ -85,8 +96,8 @@ def answers_of(workspace: Workspace, *, with_reading: bool = False, metrics: Pat
         decisions = tuple(read_decisions(connection)) if two_decide(connection) else ()
         last = last_received(connection)
     preregistration = _preregistered(workspace, live)
-    known = tuple(map(read_beside, paths_beside(workspace.study, CONTAMINATION)))
-    explored = file_beside(workspace.study, explanations_name(workspace))
+    known = tuple(map(read_sidecar, sidecar_paths(workspace.study, CONTAMINATION)))
+    explored = read_sidecar_of(workspace.study, explanations_name(workspace))
     facts = replace(
         facts,
         preregistration=preregistration,
@@ -99,7 +110,8 @@ def answers_of(workspace: Workspace, *, with_reading: bool = False, metrics: Pat
         exploration=explored,
     )
     reading = exported.reading if with_reading else None
-    files = metric_files(metrics or path_beside(workspace.study, METRICS))
+    files = metric_files(metrics or sidecar_path(workspace.study, METRICS))
+    told("checking the answers")
     tables = check_frames(frames, Reading(), files=files, agreed=True)
     return StudyAnswers(tables=tables, plan=plan, facts=facts, reading=reading)
 

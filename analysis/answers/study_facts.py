@@ -9,20 +9,13 @@ from typing import TYPE_CHECKING, Any
 from analysis.answers.live_rows import LiveStudy
 from analysis.answers.plan import Plan, parse_expectations
 from analysis.statistics.record import Count, Record, record_like
-from spa.forms.form import ChoiceTarget, Form, PreferenceTarget, RankingTarget, RatingTarget, SpanTarget
-from spa.simulation import SIMULATED_RATER
+from spa.records.form import Form, Judgement
+from spa.records.submission import SIMULATED_RATER
 
 if TYPE_CHECKING:
-    from analysis.answers.beside import FileBeside
+    from analysis.answers.sidecars import Sidecar
+    from spa.records.study import Study
     from spa.responses.decisions import Decision
-    from spa.study.study import Study
-
-ASKED_AS: dict[type[Any], str] = {
-    PreferenceTarget: "spa",
-    SpanTarget: "spans",
-    ChoiceTarget: "choice",
-    RankingTarget: "ranking",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -127,10 +120,10 @@ class StudyFacts(StudyReport):
     interview: tuple[InterviewAnswer, ...] = ()
     live: LiveStudy | None = None
     decisions: tuple[Decision, ...] = ()  # the log, where two reviewers decide
-    contamination: tuple[FileBeside, ...] = ()  # one a model
+    contamination: tuple[Sidecar, ...] = ()  # one a model
     simulated_raters: tuple[str, ...] = ()  # ids of those whose answers a program makes
     texts: str | None = None  # hash of those that the files before are about, where there are some
-    exploration: FileBeside | None = None
+    exploration: Sidecar | None = None
 
     def reported(self) -> StudyReport:
         """Return the facts that stand in results.json under ``study``."""
@@ -153,20 +146,10 @@ def facts_of(
     fingerprint : str, optional
         Hash of the study as it was built.
     """
-    spa = study.spa
-    exposures: tuple[int, ...] = ()
-    if spa is not None:
-        exposures = spa.exposure_study.exposures if spa.exposure_study is not None else (spa.exposure,)
-    asked = {
-        "spa": spa,
-        "likert": study.likert,
-        "continuous": study.continuous or (study.spans if study.spans is not None and study.spans.score else None),
-        "category": study.categories,
-        "spans": study.spans,
-        "choice": study.choices,
-        "ranking": study.ranking,
-    }
-    ways = tuple(name for name, section in asked.items() if section is not None)
+    from spa.elicitation import ways_asked
+    from spa.elicitation.choices import Choices  # tables without a study need none of it
+
+    choices = study.section(Choices)
     return StudyFacts(
         id=study.id,
         title=study.title,
@@ -176,17 +159,17 @@ def facts_of(
             record_like(StudyCriterion, one, options=tuple(record_like(StudyOption, option) for option in one.options))
             for one in study.criteria
         ),
-        exposures=exposures,
-        elicitations=ways,
+        exposures=study.exposures,
+        elicitations=ways_asked(study),
         questions=_questions(form) if form is not None else (),
         annotators_wanted=study.people.annotators,
         pay=None if study.people.pay is None else str(study.people.pay),
         currency=study.people.currency,
         dropped_items=tuple(record_like(StudyDroppedItem, item) for item in dropped),
         fingerprint=fingerprint,
-        pairs=tuple(dict.fromkeys((*study.pairs, *study.choice_pairs))),
-        likert_points=None if study.likert is None else study.likert.points,
-        choice_ties=study.choices is None or study.choices.ties,
+        pairs=study.pairs,
+        likert_points=study.scale_points,
+        choice_ties=choices is None or choices.ties,
         simulated_raters=tuple(rater.id for rater in study.raters if rater.model == SIMULATED_RATER),
     )
 
@@ -207,10 +190,8 @@ def _questions(form: Form) -> tuple[StudyQuestion, ...]:
 
     found: dict[tuple[str, str], str] = {}
     for question in form.questions("everybody"):
-        target = question.target
-        if isinstance(target, RatingTarget | PreferenceTarget | SpanTarget | ChoiceTarget | RankingTarget):
-            way = target.elicitation if isinstance(target, RatingTarget) else ASKED_AS[type(target)]
-            found.setdefault((way, target.criterion), question.text)
+        if isinstance(question.target, Judgement):
+            found.setdefault((question.target.way, question.target.criterion), question.text)
     return tuple(
         StudyQuestion(elicitation=way, criterion=criterion, text=render_emphasis(text).striptags())
         for (way, criterion), text in found.items()

@@ -9,8 +9,8 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from spa.study.outputs import Outputs
-    from spa.study.study import Study
+    from spa.records.outputs import Outputs
+    from spa.records.study import Study
 
 Source = Literal["items", "human outputs", "reference outputs", "controls, seen", "controls, unseen"]
 SEEN: Source = "controls, seen"

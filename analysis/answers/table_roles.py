@@ -41,7 +41,8 @@ REPEATED = ("repeat", "sample", "sample_x", "sample_y", "variant", "assignment_i
 OURS = frozenset((*WHAT, *REPEATED, "group", "elicitation", "missing_reason", "start", "end"))
 NO_CRITERION = frozenset(
     "confidence familiarity attention check checks passed consent approved approval progress finished reward bot flag "
-    "latitude longitude valid expected gold label start lead difficulty suggestion prediction predicted".split()
+    "latitude longitude valid expected gold label start lead difficulty suggestion prediction predicted output "
+    "outputs completion generation target".split()
 )
 MACHINES = frozenset("llm llms ai model models machine machines automatic auto bot gpt simulated synthetic".split())
 ANSWERS_IN_LISTS = frozenset(
@@ -88,6 +89,8 @@ class TableRoles:
         for name, early in self.columns.ended_early(settled):
             others = [value for value in self.columns.values(name) if value not in early]
             self.unsettled.rows_that_may_not_count(name, early, others)
+        if (ended := self.columns.totals()) is not None and ended[0] not in settled:
+            self.unsettled.totals(*ended)
         pair = self._pair()
         self._annotator()
         self.unsettled.refuse()  # of the shape of the table; the rest of it would mislead
@@ -308,8 +311,11 @@ class TableRoles:
         """Find the column of scores, or those of criteria or systems."""
         if "score" in self.given:
             return
-        called = [(place, name) for place, name in likeliest(self.free, "score") if self.columns.scored(name)]
+        named = likeliest(self.free, "score")
+        called = [(place, name) for place, name in named if self.columns.scored(name)]
         scored = self._scored_columns()
+        if not (called or scored):  # of the plainest name, whatever it holds: reading says what its words may count
+            called = [(place, name) for place, name in named if place <= 2 and self.columns.is_word(name)]
         clear = [name for place, name in called if place <= 2]
         if len(clear) > 1 or (not clear and len(called) > 1 and len(scored) <= len(called)):
             self.unsettled.several(clear or [name for _, name in called])

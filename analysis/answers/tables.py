@@ -35,7 +35,7 @@ from analysis.answers.groups import fill_groups, kinds_by_annotator, with_groups
 from analysis.answers.identity import Identified, beside_agreed, identified
 from analysis.answers.item_preferences import check_items, with_item_preferences
 from analysis.answers.joins import check_joins, silent_annotators
-from analysis.answers.options import Reading
+from analysis.answers.options import Reading, Told, untold
 from analysis.answers.orderings import with_implied_choices
 from analysis.answers.other_scales import OtherScale
 from analysis.answers.other_tables import CHECKS
@@ -55,6 +55,7 @@ from spa.tables.selection import chosen_problems
 ANSWERS = ("preferences", "ratings", "choices", "orders")
 WITH_ITEMS = (*ANSWERS, "spans")
 BESIDE_STUDY = ("metrics", "corpus_metrics")  # tables of files, beside those of a store
+HASHED = 20_000  # rows written as CSV at once
 NO_FILES: Mapping[str, Path] = MappingProxyType({})
 
 
@@ -114,7 +115,7 @@ def answered_rows(table: pl.DataFrame) -> pl.DataFrame:
     return table.filter(pl.col("value").is_not_null()) if table["value"].has_nulls() else table
 
 
-def read_tables(paths: Mapping[str, Path | Sequence[Path]], reading: Reading) -> AnswerTables:
+def read_tables(paths: Mapping[str, Path | Sequence[Path]], reading: Reading, *, told: Told = untold) -> AnswerTables:
     """Read and check files.
 
     Parameters
@@ -124,6 +125,8 @@ def read_tables(paths: Mapping[str, Path | Sequence[Path]], reading: Reading) ->
         annotators, reading, exclusions. Several files of answers of a kind are one table.
     reading : Reading
         What columns are called, which rows stay, LLMs, scales.
+    told : callable, optional
+        Is told what is done now.
 
     Raises
     ------
@@ -132,6 +135,7 @@ def read_tables(paths: Mapping[str, Path | Sequence[Path]], reading: Reading) ->
     """
     raw: dict[str, list[RawTable]] = {}
     problems: list[str] = []
+    told("reading the answers")
     for kind, given in paths.items():
         for path in [given] if isinstance(given, Path) else given:
             try:
@@ -140,6 +144,7 @@ def read_tables(paths: Mapping[str, Path | Sequence[Path]], reading: Reading) ->
                 problems += () if excludes_nobody(kind, error) else error.problems
             else:
                 raw.setdefault(kind, []).append(table)
+    told("checking the answers")
     if raw:
         given_columns = {column for parts in raw.values() for table in parts for column in table.columns}
         problems += mapping_problems(given_columns, reading.mapping)
@@ -194,7 +199,7 @@ def check_frames(
             continue
         seen |= {*table.columns}
         known = table.frame.drop(_grouping(table.frame))
-        raw[kind] = [replace(table, sha256=hashlib.sha256(known.write_csv().encode()).hexdigest())]
+        raw[kind] = [replace(table, sha256=_digest(known))]
     for kind, path in files.items():
         try:
             raw[kind] = [read_raw(path, _options(reading, kind), _columns_read(kind, reading))]
@@ -203,6 +208,14 @@ def check_frames(
     problems += mapping_problems(seen, reading.mapping)
     problems += chosen_problems(reading, (one for parts in raw.values() for table in parts for one in table.chosen))
     return _check_all(raw, reading, problems + _constant_problems(raw, reading), agreed=agreed)
+
+
+def _digest(frame: pl.DataFrame) -> str:
+    """Return the hash of the rows as CSV."""
+    digest = hashlib.sha256()
+    for number, rows in enumerate(frame.iter_slices(HASHED)):
+        digest.update(rows.write_csv(include_header=number == 0).encode())
+    return digest.hexdigest()
 
 
 def _columns_read(kind: str, reading: Reading) -> frozenset[str]:
@@ -223,7 +236,7 @@ def _parts(frame: pl.DataFrame) -> tuple[str, ...]:
     return tuple(name for name in _grouping(frame) if frame.select("item_id", name).n_unique() > n_items)
 
 
-def read_beside(paths: Mapping[str, Path], reading: Reading) -> AnswerTables:
+def read_annotator_tables(paths: Mapping[str, Path], reading: Reading) -> AnswerTables:
     """Read and check tables that stand beside answers which are read in parts: of annotators and exclusions.
 
     Raises

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from analysis.answers.column_contents import shown
+from analysis.answers.column_contents import is_text, shown
 from analysis.answers.columns_found import WHAT
 from spa.errors import AnalysisError, ArgumentProblem, shortened
 
@@ -136,6 +136,18 @@ class Unsettled:
             )
         )
 
+    def totals(self, name: str, words: Sequence[str]) -> None:
+        """Tell of rows at the end that are no answers."""
+        left = [shlex.quote(f"{name}={word}") for word in words]
+        self.lines.append(
+            ArgumentProblem(
+                "drop",
+                before=f"{self.place}: rows at the end begin with {shown(words)}, as totals do; leave them out: ",
+                in_python=f"={ {name: (*words,)} }",
+                in_command=f" {' --drop '.join(left)}",
+            )
+        )
+
     def _argued(
         self, parameter: str, before: str, given: Mapping[str, str], pairs: Sequence[tuple[str, str]], more: str
     ) -> None:
@@ -161,6 +173,8 @@ class Unsettled:
             holds = "holds" if len(some) == 1 else "hold"
             after = f"; {shown(some, 2)} {holds} lists or objects: --each PATH makes rows of them, and "
             after += shlex.join(["--map", f"{some[0]}.KEY={roles[0]}"]) + " names what is inside"
+        elif "score" in roles and any(map(is_text, self.columns)):
+            after = "; a study of outputs: spa init FOLDER --outputs FILE"
         elif {"system", "score"} & {*roles}:
             after += "; a column for each question: spa import csv"
         return ArgumentProblem(

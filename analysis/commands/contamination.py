@@ -11,7 +11,7 @@ from spa.commands.options import INPUT, Aliased, Finite, json_option, out_folder
 
 if TYPE_CHECKING:
     from spa.raters.local.loading import LoadedModel
-    from spa.study.study import Study
+    from spa.records.study import Study
 
 SHARE = Finite(0, 1, min_open=True, max_open=True)
 
@@ -44,7 +44,7 @@ SHARE = Finite(0, 1, min_open=True, max_open=True)
     help="Share of unseen texts that may be predicted as seen.",
 )
 @click.option("--window", type=click.IntRange(min=16), help="Tokens read at once. [default: as many as the model can]")
-@click.option("--double", is_flag=True, help="Compute with 64 bits.")
+@click.option("--float64", cls=Aliased, aliases=("--double",), is_flag=True, help="Compute with 64 bits.")
 @out_folder_option("Folder for contamination.json, .html, .md, .csv and the figure. [default: STUDY's]")
 @json_option
 def contamination(
@@ -54,7 +54,7 @@ def contamination(
     share: float,
     false_positive_rate: float,
     window: int | None,
-    double: bool,
+    float64: bool,
     out: Path | None,
     as_json: bool,
 ) -> None:
@@ -73,7 +73,8 @@ def contamination(
     from analysis.contamination.controls import read_controls
     from analysis.contamination.results import contamination as summarise
     from analysis.contamination.results import scored_texts, text_rows
-    from analysis.report.contamination import conclusions, write_page
+    from analysis.contamination.section import conclusions
+    from analysis.report.contamination_page import write_page
     from spa.errors import AnalysisError
     from spa.raters.local.token_statistics import token_statistics
     from spa.study.load import load_study
@@ -87,7 +88,7 @@ def contamination(
             "none; outputs of systems are never scored"
         )
     texts += read_controls(controls) if controls is not None else []
-    loaded = _load(loaded_study, model, study.parent, double=double)
+    loaded = _load(loaded_study, model, study.parent, float64=float64)
     start = time.perf_counter()
     scored = scored_texts(texts, token_statistics(loaded, [one.text for one in texts], window=window), share=share)
     seconds = time.perf_counter() - start
@@ -113,14 +114,15 @@ def contamination(
     click.echo("\n".join([*conclusions(found), *(f"wrote {path}" for path in paths)]))
 
 
-def _load(study: Study, model: str, folder: Path, *, double: bool) -> LoadedModel:
+def _load(study: Study, model: str, folder: Path, *, float64: bool) -> LoadedModel:
     """Load a rater's model, whose folder begins at the study's, or one named by itself."""
     from spa.raters.local.loading import choose_threads, load_model
-    from spa.study.raters import Rater
+    from spa.raters.vendors import vendor_of
+    from spa.records.raters import Rater
 
-    rater = next((one for one in study.raters if one.id == model and one.provider == "local"), None)
+    rater = next((one for one in study.raters if one.id == model and vendor_of(one).on_this_machine), None)
     base = Path() if rater is None else folder
-    loaded = load_model(rater or Rater(id="--model", model=model, provider="local"), base, double=double)
+    loaded = load_model(rater or Rater(id="--model", model=model), base, float64=float64)
     import torch
 
     torch.set_num_threads(choose_threads())

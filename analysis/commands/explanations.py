@@ -47,8 +47,8 @@ def explanations(
 
     import numpy as np
 
-    from analysis.answers.beside import explanations_name, record_text
     from analysis.answers.input import prepare_input
+    from analysis.answers.sidecars import explanations_name, record_text
     from analysis.answers.study_answers import answers_of
     from analysis.descriptives.explanations import explanations_of
     from analysis.explanations.exploration import explore
@@ -59,8 +59,8 @@ def explanations(
 
     with open_answers(study, store, rehearsal=rehearsal, quiet=as_json) as workspace:
         answers = answers_of(workspace)
-    ready, facts = prepare_input(answers.tables, answers.plan, answers.facts), answers.facts
-    texts = explained_texts(explanations_of(ready.kept, ready.orders), facts.interview if facts else ())
+    prepared, facts = prepare_input(answers.tables, answers.plan, answers.facts), answers.facts
+    texts = explained_texts(explanations_of(prepared.kept, prepared.orders), facts.interview if facts else ())
     names = names_of_criteria(texts, facts)
     language = workspace.study.language
     found = explore(texts, names, rng=np.random.default_rng(seed), language=language, model=model)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from analysis.planning.assumptions import Assumptions, Kind
     from analysis.planning.plan import PowerPlan
     from analysis.planning.variance import Components
-    from spa.study.conclusions import Conclusion
+    from spa.study.answerable_questions import Conclusion
 
 SHARES = (55.0, 60.0, 65.0)
 USUAL = {"likert": (0.2, 0.3, 0.5), "spans": (1.0, 1.5, 2.0)}  # differences, as a reader says them; else SHARES

@@ -14,6 +14,7 @@ from spa.commands.options import INPUT, two_sides, values_of_columns
 if TYPE_CHECKING:
     from analysis.answers.columns import Scale
     from analysis.answers.options import Reading
+    from analysis.answers.recognised import RecognisedTables
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 OPTIONS = (
@@ -157,6 +158,15 @@ def reading_of(given: Mapping[str, Any]) -> Reading:
         clean_outputs=bool(given.get("clean_outputs")),
         weights={word: weight for text in given.get("weights", ()) for word, weight in _weights(text).items()},
     )
+
+
+def print_found(recognised: RecognisedTables, *, err: bool = False) -> None:
+    """Say what each column was taken for, with the option of the command that corrects it."""
+    options = {param.name or "": param.opts[0] for param in click.get_current_context().command.params}
+    for one in recognised.found:
+        for column in one.columns:
+            line = column.line(options) if column.otherwise.parameter in options else column.note
+            click.echo(f"{Path(one.place).name}: {line}", err=err)
 
 
 def _mapping(texts: Sequence[str]) -> dict[str, str]:

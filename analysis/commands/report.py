@@ -12,38 +12,38 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
+from analysis.commands.named_files import ANSWERS, what_is_named
 from analysis.commands.reading_options import reading_of, reading_options
 from spa.commands.options import (
-    DEFAULT_STUDY,
     Aliased,
     Finite,
     json_option,
     out_folder_option,
     rehearsal_option,
     store_option,
-    study_file,
 )
-from spa.commands.terminal import console
+from spa.commands.terminal import Stages, console
 from spa.commands.workspace import default_store
-from spa.errors import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from analysis.answers.options import Reading
+    from analysis.answers.options import Reading, Told
     from analysis.answers.plan import Plan
-    from analysis.answers.recognised import RecognisedTables
     from analysis.answers.study_facts import StudyFacts
     from analysis.answers.tables import AnswerTables
-    from analysis.large.totals import LargeKind
-    from analysis.results.records import Results
+    from analysis.records.results import Results
+    from analysis.statistics.rank_orders import Ranking
+    from analysis.sums.totals import LargeKind
 
-ANSWERS = ("preferences", "ratings", "choices", "orders", "spans")
 LARGE: tuple[LargeKind, ...] = ("preferences", "ratings", "choices")  # tables that may be read in parts
 TABLES = (*ANSWERS, "metrics", "identical_pairs", "annotators", "reading", "exclusions")
 DEFAULT_FOLDER = Path("report")
 RANKINGS_SHOWN = 24
+SYSTEMS_SHOWN = 20  # of a ranking of many
+MANY_SYSTEMS = 300
 GARBAGE = 1_000_000  # objects between two searches for garbage: modules and results stay, so a search finds little
+GIVEN_BACK = "dirty_decay_ms:0,muzzy_decay_ms:0"  # polars keeps no freed memory: 15 MB less of 300, as fast
 PLAN = (
     "fwer",
     "confidence",
@@ -248,12 +248,14 @@ def report(
     are is recognised and said, and options correct it. Tables with our own names may also be named by
     their option. The [analysis] section of a STUDY is its analysis plan; for tables, options set it.
     """
+    os.environ.setdefault("_RJEM_MALLOC_CONF", GIVEN_BACK)  # before polars loads
     paths = _paths({name: options.pop(name) for name in TABLES})
-    study, files = _study_or_files(named, [*paths])
+    given_by_name = what_is_named(named, [*paths])
+    study = given_by_name.study
     if rehearsal and study is None:
         raise click.UsageError("--rehearsal: expected a STUDY, got files")
     own = () if study is None else (store or default_store(study),)
-    _tune_process([*own, *files, *(path for several in paths.values() for path in several)])
+    _tune_process([*own, *given_by_name.files, *(path for several in paths.values() for path in several)])
     from analysis.results.analyse import analyse
     from analysis.results.files import to_json
 
@@ -266,70 +268,36 @@ def report(
 
         find_browser(browser)  # before the analysis, which may take minutes
     given = {name: value for name, value in options.items() if value is not None and value is not False and value != ()}
-    reading, recognised = reading_of(given), None
-    if files:
-        from analysis.answers.recognised import recognise_tables
-
-        recognised = recognise_tables(files, reading)
-        reading = recognised.reading
-        paths = {**recognised.files, **paths}
-        _print_found(recognised, err=as_json)
+    found = given_by_name.tables(reading_of(given), err=as_json)
+    paths = {**found.files, **paths}
     large = _large(paths, in_parts=in_parts or cluster is not None)
-    if study is not None:
-        metrics = _metrics(paths)
-        if paths or given:
-            options_of = {param.name: param.opts[0] for param in click.get_current_context().command.params}
-            also = ", ".join(options_of[name] for name in [*paths, *given])
-            raise click.UsageError(f"{also}: not with a STUDY, whose [analysis] section sets it")
-        tables, plan, facts = _from_study(study, store, metrics, rehearsal=rehearsal, quiet=as_json)
-        results = analyse(tables, plan, study=facts, observed_power=observed_power)
-    else:
-        results = _of_tables(paths, given, reading, large, observed_power, cluster=cluster, scratch=scratch)
-        if recognised is not None:
-            inputs = recognised.noted(results.settings.inputs)
+    with Stages() as told:
+        if study is not None:
+            metrics = _metrics(paths)
+            if paths or given:
+                options_of = {param.name: param.opts[0] for param in click.get_current_context().command.params}
+                also = ", ".join(options_of[name] for name in [*paths, *given])
+                raise click.UsageError(f"{also}: not with a STUDY, whose [analysis] section sets it")
+            tables, plan, facts = _from_study(study, store, metrics, rehearsal=rehearsal, quiet=as_json, told=told)
+            results = analyse(tables, plan, study=facts, observed_power=observed_power, told=told)
+        else:
+            results = _of_tables(
+                paths, given, found.reading, large, observed_power, told, cluster=cluster, scratch=scratch
+            )
+            inputs = found.noted(results.settings.inputs)
             results = replace(results, settings=replace(results.settings, inputs=inputs))
-    if out is not None:
-        from analysis.report.files import write_results
+        if out is not None:
+            from analysis.report.files import write_results
 
-        write_results(results, out, full=full, pdf=pdf, browser=browser)
+            told("writing the report")
+            write_results(results, out, full=full, pdf=pdf, browser=browser)
+            found.keep(out)
     if as_json:
         click.echo(to_json(results), nl=False)
         return
     assert out is not None
-    _print(results, () if recognised is None else recognised.notes())
+    _print(results, found.said)
     click.echo(f"report: {out / ('report.pdf' if pdf else 'report.html')}")
-
-
-def _study_or_files(named: Sequence[Path], tables: Sequence[str]) -> tuple[Path | None, tuple[Path, ...]]:
-    """Return the study that was named, or the files of answers; ./study.toml where nothing was."""
-    from analysis.large.locations import is_in_parts
-    from spa.tables.reading import table_suffix
-
-    if not named and not {*ANSWERS} & {*tables}:
-        if not tables and Path(DEFAULT_STUDY).is_file():
-            return Path(DEFAULT_STUDY), ()
-        raise click.UsageError(
-            f"expected a STUDY, files of answers, or at least one of {', '.join(f'--{name}' for name in ANSWERS)}"
-        )
-    studies = [path for path in named if path.is_dir() or path.suffix == ".toml"]
-    if len(named) == 1 and (studies or (table_suffix(named[0].name) is None and not is_in_parts(str(named[0])))):
-        return study_file(named[0]), ()
-    if studies:
-        raise click.UsageError(f"{shortened(str(studies[0]))}: expected one STUDY alone, or files of answers")
-    if parts := [str(path) for path in named if is_in_parts(str(path))]:
-        said = f"{shortened(parts[0])}: expected files; name a table in parts by its option, such as --ratings"
-        raise click.UsageError(said)
-    if also := [f"--{name}" for name in ANSWERS if named and name in tables]:
-        raise click.UsageError(f"{also[0]}: not with {shortened(str(named[0]))}; name every table of answers alike")
-    return None, tuple(named)
-
-
-def _print_found(recognised: RecognisedTables, *, err: bool) -> None:
-    """Say what each column was taken for, with the option that corrects it."""
-    options = {param.name or "": param.opts[0] for param in click.get_current_context().command.params}
-    for one in recognised.found:
-        for column in one.columns:
-            click.echo(f"{Path(one.place).name}: {column.line(options)}", err=err)
 
 
 def _tune_process(files: Sequence[str | Path]) -> None:
@@ -341,13 +309,13 @@ def _tune_process(files: Sequence[str | Path]) -> None:
 
 
 def _from_study(
-    path: Path, store: str | None, metrics: Path | None, *, rehearsal: bool, quiet: bool
+    path: Path, store: str | None, metrics: Path | None, *, rehearsal: bool, quiet: bool, told: Told
 ) -> tuple[AnswerTables, Plan, StudyFacts | None]:
     from analysis.answers.study_answers import answers_of
     from spa.commands.workspace import open_answers
 
     with open_answers(path, store, rehearsal=rehearsal, quiet=quiet) as workspace:
-        found = answers_of(workspace, metrics=metrics)
+        found = answers_of(workspace, metrics=metrics, told=told)
         return found.tables, found.plan, found.facts
 
 
@@ -369,7 +337,7 @@ def _metrics(paths: Paths) -> Path | None:
 
 def _large(paths: Paths, *, in_parts: bool) -> LargeKind | None:
     """Return the table that is read in parts."""
-    from analysis.large.locations import is_in_parts
+    from analysis.parts.locations import is_in_parts
 
     named: list[LargeKind] = [
         kind for kind in LARGE if kind in paths and (in_parts or any(map(is_in_parts, map(str, paths[kind]))))
@@ -387,12 +355,13 @@ def _of_tables(
     reading: Reading,
     large: LargeKind | None,
     observed_power: float | None,
+    told: Told,
     *,
     cluster: str | None,
     scratch: Path | None,
 ) -> Results:
     """Analyse tables collected elsewhere: one of them in parts, or all as they are in memory."""
-    from analysis.answers.beside import metric_files
+    from analysis.answers.sidecars import metric_files
     from analysis.answers.tables import read_tables
     from analysis.results.analyse import analyse
 
@@ -400,11 +369,11 @@ def _of_tables(
     if large is None:
         metrics = metric_files(_metrics(paths))
         files = {name: tuple(map(Path, several)) for name, several in paths.items()}
-        tables = read_tables({**files, **metrics}, reading)
-        return analyse(tables, plan, observed_power=observed_power)
+        tables = read_tables({**files, **metrics}, reading, told=told)
+        return analyse(tables, plan, observed_power=observed_power, told=told)
     if observed_power is not None:
         raise click.UsageError(f"--observed-power: not with --{large} in parts")
-    from analysis.commands.large_tables import analyse_in_parts
+    from analysis.commands.tables_in_parts import analyse_in_parts
 
     where = str(paths[large][0])
     beside = {name: Path(several[0]) for name, several in paths.items() if name != large}
@@ -439,13 +408,23 @@ def _pairs(given: dict[str, Any], mapping: Mapping[str, str]) -> tuple[tuple[str
     return (*given.get("pairs", ()), *(read_pairs(table, mapping) if table is not None else ()))
 
 
+def _order_words(row: Ranking) -> tuple[str, str]:
+    """Return the order of the systems, and those without a rank; of many the first, and how many more there are."""
+    from analysis.printing.words import shortened_list
+
+    order, aside = [" = ".join(place) for place in row.order], [gone.system for gone in row.unranked]
+    if sum(map(len, row.order)) + len(aside) > MANY_SYSTEMS:
+        order, aside = (shortened_list(listed, SYSTEMS_SHOWN) for listed in (order, aside))
+    return " > ".join(order) or "none", ", ".join(aside)
+
+
 def _print(results: Results, said: Collection[str]) -> None:
     from rich.table import Table
     from rich.text import Text
 
     from analysis.figures.plain_text import clean
+    from analysis.printing.names import Names
     from analysis.report.warnings import warning_lines
-    from analysis.results.words import Names
 
     results = clean(results)  # a name may hold what moves a terminal's cursor
     shown, names = console(), Names(results)
@@ -463,8 +442,7 @@ def _print(results: Results, said: Collection[str]) -> None:
     table.title_justify = "center" if shown.is_terminal else "left"
     rankings = [row for row in results.rankings if row.source != "ratings_bt"]
     for row in rankings[:RANKINGS_SHOWN]:
-        order = " > ".join(" = ".join(place) for place in row.order) or "none"
-        aside = ", ".join(gone.system for gone in row.unranked)
+        order, aside = _order_words(row)
         criterion = f"{row.criterion} ({names.direction(row.criterion)})" if row.source == "ratings" else row.criterion
         asked_by = "rankings" if row.source == "choices" and names.ordered(row.criterion) else row.source
         cells = (criterion, asked_by, row.group, f"{order} (no rank: {aside})" if aside else order)

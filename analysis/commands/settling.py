@@ -89,7 +89,7 @@ def answers_of_third(study: Path) -> ReviewerAnswers:
 
 def agreement_line(row: CriterionAgreement) -> str:
     """Return the agreement of two reviewers on a criterion in words."""
-    from analysis.results.words import interval, number
+    from analysis.printing.words import interval, number
 
     parts = [
         f"{name} {number(one.value)} ({interval(one.ci_low, one.ci_high)})"

@@ -14,7 +14,7 @@ from scipy.special import chdtrc
 from analysis.answers.units import Unit
 from analysis.comparisons.unpaired import OTHERS_BY_ITEM, compare_clusters
 from analysis.statistics.clustered_difference import ClusteredValues, ClusterSums, clustered_t
-from analysis.statistics.coding import Floats, Ints
+from analysis.statistics.coding import Floats, Ints, number_together
 from analysis.statistics.reasons import why
 from analysis.statistics.record import replace_fields
 from analysis.statistics.t_tests import TTest, is_highly_skewed, no_test
@@ -124,8 +124,8 @@ def _sums(x: ClusterSums, y: ClusterSums) -> Floats:
 
 
 def _aligned(cluster_x: Ints, of_x: Floats, cluster_y: Ints, of_y: Floats) -> tuple[Floats, Floats]:
-    clusters = np.union1d(cluster_x, cluster_y)
-    both = np.zeros((2, len(clusters)))
-    both[0, np.searchsorted(clusters, cluster_x)] = of_x
-    both[1, np.searchsorted(clusters, cluster_y)] = of_y
+    n_clusters, (place_x, place_y) = number_together(cluster_x, cluster_y)
+    both = np.zeros((2, n_clusters))
+    both[0, place_x] = of_x
+    both[1, place_y] = of_y
     return both[0], both[1]

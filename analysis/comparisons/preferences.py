@@ -19,7 +19,7 @@ from analysis.statistics.effect_sizes import APPROXIMATE, NONCENTRAL, d_z_bounds
 from analysis.statistics.reasons import Reason, why
 from analysis.statistics.record import Count, Probability, Record, Share
 from analysis.statistics.t_tests import one_sample
-from analysis.strengths.rows import Judgements
+from analysis.strengths.strength_table import Judgements
 
 CHANCE = 0.5
 NOBODY = why("no_answers_left")
@@ -39,6 +39,10 @@ class PreferenceTest(Record):
     others_estimate: ClassVar[None] = None
     one_gave_most: ClassVar[bool] = False
     weights_reverse: ClassVar[bool] = False
+    p_crossed: ClassVar[None] = None
+    crossed_verdict: ClassVar[None] = None
+    disagree: ClassVar[None] = None
+    p_crossed_adjusted: ClassVar[None] = None
 
     group: str
     """Human, simulated, an LLM's id or id/variant, or a group named in the table."""
@@ -86,6 +90,11 @@ class PreferenceTest(Record):
     difference, times the comparisons of the family; null: they differ, or sit at no difference."""
     all_alike: Count | None = None
     """Annotators (of an LLM: assignments) whose averages are the same; null where p_unanimous is."""
+
+    @property
+    def estimate(self) -> float | None:
+        """Return the mean."""
+        return self.mean
 
     @property
     def effect(self) -> float:

@@ -9,10 +9,9 @@ import numpy as np
 
 from analysis.answers.plan import Plan
 from analysis.answers.units import Unit
-from analysis.comparisons.ratings import RatingCells
-from analysis.statistics.cell_sums import CellSums
+from analysis.comparisons.rating_cells import RatingCells
 from analysis.statistics.differences import Differences
-from analysis.strengths.rows import Judgements
+from analysis.strengths.strength_table import Judgements
 
 
 def rating_judgements(cells: RatingCells, differences: Differences) -> Judgements:
@@ -28,14 +27,6 @@ def rating_judgements(cells: RatingCells, differences: Differences) -> Judgement
         of_unit=differences.assignment if cells.llm else differences.annotator,
         item=differences.item,
     )
-
-
-def counted_judgements(cells: RatingCells, differences: Differences, plan: Plan) -> Judgements:
-    """Return :func:`rating_judgements` with equal rows of one cluster folded into one that carries their number.
-
-    The fit and its interval are the same. O(differences) time; memory by clusters times pairs, not by rows.
-    """
-    return judgements_of_counts(lambda cluster: _count_outcomes(cells, differences, cluster), plan, llm=cells.llm)
 
 
 def judgements_of_counts(counted: Callable[[Unit], dict[str, Any]], plan: Plan, *, llm: bool) -> Judgements:
@@ -61,18 +52,3 @@ def judgements_of_counts(counted: Callable[[Unit], dict[str, Any]], plan: Plan, 
         unit=unit,
         item=by_item["of_unit"],
     )
-
-
-def _count_outcomes(cells: RatingCells, differences: Differences, cluster: Unit) -> dict[str, Any]:
-    """Count how often x wins, ties and loses against y, by cluster."""
-    k = len(cells.systems)
-    counts = CellSums((int(cells.column(cluster).max()) + 1) * k * k * 3)
-    for part in differences.parts():
-        key = (getattr(part, cluster) * k + part.x) * k + part.y
-        key *= 3
-        key += np.sign(part.value).astype(np.int64) + 1
-        counts.add(key)
-    key, times, _ = counts.found()
-    pair, won = np.divmod(key, 3)
-    of, pair = np.divmod(pair, k * k)
-    return {"x": pair // k, "y": pair % k, "won": won / 2, "of_unit": of, "weights": times}

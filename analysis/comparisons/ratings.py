@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any, ClassVar, Final, Literal
 
 import numpy as np
-import polars as pl
 
 from analysis.answers.equal_weights import (
-    AnnotatorTotals,
-    Answers,
-    PairWeights,
     have_votes,
     items_of_counts,
     one_gave_most,
@@ -21,18 +15,15 @@ from analysis.answers.equal_weights import (
     weight_fields,
 )
 from analysis.answers.live_rows import LiveVerdict
-from analysis.answers.order import Order
 from analysis.answers.plan import Plan
-from analysis.answers.tables import answered_rows
-from analysis.answers.units import ITEM_NOTE, Unit, UnitRule, UnitSums, UnitValues, who_answers
+from analysis.answers.units import ITEM_NOTE, Unit, UnitRule, UnitValues, who_answers
 from analysis.comparisons.partly_paired import PairedOutputs, compare_all
-from analysis.comparisons.score_totals import RatingTotals, ScoreTotals, total_scores
+from analysis.comparisons.rated_parts import RatedPart
+from analysis.comparisons.rating_sums import rating_totals, score_totals
+from analysis.comparisons.score_totals import RatingTotals, ScoreTotals
 from analysis.comparisons.unanimity import with_unanimity
 from analysis.comparisons.unpaired import OTHERS_BY_ITEM, SeparatingColumn, compare_clusters, separating_column
-from analysis.statistics.clustered_difference import ClusteredValues, SystemClusters
-from analysis.statistics.coding import Floats, Ints, code, fold, scale_of, snap
 from analysis.statistics.corrections import Verdict
-from analysis.statistics.differences import Differences
 from analysis.statistics.reasons import Reason
 from analysis.statistics.record import Count, Probability, Record, Share
 from analysis.statistics.t_tests import NO_VARIATION, ONE_UNIT, TTest, one_sample, t_bound, welch
@@ -166,76 +157,17 @@ class RatingTest(Record):
     """Whether the means over annotators and over answers lie on different sides of no difference: no winner."""
 
     @property
+    def estimate(self) -> float:
+        """Return the difference x minus y."""
+        return self.mean_difference
+
+    @property
     def effect(self) -> float:
         """Mean rating of x minus that of y, raw."""
         return self.mean_difference
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RatingCells:
-    """Ratings of one group and criterion, one value a cell (repeats averaged).
-
-    ``block`` numbers what was rated side by side: one annotator's (assignment's, variant's) item.
-    """
-
-    group: str
-    criterion: str
-    llm: bool
-    systems: tuple[str, ...]
-    system: Ints
-    annotator: Ints
-    assignment: Ints
-    item: Ints
-    block: Ints
-    value: Floats
-    scale: float
-
-    def column(self, unit: str) -> Ints:
-        """Return the ids of a unit."""
-        return {"annotator": self.annotator, "assignment": self.assignment, "item": self.item}[unit]
-
-
-def rating_cells(table: pl.DataFrame, order: Order) -> Iterator[RatingCells]:
-    """Yield the answered cells of each group and criterion, in the order of the results."""
-    table = answered_rows(table)
-    if table.is_empty():
-        return
-    columns = {
-        "group": code(table["group"], order.groups).of,
-        "criterion": code(table["criterion"], order.criteria).of,
-        "system": code(table["system"], order.systems).of,
-        "annotator": code(table["annotator_id"]).of,
-        "llm": (table["annotator_kind"] == "llm").to_numpy(),
-        **{name: code(table[name]).of for name in ("item_id", "variant", "sample")},
-    }
-    columns["assignment"] = fold(columns["annotator"], code(table["assignment_id"]).of).of
-    names = ("group", "criterion", "assignment", "variant", "item_id", "system", "sample")
-    cells = fold(*(columns[name] for name in names))
-    averaged, first = cells.mean(table["value"].to_numpy()), cells.first
-    if first is not cells.of:  # else each row is a cell, and they are in order
-        columns = {name: column[first] for name, column in columns.items()}
-    del cells, first
-    part = fold(columns["group"], columns["criterion"]).of
-    block = fold(part, columns["assignment"], columns["variant"], columns["item_id"]).of
-    ends = np.cumsum(np.bincount(part))
-    for number, end in enumerate(ends.tolist()):
-        rows = slice(ends[number - 1] if number else 0, end)  # folds are sorted by their columns
-        yield RatingCells(
-            group=order.groups[columns["group"][rows.start]],
-            criterion=order.criteria[columns["criterion"][rows.start]],
-            llm=bool(columns["llm"][rows.start]),
-            systems=order.systems,
-            system=columns["system"][rows],
-            annotator=columns["annotator"][rows],
-            assignment=columns["assignment"][rows],
-            item=columns["item_id"][rows],
-            block=block[rows],
-            value=averaged[rows],
-            scale=scale_of(averaged[rows]),
-        )
-
-
-def summarise_ratings(cells: RatingCells, plan: Plan) -> list[RatingMean]:
+def summarise_ratings(rated: RatedPart, plan: Plan) -> list[RatingMean]:
     """Average the ratings of each system over its cells.
 
     The interval is mean ± t(G - 1) · SE with SE² = G / (G - 1) · Σ_g (Σ_(i in g) (y_i - mean))² / n²
@@ -246,14 +178,7 @@ def summarise_ratings(cells: RatingCells, plan: Plan) -> list[RatingMean]:
     Liang, K.-Y. and Zeger, S. L. (1986). Longitudinal data analysis using generalized linear models.
     Biometrika, 73(1), 13-22.
     """
-    columns = {unit: cells.column(unit) for unit in ("annotator", "assignment", "item")}
-    return summarise_totals(
-        cells, total_scores(cells.system, cells.value, columns, len(cells.systems), cells.scale), plan
-    )
-
-
-def summarise_totals(part: RatingCells | RatingTotals, totals: ScoreTotals, plan: Plan) -> list[RatingMean]:
-    """Do what :func:`summarise_ratings` does, from the totals of one group and criterion."""
+    part, totals = rated.sums, score_totals(rated.sums)
     rule = UnitRule(planned=plan.unit, llm=part.llm)
     return [
         RatingMean(
@@ -289,27 +214,7 @@ def clustered_mean(totals: ScoreTotals, number: int, rule: UnitRule, confidence:
     }
 
 
-def rating_differences(cells: RatingCells) -> Differences:
-    """Pair the ratings that one annotator gave to two systems on one item (samples of a system averaged)."""
-    outputs = fold(cells.block, cells.system)
-    alone = outputs.first is outputs.of  # sorted by block and system, and each cell is an output as it stands
-    first: Any = slice(None) if alone else outputs.first
-    value = cells.value if alone else outputs.mean(cells.value)
-    return Differences(
-        block=cells.block[first],
-        system=cells.system[first],
-        score=value,
-        annotators=cells.annotator[first],
-        assignments=cells.assignment[first],
-        items=cells.item[first],
-        scale=cells.scale,
-        times=None if alone else np.bincount(outputs.of),
-    )
-
-
-def compare_ratings(
-    cells: RatingCells, differences: Differences, plan: Plan, *, width: float | None = None
-) -> list[RatingTest]:
+def compare_ratings(rated: RatedPart, plan: Plan, *, width: float | None = None) -> list[RatingTest]:
     """Test for every pair of systems whether their mean ratings differ.
 
     x minus y is averaged within the unit over what was rated side by side, and a one-sample t over units is taken
@@ -322,11 +227,7 @@ def compare_ratings(
     (:func:`analysis.comparisons.partly_paired.compare_all`). With the ``width`` of the scale, highest score less
     lowest, paired differences that are all alike get ``p_unanimous``.
     """
-    return compare_totals(_totals_of(cells, differences), plan, width=width)
-
-
-def compare_totals(totals: RatingTotals, plan: Plan, *, width: float | None = None) -> list[RatingTest]:
-    """Do what :func:`compare_ratings` does, from the totals of one group and criterion."""
+    totals = rating_totals(rated)
     k, present = len(totals.systems), totals.present
     rule = UnitRule(planned=plan.unit, llm=totals.llm)
     chosen = [rule.choose(count) for count in totals.both.ravel().tolist()]
@@ -396,76 +297,6 @@ def _compare(
     if units is not None:
         return row
     return replace(row, separated_by=separating_column(*totals.sides(x, y, who, True), who))
-
-
-def _totals_of(cells: RatingCells, differences: Differences) -> RatingTotals:
-    """Return what the tests need of the cells of one group and criterion, most of it when it is asked for."""
-    found: dict[tuple[Unit, bool], SystemClusters] = {}
-
-    def averages(units: Sequence[Unit]) -> list[UnitValues | None]:
-        width = 1 + max(int(cells.column(unit).max()) for unit in set(units))
-        sums = UnitSums(units, width=width, scale=cells.scale)
-        for part in differences.parts():
-            key = part.x * len(cells.systems) + part.y
-            sums.add(key, part.value, {unit: getattr(part, unit) for unit in set(units)})
-        return sums.averages()
-
-    def unit_means(system: int, unit: Unit) -> Floats:
-        own = cells.system == system
-        return snap(fold(cells.column(unit)[own]).mean(cells.value[own]), scale=cells.scale, digits=13)
-
-    def sides(x: int, y: int, who: Unit, alike: bool) -> tuple[ClusteredValues, ClusteredValues]:
-        if (who, alike) not in found:
-            columns = (cells.system, cells.value, cells.column(who), cells.item)
-            found[who, alike] = SystemClusters(*columns, scale=cells.scale, annotators_alike=alike)
-        return found[who, alike][x], found[who, alike][y]
-
-    n_annotators = len(np.unique(cells.annotator))
-    votes = who_answers(llm=cells.llm, n_annotators=n_annotators)
-
-    def values() -> Iterator[Answers]:
-        for part in differences.parts():
-            yield Answers(
-                pair=part.x * len(cells.systems) + part.y,
-                value=part.value,
-                who=getattr(part, votes),
-                item=part.item,
-                answers=np.full(len(part.value), 2.0) if part.answers is None else part.answers,
-            )
-
-    width = {"who": int(cells.column(votes).max()) + 1, "item": int(cells.item.max()) + 1}
-    weights = PairWeights(values, len(cells.systems) ** 2, width=width, scale=cells.scale)
-
-    def raters(system: int, who: Unit) -> AnnotatorTotals:
-        own = cells.system == system
-        folded = fold(cells.column(who)[own])
-        count = np.bincount(folded.of).astype(np.float64)
-        total = np.bincount(folded.of, weights=cells.value[own]).astype(np.float64)
-        return AnnotatorTotals(who=cells.column(who)[own][folded.first], count=count, total=total, answers=count)
-
-    k = len(cells.systems)
-    rated = np.zeros((int(cells.annotator.max()) + 1, k), dtype=np.int64)
-    rated[cells.annotator, cells.system] = 1
-    answers = np.bincount(cells.system, minlength=k).astype(np.int64)
-    return RatingTotals(
-        group=cells.group,
-        criterion=cells.criterion,
-        llm=cells.llm,
-        systems=cells.systems,
-        present=np.flatnonzero(rated.any(axis=0)).tolist(),
-        both=rated.T @ rated,
-        n_annotators=n_annotators,
-        answers=answers,
-        outputs=np.bincount(differences.system, minlength=k).astype(np.int64),
-        averages=averages,
-        unit_means=unit_means,
-        same_annotators=lambda x, y: np.array_equal(rated[:, x], rated[:, y]),
-        sides=sides,
-        raters=cache(raters),
-        people=weights.people,
-        items=weights.items,
-        scale=cells.scale,
-    )
 
 
 def _welch(totals: RatingTotals, x: int, y: int, unit: Unit, plan: Plan) -> RatingTest:

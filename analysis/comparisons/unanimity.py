@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+import numpy as np
+
 from analysis.answers.units import Unit, UnitRule, UnitValues
 from analysis.statistics.coding import Floats, Ints
 from analysis.statistics.record import Record, replace_fields
@@ -73,6 +75,7 @@ def with_unanimity(
     llm: bool,
     width: float | None = None,
     test: str | None = None,
+    pairs: Ints | None = None,
 ) -> list[Row]:
     """Add the bound to the rows without a test whose annotators, LLMs' assignments, are all alike.
 
@@ -84,7 +87,7 @@ def with_unanimity(
     rows : sequence of ChoiceTest or RatingTest
         Tests of one group and criterion.
     systems : sequence of str
-        All systems; a pair's number is x * n_systems + y.
+        All systems.
     averages : callable
         From the unit of every pair to its values, averaged within the unit.
     annotators : array of int, shape (n_pairs,)
@@ -93,13 +96,15 @@ def with_unanimity(
         Whether the group is an LLM; as for :func:`alike`.
     test : str, optional
         Rows of another test are left as they are.
+    pairs : array of int, shape (n_pairs,), optional
+        What x * n_systems + y is of each pair; by default their numbers.
     """
     place = {system: number for number, system in enumerate(systems)}
     open_rows: list[tuple[int, int]] = []
     for at, row in enumerate(rows):
         if _is_open(row, test):
             x, y = (place[getattr(row, name)] for name in ("system_x", "system_y"))
-            pair = x * len(systems) + y
+            pair = x * len(systems) + y if pairs is None else int(np.searchsorted(pairs, x * len(systems) + y))
             if llm or annotators[pair] > 1:
                 open_rows.append((at, pair))
     if not open_rows:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from analysis.comparisons.ratings import RatingCells
+from analysis.comparisons.rating_cells import RatingCells
 from analysis.correlations.levels import PairedScores, add_up, clean_sums
 from analysis.statistics.coding import Floats, Ints
 
@@ -27,8 +27,17 @@ class Scores:
     direction: int = 1
 
     def at(self, outputs: Ints) -> Floats:
-        """Return the values of outputs that are all there."""
-        values: Floats = self.value[np.searchsorted(self.output, outputs)]
+        """Return the values of outputs, all of which must have one (KeyError).
+
+        >>> scores = Scores(name="metrics:BLEU", output=np.array([1, 3, 4]), value=np.array([0.1, 0.3, 0.4]))
+        >>> scores.at(np.array([4, 1]))
+        array([0.4, 0.1])
+        """
+        place = np.searchsorted(self.output, outputs)
+        there = self.output[np.minimum(place, len(self.output) - 1)] == outputs if len(self.output) else outputs < 0
+        if not np.all(there):
+            raise KeyError(f"{self.name}: no score of the outputs {outputs[~there].tolist()[:5]}")
+        values: Floats = self.value[place]
         return values
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,19 +14,21 @@ from analysis.agreement.data import ReliabilityData
 from analysis.agreement.gwet import exact_agreement
 from analysis.agreement.krippendorff import Level, krippendorff_alpha
 from analysis.agreement.pairwise import FEW_ANNOTATORS, mean_kendall_tau
-from analysis.agreement.rows import level_of, named, rating_data
+from analysis.agreement.rater_agreement import CodedRaters, level_of, named
 from analysis.answers.order import Order
 from analysis.answers.plan import Plan
 from analysis.answers.tables import answered_rows
 from analysis.answers.units import UnitRule
 from analysis.comparisons.ratings import RatingMean, clustered_mean
 from analysis.comparisons.score_totals import ScoreTotals, total_scores
-from analysis.statistics.coding import Floats, average_by, code, fold, scale_of
+from analysis.comparisons.tests import LISTED
+from analysis.statistics.coding import Floats, average_by, code, fold, scale_of, snap
 from analysis.statistics.reasons import Reason, several, why
 from analysis.statistics.record import AnnotatorKind, AtMostOne, Coefficient, Count, Record, Share, Spread
+from analysis.sums.criterion_sums import CriterionSums, squares_about_mean
+from analysis.sums.units import unit_codes
 
-HELD = 1 << 20  # ratings up to which the answers to all systems are held at once
-LISTED = 20  # people of a group up to whom each one has means of their own
+HELD = 1 << 20  # ratings up to which they are sorted before they are added up
 ONE_RATER = why("one_rater")
 MANY_RATERS = why("no_tau_many_raters", most=FEW_ANNOTATORS)
 UNITS = ("annotator", "assignment", "item")
@@ -87,7 +90,12 @@ class AnnotatorMean(Record):
 
 
 def breakdowns(
-    ratings: pl.DataFrame | None, order: Order | None, plan: Plan, means: Sequence[RatingMean]
+    ratings: pl.DataFrame | None,
+    order: Order | None,
+    plan: Plan,
+    means: Sequence[RatingMean],
+    coded: CodedRaters | None,
+    people: Sequence[CriterionSums],
 ) -> tuple[list[SystemBreakdown], list[VariantMean], list[AnnotatorMean]]:
     """Break the ratings down further than ``ratings.means``.
 
@@ -101,6 +109,10 @@ def breakdowns(
         Unit and level of intervals.
     means : sequence of RatingMean
         Mean ratings of the systems.
+    coded : CodedRaters or None
+        Who gave these ratings.
+    people : sequence of CriterionSums
+        Sums of their scores by annotator, of groups and criteria that few people rated.
 
     Returns
     -------
@@ -112,31 +124,33 @@ def breakdowns(
     if ratings is None or order is None:
         return [], [], []
     about = ratings.group_by("group").agg(pl.col("annotator_kind").first(), n=pl.col("annotator_id").n_unique())
-    people = about.filter(pl.col("annotator_kind") != "llm")
-    varied = people.height > 1 or ratings["variant"].null_count() < ratings.height
-    small = people.filter(pl.col("n") <= LISTED)["group"].to_list()
+    groups = about.filter(pl.col("annotator_kind") != "llm")
+    varied = groups.height > 1 or ratings["variant"].null_count() < ratings.height
+    small = {str(group) for group in groups.filter(pl.col("n") <= LISTED)["group"].to_list()}
+    sums = [part for part in people if part.group in small]
     return (
-        _by_system(ratings, order, means),
+        _by_system(ratings, means, coded),
         [*_by_variant(_cells(ratings, order), order, plan)] if varied else [],
-        [*_by_annotator(_cells(ratings.filter(pl.col("group").is_in(small)), order), order)],
+        [*annotator_means(sums, dict(enumerate(unit_codes(answered_rows(ratings)).annotator.ids)))] if sums else [],
     )
 
 
-def _by_system(table: pl.DataFrame, order: Order, means: Sequence[RatingMean]) -> list[SystemBreakdown]:
+def _by_system(table: pl.DataFrame, means: Sequence[RatingMean], coded: CodedRaters | None) -> list[SystemBreakdown]:
     """Measure the agreement on each system alone, on the scale level of all systems together."""
-    kept = list(_answers(table, order)) if table.height <= HELD else None
+    kept = [] if coded is None else list(coded.by_system())
     scores: dict[tuple[str, str], Floats] = {}
-    for _, place, data in kept or _answers(table, order):
-        scores[place] = np.union1d(scores.get(place, ()), data.value)
+    for group, criterion, _, data in kept:
+        scores[group, criterion] = np.union1d(scores.get((group, criterion), ()), data.value)
     levels = {place: level_of(values) for place, values in scores.items()}
     measured = {
-        (*place, system): _agreement(data, levels[place]) for system, place, data in kept or _answers(table, order)
+        (group, criterion, system): _agreement(data, levels[group, criterion])
+        for group, criterion, system, data in kept
     }
     answered, by = answered_rows(table), ("group", "criterion", "system")
-    if kept is None:
+    if table.height > HELD:
         single = answered.lazy().group_by(by).agg(pl.col("value").std()).collect(engine="streaming")
     else:  # sorted, so that the order of the rows leaves no trace in the last digit
-        single = answered.select(*by, "value").sort("value").group_by(by).agg(pl.col("value").std())
+        single = answered.group_by(by).agg(pl.col("value").sort().std())
     spread = {(str(group), str(criterion), str(system)): sd for group, criterion, system, sd in single.iter_rows()}
     return [
         system_breakdown(row, sd_answers=spread[place], **measured.get(place, {"reason": ONE_RATER}))
@@ -149,13 +163,6 @@ def system_breakdown(row: RatingMean, **found: Any) -> SystemBreakdown:
     """Put what was found beside the mean of a system."""
     summary = {name: getattr(row, name) for name in ("group", "criterion", "system", "n", "mean", "sd")}
     return SystemBreakdown(**summary, **found)
-
-
-def _answers(table: pl.DataFrame, order: Order) -> Iterator[tuple[str, tuple[str, str], ReliabilityData]]:
-    """Yield one system's answers at a time, which is all that memory need hold where they are many."""
-    for system in order.systems:
-        for group, criterion, data in rating_data(table.filter(pl.col("system") == system), order):
-            yield system, (group, criterion), data
 
 
 def _agreement(data: ReliabilityData, level: Level) -> dict[str, Any]:
@@ -214,14 +221,6 @@ def _by_variant(cells: pl.DataFrame, order: Order, plan: Plan) -> Iterator[Varia
                 yield VariantMean(annotator_kind=kind, rater=rater, variant=variant, **names, **found)
 
 
-def _by_annotator(cells: pl.DataFrame, order: Order) -> Iterator[AnnotatorMean]:
-    for (group, annotator), own in cells.partition_by("group", "annotator_id", as_dict=True).items():
-        places, totals = _totals(own, ("criterion", "system"), order)
-        for number, place in enumerate(places):
-            n, mean, sd = int(totals.count[number]), float(totals.mean[number]), totals.sd(number)
-            yield AnnotatorMean(group=group, annotator_id=annotator, **place, n=n, mean=mean, sd=sd)
-
-
 def _totals(cells: pl.DataFrame, by: Sequence[str], order: Order) -> tuple[list[dict[str, Any]], ScoreTotals]:
     """Add up the cells by some columns: the ids of each part, and the totals of all."""
     numbers = {name: cells[f"{name}_number"].to_numpy() for name in (*UNITS, *by)}
@@ -230,3 +229,26 @@ def _totals(cells: pl.DataFrame, by: Sequence[str], order: Order) -> tuple[list[
     value, columns = cells["value"].to_numpy(), {unit: numbers[unit] for unit in UNITS}
     totals = total_scores(parts.of, value, columns, len(parts), scale_of(value))
     return [{name: ids[name][numbers[name][first]] for name in by} for first in parts.first.tolist()], totals
+
+
+def annotator_means(parts: Sequence[CriterionSums], names: Mapping[int, str]) -> Iterator[AnnotatorMean]:
+    """Yield mean and spread of each person and system, in groups of few people; ``names`` are by number."""
+    people = [part for part in parts if not part.llm]
+    for group in sorted({part.group for part in people}):
+        rated = [part for part in people if part.group == group]
+        numbers = np.unique(np.concatenate([part.scores["annotator"]["annotator"] for part in rated])).tolist()
+        for name, number in sorted((names[number], number) for number in numbers) if len(numbers) <= LISTED else ():
+            for part in rated:
+                own = part.scores["annotator"]
+                for row in np.flatnonzero(own["annotator"] == number).tolist():
+                    n, total, squares = (own[column][row : row + 1] for column in ("n", "total", "squares"))
+                    rest, cells = squares_about_mean(n, total, squares, part.scale).item(), n.item()
+                    yield AnnotatorMean(
+                        group=group,
+                        annotator_id=name,
+                        criterion=part.criterion,
+                        system=part.systems[own["system"][row]],
+                        n=cells,
+                        mean=snap(total / n, scale=part.scale).item(),
+                        sd=math.sqrt(rest / (cells - 1)) if cells > 1 else None,
+                    )

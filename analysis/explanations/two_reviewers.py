@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from analysis.agreement.result import Agreement
+    from spa.records.study import Study
     from spa.responses.store import Store
-    from spa.study.study import Study
 
 Place = tuple[str, str, str]  # item, system, criterion
 

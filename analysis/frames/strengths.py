@@ -10,15 +10,15 @@ import numpy as np
 from analysis.answers.conversion import Frame, is_frame
 from analysis.answers.input import AnalysisInput
 from analysis.answers.plan import Plan
-from analysis.comparisons.choices import choice_cells, choice_judgements
+from analysis.comparisons.choice_cells import choice_cells, choice_judgements
 from analysis.comparisons.preferences import Comparisons, combine, direct, preference_judgements
+from analysis.comparisons.rating_cells import rating_cells, rating_differences
 from analysis.comparisons.rating_judgements import rating_judgements
-from analysis.comparisons.ratings import rating_cells, rating_differences
-from analysis.frames.frames import Bounds, kind_of, prepare
+from analysis.frames.measures import Bounds, kind_of, prepare
 from analysis.strengths.bounds import LEAST_DF
 from analysis.strengths.estimate import BradleyTerry
 from analysis.strengths.estimate import bradley_terry as from_arrays
-from analysis.strengths.rows import Judgements
+from analysis.strengths.strength_table import Judgements
 from spa.errors import AnalysisError
 
 

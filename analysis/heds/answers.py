@@ -6,26 +6,26 @@ from collections.abc import Sequence
 
 from analysis.answers.preregistration import frozen_plan
 from analysis.heds.form import option
-from analysis.results.records import Results
-from analysis.results.words import rule_name
+from analysis.printing.words import rule_name
+from analysis.records.results import Results
 from spa.commands.workspace import Workspace
-from spa.forms.form import TextBlock
+from spa.elicitation import by_answers
+from spa.elicitation.choices import Choices
+from spa.elicitation.likert import Likert
+from spa.elicitation.ranking import Rankings
+from spa.elicitation.spa import Spa
+from spa.elicitation.spans import Spans
+from spa.media import medium_of
+from spa.records.form import TextBlock
+from spa.records.platforms import find_platform
+from spa.records.study import Criterion, Study
 from spa.responses.decisions import read_decisions
 from spa.responses.outcomes import COMPLETED
 from spa.study.stopping import counts_as_begun
-from spa.study.study import Criterion, Study
 
 Answers = dict[tuple[str, int | None], str | bool]  # number of the question, and of a box to tick -> value
 OVERALL = "overall"
-RECRUITED = {
-    "prolific": "Through the platform Prolific.",
-    "mturk": "As workers of an endpoint that speaks the MTurk protocol.",
-    "link": "Through a link to the survey that was handed on.",
-    "simulated": "Not at all: these annotators are simulated.",
-}
-RELATIVE, ABSOLUTE = ("spa", "choice", "ranking"), ("likert", "continuous", "category", "spans")
-FORMS = {"spa": 3, "choice": 3, "ranking": 3, "likert": 2, "continuous": 2, "category": 7, "spans": 6}
-SEEN_AS = {"likert": 1, "category": 1, "choice": 1, "ranking": 1, "spa": 5, "continuous": 5, "spans": 4}
+SIMULATED = "simulated"  # source of visits
 
 
 def about_study(workspace: Workspace, results: Results) -> Answers:
@@ -42,20 +42,28 @@ def about_study(workspace: Workspace, results: Results) -> Answers:
         ("3.3.2", None): "A web form in the annotator's own browser, served by spa-eval.",
         ("3.3.4.2", None): _shown(workspace),
     }
-    if study.outputs.kind == "image":
-        found["2.2", 11] = True
-    if study.people.pay is not None and set(sources) - {"simulated"}:
+    if (number := medium_of(study.outputs.kind).heds) is not None:
+        found["2.2", number] = True
+    if study.people.pay is not None and set(sources) - {SIMULATED}:
         found["3.2.2.2", None] = option("3.2.2.2", 1)
     if sources:
-        found["3.2.3", None] = " ".join(RECRUITED.get(source, f"Through {source}.") for source in sources)
+        found["3.2.3", None] = " ".join(map(how_recruited, sources))
         found["3.3.7", None] = option("3.3.7", 1)
         found["3.3.8", None] = "Annotators used devices, places and times of their own; none of it was recorded."
-    if "prolific" in sources or "mturk" in sources:
+    if any(platform is not None and platform.knows_people for platform in map(find_platform, sources)):
         found["5.2", None] = option("5.2", 2)  # the platform's ids of people
     if study.people.minutes_allowed is not None or counts_as_begun(study):
         found["3.3.5", 3] = True
     found |= _quality(workspace, results)
     return found
+
+
+def how_recruited(source: str) -> str:
+    """Say how the people of a source were recruited."""
+    if source == SIMULATED:
+        return "Not at all: these annotators are simulated."
+    platform = find_platform(source)
+    return f"Through {source}." if platform is None or platform.recruited is None else platform.recruited
 
 
 def _preregistered(workspace: Workspace) -> str:
@@ -94,10 +102,11 @@ def _quality(workspace: Workspace, results: Results) -> Answers:
     lines = []
     if study.screening:
         lines.append("Screening questions; who gives no eligible answer is left out.")
-    if study.attention_checks or (study.likert is not None and study.likert.identical_pairs):
+    likert, preferences = study.section(Likert), study.section(Spa)
+    if study.attention_checks or (likert is not None and likert.identical_pairs):
         allowed = results.settings.max_failed_checks
         lines.append(f"Attention checks; who fails more than {allowed} is left out.")
-    if study.spa is not None and study.spa.directions == "both" and tau is not None:
+    if preferences is not None and preferences.directions == "both" and tau is not None:
         lines.append(f"Self-consistency: whose two chances of one pair add up to more than {tau:g} is left out.")
     if results.careless:
         rules = dict.fromkeys(rule_name(row.rule) for row in results.careless)
@@ -127,22 +136,25 @@ def about_criteria(workspace: Workspace, results: Results) -> dict[str, Answers]
     found: dict[str, Answers] = {}
     for row in asked:
         way, criterion = row.elicitation, named.get(row.criterion)
+        asked_so = by_answers()[way]
         size, values = _scale(study, way, criterion)
         found[f"{row.criterion} ({way})"] = {
             ("4.2.1", None): option("4.2.1", 2),
-            ("4.2.2", None): option("4.2.2", 2 if way in RELATIVE else 1),
+            ("4.2.2", None): option("4.2.2", 2 if asked_so.settings.compares else 1),
             ("4.2.3", None): option("4.2.3", 1),
             ("4.3.1.1", None): OVERALL if criterion is None else criterion.name,
             ("4.3.3", None): str(size),
             ("4.3.4", None): values,
-            ("4.3.5", None): option("4.3.5", SEEN_AS[way]),
             ("4.3.7", None): row.text,
-            ("4.3.8", None): option("4.3.8", FORMS[way]),
             ("4.3.9", None): _aggregated(way, results),
             ("4.3.10", None): _effect(way),
             **_agreement(row.criterion, results),
         }
         own = found[f"{row.criterion} ({way})"]
+        if asked_so.heds_seen_as is not None:
+            own["4.3.5", None] = option("4.3.5", asked_so.heds_seen_as)
+        if asked_so.heds_form is not None:
+            own["4.3.8", None] = option("4.3.8", asked_so.heds_form)
         if criterion is not None and criterion.question:
             own["4.3.2", None] = criterion.question
         if criterion is not None and criterion.against_source:
@@ -151,24 +163,32 @@ def about_criteria(workspace: Workspace, results: Results) -> dict[str, Answers]
 
 
 def _scale(study: Study, way: str, criterion: Criterion | None) -> tuple[int, str]:
-    values: Sequence[str] = ()
+    asked = by_answers()[way]
+    values: Sequence[str] = asked.values(study, study.sections.get(asked.key))
+    if values:
+        return len(values), ", ".join(values)
     if way == "ranking":
-        size = (study.ranking and study.ranking.size) or len(study.compared)
+        ranking = study.section(Rankings)
+        size = len(study.compared) if ranking is None else ranking.ranked(study)
         return size, f"ranks 1 to {size}, tie"
-    if way == "likert" and study.likert is not None:
-        values = [str(point) for point in range(1, study.likert.points + 1)]
+    if way == "likert" and study.scale_points is not None:
+        values = [str(point) for point in range(1, study.scale_points + 1)]
     elif way == "choice":
-        values = ["first", "second", *(["tie"] if study.choices is not None and study.choices.ties else [])]
+        values = [
+            "first",
+            "second",
+            *(["tie"] if (choices := study.section(Choices)) is not None and choices.ties else []),
+        ]
     elif way == "category" and criterion is not None:
         values = [each.text for each in criterion.options]
-    elif way == "spans" and study.spans is not None:
-        values = list(study.spans.severities)
+    elif way == "spans" and (spans := study.section(Spans)) is not None:
+        values = list(spans.severities)
     else:
         return 101, "0 to 100 in whole numbers" + (" (per cent)" if way == "spa" else "")
     return len(values), ", ".join(values)
 
 
-SOURCES_OF = {"spa": "preferences", "choice": "choices", "ranking": "choices"}  # of the others: ratings
+SOURCES = {"preferences": "preferences", "choices": "choices", "orders": "choices"}  # of other tables: ratings
 
 
 def _aggregated(way: str, results: Results) -> str:
@@ -188,16 +208,17 @@ def _aggregated(way: str, results: Results) -> str:
         ),
     }
     means = ("Differences of two systems averaged within the unit; mean over units", "paired t-test")
-    averaged, test = descriptions.get(way, means)
+    source = SOURCES.get(by_answers()[way].judgements[0].table, "ratings")
+    averaged, test = descriptions.get(way, descriptions["choice"] if source == "choices" else means)
     found = f"{test}, {corrected} at {settings.fwer:g}"
     if (live := results.live) is not None:
-        decides = live.answers == SOURCES_OF.get(way, "ratings")
+        decides = live.answers == source
         found = f"anytime-valid decisions at {live.error_rate:g} over all looks" if decides else "no test"
     return f"{averaged}, {found}; Bradley-Terry strengths beside them."
 
 
 def _effect(way: str) -> str:
-    if way in RELATIVE:
+    if by_answers()[way].settings.compares:
         return "The mean preference or win rate itself, with its interval; Cohen's d_z beside it."
     return "Mean difference in points with its interval; Hedges' g and the chance of a higher rating beside it."
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from analysis.heds.form import HedsQuestion, read_questions
 from analysis.heds.sheet import Sheet, tidy
-from analysis.report.document import Block, Bullets, Document, Fold, Heading, Paragraph, Section, Terms
+from analysis.printing.document import Block, Bullets, Document, Fold, Heading, Paragraph, Section, Terms
+from analysis.printing.words import slug
 from analysis.report.html import render_html
-from analysis.results.words import slug
 from spa.errors import AnalysisError
 
 TITLE = "Human evaluation datasheet (HEDS 3.0)"

@@ -20,7 +20,7 @@ from analysis.heds.document import (
 )
 from analysis.heds.form import HedsQuestion
 from analysis.heds.sheet import Sheet, answer_in, open_questions, sheet_json
-from analysis.results.words import slug
+from analysis.printing.words import slug
 from spa.errors import AnalysisError, unreadable
 from spa.files import written_whole
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from analysis.heds.answers import Answers, about_criteria, about_study
 from analysis.heds.form import Field, HedsQuestion, numbered, read_questions
-from analysis.results.records import Results
+from analysis.records.results import Results
 from spa.commands.workspace import Workspace
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
+from typing import Any
 
 import polars as pl
 
 from spa.responses.leases import Lease
-from spa.responses.tidy_tables import ROWS, Tables
+from spa.responses.tidy_tables import Tables, row_tables
 
 PERSON, ASSIGNMENT = pl.col("annotator_id").cast(pl.String), pl.col("assignment_id").cast(pl.String)
 BY_LLM = pl.col("annotator_kind").cast(pl.String) == "llm"
@@ -25,12 +26,13 @@ def of_counted(exported: Tables, counted: Collection[Lease]) -> Tables | None:
         return None
     names = {"person": pl.String, "of": pl.String}
     visits = pl.DataFrame([(visit.annotator_id, visit.assignment_id) for visit in counted], names, orient="row")
-    found = {}
-    for name in ROWS:
-        table: pl.DataFrame = getattr(exported, name)
+    found: dict[str, Any] = {}
+    for name in row_tables():
+        table: pl.DataFrame = exported.more[name] if name in exported.more else getattr(exported, name)
         own = table.filter(~BY_LLM).join(
             visits, left_on=[PERSON, ASSIGNMENT], right_on=["person", "of"], how="semi", maintain_order="left"
         )
         own = own.with_columns(pl.lit("completed").cast(table.schema["visit"]).alias("visit"))
         found[name] = pl.concat([own, table.filter(BY_LLM)])
-    return replace(exported, annotators=annotators, **found)
+    more = {name: found.pop(name) for name in exported.more}
+    return replace(exported, annotators=annotators, more=more, **found)

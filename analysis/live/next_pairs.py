@@ -4,28 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from analysis.live.hypotheses import Hypothesis
 from analysis.live.unit_matrix import UnitMatrix
 from analysis.sequential.top_k import BordaCounts, TopRule, next_comparisons, top_state
 from analysis.sequential.whole_order import OrderRule, next_order_pairs, order_state, unsettled_systems
 from analysis.statistics.coding import Floats
-from spa.live import LivePair, LiveState, LiveSystem
-from spa.study.narrowing import DealtPair
+from spa.live import LiveState, LiveSystem
+from spa.records.study import Study
+from spa.study.narrowing import DealtPair, Pair
 from spa.study.stopping import planned_annotators, stopping_facts
-from spa.study.study import Study
 
 AHEAD = 50  # assignments dealt at once: as many people may come before the next one completes
 
 
-def open_pairs(study: Study, pairs: Sequence[LivePair], *, seed: tuple[int, int]) -> Iterator[DealtPair]:
+def open_pairs(study: Study, left: Sequence[Pair], *, of: int, seed: tuple[int, int]) -> Iterator[DealtPair]:
     """Yield open pairs in random order, again and again, once some are decided and their place goes to the others.
 
-    Each pair comes as often as any other to within one, with either system first in turn.
+    ``left`` are those of the comparisons that are open, ``of`` how many; each comes as often as any other to within
+    one, with either system first in turn.
     """
-    left = [(pair.system_x, pair.system_y) for pair in pairs if pair.decision is None]
-    if study.stopping.freed != "open_pairs" or not left or len(left) == len(pairs):
+    if study.stopping.freed != "open_pairs" or not left or len(left) == of:
         return
     rng = np.random.default_rng(seed)
     for number in range(AHEAD * study.items_per_annotator):
@@ -52,16 +54,12 @@ def systems_state(study: Study, matrix: UnitMatrix, dealt: Mapping[str, Sequence
     dealt : mapping of str to sequence of DealtPair
         By assignment: the pairs that were dealt in the place of those drawn.
     """
-    facts, systems = stopping_facts(study), [system.id for system in study.compared]
+    systems = [system.id for system in study.compared]
     counts = BordaCounts.start(len(systems))
-    place = {system: number for number, system in enumerate(systems)}
     for number, assignment_id in enumerate(matrix.assignments):
-        means = _means(matrix, matrix.values[number], dealt.get(assignment_id))
-        own = np.array([place[system] for system in means], dtype=np.int64)
-        counts = counts.after(own, np.array(list(means.values())))
+        counts = counts_after(counts, study, matrix.hypotheses, matrix.values[number], dealt.get(assignment_id))
     units = len(matrix.units)
-    rng = np.random.default_rng((study.seed, units))
-    ranking = _order(study, counts, rng) if study.stopping.order else _best_few(study, counts, rng)
+    ranking = ranking_of(study, counts, units)
     low, high = ranking.low, ranking.high
     return LiveState(
         group=matrix.group,
@@ -84,43 +82,79 @@ def systems_state(study: Study, matrix: UnitMatrix, dealt: Mapping[str, Sequence
             )
             for number, system in enumerate(systems)
         ),
-        systems_decided=ranking.decided and units >= facts["least"],
-        next_pairs=tuple(
-            DealtPair(system_x=systems[x], system_y=systems[y], subject=None if own is None else systems[own])
-            for x, y, own in ranking.next_pairs
-        ),
+        systems_decided=ranking.decided,
+        next_pairs=ranking.next_pairs,
     )
 
 
+def counts_after(
+    counts: BordaCounts,
+    study: Study,
+    hypotheses: Sequence[Hypothesis],
+    values: Floats,
+    dealt: Sequence[DealtPair] | None,
+) -> BordaCounts:
+    """Return the counts after one more annotator with ``values``, shape (hypotheses,), on the pairs ``dealt``."""
+    means = _means(hypotheses, values, dealt)
+    place = {system.id: number for number, system in enumerate(study.compared)}
+    own = np.array([place[system] for system in means], dtype=np.int64)
+    return counts.after(own, np.array(list(means.values())))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Ranking:
+class SystemRanking:
+    """What is known of the systems by their counts, and what to ask next."""
+
     low: Floats
     high: Floats
     leaders: tuple[int, ...]  # the best few; of an order, the first
     decided: bool
-    next_pairs: list[tuple[int, int, int | None]]  # two systems, and the one that the answer counts for
+    next_pairs: tuple[DealtPair, ...]
 
 
-def _best_few(study: Study, counts: BordaCounts, rng: np.random.Generator) -> _Ranking:
-    facts = stopping_facts(study)
-    rule = TopRule(k=facts["top"], epsilon=facts["epsilon"], error_rate=facts["error_rate"])
-    state, pairs = top_state(counts, rule), []
+NextPairs = list[tuple[int, int, int | None]]  # two systems, and the one that the answer counts for
+
+
+def ranking_of(study: Study, counts: BordaCounts, units: int) -> SystemRanking:
+    """Return the best few or the order after so many annotators."""
+    facts, rng = stopping_facts(study), np.random.default_rng((study.seed, units))
+    low, high, leaders, decided, pairs = (_order if study.stopping.order else _best_few)(study, facts, counts, rng)
+    names = [system.id for system in study.compared]
+    return SystemRanking(
+        low=low,
+        high=high,
+        leaders=leaders,
+        decided=decided and units >= facts["least"],
+        next_pairs=tuple(
+            DealtPair(system_x=names[x], system_y=names[y], subject=None if own is None else names[own])
+            for x, y, own in pairs
+        ),
+    )
+
+
+def _best_few(
+    study: Study, facts: Mapping[str, Any], counts: BordaCounts, rng: np.random.Generator
+) -> tuple[Floats, Floats, tuple[int, ...], bool, NextPairs]:
+    rule = TopRule(k=facts["top"], tolerance=facts["epsilon"], error_rate=facts["error_rate"])
+    state = top_state(counts, rule)
+    pairs: NextPairs = []
     for own, other in next_comparisons(counts, rule, count=AHEAD * study.items_per_annotator, rng=rng).tolist():
         pairs.append((own, other, own) if rng.integers(2) else (other, own, own))
-    return _Ranking(low=state.low, high=state.high, leaders=state.leaders, decided=state.decided, next_pairs=pairs)
+    return state.low, state.high, state.leaders, state.decided, pairs
 
 
-def _order(study: Study, counts: BordaCounts, rng: np.random.Generator) -> _Ranking:
-    facts = stopping_facts(study)
-    rule = OrderRule(epsilon=facts["epsilon"], error_rate=facts["error_rate"])
+def _order(
+    study: Study, facts: Mapping[str, Any], counts: BordaCounts, rng: np.random.Generator
+) -> tuple[Floats, Floats, tuple[int, ...], bool, NextPairs]:
+    rule = OrderRule(tolerance=facts["epsilon"], error_rate=facts["error_rate"])
     state, unsettled = order_state(counts, rule), unsettled_systems(counts, rule)
-    pairs = []
+    pairs: NextPairs = []
     for x, y in next_order_pairs(unsettled, count=AHEAD * study.items_per_annotator, rng=rng).tolist():
         pairs.append((x, y, None if unsettled[x] and unsettled[y] else x if unsettled[x] else y))
-    return _Ranking(low=state.low, high=state.high, leaders=state.order[:1], decided=state.decided, next_pairs=pairs)
+    return state.low, state.high, state.order[:1], state.decided, pairs
 
 
-def _means(matrix: UnitMatrix, values: Floats, dealt: Sequence[DealtPair] | None) -> dict[str, float]:
+def _means(hypotheses: Sequence[Hypothesis], values: Floats, dealt: Sequence[DealtPair] | None) -> dict[str, float]:
     """Return one annotator's mean choice for each system that it counts for."""
     counted = (
         None
@@ -133,7 +167,7 @@ def _means(matrix: UnitMatrix, values: Floats, dealt: Sequence[DealtPair] | None
     )
     found: dict[str, list[float]] = {}
     for column in np.flatnonzero(np.isfinite(values)).tolist():
-        *_, x, y = matrix.hypotheses[column]
+        *_, x, y = hypotheses[column]
         for system, value in ((x, values[column]), (y, 1 - values[column])):
             if counted is None or (system, frozenset((x, y))) in counted:
                 found.setdefault(system, []).append(float(value))

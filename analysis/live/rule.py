@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from analysis.sequential.rule import StoppingRule
+from spa.records.study import Study
 from spa.study.stopping import stopping_facts
-from spa.study.study import Study
 
 
 def stopping_rule(study: Study) -> StoppingRule | None:

@@ -7,15 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from analysis.live.follower import AnswerFollower
 from analysis.live.next_pairs import open_pairs, systems_state
 from analysis.live.rule import stopping_rule
 from analysis.live.unit_matrix import UnitMatrix, unit_matrices
 from analysis.sequential.monitor import HypothesisState, Monitor
 from spa.live import LivePair, LiveState
+from spa.records.study import Study
 from spa.responses.store import Store
 from spa.responses.tidy_tables import Tables
 from spa.study.stopping import planned_annotators, ranks_systems
-from spa.study.study import Study
 
 MOST_POINTS = 60  # of one history; more cannot be told apart on a small chart
 
@@ -45,11 +46,26 @@ class LiveHistory:
     paths: tuple[tuple[LivePoint, ...], ...]
 
 
-def live_states(
-    study: Study, store: Store, exported: Tables | None = None, *, now: float | None = None
-) -> list[LiveState]:
-    """Return the state of each group that has answered; who counts, and in which order: :func:`unit_matrices`."""
-    matrices = unit_matrices(study, store, exported=exported, now=now)
+@dataclass(frozen=True, slots=True)
+class GroupStates:
+    """What is registered under ``spa.live``: states of a store, and what follows one group of it."""
+
+    def __call__(
+        self, study: Study, store: Store, exported: Tables | None = None, *, now: float | None = None
+    ) -> list[LiveState]:
+        """Return the state of each group that has answered; who counts, and in which order: :func:`unit_matrices`."""
+        return states_of(study, store, unit_matrices(study, store, exported=exported, now=now))
+
+    def follow(self, study: Study, store: Store, group: str) -> AnswerFollower:
+        """Return what follows the decisions on one group."""
+        return AnswerFollower(study, store, group, self)
+
+
+live_states = GroupStates()
+
+
+def states_of(study: Study, store: Store, matrices: Iterable[UnitMatrix]) -> list[LiveState]:
+    """Return the states of groups from what their units said."""
     if ranks_systems(study):
         return [systems_state(study, matrix, store.assignments.dealt(matrix.respondents)) for matrix in matrices]
     return [_state(study, matrix, dict(_last(study, matrix))) for matrix in matrices]
@@ -133,6 +149,7 @@ def _state(study: Study, matrix: UnitMatrix, states: dict[int, HypothesisState])
                 mean_asked=float(column.mean()) if len(column) else None,
             )
         )
+    left = [(pair.system_x, pair.system_y) for pair in pairs if pair.decision is None]
     return LiveState(
         group=matrix.group,
         answers=matrix.answers,
@@ -142,5 +159,5 @@ def _state(study: Study, matrix: UnitMatrix, states: dict[int, HypothesisState])
         late=matrix.late,
         most=planned_annotators(study),
         pairs=tuple(pairs),
-        next_pairs=tuple(open_pairs(study, pairs, seed=(study.seed, len(matrix.units)))),
+        next_pairs=tuple(open_pairs(study, left, of=len(pairs), seed=(study.seed, len(matrix.units)))),
     )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,16 +14,16 @@ from analysis.answers.careless import needs_reading
 from analysis.answers.exclusions import apply_exclusions, find_exclusions
 from analysis.answers.groups import group_order
 from analysis.answers.options import Reading
-from analysis.answers.order import Order, order_of
 from analysis.answers.plan import Plan
 from analysis.answers.study_facts import plan_of
 from analysis.answers.tables import AnswerTables, check_frames
 from analysis.live.counted_tables import of_counted
-from analysis.live.unit_values import choice_values, preference_values, rating_values
+from analysis.live.hypotheses import Hypotheses, Hypothesis
 from analysis.statistics.coding import Floats
 from spa.forms.build import StudyForms
-from spa.forms.form import Form
 from spa.forms.texts import load_texts
+from spa.records.form import Form
+from spa.records.study import Deciding, Study
 from spa.responses.begun_order import BegunOrder
 from spa.responses.export import export_tables
 from spa.responses.leases import Lease
@@ -30,20 +31,9 @@ from spa.responses.store import Store
 from spa.responses.tidy_tables import TABLES, Tables
 from spa.study.narrowing import Respondents
 from spa.study.outputs import load_outputs
-from spa.study.stopping import (
-    Deciding,
-    counts_as_begun,
-    criteria_apart,
-    deciding_answers,
-    deciding_criteria,
-    deciding_elicitation,
-    deciding_pairs,
-    rating_scale_width,
-)
-from spa.study.study import Study
+from spa.study.stopping import counts_as_begun, deciding_section
 
 UNIT = "unit"
-Hypothesis = tuple[str, int | None, str, str]  # criterion, exposure, system_x, system_y
 Places = dict[tuple[str, str], int]  # of annotator and assignment, in the order in which they count
 
 
@@ -94,7 +84,7 @@ def unit_matrices(
     which they began, as far as that is known ``now`` (:mod:`spa.responses.begun_order`), or in that of completion, as
     the study says; an LLM's assignments always in that of completion.
     """
-    plan = replace(plan_of(study), repeat_submissions="first")
+    plan = live_plan(study)
     of_reading = needs_reading(plan)
     began: Mapping[str, BegunOrder] = {}
     people: list[Lease] = []
@@ -107,19 +97,24 @@ def unit_matrices(
         exported = export_tables(store, form_of=_forms(study, store) if of_reading else None, counted=counted)
     names = [name for name in TABLES if name != "exclusions"] + ["reading"] * of_reading
     frames = {name: getattr(exported, name) for name in names}
-    answers = deciding_answers(study)
-    if frames["orders" if deciding_elicitation(study) == "ranking" else answers].is_empty():
+    hypotheses = Hypotheses.of(study, store.live_rules)
+    answers = hypotheses.answers
+    if frames["orders" if deciding_section(study).key == "ranking" else answers].is_empty():
         return []
     tables = check_frames(frames, Reading(), agreed=True)
     places = store.visits.completion_order()
     places |= {(visit.annotator_id, visit.assignment_id): place for place, visit in enumerate(people)}
     groups = [group for group, _ in group_order([tables.answers()[answers]]) if only in (None, group)]
-    apart = criteria_apart(study, store.live_rules)
-    found = [_matrix_of(study, tables, plan, answers, group, places, apart) for group in groups]
+    found = [_matrix_of(tables, plan, hypotheses, group, places) for group in groups]
     return [
         replace(each, waiting=began[each.group].waiting, late=began[each.group].late) if each.group in began else each
         for each in found
     ]
+
+
+def live_plan(study: Study) -> Plan:
+    """Return the plan by which people are left out while a live study runs."""
+    return replace(plan_of(study), repeat_submissions="first")
 
 
 def _forms(study: Study, store: Store) -> Callable[[str], Form]:
@@ -127,13 +122,10 @@ def _forms(study: Study, store: Store) -> Callable[[str], Form]:
     return lambda assignment_id: forms.build(*store.assignments.draw(assignment_id))
 
 
-def _matrix_of(
-    study: Study, tables: AnswerTables, plan: Plan, answers: Deciding, group: str, places: Places, apart: bool
-) -> UnitMatrix:
+def _matrix_of(tables: AnswerTables, plan: Plan, hypotheses: Hypotheses, group: str, places: Places) -> UnitMatrix:
     own = _of_group(tables, group)
     exclusions = find_exclusions(own, plan)
-    table = own.answers()[answers]
-    criteria = deciding_criteria(study)
+    table = own.answers()[hypotheses.answers]
     llm = "llm" in table["annotator_kind"].cast(pl.String).unique().to_list()
     name = pl.concat_str("annotator_id", "assignment_id", separator="/") if llm else pl.col("annotator_id")
     visits = pl.DataFrame(
@@ -142,22 +134,20 @@ def _matrix_of(
         orient="row",
     )
     strings = pl.col("annotator_id", "assignment_id").cast(pl.String)
-    answered = table.filter(pl.col("criterion").cast(pl.String).is_in(criteria)).with_columns(strings)
-    answered = answered.join(visits, on=["annotator_id", "assignment_id"]).with_columns(name.alias(UNIT))
+    answered = table.filter(pl.col("criterion").cast(pl.String).is_in(hypotheses.criteria)).with_columns(strings)
+    answered = answered.join(visits, on=["annotator_id", "assignment_id"], maintain_order="left")
+    answered = answered.with_columns(name.alias(UNIT))
     kept = apply_exclusions(answered, exclusions)
     units = kept.group_by(UNIT).agg(pl.col("place", "assignment_id").sort_by("place").first()).sort("place")
-    hypotheses = tuple(_hypotheses(study, answers, criteria))
     names = tuple(units[UNIT].to_list())
     return UnitMatrix(
         group=group,
-        answers=answers,
+        answers=hypotheses.answers,
         units=names,
         assignments=tuple(units["assignment_id"].to_list()),
-        hypotheses=hypotheses,
-        families=tuple([n for n, one in enumerate(hypotheses) if one[0] == criterion] for criterion in criteria)
-        if apart
-        else (list(range(len(hypotheses))),),
-        values=_matrix(_values(study, answers, kept, order_of(table, [group], None)), names, hypotheses),
+        hypotheses=hypotheses.listed,
+        families=hypotheses.families,
+        values=_values(kept, names, hypotheses),
         respondents="llm" if llm else "people",
         excluded=answered[UNIT].n_unique() - len(names)
         if llm
@@ -174,34 +164,16 @@ def _of_group(tables: AnswerTables, group: str) -> AnswerTables:
     )
 
 
-def _hypotheses(study: Study, answers: Deciding, criteria: tuple[str, ...]) -> Iterator[Hypothesis]:
-    """Yield criterion, exposure and pair of all that is asked, in the order of the study."""
-    exposures: tuple[int | None, ...] = (None,)
-    if answers == "preferences" and study.spa is not None:
-        two = study.spa.exposure_study
-        exposures = (study.spa.exposure,) if two is None else two.exposures
-    for criterion in criteria:
-        for exposure in exposures:
-            for x, y in deciding_pairs(study):
-                yield criterion, exposure, x, y
-
-
-def _values(study: Study, answers: Deciding, table: pl.DataFrame, order: Order) -> pl.DataFrame:
-    if answers == "ratings":
-        systems = tuple(system.id for system in study.compared)
-        lower = frozenset(criterion.id for criterion in study.criteria if criterion.lower_is_better)
-        return rating_values(table, systems, rating_scale_width(study), lower)
-    return preference_values(table, order) if answers == "preferences" else choice_values(table, order)
-
-
-def _matrix(found: pl.DataFrame, units: tuple[str, ...], hypotheses: tuple[Hypothesis, ...]) -> Floats:
+def _values(kept: pl.DataFrame, units: tuple[str, ...], hypotheses: Hypotheses) -> Floats:
     """Return values of shape (units, hypotheses), NaN where a unit was not asked."""
-    column = {name: number for number, name in enumerate(hypotheses)}
-    row = {name: number for number, name in enumerate(units)}
-    values = np.full((len(units), len(hypotheses)), np.nan)
-    for unit, criterion, exposure, x, y, value in found.select(UNIT, "criterion", "exposure", "x", "y", "value").rows():
-        if (criterion, exposure, x, y) in column:
-            values[row[unit], column[criterion, exposure, x, y]] = value
-        elif (criterion, exposure, y, x) in column:
-            values[row[unit], column[criterion, exposure, y, x]] = 1 - value
+    ratings = hypotheses.answers == "ratings"
+    about = ("criterion", "system", "item_id") if ratings else ("criterion", "exposure", "system_x", "system_y")
+    exposed = kept if hypotheses.answers == "preferences" else kept.with_columns(exposure=pl.lit(None, dtype=pl.Int64))
+    texts = [pl.col(name) if name == "exposure" else pl.col(name).cast(pl.String) for name in about]
+    given: dict[str, list[Any]] = {unit: [] for unit in units}
+    for unit, *answer in exposed.select(UNIT, *texts, "value").iter_rows():
+        given[unit].append(answer)
+    values = np.full((len(units), len(hypotheses.listed)), np.nan)
+    for place, unit in enumerate(units):
+        values[place] = hypotheses.of_ratings(given[unit]) if ratings else hypotheses.of_pairs(given[unit])
     return values

@@ -168,23 +168,23 @@ def _contrast(
     confidence: float,
 ) -> BiasContrast:
     """Least squares of the difference on the level within parts; without parts, the plain mean."""
-    lever = own if parts is None else own - _mean_of_part(own, parts)
-    weight = float(lever @ lever)
+    regressor = own if parts is None else own - _mean_of_part(own, parts)
+    weight = float(regressor @ regressor)
     n_clusters = int(cluster.max()) + 1
     estimate = ci_low = ci_high = reason = None
-    if parts is not None and not np.abs(lever).max() > 1e-9:
+    if parts is not None and not np.abs(regressor).max() > 1e-9:
         reason = CONFOUNDED if within and own.any() and not (own == 1).all() else ONE_SIDE
     else:
-        estimate = float(lever @ difference) / weight
+        estimate = float(regressor @ difference) / weight
         centred = difference if parts is None else difference - _mean_of_part(difference, parts)
-        rest = centred - lever * estimate
-        pull = np.bincount(cluster, weights=lever * rest, minlength=n_clusters) / weight
+        residual = centred - regressor * estimate
+        influence = np.bincount(cluster, weights=regressor * residual, minlength=n_clusters) / weight
         if n_clusters < 2:
             reason = ONE_UNIT
-        elif not np.abs(rest).max() > 1e-12 * max(1.0, float(np.abs(difference).max())):
+        elif not np.abs(residual).max() > 1e-12 * max(1.0, float(np.abs(difference).max())):
             reason = NO_VARIATION
         else:
-            se = float(np.sqrt(n_clusters / (n_clusters - 1) * float(pull @ pull)))
+            se = float(np.sqrt(n_clusters / (n_clusters - 1) * float(influence @ influence)))
             half = t_bound(n_clusters - 1, confidence) * se
             ci_low, ci_high = estimate - half, estimate + half
     return BiasContrast(

@@ -13,8 +13,9 @@ import polars as pl
 from analysis.metrics.own import function_metric, is_table, read_scores, table_scores
 from analysis.metrics.scores import Metric, MetricScores, MetricSettings, SystemTexts
 from spa.errors import AnalysisError, how_to_install
-from spa.study.outputs import Outputs
-from spa.study.study import Study
+from spa.media import medium_of
+from spa.records.outputs import Outputs
+from spa.records.study import Study
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,8 +96,9 @@ def compute_metrics(
     AnalysisError
         Where a metric that was named cannot be computed, or nothing can.
     """
-    if study.outputs.kind == "image":
-        raise AnalysisError("expected outputs that are texts, got images; metrics of images can come from a table")
+    if not (medium := medium_of(study.outputs.kind)).has_words:
+        many = medium.many
+        raise AnalysisError(f"expected outputs that are texts, got {many}; metrics of {many} can come from a table")
     lacking = {name: why for name in names or KINDS if (why := _lacking(name, study, outputs, settings))}
     if lacking and names:
         raise AnalysisError(*lacking.values())
@@ -121,7 +123,7 @@ def compute_metrics(
         raise AnalysisError(*notes, "no metric can be computed here")
     return ComputedMetrics(
         scores=pl.concat([_table(part, scores) for part, scores in rows]),
-        corpus=pl.DataFrame([_row(part, scores) for part, scores in rows], infer_schema_length=None),
+        corpus=pl.DataFrame([_corpus_row(part, scores) for part, scores in rows], infer_schema_length=None),
         notes=tuple(notes),
     )
 
@@ -209,7 +211,7 @@ def _table(part: _Part, scores: MetricScores) -> pl.DataFrame:
     )
 
 
-def _row(part: _Part, scores: MetricScores) -> dict[str, str | float | bool | None]:
+def _corpus_row(part: _Part, scores: MetricScores) -> dict[str, str | float | bool | None]:
     return {
         "system": part.system,
         "metric": scores.metric,

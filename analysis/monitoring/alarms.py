@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 from analysis.answers.exclusions import CONSISTENCY
 from analysis.monitoring.annotator_profiles import AnnotatorProfile
 from analysis.monitoring.short_names import short_names
-from analysis.results.records import Results
+from analysis.records.results import Results
 from spa.journal import STARTED
 from spa.raters.request_log import CallCount
 from spa.responses.decisions import Decision

@@ -75,7 +75,7 @@ def annotator_profiles(tables: AnswerTables, reading: pl.DataFrame | None = None
     parts = [
         _seconds(tables),
         _largest_sums(tables.preferences),
-        _beside_others(tables.ratings),
+        _compared_with_others(tables.ratings),
         _distances(tables.preferences),
         _same_answers(tables),
         _first_columns(tables.ratings),
@@ -133,7 +133,7 @@ def _with_others(rows: pl.DataFrame, cell: tuple[str, ...]) -> pl.DataFrame:
     return own.with_columns(others=pl.when(everybody[1] > 1).then(others)).filter(pl.col("others").is_not_null())
 
 
-def _beside_others(table: pl.DataFrame | None) -> pl.DataFrame:
+def _compared_with_others(table: pl.DataFrame | None) -> pl.DataFrame:
     shared = _with_others(_answered(table, *CELL), CELL)
     varied = (pl.len() >= FEWEST) & (pl.col("own").n_unique() > 1) & (pl.col("others").n_unique() > 1)
     return shared.group_by("annotator_id").agg(

@@ -52,7 +52,7 @@ def orders_of(pattern: Floats) -> AllowedOrders | None:
     )
 
 
-def beaten(pattern: Floats, *, partial: bool = False) -> Floats:
+def pairwise_wins(pattern: Floats, *, partial: bool = False) -> Floats:
     """Return for each two systems whether the first has the better rank, shape (k, k); a tie is half for both.
 
     ``partial``: a tie in last place is nothing for either.

@@ -6,20 +6,23 @@ the choices before them. Other ties are averaged over the orders that they allow
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from analysis.orders.patterns import MOST_ORDERS, AllowedOrders, beaten, dense_ranks, orders_of
-from analysis.orders.thurstone import thurstone
+from analysis.orders.patterns import MOST_ORDERS, AllowedOrders, dense_ranks, orders_of, pairwise_wins
+from analysis.orders.sparse_stages import SparseStages, patterns_of, wins_of
 from analysis.statistics.coding import Floats, Ints, fold
 from analysis.statistics.reasons import Reason, why
 from analysis.strengths.bias_reduced import BiasReduced, adjusted_scores, bias_reduced, bread_root
 from analysis.strengths.bounds import LEAST_DF, ROUNDING, strength_bounds
 from analysis.strengths.existence import NEVER_COMPARED, determined_systems, why_no_spread
+from analysis.strengths.fit import DENSE
+from analysis.strengths.many_systems import HALF, ManyStrengths, bounded
 from analysis.strengths.sweeps import Levels, levels_of
 
 AT_ONCE = 256  # clusters whose information is held at once
@@ -35,7 +38,7 @@ Marks = npt.NDArray[np.bool_]
 class PlackettLuce:
     """Strengths (natural log, mean zero over those that have one); NaN where ``reasons`` says why there is none.
 
-    ``thurstone`` are strengths by that model (:mod:`analysis.orders.thurstone`). ``df`` are the degrees of freedom of
+    ``thurstone`` are strengths by that model (:func:`thurstone`). ``df`` are the degrees of freedom of
     each interval; ``rank_low`` and ``rank_high`` the ranks that the orderings allow, all systems jointly (0: unknown).
     ``alike`` says that clusters have the same total weight each, since their orderings as they are left too few degrees
     of freedom. ``no_interval`` says why intervals are missing. ``n_tied`` of ``n_orderings`` have ties, ``n_partial``
@@ -101,7 +104,9 @@ def plackett_luce(
     -------
     PlackettLuce
         NaN with a reason where :func:`analysis.strengths.existence.determined_systems` finds no strength. Where every
-        ordering ties all it has, strengths are 0 and there is no interval, as of Bradley-Terry.
+        ordering ties all it has, strengths are 0 and there is no interval, as of Bradley-Terry. Above 300 systems the
+        sandwich is CR1 (:func:`analysis.strengths.sparse_sandwich.over_scores`), and there are no strengths by
+        Thurstone's model.
 
     References
     ----------
@@ -113,6 +118,8 @@ def plackett_luce(
     >>> found.strength.round(4).tolist()
     [0.5493, -0.5493]
     """
+    if len(systems) > DENSE:
+        return _of_many(ranks, systems, cluster, unit, confidence, least_df)
     patterns, of = np.unique(dense_ranks(ranks), axis=0, return_inverse=True)
     orders = [orders_of(pattern) for pattern in patterns]
     left_out = np.array([own is None for own in orders])[of]
@@ -121,8 +128,8 @@ def plackett_luce(
     used = fold(cluster[~left_out])
     here = of[~left_out]
     counts = csr_array((np.ones(len(here)), (used.of, here)), shape=(len(used), len(patterns)))
-    halves = np.array([beaten(pattern) for pattern in patterns])
-    chosen = np.array([beaten(pattern, partial=True) for pattern in patterns])
+    halves = np.array([pairwise_wins(pattern) for pattern in patterns])
+    chosen = np.array([pairwise_wins(pattern, partial=True) for pattern in patterns])
     total: Floats = np.asarray(counts.sum(axis=0), dtype=np.float64)
     wanted = total
     wins = np.tensordot(total, chosen, 1)
@@ -185,6 +192,72 @@ def plackett_luce(
         n_clusters=len(used),
         alike=alike,
         no_interval=no_interval,
+        levels=levels_of(wins, strength, fit=None if nobody_chose else fit_set),
+        n_orderings=int((~left_out).sum()),
+        n_tied=int((tied & ~left_out).sum()),
+        n_partial=int(partial.sum()),
+        n_left_out=int(left_out.sum()),
+    )
+
+
+def _of_many(
+    ranks: Floats, systems: Sequence[str], cluster: Ints, unit: str, confidence: float, least_df: float
+) -> PlackettLuce:
+    """Do what :func:`plackett_luce` does of many systems, by what was put in order."""
+    k = len(systems)
+    patterns, of = patterns_of(ranks)
+    left_out = np.array([own.orders is None for own in patterns])[of]
+    tied = np.array([own.tied for own in patterns])[of]
+    partial = np.array([own.orders is not None and own.orders.n_last > 1 for own in patterns])[of]
+    used, here = fold(cluster[~left_out]), of[~left_out]
+    counts = csr_array((np.ones(len(here)), (used.of, here)), shape=(len(used), len(patterns)))
+    total: Floats = np.asarray(counts.sum(axis=0), dtype=np.float64)
+    wins = wins_of(patterns, total, k, partial=True)
+    nobody_chose = not wins.nnz
+    if nobody_chose:
+        wins = wins_of(patterns, total, k, partial=False)
+    determined = determined_systems(wins, systems)
+    kept, strength = determined.kept, np.full(k, np.nan)
+    made = ManyStrengths(strength=strength, reasons=determined.reasons, wins=wins)
+    if len(kept) and nobody_chose:
+        strength[kept] = 0.0
+        made = replace(made, no_interval=why_no_spread(np.zeros(len(kept)) if len(used) > 1 else None, unit))
+    elif len(kept):
+        data = SparseStages.of(patterns, kept)
+        strength[kept] = data.solve(total, len(kept))
+        found = data.covariance(counts, strength[kept]) if len(used) > 1 else None
+        size = counts.sum(axis=1)
+        few = found is not None and float((found.df < least_df - ROUNDING).mean()) > HALF
+        if few and size.min() < size.max():
+            counts = csr_array(counts.multiply((size.mean() / size)[:, None]))
+            strength[kept] = data.solve(np.asarray(counts.sum(axis=0)), len(kept), strength[kept])
+            found = data.covariance(counts, strength[kept])
+            made = replace(made, alike=unit)
+        no_interval = why_no_spread(None if found is None else found.se, unit)
+        made = replace(made, no_interval=no_interval)
+        if found is not None and no_interval is None:
+            made = bounded(made, kept, found, confidence, least_df, unit)
+    _, df, low, high = np.full((4, k), np.nan) if made.columns is None else made.columns
+    none = np.zeros((2, k), dtype=np.int64)
+
+    def fit_set(own: Ints) -> Floats:
+        return SparseStages.of(patterns, own).solve(total, len(own))
+
+    names = [own.systems for own, out in zip(patterns, [own.orders is None for own in patterns], strict=True) if out]
+    absent = np.isin(np.arange(k), np.concatenate(names)) if names else np.zeros(k, dtype=bool)
+    return PlackettLuce(
+        strength=strength,
+        thurstone=np.full(k, np.nan),
+        ci_low=low,
+        ci_high=high,
+        df=df,
+        rank_low=(none if made.ranks is None else made.ranks)[0],
+        rank_high=(none if made.ranks is None else made.ranks)[1],
+        reasons=_reasons(determined.reasons, absent),
+        interval="sandwich" if np.isfinite(low).any() else None,
+        n_clusters=len(used),
+        alike=made.alike is not None,
+        no_interval=made.no_interval,
         levels=levels_of(wins, strength, fit=None if nobody_chose else fit_set),
         n_orderings=int((~left_out).sum()),
         n_tied=int((tied & ~left_out).sum()),
@@ -300,3 +373,35 @@ def _information(times: Floats, share: Floats) -> Floats:
     weighted = share * times[..., None]
     own = weighted.sum(axis=1)
     return np.asarray(own[:, :, None] * np.eye(own.shape[1]) - np.swapaxes(weighted, 1, 2) @ share)
+
+
+def thurstone(wins: Floats) -> Floats:
+    """Estimate strengths from pairs by Thurstone's model, case V: i beats j with chance Phi(s_i - s_j).
+
+    Maximum likelihood by statsmodels, mean zero; a tie is half a win for each.
+
+    Parameters
+    ----------
+    wins : array of float, shape (k, k)
+        Entry [i, j] is what i won of j; each system must reach every other by wins.
+
+    References
+    ----------
+    Thurstone, L. L. (1927). A law of comparative judgment. Psychological Review, 34(4), 273-286.
+
+    >>> thurstone(np.array([[0.0, 3.0], [1.0, 0.0]])).round(4).tolist()
+    [0.3372, -0.3372]
+    """
+    from statsmodels.genmod.families import Binomial
+    from statsmodels.genmod.families.links import Probit
+    from statsmodels.genmod.generalized_linear_model import GLM
+    from statsmodels.tools.sm_exceptions import PerfectSeparationWarning
+
+    first, second = np.nonzero(np.triu(wins + wins.T))
+    difference = np.eye(len(wins))[first] - np.eye(len(wins))[second]
+    won = np.column_stack([wins[first, second], wins[second, first]])
+    with warnings.catch_warnings(), np.errstate(divide="ignore", invalid="ignore"):  # of a scale that nobody needs
+        warnings.simplefilter("ignore", PerfectSeparationWarning)  # said of every perfect fit
+        fitted = GLM(won, difference[:, 1:], family=Binomial(link=Probit())).fit(tol=1e-12)
+    strength = np.concatenate([[0.0], fitted.params])
+    return np.asarray(strength - strength.mean())

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar
 
 from analysis.answers.units import ENOUGH_ANNOTATORS
 from analysis.llm_vs_people.alternative_annotator import ENOUGH_ANNOTATORS as STAND_IN_ANNOTATORS
@@ -18,11 +18,11 @@ from analysis.planning.power import equivalence_power
 from analysis.planning.study_design import planned_kinds, study_design
 from analysis.planning.units import tested_over
 from analysis.rating_checks.crossed import FEW as CROSSED
-from spa.study.assignment import RATED_BY
-from spa.study.conclusions import Conclusion
-from spa.study.outputs import Outputs
+from spa.elicitation.spa import Spa
+from spa.records.outputs import Outputs
+from spa.records.study import Study
+from spa.study.answerable_questions import Conclusion
 from spa.study.sampling import sample_assignments, study_rng
-from spa.study.study import Elicitation, Study
 
 POWER = 0.8
 MOST = 1000  # annotators whose assignments are drawn: more share no less
@@ -34,11 +34,6 @@ BETTER = {
     "spans": "has fewer or lighter errors",
     "ranking": "is ranked higher",
     "choices": "is chosen more often",
-}
-TESTED = {  # what is not planned
-    "continuous": "is rated higher",
-    "categories": "is rated higher",
-    "choices": BETTER["choices"],
 }
 NAMES = {"likert": "ratings", "spans": "errors", "ranking": "rankings", "choices": "choices"}
 ALIKE = "items are taken not to differ: spa plan --item-sd"
@@ -96,26 +91,25 @@ def planned_answers(study: Study, outputs: Outputs) -> PlannedAnswers:
     """Draw the study's assignments and return what each annotator will judge in all sessions."""
     people = study.people
     number = min(people.annotators, MOST)
-    rated: dict[str, list[set[Unit]]] = {
-        table: [set() for _ in range(number)] for table in RATED_BY.values() if getattr(study, table) is not None
-    }
+    rated: dict[str, list[set[Unit]]] = {table: [set() for _ in range(number)] for table in study.rating_tables}
     chosen: list[set[Pair]] = [set() for _ in range(number)]
     compared: list[set[tuple[str, str, str]]] = [set() for _ in range(number)]
     paired: list[set[tuple[str, str, str]]] = [set() for _ in range(number)]
     count = people.assignments_for(number)
+    table_of = {section.way: key for key, section in study.sections.items()}
     for assignment, key in sample_assignments(study, outputs, count=count, rng=study_rng(study.seed)):
         first = assignment.number * people.per_assignment
         for person in {place % number for place in range(first, first + people.per_assignment)}:
             judged: dict[tuple[str, str], set[str]] = defaultdict(set)  # item and how -> systems
             for one in assignment.rated:
-                table, output = RATED_BY[one.elicitation], one.output
+                table, output = table_of[one.elicitation], one.output
                 system = key.systems[output.label]
                 rated[table][person].add((output.item_id, output.sample, system))
                 judged[output.item_id, table].add(system)
-            choices = ((choice.output_x, choice.output_y) for choice in assignment.choices)
             pairs = {
                 (shown[0].item_id, *one, *other)
-                for shown in (*choices, *assignment.rankings)
+                for groups in assignment.groups.values()
+                for shown in groups
                 for one, other in combinations(sorted((key.systems[one.label], one.sample) for one in shown), 2)
             }
             chosen[person] |= pairs
@@ -155,9 +149,9 @@ def _difference(study: Study, design: Assumptions) -> Conclusion:
 
 def _unplanned(study: Study) -> Iterator[Conclusion]:
     """Tell that other answers are tested, and that nobody knows beforehand what the tests find."""
-    for table in get_args(Elicitation):
-        if study.criteria_of(table):
-            question = f"which system {TESTED[table]}"
+    for table, section in study.sections.items():
+        if section.asks(study):
+            question = f"which system {BETTER.get(table, 'is rated higher' if section.rates else 'is judged better')}"
             reason = f"{study.people.annotators} annotators; [{table}] is tested, the difference found is not planned"
             tested = Conclusion(question=question, answerable=True, reason=reason)
             yield _only_these(study, question) if _too_few(study) else tested
@@ -192,9 +186,10 @@ def _equivalence(study: Study, design: Assumptions) -> Conclusion:
 
 
 def _consistency(study: Study) -> Iterator[Conclusion]:
-    if study.spa is None:
+    section = study.section(Spa)
+    if section is None:
         return
-    both = study.spa.directions == "both"
+    both = section.directions == "both"
     yield Conclusion(
         question="whether annotators are consistent with themselves",
         answerable=both,
@@ -209,9 +204,10 @@ def _agreement(study: Study, planned: PlannedAnswers) -> Conclusion:
     parts = [f"{shared} outputs rated by 2 annotators or more"] if planned.rated else []
     compared = sum(count > 1 for count in _raters_of(planned.compared).values())
     parts += [f"{compared} pairs of outputs compared by 2 annotators or more"] if any(planned.compared) else []
-    if study.pairs and study.people.annotators > 1:
-        parts.append(f"{len(study.pairs)} pair{'' if len(study.pairs) == 1 else 's'} compared by all")
-    answerable = max(shared, compared) > 1 or (len(study.pairs) > 1 and study.people.annotators > 1)
+    asked = len(study.pairs_of(Spa.key))
+    if asked and study.people.annotators > 1:
+        parts.append(f"{asked} pair{'' if asked == 1 else 's'} compared by all")
+    answerable = max(shared, compared) > 1 or (asked > 1 and study.people.annotators > 1)
     return Conclusion(
         question="whether annotators agree",
         answerable=answerable,

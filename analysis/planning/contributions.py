@@ -64,13 +64,13 @@ class Contributions:
         )
         return even - uneven
 
-    def teeth(self, annotators: int, difference: float, alpha: float) -> int:
+    def sawtooth_span(self, annotators: int, difference: float, alpha: float) -> int:
         """Return among how many more annotators power can step down: with few different answers, as sums do."""
         test = _scale_test(self.assumptions, difference, alpha)
         kept = annotators * (1 - self.assumptions.absent)
         if test is None or not test.coarse or kept > MANY:
             return 2
-        return math.ceil(test.teeth(kept) / (1 - self.assumptions.absent))
+        return math.ceil(test.sawtooth_span(kept) / (1 - self.assumptions.absent))
 
 
 def staying(assumptions: Assumptions, annotators: int) -> tuple[Ints, Floats]:

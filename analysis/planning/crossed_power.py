@@ -72,6 +72,7 @@ class CrossedPower:
         return high
 
 
+@lru_cache(maxsize=256)
 def crossed_detectable(assumptions: Assumptions, annotators: int, power: float) -> Detectable | None:
     """Return the smallest difference that the crossed test finds, corrected as its family is (Holm).
 

@@ -28,7 +28,7 @@ class Engine(Protocol):
         """Return the chance to find a difference above 0, in its direction, with so many recruited."""
         ...
 
-    def teeth(self, annotators: int, difference: float, alpha: float) -> int:
+    def sawtooth_span(self, annotators: int, difference: float, alpha: float) -> int:
         """Return among how many more annotators than so many power can step down again; 0 where it only rises."""
         ...
 

@@ -93,10 +93,10 @@ def observed_power_rows(
     candidates: list[Test] = [*preferences, *by_annotator]
     tests = [row for row in candidates if row.t is not None and row.group not in llms]
     shared = set(np.linspace(2, 2 * max((row.n for row in tests), default=1), CURVE_POINTS).astype(int).tolist())
-    return [_row(row, sorted(shared | {row.n}), study, alpha) for row in tests]
+    return [_power_of(row, sorted(shared | {row.n}), study, alpha) for row in tests]
 
 
-def _row(
+def _power_of(
     row: PreferenceTest | RatingTest, counts: list[int], study: StudyFacts | None, alpha: float
 ) -> ObservedPowerRow:
     from analysis.planning.assumptions import assumed

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from itertools import product
 from typing import Literal
 
@@ -32,6 +32,7 @@ from analysis.planning.units import ALIKE, drawn_units, tested_over
 
 Truth = Literal["all differ", "unequal", "one differs"]
 CURVE_POINTS = 40
+SEARCHES = 256  # results that are kept: a study is planned, checked and shown more than once
 NOT_DRAWN = (
     f"no check, as fewer than {ENOUGH_ANNOTATORS} annotators may stay, who are tested over items: the power reached is "
     "the mean over who stays"
@@ -165,7 +166,7 @@ def make_plan(
     """
     rows, replicates = [], min(replicates, max(FEWEST_STUDIES, TESTS // assumptions.n_tests))
     for difference, power in product(differences, powers):
-        rows.append(_row(assumptions, difference, power, replicates, rng))
+        rows.append(_plan_row(assumptions, difference, power, replicates, rng))
         done()
     found: tuple[Detectable, ...] = ()
     elsewhere: tuple[Detectable, ...] = ()
@@ -183,7 +184,7 @@ def make_plan(
     )
 
 
-def _row(
+def _plan_row(
     assumptions: Assumptions, difference: float, power: float, replicates: int, rng: np.random.Generator
 ) -> NeedRow:
     need = annotators_for(assumptions, difference, power, assumptions.alpha)
@@ -252,6 +253,7 @@ def power_at(assumptions: Assumptions, annotators: int, difference: float, alpha
     return engine_for(assumptions).power(annotators, difference, alpha)
 
 
+@lru_cache(maxsize=SEARCHES)
 def annotators_for(assumptions: Assumptions, difference: float, power: float, alpha: float) -> Need:
     """Return the smallest number of annotators from which on a difference is found with a power at a level."""
     if assumptions.unknown is not None:
@@ -264,9 +266,9 @@ def annotators_for(assumptions: Assumptions, difference: float, power: float, al
     if reason is not None:
         return Need(difference=difference, power=power, annotators=None, reached=None, reason=reason)
     by_number = cache(partial(power_at, assumptions, difference=difference, alpha=alpha))
-    teeth = partial(engine.teeth, difference=difference, alpha=alpha)
+    sawtooth_span = partial(engine.sawtooth_span, difference=difference, alpha=alpha)
     switch, start = engine.switch or LEAST, math.ceil(start)
-    number = lasting_number(by_number, power, start=start, most=engine.most, teeth=teeth, least=switch)
+    number = lasting_number(by_number, power, start=start, most=engine.most, sawtooth_span=sawtooth_span, least=switch)
     while number is not None and LEAST < number <= switch and by_number(number - 1) >= power:
         number -= 1
     if number is None:
@@ -275,6 +277,7 @@ def annotators_for(assumptions: Assumptions, difference: float, power: float, al
     return Need(difference=difference, power=power, annotators=number, reached=by_number(number))
 
 
+@lru_cache(maxsize=SEARCHES)
 def detectable(assumptions: Assumptions, annotators: int, power: float) -> Detectable:
     """Return the smallest difference that so many annotators find in a family's worst case.
 

@@ -39,7 +39,7 @@ def t_power(effect: float, n: Any, *, alpha: float) -> Floats:
     Both tails are read at the lower end of the distribution, P(T > c; d) = P(T < -c; -d), which keeps
     small powers exact. ``scipy.stats.nct``, and with it statsmodels' ``TTestPower``, turns NaN at large
     non-centralities and in the far tail, and ``solve_power`` then stops too early
-    (``tests/analysis/test_libraries.py``).
+    (``tests/analysis/statistics/test_libraries.py``).
 
     References
     ----------

@@ -12,9 +12,11 @@ import numpy as np
 from analysis.planning.simulate import scale_answers
 from analysis.planning.variance import Components
 from analysis.statistics.coding import Floats
-from spa.study.outputs import Outputs
+from spa.elicitation.choices import Choices
+from spa.elicitation.ranking import Rankings
+from spa.records.outputs import Outputs
+from spa.records.study import Study
 from spa.study.sampling import sample_assignments, study_rng
-from spa.study.study import Study
 
 FINEST = 840  # steps of the scale of shares of different numbers of answers, unless fewer hold all of them exactly
 DRAWN = 300  # annotators at least whose assignments say how often one judges a pair
@@ -137,7 +139,7 @@ def mixed_shares(
 
 def ranking_design(study: Study, outputs: Outputs) -> dict[str, Any]:
     """Return the family of tests of a study's [ranking], and how often an annotator puts both of a pair in order."""
-    if study.ranking is None:
+    if study.section(Rankings) is None:
         raise ValueError("the study has no [ranking]")
     systems = len(study.compared)
     return {"n_tests": systems * (systems - 1) // 2, "judged": how_often_judged(study, outputs, "ranking")}
@@ -145,9 +147,9 @@ def ranking_design(study: Study, outputs: Outputs) -> dict[str, Any]:
 
 def choice_design(study: Study, outputs: Outputs) -> dict[str, Any]:
     """Return the family of tests of a study's [choices], and how often an annotator chooses between both of a pair."""
-    if study.choices is None:
+    if study.section(Choices) is None:
         raise ValueError("the study has no [choices]")
-    return {"n_tests": len(study.choice_pairs), "judged": how_often_judged(study, outputs, "choices")}
+    return {"n_tests": len(study.pairs_of(Choices.key)), "judged": how_often_judged(study, outputs, "choices")}
 
 
 def how_often_judged(study: Study, outputs: Outputs, kind: Literal["ranking", "choices"]) -> Judged:
@@ -157,15 +159,14 @@ def how_often_judged(study: Study, outputs: Outputs, kind: Literal["ranking", "c
     """
     people = study.people
     number = min(max(people.annotators, DRAWN), MOST)
-    tested = {frozenset(pair) for pair in study.choice_pairs} if kind == "choices" else None
+    tested = {frozenset(pair) for pair in study.pairs_of(Choices.key)} if kind == "choices" else None
     by_person: list[Counter[frozenset[str]]] = [Counter() for _ in range(number)]
     count = people.assignments_for(number)
     for assignment, key in sample_assignments(study, outputs, count=count, rng=study_rng(study.seed)):
         first = assignment.number * people.per_assignment
-        chosen = ((choice.output_x, choice.output_y) for choice in assignment.choices)
         judged = Counter(
             frozenset(key.systems[one.label] for one in pair)
-            for shown in (assignment.rankings if kind == "ranking" else chosen)
+            for shown in assignment.groups_of(kind)
             for pair in combinations(shown, 2)
         )
         for person in {place % number for place in range(first, first + people.per_assignment)}:

@@ -199,7 +199,7 @@ class ScaleTest:
         """Whether so few different answers are given that power can step down with an annotator more."""
         return int(np.count_nonzero(self.chances > OFTEN)) <= COARSE
 
-    def teeth(self, kept: float) -> int:
+    def sawtooth_span(self, kept: float) -> int:
         """Return among how many more than ``kept`` annotators power may step down.
 
         The critical sum of n answers is about c SD sqrt(n); it passes a step of their sum once in as many answers.

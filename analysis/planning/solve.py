@@ -124,7 +124,7 @@ def lasting_number(
     *,
     start: int,
     most: int,
-    teeth: Callable[[int], int],
+    sawtooth_span: Callable[[int], int],
     least: int = LEAST,
 ) -> int | None:
     """Return the smallest number of annotators from which on power stays at or above the one wanted.
@@ -139,7 +139,7 @@ def lasting_number(
         A number near which it is expected.
     most : int
         Largest number tried.
-    teeth : callable
+    sawtooth_span : callable
         Among how many more annotators than a number that is enough power may step down again.
     least : int
         Smallest number tried.
@@ -156,11 +156,11 @@ def lasting_number(
                 return None
             low, high, step = high, min(high + step, most), 2 * step
     high = _first(reached, wanted, low, high)
-    count, end = high, high + teeth(high)
+    count, end = high, high + sawtooth_span(high)
     while count < min(end, most):
         count += 1
         if reached(count) < wanted:
-            high, end = count + 1, count + 1 + teeth(count)
+            high, end = count + 1, count + 1 + sawtooth_span(count)
     return high if high <= most else None
 
 

@@ -14,15 +14,18 @@ from analysis.planning.live_costs import live_costs
 from analysis.planning.plan import LiveCost, PowerPlan, annotators_for
 from analysis.planning.ranked import choice_design, ranking_design
 from analysis.planning.unpaired import OwnItems
+from spa.elicitation.spa import Spa
+from spa.elicitation.spans import Spans
 from spa.errors import AnalysisError
 from spa.forms.build import StudyForms
 from spa.forms.effort import estimate_effort
 from spa.forms.texts import load_texts
+from spa.records.outputs import Outputs
+from spa.records.study import OVERALL, Study
 from spa.study.load import load_study
-from spa.study.outputs import Outputs, load_outputs
+from spa.study.outputs import load_outputs
 from spa.study.sampling import sample_assignments, study_rng
-from spa.study.stopping import deciding_elicitation, ranks_systems
-from spa.study.study import OVERALL, Elicitation, Study
+from spa.study.stopping import deciding_section, ranks_systems
 
 FORMS = 4  # whose time is estimated, as annotators read different items
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -50,7 +53,7 @@ def study_assumptions(path: Path, kind: Kind | None = None) -> tuple[Study, Outp
     asked = [one for one in planned_kinds(study) if kind in (None, one)]
     if not asked:
         expected = f"[{kind}]" if kind else "[spa], [likert], [spans], [ranking] or [choices]"
-        found = ", ".join(f"[{one}]" for one in get_args(Elicitation) if study.criteria_of(one))
+        found = ", ".join(f"[{one}]" for one in study.sections if study.criteria_of(one))
         found += " to rank all systems" if ranks_systems(study) else ""
         raise AnalysisError(
             f"{path}: expected a study that asks {expected}, got {found}; spa check says what it can answer"
@@ -88,7 +91,7 @@ def _unknown(study: Study, kind: Kind, pool: int) -> str | None:
         return 'not planned: Welch\'s t-test ([analysis] rating_test = "welch")'
     if study.single_outputs and study.design.outputs < pool * len(study.compared):
         return "not planned: single outputs are dealt, of which few lie side by side"
-    own = study.spa is not None and not study.spa.same_items
+    own = not study.shares_items
     if own and study.analysis.unit != "auto":
         return f'not planned: other items of each system with [analysis] unit = "{study.analysis.unit}"'
     if own and study.items_per_annotator * study.people.sessions > pool:
@@ -130,7 +133,7 @@ def planned_live_costs(
     if ranks_systems(study) or design.kind == "spans":  # which bets cannot decide
         return ()
     if rule is not None:
-        if deciding_elicitation(study) != design.kind:
+        if deciding_section(study).key != design.kind:
             return ()
         chosen = rule.effect * (1 if design.kind == "spa" else 2 * design.largest)
     power = min(row.need.power for row in rows)
@@ -159,24 +162,24 @@ def deciding_hypotheses(study: Study, design: Assumptions) -> int:
 
 
 def _spa(study: Study) -> dict[str, Any]:
-    if study.spa is None:
+    section = study.section(Spa)
+    if section is None:
         raise ValueError("the study has no [spa]")
-    exposures = (study.spa.exposure,) if study.spa.exposure_study is None else study.spa.exposure_study.exposures
     return {
-        "n_tests": len(study.pairs) * len(exposures) * _criteria(study, "spa"),
-        "n_items": min(exposures),  # where contributions vary most
-        "directions": 2 if study.spa.directions == "both" else 1,
-        "same_items": study.spa.same_items,
+        "n_tests": len(section.pairs(study)) * len(study.exposures) * _criteria(study, "spa"),
+        "n_items": min(study.exposures),  # where contributions vary most
+        "directions": 2 if section.directions == "both" else 1,
+        "same_items": section.same_items,
     }
 
 
 def _rated(study: Study, kind: Literal["likert", "spans"], pool: int) -> dict[str, Any]:
-    points = {} if study.likert is None else {"points": study.likert.points}
-    own = study.spa is not None and not study.spa.same_items  # items of each system
+    points = {} if study.scale_points is None else {"points": study.scale_points}
+    own = not study.shares_items  # items of each system
     rated = {"first": 1, "all": study.items_per_annotator // (len(study.compared) if own else 1)}
-    shown = "all" if study.single_outputs else getattr(study, study.page_table(kind)).outputs
+    shown = "all" if study.single_outputs else study.sections[study.page_table(kind)].judged()
     compared = len(study.compared)
-    pairs = {frozenset(pair) for pair in (*study.pairs, *study.choice_pairs)}  # as the report corrects them
+    pairs = {frozenset(pair) for pair in study.pairs}  # as the report corrects them
     n_items = shown if isinstance(shown, int) else rated[shown]
     n_items = min(n_items, study.items_per_annotator)
     times, dealt = study.people.sessions, study.items_per_annotator
@@ -192,6 +195,7 @@ def _rated(study: Study, kind: Literal["likert", "spans"], pool: int) -> dict[st
 def _criteria(study: Study, kind: Kind) -> int:
     """Return how many criteria share a family: of marked errors also their number and the score after them."""
     asked = len(study.criteria_of(kind)) if study.analysis.family == "all" else 1
-    if kind == "spans" and study.spans is not None and study.analysis.family == "all":
-        return asked * (3 if study.spans.score else 2)
+    spans = study.section(Spans)
+    if kind == "spans" and spans is not None and study.analysis.family == "all":
+        return asked * (3 if spans.score else 2)
     return asked

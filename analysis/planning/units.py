@@ -90,7 +90,7 @@ class OverItems:
         changed -= expected_power(difference / by_scale.assumptions.sd, n, alpha=alpha)
         return min(1.0, max(0.0, found + changed))
 
-    def teeth(self, annotators: int, difference: float, alpha: float) -> int:
+    def sawtooth_span(self, annotators: int, difference: float, alpha: float) -> int:
         """Return among how many more annotators power can step down, as evenness of the items comes and goes."""
         return 2
 
@@ -164,9 +164,9 @@ class FewOrMany:
             return found
         return found + many.averaged(kept[~few], chances[~few], annotators, difference, alpha)
 
-    def teeth(self, annotators: int, difference: float, alpha: float) -> int:
+    def sawtooth_span(self, annotators: int, difference: float, alpha: float) -> int:
         """Return among how many more annotators power can step down."""
-        return Contributions(assumptions=self.assumptions).teeth(annotators, difference, alpha)
+        return Contributions(assumptions=self.assumptions).sawtooth_span(annotators, difference, alpha)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

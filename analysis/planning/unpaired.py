@@ -110,7 +110,7 @@ class UnpairedTest:
         effects = np.array([difference / self.standard_error(int(n)) for n in kept])
         return float(chances @ ndtr(effects + shifts))
 
-    def teeth(self, annotators: int, difference: float, alpha: float) -> int:
+    def sawtooth_span(self, annotators: int, difference: float, alpha: float) -> int:
         """Return 0: power rises with annotators."""
         return 0
 
@@ -193,7 +193,7 @@ def deal_items(
 
 
 def deal_hands(pool: int, dealt: int, hands: int, *, layouts: int, rng: np.random.Generator) -> Ints:
-    """Deal hands as :class:`~spa.study.balanced_draws.Deck` does, from several decks at once.
+    """Deal hands as :class:`~spa.elicitation.balanced_draws.Deck` does, from several decks at once.
 
     Returns
     -------

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from analysis.answers.plan import Plan
-from analysis.comparisons.families import with_adjusted_p
+from analysis.comparisons.hypothesis_families import with_adjusted_p
 from analysis.comparisons.preferences import CHANCE, Comparisons, UnitPreferences
 from analysis.statistics.coding import Floats, Ints, snap
 from analysis.statistics.reasons import Reason, why
@@ -171,7 +171,7 @@ def coherence(units: UnitPreferences, tests: Comparisons, plan: Plan) -> list[Co
             continue
         checked = _check(triples)
         rows.append(_together(base, checked, plan.confidence))
-        rows += [_row(base, one, plan.confidence) for one in checked]
+        rows += [_of_triple(base, one, plan.confidence) for one in checked]
     return with_adjusted_p(rows, plan, family=plan.family)
 
 
@@ -241,7 +241,7 @@ def _ordered(systems: tuple[str, str, str], unit: Ints, values: Floats) -> _Trip
     return _Triple(systems=(systems[i], systems[j], systems[k]), unit=unit, values=np.column_stack(columns))
 
 
-def _row(base: CoherenceRow, checked: _Checked, confidence: float) -> CoherenceRow:
+def _of_triple(base: CoherenceRow, checked: _Checked, confidence: float) -> CoherenceRow:
     """Describe one triple, with the test that its mean discrepancy is 0."""
     a, b, c = checked.triple.systems
     result = one_sample(checked.gaps, against=0.0, confidence=confidence) if len(checked.gaps) else None

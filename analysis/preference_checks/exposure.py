@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import stdtr
 
 from analysis.answers.plan import Plan
-from analysis.comparisons.families import with_adjusted_p
+from analysis.comparisons.hypothesis_families import with_adjusted_p
 from analysis.comparisons.preferences import CHANCE, NOBODY, Comparisons, UnitPreferences
 from analysis.statistics.coding import Floats, Ints, fold, snap
 from analysis.statistics.reasons import Reason, why

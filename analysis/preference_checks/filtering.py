@@ -20,7 +20,7 @@ from analysis.answers.order import order_of
 from analysis.answers.plan import Plan
 from analysis.answers.study_facts import StudyFacts
 from analysis.answers.tables import AnswerTables
-from analysis.comparisons.families import within_family
+from analysis.comparisons.hypothesis_families import within_family
 from analysis.comparisons.preferences import (
     Comparisons,
     Directed,
@@ -174,14 +174,14 @@ def sweep_units(
         now = _means_by_direction(left, len(tests.keys))
         n_before = np.bincount(units.test, minlength=len(tests.keys))
         rows += [
-            _row(row, tau, int(n_before[number]), now[2 * number : 2 * number + 2], everything[2 * number :])
+            _under_bound(row, tau, int(n_before[number]), now[2 * number : 2 * number + 2], everything[2 * number :])
             for number, row in enumerate(compared)
             if row.group in checked
         ]
     return rows
 
 
-def _row(
+def _under_bound(
     row: PreferenceTest, tau: float | None, n_before: int, now: Sequence[float | None], before: Sequence[float | None]
 ) -> SweepRow:
     shifts = [None if new is None or old is None else new - old for new, old in zip(now, before, strict=False)]

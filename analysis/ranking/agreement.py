@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -77,8 +77,10 @@ def agreement_of_rankings(
     Efron, B. (1979). Bootstrap methods: another look at the jackknife. Annals of Statistics, 7(1), 1-26.
     """
     by_key = {(own.source, own.group, own.criterion): own for own in sums}
-    scores = dict(zip(by_key, draw_scores(list(by_key.values()), seed=seed), strict=True))
     keys = list(by_key)
+    several = Counter(ranking.criterion for ranking in rankings)
+    wanted = [several[own.criterion] > 1 for own in by_key.values()]
+    scores = dict(zip(keys, draw_scores(list(by_key.values()), seed=seed, wanted=wanted), strict=True))
     pool_of = {keys[place]: number for number, pool in enumerate(pools(list(by_key.values()))) for place in pool}
     left: dict[str, deque[Ranking]] = {}
     for ranking in rankings:
@@ -88,7 +90,7 @@ def agreement_of_rankings(
     rows, pairs = [], []
     for one in rankings:
         left[one.criterion].popleft()
-        rows += [_row(one, two, places) for two in left[one.criterion]]
+        rows += [_agreement(one, two, places) for two in left[one.criterion]]
         pairs += [(_key(one), _key(two)) for two in left[one.criterion]]
     taus = {pair: row.kendall_tau for pair, row in zip(pairs, rows, strict=True)}
     bounds: dict[tuple[Key, Key], Bounds] = {}
@@ -123,7 +125,7 @@ def _key(ranking: Ranking) -> Key:
     return (ranking.source, ranking.group, ranking.criterion)
 
 
-def _row(one: Ranking, two: Ranking, places: Mapping[Key, Mapping[str, int]]) -> RankingAgreement:
+def _agreement(one: Ranking, two: Ranking, places: Mapping[Key, Mapping[str, int]]) -> RankingAgreement:
     ranks_one, ranks_two = places[_key(one)], places[_key(two)]
     common = [system for system in ranks_one if system in ranks_two]
     first = np.array([ranks_one[system] for system in common], dtype=np.float64)
@@ -177,7 +179,7 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Orders:
-    """Signs of all pairs of systems, by ranking; 0 for a tie and for systems that a ranking lacks."""
+    """Signs of some pairs of systems, by ranking; 0 for a tie and for systems that a ranking lacks."""
 
     drawn: Floats32  # (replicates, rankings, pairs), NaN where a replicate has no scores
     ranked: Floats32  # (rankings, pairs), 1 where the ranking has both systems
@@ -199,13 +201,25 @@ def _bounds(
     known = [(own, found) for own, found in zip(sums, scores, strict=True) if found is not None]
     if len(known) < 2:
         return {}
-    orders = _orders(known, level)
     rows, columns = np.triu_indices(len(known), 1)
-    ends, lost = _percentiles(orders, rows, columns, level)
-    pairs = np.maximum((orders.ranked @ orders.ranked.T)[rows, columns], 1.0)
-    product = (orders.sure @ orders.sure.T)[rows, columns]
-    both = (np.abs(orders.sure) @ np.abs(orders.sure).T)[rows, columns]
-    least, most = (both + product) / pairs - 1, 1 - (both - product) / pairs
+    n, n_pairs = len(known[0][1]) - 1, len(rows)
+    agree, first, second = np.zeros((3, n, n_pairs))
+    bad = np.zeros((n, len(known)), dtype=np.bool_)
+    together, product, both = np.zeros((3, n_pairs))
+    for orders in _orders(known, level):
+        bad |= np.any(np.isnan(orders.drawn) & (orders.ranked > 0), axis=2)
+        signs = np.nan_to_num(orders.drawn)
+        agree += (signs @ np.swapaxes(signs, 1, 2))[:, rows, columns]
+        untied = np.abs(signs) @ orders.ranked.T
+        first += untied[:, rows, columns]
+        second += untied[:, columns, rows]
+        together += (orders.ranked @ orders.ranked.T)[rows, columns]
+        product += (orders.sure @ orders.sure.T)[rows, columns]
+        both += (np.abs(orders.sure) @ np.abs(orders.sure).T)[rows, columns]
+    ends, lost = _percentiles(_taus(agree, first * second, bad[:, rows] | bad[:, columns]), level)
+    pairs = np.maximum(together, 1.0).astype(np.float32)
+    least = (both + product).astype(np.float32) / pairs - 1
+    most = 1 - (both - product).astype(np.float32) / pairs
     keys = [(own.source, own.group, own.criterion) for own, _ in known]
     found = {}
     for place, (a, b) in enumerate(zip(rows.tolist(), columns.tolist(), strict=True)):
@@ -219,76 +233,95 @@ def _bounds(
     return found
 
 
-def _orders(known: Sequence[tuple[ReplicateSums, Floats]], level: float) -> _Orders:
+def _orders(known: Sequence[tuple[ReplicateSums, Floats]], level: float) -> Iterator[_Orders]:
+    """Yield the orders of all pairs of systems, some pairs at a time."""
     names = dict.fromkeys(name for own, _ in known for name in own.systems)
     systems = {name: place for place, name in enumerate(names)}
-    one, two = np.triu_indices(len(systems), 1)
-    shape = (len(known), len(one))
-    drawn = np.zeros((len(known[0][1]) - 1, *shape), dtype=np.float32)
-    ranked, sure = np.zeros(shape, dtype=np.float32), np.zeros(shape, dtype=np.float32)
-    for place, (own, found) in enumerate(known):
+    n = len(known[0][1]) - 1
+    step = max(1, HELD // (max(n, 1) * len(known)))
+    full = []
+    for own, found in known:
         columns = np.array([systems[name] for name in own.systems])
-        inside = np.isin(np.arange(len(systems)), columns)
-        pairs = np.flatnonzero(inside[one] & inside[two])
-        full = np.full((len(found), len(systems)), np.nan)
-        full[:, columns] = found
-        gaps = full[:, one[pairs]] - full[:, two[pairs]]
-        drawn[:, place, pairs] = np.where(np.abs(gaps[1:]) <= own.near, 0.0, np.sign(gaps[1:]))
-        ranked[place, pairs] = 1.0
-        sure[place, pairs] = _sure(gaps[0], gaps[1:], own.near, level)
-    return _Orders(drawn=drawn, ranked=ranked, sure=sure)
+        scores = np.full((len(found), len(systems)), np.nan)
+        scores[:, columns] = found
+        full.append((own, scores, np.isin(np.arange(len(systems)), columns)))
+    critical = [_critical(own.near, scores[:, inside], level, step) for own, scores, inside in full]
+    for one, two in _pairs(len(systems), step):
+        shape = (len(known), len(one))
+        drawn = np.zeros((n, *shape), dtype=np.float32)
+        ranked, sure = np.zeros(shape, dtype=np.float32), np.zeros(shape, dtype=np.float32)
+        for place, ((own, scores, inside), bound) in enumerate(zip(full, critical, strict=True)):
+            pairs = np.flatnonzero(inside[one] & inside[two])
+            gaps = scores[:, one[pairs]] - scores[:, two[pairs]]
+            drawn[:, place, pairs] = np.where(np.abs(gaps[1:]) <= own.near, 0.0, np.sign(gaps[1:]))
+            ranked[place, pairs] = 1.0
+            sure[place, pairs] = _sure(gaps[0], gaps[1:], own.near, bound)
+        yield _Orders(drawn=drawn, ranked=ranked, sure=sure)
 
 
-def _sure(estimate: Floats, gaps: Floats, near: float, level: float) -> Floats:
+def _pairs(k: int, step: int) -> Iterator[tuple[Ints, Ints]]:
+    """Yield every two of k systems, ``step`` pairs at a time, without holding them all."""
+    ends = np.cumsum(np.arange(k - 1, -1, -1))  # pairs up to each first system
+    total = k * (k - 1) // 2
+    for start in range(0, total, step):
+        number = np.arange(start, min(start + step, total))
+        one = np.searchsorted(ends, number, side="right")
+        yield one, k - (ends[one] - number)
+
+
+def _critical(near: float, scores: Floats, level: float, step: int) -> float | None:
+    """Return the quantile of the largest deviation of a difference over its SD; ``None`` where nothing is sure.
+
+    Each of two rankings takes half of what the level leaves, so that both hold together.
+    """
+    kept = ~np.isnan(scores[1:]).any(axis=1)
+    if kept.sum() < 2 or scores.shape[1] < 2 or np.isnan(scores[0]).any():  # one system alone has no differences
+        return None
+    largest = np.zeros(int(kept.sum()))
+    for one, two in _pairs(scores.shape[1], step):
+        gaps = scores[:, one] - scores[:, two]
+        whole = gaps[1:][kept]
+        spread = whole.std(axis=0)
+        scale = np.where(spread > near * 1e-3, spread, np.inf)
+        np.maximum(largest, (np.abs(whole - gaps[0]) / scale).max(axis=1), out=largest)
+    return float(np.quantile(largest, (1 + level) / 2))
+
+
+def _sure(estimate: Floats, gaps: Floats, near: float, critical: float | None) -> Floats:
     """Return the sign of each difference that is clear of zero, all of one ranking at once, else 0.
 
-    Clear is |difference| > c · SD over replicates, c the quantile of the largest deviation. Each of
-    two rankings takes half of what the level leaves, so that both hold together.
+    Clear is |difference| > critical · SD over replicates.
     """
-    whole = gaps[~np.isnan(gaps).any(axis=1)]
-    if len(whole) < 2 or not estimate.size or np.isnan(estimate).any():  # one system alone has no differences
+    if critical is None:
         return np.zeros_like(estimate)
-    spread = whole.std(axis=0)
-    varies = spread > near * 1e-3
-    scale = np.where(varies, spread, np.inf)
-    largest = (np.abs(whole - estimate) / scale).max(axis=1)
-    critical = float(np.quantile(largest, (1 + level) / 2))
-    clear = np.abs(estimate) > np.where(varies, critical * spread, near)
+    spread = gaps[~np.isnan(gaps).any(axis=1)].std(axis=0)
+    clear = np.abs(estimate) > np.where(spread > near * 1e-3, critical * spread, near)
     return np.where(clear, np.sign(estimate), 0.0)
 
 
-def _percentiles(orders: _Orders, rows: Ints, columns: Ints, level: float) -> tuple[Floats, Ints]:
+def _percentiles(taus: Floats, level: float) -> tuple[Floats, Ints]:
     """Return both quantiles of the replicates' tau, and how many replicates have none, by pair of rankings."""
-    n, n_rankings, n_pairs = orders.drawn.shape
-    taus = np.empty((n, len(rows)))
-    step = max(1, HELD // max(1, n_rankings * max(n_pairs, n_rankings)))
-    for start in range(0, n, step):
-        taus[start : start + step] = _taus(orders.drawn[start : start + step], orders.ranked, rows, columns)
+    n = len(taus)
     lost = np.isnan(taus).sum(axis=0)
     tails = [(1 - level) / 2, (1 + level) / 2]
-    ends = np.full((2, len(rows)), np.nan)
+    ends = np.full((2, taus.shape[1]), np.nan)
     whole = lost == 0
     if whole.any():
-        ends[:, whole] = np.quantile(taus[:, whole], tails, axis=0)
+        known: Floats = taus[:, whole]
+        ends[:, whole] = np.quantile(known, tails, axis=0)
     for place in np.flatnonzero((lost > 0) & (lost < n)).tolist():
         own = taus[:, place]
         ends[:, place] = np.quantile(own[~np.isnan(own)], tails)
     return ends, lost
 
 
-def _taus(signs: Floats32, ranked: Floats32, rows: Ints, columns: Ints) -> Floats:
+def _taus(agree: Floats, product: Floats, bad: Marks) -> Floats:
     """Return tau-b of some pairs of rankings in every replicate, shape (replicates, pairs of rankings).
 
-    ``signs`` (replicates, rankings, pairs) holds the order of each pair, 0 for a tie and NaN without
-    one; ``ranked`` (rankings, pairs) says which pairs a ranking orders at all. Pairs outside the
-    other ranking count in neither product.
+    ``agree`` counts pairs of systems in the same order less those in opposite ones; ``product`` multiplies the pairs
+    that each of the two does not tie, among those that the other ranks; ``bad`` replicates have no scores.
     """
-    bad: Marks = np.any(np.isnan(signs) & (ranked > 0), axis=2)
-    signs = np.nan_to_num(signs)
-    agree = (signs @ np.swapaxes(signs, 1, 2))[:, rows, columns]
-    untied = np.abs(signs) @ ranked.T
-    product = untied[:, rows, columns] * untied[:, columns, rows]
-    below = np.sqrt(np.maximum(product, 1.0)).astype(np.float64)
+    below = np.sqrt(np.maximum(product, 1.0).astype(np.float32)).astype(np.float64)
     found: Floats = np.where(product > 0, agree / below, np.nan)
-    found[bad[:, rows] | bad[:, columns]] = np.nan
+    found[bad] = np.nan
     return found

@@ -8,11 +8,12 @@ from itertools import combinations
 from typing import Literal
 
 from analysis.answers.plan import Plan
-from analysis.comparisons.findings import Finding
+from analysis.comparisons.disagreements import Finding
 from analysis.statistics.corrections import reaches
 from analysis.statistics.rank_orders import Ranking, ranks
 from analysis.statistics.record import Probability, Record
-from analysis.strengths.rows import StrengthTable
+from analysis.strengths.fit import DENSE
+from analysis.strengths.strength_table import StrengthTable
 
 Side = Literal["x", "y", "tie"]
 Evidence = Literal["test of the pair", "difference of strengths", "live decision"]
@@ -64,7 +65,7 @@ def find_ranking_differences(
     people: Collection[str],
     plan: Plan,
 ) -> list[RankingDifference]:
-    """List every pair of systems that two rankings of a criterion order differently.
+    """List every pair of systems that two rankings of a criterion order differently; above 300, those with a test.
 
     Parameters
     ----------
@@ -98,7 +99,7 @@ def find_ranking_differences(
             continue
         if people and one.group != two.group and not {one.group, two.group} & set(people):
             continue
-        for x, y, first, second in _turned(one, two):
+        for x, y, first, second in _turned(one, two, known):
             evidence = [known.of(ranking, x, y) for ranking in (one, two)]
             clear = [
                 own.winner is not None and own.winner == {"x": x, "y": y}.get(side)
@@ -125,10 +126,14 @@ def find_ranking_differences(
     return rows
 
 
-def _turned(one: Ranking, two: Ranking) -> Iterator[tuple[str, str, Side, Side]]:
-    """Yield the pairs that two rankings order differently, with the side that each places first."""
+def _turned(one: Ranking, two: Ranking, known: _Book) -> Iterator[tuple[str, str, Side, Side]]:
+    """Yield the pairs that two rankings order differently, with the side that each places first; of many the tested."""
     ranks_one, ranks_two = ranks(one.order), ranks(two.order)
-    for x, y in combinations([system for system in ranks_one if system in ranks_two], 2):
+    common = [system for system in ranks_one if system in ranks_two]
+    tested = None if len(common) <= DENSE else known.tested(one) | known.tested(two)
+    for x, y in combinations(common, 2):
+        if tested is not None and frozenset((x, y)) not in tested:
+            continue
         first, second = _side(ranks_one, x, y), _side(ranks_two, x, y)
         if first != second:
             yield x, y, first, second
@@ -148,6 +153,11 @@ class _Book:
         for row in findings:
             key = (row.source, row.group, row.criterion, frozenset((row.system_x, row.system_y)))
             self._findings.setdefault(key, []).append(row)
+
+    def tested(self, ranking: Ranking) -> set[frozenset[str]]:
+        """Return the pairs that have a test of their own in the answers of a ranking."""
+        key = (ranking.source, ranking.group, ranking.criterion)
+        return {pair for *own, pair in self._findings if tuple(own) == key}
 
     def of(self, ranking: Ranking, x: str, y: str) -> _Evidence:
         """Return the one test of the pair, else the difference of strengths."""

@@ -12,19 +12,17 @@ from scipy.sparse import csr_array
 
 from analysis.answers.plan import Plan
 from analysis.answers.tables import answered_rows
-from analysis.answers.units import Unit, UnitRule, unit_name
-from analysis.comparisons.ratings import RatingCells
-from analysis.comparisons.score_totals import RatingTotals
-from analysis.statistics.cell_sums import CellSums
-from analysis.statistics.coding import Floats, Ints, code, fold, scale_of, snap
+from analysis.answers.units import Unit
+from analysis.statistics.coding import Floats, Ints, fold, scale_of, snap
 from analysis.strengths.bootstrap import ComparedPairs, Marks
-from analysis.strengths.rows import Judgements, StrengthTable
-from analysis.strengths.sandwich import bread
+from analysis.strengths.strength_table import Judgements, StrengthTable
+from analysis.sums.criterion_sums import CriterionSums
+from analysis.sums.units import unit_codes
 
 REPLICATES = 1000
 MOST_UNITS = 4000  # more are dealt at random into as many bundles, which are drawn whole
 ALIKE = 10  # digits to which weighted sums of two units agree where they gave the same
-HELD = 1 << 22  # weights held at once
+HELD = 1 << 18  # weights held at once
 ROWS = 1 << 20  # ratings summed at a time
 DENSE = 1 << 18  # sums of units that are kept as a full table
 SOLVED = 1e-5  # gap at which a replicate's strengths are settled: far finer than an order needs
@@ -99,38 +97,13 @@ class ReplicateSums:
         return sound
 
 
-def unit_names(table: pl.DataFrame) -> dict[str, tuple[str, ...]]:
+def unit_names(table: pl.DataFrame) -> Mapping[str, tuple[str, ...]]:
     """Name the units of the answered rows of a table, as the cells of ratings and choices number them."""
-    answered = answered_rows(table)
-    who, visit = code(answered["annotator_id"]), code(answered["assignment_id"])
-    names = {"annotator": who.ids, "assignment": _visits(who.ids, who.of, visit.ids, visit.of)}
-    return {**names, "item": code(answered["item_id"]).ids} if "item_id" in answered.columns else names
-
-
-def _visits(people: Sequence[str], who: Ints, visits: Sequence[str], visit: Ints) -> tuple[str, ...]:
-    if not len(who):
-        return ()
-    first = fold(who, visit).first
-    return tuple(
-        unit_name(people[a], visits[b]) for a, b in zip(who[first].tolist(), visit[first].tolist(), strict=True)
-    )
-
-
-def rating_sums(cells: RatingCells, names: Mapping[str, Sequence[str]], plan: Plan) -> ReplicateSums:
-    """Sum the ratings of each system by unit: the annotator where there are enough, else the item."""
-    unit = UnitRule(planned=plan.unit, llm=cells.llm).choose(len(fold(cells.annotator)))
-    column, width = cells.column(unit), len(cells.systems)
-    added = CellSums((int(column.max()) + 1) * width)
-    for start in range(0, len(column), ROWS):
-        rows = slice(start, start + ROWS)
-        added.add(column[rows] * width + cells.system[rows], cells.value[rows])
-    key, count, total = added.found()
-    of, system = np.divmod(key, width)
-    return sums_of_units(cells, unit, names[unit], system, of, count, total, plan)
+    return unit_codes(answered_rows(table)).names
 
 
 def sums_of_units(
-    part: RatingCells | RatingTotals,
+    part: CriterionSums,
     unit: Unit,
     names: Sequence[str],
     system: Ints,
@@ -139,7 +112,7 @@ def sums_of_units(
     total: Floats,
     plan: Plan,
 ) -> ReplicateSums:
-    """Do what :func:`rating_sums` does, from the count and sum of ratings of each system and unit that meet."""
+    """Return what resampling the means needs, from the count and sum of ratings of each system and unit that meet."""
     units, of = _sorted_units(column, names)
     present, of_system = np.unique(system, return_inverse=True)
     shape = (len(present), len(units))
@@ -174,16 +147,16 @@ def win_sums(
     units, of = _sorted_units(column[own], names[unit])
     x, y = x[own], y[own]
     k, pseudo = len(kept), plan.regularisation or 0.0
-    place = np.zeros((k, k), dtype=np.int64)
-    met = np.zeros((k, k), dtype=bool)
-    met[np.minimum(x, y), np.maximum(x, y)] = True
-    low, high = np.nonzero(np.triu(met | (pseudo > 0), 1))
-    place[low, high] = np.arange(len(low))
-    pair = place[np.minimum(x, y), np.maximum(x, y)]
+    number_of_pair = np.minimum(x, y) * k + np.maximum(x, y)
+    if pseudo > 0:
+        low, high = np.triu_indices(k, 1)
+        pair = np.searchsorted(low * k + high, number_of_pair)
+    else:
+        met = fold(number_of_pair)
+        pair, (low, high) = met.of, np.divmod(number_of_pair[met.first], k)
     share = np.where(x < y, judgements.won[own], 1 - judgements.won[own])
-    played = np.zeros((k, k))
     times = table.weights(judgements)[own]
-    played[low, high] = np.bincount(pair, weights=times, minlength=len(low)) + 2 * pseudo
+    played = np.bincount(pair, weights=times, minlength=len(low)).astype(np.float64) + 2 * pseudo
     centre = table.strength
     shape = (len(low), len(units))
     return ReplicateSums(
@@ -196,7 +169,7 @@ def win_sums(
         sums=_table(pair, of, share * times, shape),
         counts=_table(pair, of, times, shape),
         turned=table.turned,
-        pairs=ComparedPairs(low=low, high=high, k=k, centre=centre, inverse=bread(played + played.T, centre)),
+        pairs=ComparedPairs.of(low, high, played, centre),
         pseudo=pseudo,
     )
 
@@ -224,7 +197,13 @@ def _summed(table: Floats | csr_array, place: csr_array) -> Floats | csr_array:
     return found.toarray() if dense and not isinstance(found, np.ndarray) else found
 
 
-def draw_scores(rankings: Sequence[ReplicateSums], *, seed: int, n_replicates: int = REPLICATES) -> list[Floats | None]:
+def draw_scores(
+    rankings: Sequence[ReplicateSums],
+    *,
+    seed: int,
+    n_replicates: int = REPLICATES,
+    wanted: Sequence[bool] | None = None,
+) -> list[Floats | None]:
     """Resample the units of all rankings and score every system in every replicate.
 
     Rankings that share units (the same people, or the same items) form one pool: a replicate draws
@@ -236,19 +215,23 @@ def draw_scores(rankings: Sequence[ReplicateSums], *, seed: int, n_replicates: i
     -------
     list of array, shape (1 + n_replicates, systems), or None
         The scores of the answers as they are, then those of the replicates; ``None`` for a ranking
-        with fewer than two units.
+        with fewer than two units, and for one that is not ``wanted``.
     """
     found: list[Floats | None] = [None] * len(rankings)
     for members in pools(rankings):
+        asked = [place for place in members if wanted is None or wanted[place]]
+        if not asked:
+            continue
         keys = sorted(_key(rankings[place]) for place in members)
         rng = np.random.default_rng([seed, crc32(keys[0].encode())])
         names = _by_answers([rankings[place] for place in members])
         n_units = min(len(names), MOST_UNITS)
         dealt = np.arange(len(names)) if n_units == len(names) else rng.permutation(len(names)) % n_units
         unit_of = dict(zip(names, dealt.tolist(), strict=True))
-        own = {place: rankings[place].over(unit_of, n_units) for place in members if len(rankings[place].names) > 1}
+        own = {place: rankings[place].over(unit_of, n_units) for place in asked if len(rankings[place].names) > 1}
         parts: dict[int, list[Floats]] = {place: [sums.scores(np.ones((n_units, 1)))] for place, sums in own.items()}
-        step = max(1, min(n_replicates, HELD // n_units))
+        pairs = max((len(sums.pairs.low) for sums in own.values() if sums.pairs and sums.pairs.many), default=0)
+        step = max(1, min(n_replicates, HELD // max(n_units, 4 * pairs)))
         for start in range(0, n_replicates, step):
             weights = _weights(n_units, min(step, n_replicates - start), rng)
             for place, sums in own.items():
@@ -274,7 +257,9 @@ def _by_answers(rankings: Sequence[ReplicateSums]) -> list[str]:
         number = np.random.default_rng(crc32(_key(own).encode())).random()
         score = np.nan_to_num(own.scores(np.ones((own.sums.shape[1], 1)))[0])
         name = np.argsort(np.argsort(own.systems)).astype(np.float64)
-        totals = []
+        totals: list[Floats] = []
+        of_sums: Floats
+        of_counts: Floats
         for value in (score, name):
             if own.pairs is None:
                 of_sums, of_counts = np.cos(number + value), np.sin(number + 2 * value)
@@ -282,7 +267,9 @@ def _by_answers(rankings: Sequence[ReplicateSums]) -> list[str]:
                 low, high = value[own.pairs.low], value[own.pairs.high]
                 won, lost = np.cos(number + 2 * low - high), np.cos(number + 2 * high - low)
                 of_sums, of_counts = won - lost, lost
-            totals.append(own.sums.T @ of_sums + own.counts.T @ of_counts)
+            by_sum: Floats = own.sums.T @ of_sums
+            by_count: Floats = own.counts.T @ of_counts
+            totals.append(by_sum + by_count)
         for unit, both in zip(own.names, np.column_stack(totals), strict=True):
             found[unit] = found.get(unit, np.zeros(2)) + both
     first, second = np.array([*found.values()]).T

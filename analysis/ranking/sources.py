@@ -11,7 +11,7 @@ from analysis.comparisons.ratings import RatingMean, RatingTest
 from analysis.ranking.replicates import ReplicateSums, win_sums
 from analysis.ranking.tied import TieFit, fit_ties
 from analysis.statistics.rank_orders import Place, Ranking, Unranked, order_systems, ranks
-from analysis.strengths.rows import Compared, Judgements, StrengthTable, SystemStrength, strength_table
+from analysis.strengths.strength_table import Compared, Judgements, StrengthTable, SystemStrength, strength_table
 
 WITH_TIES = ("choices", "ratings_bt")
 SOURCES = ("preferences", "ratings", "choices", "ratings_bt")

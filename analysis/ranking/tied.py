@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from analysis.statistics.coding import Floats
 from analysis.statistics.rank_orders import STRENGTH_TIE, order_systems
 from analysis.statistics.reasons import Reason, why
 from analysis.statistics.record import Positive, Record, Share, replace_fields
 from analysis.strengths.fit import Strengths
-from analysis.strengths.rows import Compared, Judgements, StrengthTable
+from analysis.strengths.strength_table import Compared, Judgements, StrengthTable
 from analysis.strengths.ties import fit_davidson
 
 IN_PARTS = why("comparisons_in_parts")
@@ -78,14 +79,14 @@ def fit_ties(table: StrengthTable, judgements: Judgements) -> TieFit | None:
     place = np.zeros(len(table.all_systems), dtype=np.int64)
     place[table.compared] = np.arange(len(names))
     x, y = place[judgements.x], place[judgements.y]
-    wins, ties = np.zeros((len(names), len(names))), np.zeros((len(names), len(names)))
     first, second, times = won == 1, won == 0, table.weights(judgements)
-    np.add.at(wins, (x[first], y[first]), times[first])
-    np.add.at(wins, (y[second], x[second]), times[second])
-    np.add.at(ties, (x[tied], y[tied]), times[tied])
+    outright = (np.concatenate([x[first], y[second]]), np.concatenate([y[first], x[second]]))
+    shape = (len(names), len(names))
+    wins = csr_array((np.concatenate([times[first], times[second]]), outright), shape=shape)
+    ties = csr_array((times[tied], (x[tied], y[tied])), shape=shape)
     half = table.found.strength
     known = Strengths(strength=half, reasons=table.found.reasons, regularisation=None)
-    fit = fit_davidson(wins, ties + ties.T, names, half=known)
+    fit = fit_davidson(wins, csr_array(ties + ties.T), names, half=known, errors=False)
     if fit.ties is None:
         return replace_fields(base, reason=fit.tie_reason or next(filter(None, fit.reasons), None))
     return replace_fields(

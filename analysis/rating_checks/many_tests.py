@@ -56,6 +56,16 @@ def untested(reasons: list[Reason | None]) -> ManyTests:
     return ManyTests(n=none, estimate=nothing, df=nothing, p_value=nothing, low=nothing, high=nothing, reasons=reasons)
 
 
+def chosen_tests(flags: Flags, one: ManyTests, other: ManyTests) -> ManyTests:
+    """Return the results of ``one`` for the pairs that are flagged, of ``other`` for the rest."""
+    names = ("n", "estimate", "df", "p_value", "low", "high")
+    reasons = [
+        mine if flag else yours for flag, mine, yours in zip(flags.tolist(), one.reasons, other.reasons, strict=True)
+    ]
+    columns = {name: np.where(flags, getattr(one, name), getattr(other, name)) for name in names}
+    return ManyTests(**columns, reasons=reasons)
+
+
 def sums_by(part: Ints, values: Floats, n_parts: int) -> Floats:
     """Add up the values of each part, the smallest first unless their order leaves no trace.
 

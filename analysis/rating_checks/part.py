@@ -9,13 +9,11 @@ from typing import Literal, get_args
 import numpy as np
 from scipy.special import stdtr
 
-from analysis.answers.equal_weights import equal_weights
 from analysis.answers.plan import Plan
-from analysis.answers.units import Unit, UnitRule, count_by, who_answers
-from analysis.comparisons.choices import CHANCE, ChoiceCells, ChoiceTest
-from analysis.comparisons.ratings import RatingCells, RatingTest
-from analysis.rating_checks.crossed import ONE_ANNOTATOR, ONE_ITEM, crossed_tests
-from analysis.rating_checks.effects import SpreadSums, spread_sums
+from analysis.answers.units import Unit, UnitRule
+from analysis.comparisons.ratings import RatingTest
+from analysis.rating_checks.crossed import ONE_ANNOTATOR, ONE_ITEM
+from analysis.rating_checks.effects import SpreadSums
 from analysis.rating_checks.many_tests import (
     NOTHING_PAIRED,
     Flags,
@@ -24,28 +22,24 @@ from analysis.rating_checks.many_tests import (
     untested,
     weighed_tests,
 )
-from analysis.rating_checks.ordinal import OrdinalFit, fit_ordinal
+from analysis.rating_checks.ordinal import OrdinalFit
 from analysis.rating_checks.pair_differences import (
     UNITS,
     PairDifferences,
     average_by_unit,
-    pair_lookup,
     pair_numbers,
     partly_paired_tests,
 )
 from analysis.rating_checks.pair_effects import Effects, effects_of
-from analysis.rating_checks.respacing import Respacing, respacings_of_counts, scale_levels
+from analysis.rating_checks.respacing import Respacing, respacings_of_counts
 from analysis.rating_checks.wilcoxon import signed_rank_tests
-from analysis.rating_checks.z_scores import CONSTANT, spread_of_annotators, standardised_differences
-from analysis.statistics.clustered_difference import ClusteredValues, SystemClusters, clustered_t
+from analysis.rating_checks.z_scores import CONSTANT
+from analysis.statistics.clustered_difference import ClusteredValues, clustered_t
 from analysis.statistics.coding import Floats, Ints, snap
-from analysis.statistics.differences import Differences
 from analysis.statistics.reasons import Reason, why
 
 Method = Literal["wilcoxon", "z_scores", "ordinal", "crossed"]
 METHODS: tuple[Method, ...] = get_args(Method)
-MOST = 1_000_000  # differences of a part that are held at once
-TOO_LARGE = why("too_many_differences", most=MOST)
 ONE_GAVE_MOST = why("one_gave_most")
 FEW_PAIRED = why("few_paired")
 ITSELF = why("crossed_itself")
@@ -92,27 +86,18 @@ class PartSums:
     sides: Callable[[int, int], tuple[ClusteredValues, ClusteredValues]]
 
 
-def check_part(cells: RatingCells, differences: Differences, tests: Sequence[RatingTest], plan: Plan) -> PartChecks:
+def check_sums(sums: PartSums, tests: Sequence[RatingTest], plan: Plan) -> PartChecks:
     """Measure and test every pair of one group and criterion in other ways than :func:`compare_ratings` did.
 
     Parameters
     ----------
-    cells, differences : RatingCells, Differences
-        Ratings of the part, and their differences within an annotator's item.
+    sums : PartSums
+        What :func:`analysis.rating_checks.part_sums.part_sums` returns of its ratings.
     tests : sequence of RatingTest
         Its tests, in whose order the results stand; their units are kept.
     plan : Plan
         For the level of intervals.
     """
-    last = np.flatnonzero(differences.block[1:] != differences.block[:-1])  # rows of a block stand together
-    sizes = np.diff(last, prepend=-1, append=len(differences.block) - 1)
-    if int(np.sum(sizes * (sizes - 1))) > 2 * MOST:
-        return _unchecked(len(tests))
-    return check_sums(_sums_of(cells, differences, plan), tests, plan)
-
-
-def check_sums(sums: PartSums, tests: Sequence[RatingTest], plan: Plan) -> PartChecks:
-    """Do what :func:`check_part` does, from the sums of one group and criterion."""
     x, y = pair_numbers(sums.systems, tests)
     kind = np.array([UNITS.index(test.unit) for test in tests], dtype=np.int64)
     pairs = sums.pairs(x, y, kind)
@@ -174,58 +159,6 @@ def weighed_units(kind: Ints, plan: Plan, *, llm: bool) -> Flags:
     return np.array([rule.is_default(UNITS[number]) for number in kind.tolist()], dtype=np.bool_)
 
 
-def _sums_of(cells: RatingCells, differences: Differences, plan: Plan) -> PartSums:
-    k, levels = len(cells.systems), scale_levels(cells.value)
-    place = cells.system * len(levels) + np.searchsorted(levels, cells.value)
-
-    def spread(unit: Unit) -> tuple[Ints, SpreadSums]:
-        there, of = np.unique(cells.column(unit), return_inverse=True)
-        return there, spread_sums(cells.system, of.astype(np.int64), cells.value, k)
-
-    who = who_answers(llm=cells.llm, n_annotators=len(np.unique(cells.annotator)))
-    votes = differences.assignment if who == "assignment" else differences.annotator
-
-    def pairs(x: Ints, y: Ints, kind: Ints) -> PairDifferences:
-        pair = pair_lookup(x, y, k)[differences.x, differences.y]
-        weights = equal_weights(pair, votes, len(x))
-        columns = [differences.annotator, differences.assignment, differences.item]
-        return PairDifferences(
-            x=x,
-            y=y,
-            kind=kind,
-            pair=pair,
-            unit=np.choose(kind[pair], columns) if len(pair) else pair,
-            total=differences.value,
-            higher=(np.sign(differences.value) + 1) / 2,
-            weighed=weighed_units(kind, plan, llm=cells.llm),
-            share=weights,
-            square=weights**2,
-        )
-
-    clusters = SystemClusters(cells.system, cells.value, cells.column(who), cells.item, scale=cells.scale)
-    return PartSums(
-        systems=cells.systems,
-        scale=cells.scale,
-        levels=levels,
-        counts=np.bincount(place, minlength=k * len(levels)).reshape(k, len(levels)).astype(np.int64),
-        spread=spread,
-        pairs=pairs,
-        z_scores=lambda own: _z_tests(cells, differences, own),
-        ordinal=lambda own: _ordinal(cells, own),
-        crossed=lambda own: crossed_tests(
-            own.pair,
-            differences.value,
-            votes,
-            differences.item,
-            len(own),
-            against=0.0,
-            confidence=plan.confidence,
-            scale=cells.scale,
-        ),
-        sides=lambda x, y: (clusters[x], clusters[y]),
-    )
-
-
 def _crossed_of_all(
     sums: PartSums, pairs: PairDifferences, tests: Sequence[RatingTest], found: ManyTests, confidence: float
 ) -> ManyTests:
@@ -248,41 +181,6 @@ def _crossed_of_all(
     return ManyTests(**columns, reasons=reasons)
 
 
-def _unchecked(n_tests: int) -> PartChecks:
-    none = untested([TOO_LARGE] * n_tests)
-    unknown = (none.estimate, none.low, none.high)
-    return PartChecks(
-        effects=Effects(d_z=unknown, exact=none.n > 0, hedges_g=unknown, superiority=unknown, reasons=none.reasons),
-        methods=dict.fromkeys(METHODS, none),
-        left_out=none.n,
-        respacing=[Respacing(holds=None, ratio=None, share=None, reason=TOO_LARGE)] * n_tests,
-    )
-
-
-def check_choices(cells: ChoiceCells, tests: Sequence[ChoiceTest], plan: Plan) -> ManyTests:
-    """Test every pair of a part of the choices over annotators and items at once."""
-    pair = pair_lookup(*pair_numbers(cells.systems, tests), len(cells.systems))[cells.x, cells.y]
-    return crossed_tests(
-        pair,
-        cells.value,
-        cells.assignment if cells.votes == "assignment" else cells.annotator,
-        cells.item,
-        len(tests),
-        against=CHANCE,
-        confidence=plan.confidence,
-        scale=1.0,
-    )
-
-
-def _z_tests(cells: RatingCells, differences: Differences, pairs: PairDifferences) -> tuple[ManyTests, Ints]:
-    """Test standardised differences; count by pair the annotators that cannot be standardised."""
-    spread = spread_of_annotators(cells.value, cells.annotator)
-    values = standardised_differences(differences.value, differences.annotator, spread)
-    lost = ~np.isfinite(values)
-    left_out = count_by(pairs.pair[lost], differences.annotator[lost], len(pairs))
-    return standardised_tests(replace(pairs, total=values)), left_out
-
-
 def standardised_tests(pairs: PairDifferences) -> ManyTests:
     """Run the tests over units of standardised differences; those that are not finite are left out."""
     kept = np.isfinite(pairs.total)
@@ -298,13 +196,6 @@ def _with_reason(found: ManyTests, reason: Reason, there: Flags) -> ManyTests:
         for given, known in zip(found.reasons, there.tolist(), strict=True)
     ]
     return replace(found, reasons=reasons)
-
-
-def _ordinal(cells: RatingCells, pairs: PairDifferences) -> ManyTests:
-    def fit(unit: Unit) -> OrdinalFit:
-        return fit_ordinal(cells.value, cells.system, cells.column(unit), n_systems=len(cells.systems))
-
-    return ordinal_tests(fit, pairs)
 
 
 def ordinal_tests(fit: Callable[[Unit], OrdinalFit], pairs: PairDifferences) -> ManyTests:

@@ -1,7 +1,7 @@
 """Wilcoxon's signed-rank test with zeros and ties, for many pairs at once.
 
 scipy counts signs with ties only by permutation, 4,000 times slower for 12 values, and takes the normal distribution
-from 14 values on (``tests/analysis/test_libraries.py``).
+from 14 values on (``tests/analysis/statistics/test_libraries.py``).
 """
 
 from __future__ import annotations

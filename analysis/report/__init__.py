@@ -8,15 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from analysis.figures.plain_text import clean
+from analysis.printing.document import Document, Figure, every_block
+from analysis.records.results import Results
 from analysis.report.csv_tables import csv_tables
-from analysis.report.document import Document, Figure, every_block
 from analysis.report.html import render_html
 from analysis.report.latex import latex_tables
 from analysis.report.markdown import render_markdown
 from analysis.report.parts import APPENDIX, REPORT, appendix, full_report, short_report
 from analysis.report.pdf import find_browser, print_pdf
 from analysis.report.sections import build_document
-from analysis.results.records import Results
 from spa.errors import AnalysisError
 
 __all__ = ["render_report", "report_files", "write_report"]

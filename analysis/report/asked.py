@@ -6,30 +6,13 @@ from collections.abc import Sequence
 
 from analysis.answers.study_facts import StudyDroppedItem, StudyQuestion, StudyReport, StudySystem
 from analysis.figures.plain_text import shown_name
-from analysis.report.cells import Field, cell, number_column, tabulate, text_column
-from analysis.report.document import Block, Fold, Paragraph, Section, Table, Terms
-from analysis.results.overview import Group
-from analysis.results.records import Results
-from analysis.results.words import Names, count, listed, plural
+from analysis.printing.cells import Field, cell, number_column, tabulate, text_column
+from analysis.printing.document import Block, Fold, Paragraph, Section, Table, Terms
+from analysis.printing.names import Names
+from analysis.printing.words import count, listed, plural
+from analysis.records.overview import Group
+from analysis.records.results import Results
 
-ASKED = {
-    "spa": "System-level probabilistic assessment (SPA): after reading, how likely is it that one system is better?",
-    "likert": "Likert: each output is rated on a scale with a few steps.",
-    "continuous": "Each output is rated from 0 to 100.",
-    "category": "Each output is put into one of a few categories, each with its score.",
-    "spans": "Error spans: the errors of each output are marked, each with its severity.",
-    "choice": "Choice: which of two outputs is better?",
-    "ranking": "Ranking: several outputs of one item are put in order, best first; ties are allowed.",
-}
-SHORT = {
-    "spa": "SPA",
-    "likert": "Likert",
-    "continuous": "Ratings 0-100",
-    "category": "Categories",
-    "spans": "Error spans",
-    "choice": "Choices",
-    "ranking": "Rankings",
-}
 FORMS = {
     "identical": "the identical form",
     "variant": "a variant of the form",
@@ -60,6 +43,13 @@ def asked(results: Results) -> Section | None:
     return Section(id="asked", title=title, blocks=tuple(blocks), appendix=tuple(appendix)) if blocks else None
 
 
+def _name_of(way: str) -> str:
+    from spa.elicitation import by_answers
+
+    known = by_answers().get(way)
+    return way if known is None else known.name
+
+
 def _money(amount: str) -> str:
     """Return a price with two decimals, more only where it has more; "2.5" is "2.50"."""
     whole, _, cents = amount.partition(".")
@@ -67,8 +57,10 @@ def _money(amount: str) -> str:
 
 
 def _facts(study: StudyReport) -> list[tuple[str, str]]:
+    from spa.elicitation import by_answers  # a report without a study needs none of it
+
     facts = []
-    asked_ways = [ASKED[way] for way in study.elicitations]
+    asked_ways = [by_answers()[way].described for way in study.elicitations]
     if asked_ways:
         facts.append(("Ways of asking", " ".join(asked_ways)))
     exposures = [str(exposure) for exposure in study.exposures]
@@ -100,7 +92,7 @@ def _questions(study: StudyReport, names: Names) -> Table | None:
     if not study.questions:
         return None
     fields: list[Field[StudyQuestion]] = [
-        text_column("Way of asking", lambda question: SHORT.get(question.elicitation, question.elicitation)),
+        text_column("Way of asking", lambda question: _name_of(question.elicitation)),
         text_column("Criterion", lambda question: names.criterion(question.criterion)),
         text_column(
             "Scale",

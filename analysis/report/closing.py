@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from analysis.answers.rescaling import rescaled_words
+from analysis.comparisons.families_section import families
+from analysis.contribution import Shown
 from analysis.figures.plain_text import shown_name
-from analysis.report.cells import cell
-from analysis.report.document import (
+from analysis.printing.cells import cell
+from analysis.printing.document import (
     Block,
     Code,
     Column,
@@ -17,10 +19,11 @@ from analysis.report.document import (
     Terms,
     build_table,
 )
-from analysis.report.families import false_discoveries, families, rate_words
-from analysis.results.overview import Settings
-from analysis.results.records import Results
-from analysis.results.words import listed, plural
+from analysis.printing.levels import false_discoveries, rate_words
+from analysis.printing.names import Names
+from analysis.printing.words import listed, plural
+from analysis.records.overview import Settings
+from analysis.records.results import Results
 from analysis.statistics.record import names_of
 
 SETTINGS = {
@@ -118,7 +121,7 @@ SOFTWARE = """@software{spa-eval,
 
 def settings(results: Results) -> Section | None:
     """List settings, versions and the files that the numbers come from."""
-    chosen, means = results.settings, rate_words(results)
+    chosen, means = results.settings, rate_words(results.settings)
     items = {
         key: (SETTINGS.get(key, key.replace("_", " ").capitalize()), _setting(key, getattr(chosen, key), means))
         for key in names_of(Settings)
@@ -127,7 +130,7 @@ def settings(results: Results) -> Section | None:
     every = list(items.values())
     if chosen.versions:
         every.append(("Software", ", ".join(f"{name} {version}" for name, version in chosen.versions.items())))
-    blocks: list[Block] = families(results)
+    blocks: list[Block] = families(results.families, Shown(results, Names(results)))
     files = input_files(results)
     if files:
         columns = [Column(title="File"), Column(title="SHA-256", explanation="a fingerprint of its bytes")]
@@ -184,7 +187,7 @@ def cite(results: Results) -> Section | None:
     rated, chosen = results.ratings, results.choices
     papers = [SPA_PAPER]
     if results.preferences or rated.pairs or chosen.pairs:
-        papers.append(BENJAMINI_HOCHBERG_PAPER if false_discoveries(results) else HOLM_PAPER)
+        papers.append(BENJAMINI_HOCHBERG_PAPER if false_discoveries(results.settings) else HOLM_PAPER)
     if any(row.strength is not None for row in results.bradley_terry):
         papers.append(BRADLEY_TERRY_PAPER)
     return Section(

@@ -8,19 +8,12 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from analysis.results.findings import rank_of
-from analysis.results.records import Results
+from analysis import rooms
+from analysis.records.results import Nested, Results
 from analysis.statistics.reasons import Reason
 from analysis.statistics.record import fields_of, kind_of, names_of, plain, values_of
 from spa.tables.formulas import without_formula
 
-APART = (
-    "ties",
-    "families",
-    "rankings",
-    "disagreements",
-    "contamination_of_others",
-)  # whose rows are laid out in another way
 WITHOUT = ("careless", "observed_power", "warnings", "warning_rows", "conventions")
 NESTED = json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=plain)
 NUMBERS = {int, float, type(None)}
@@ -34,54 +27,17 @@ def csv_tables(results: Results) -> dict[str, str]:
     spreadsheet would run get an apostrophe in front.
     """
     arrays: dict[str, Sequence[Any]] = {
-        name: rows
-        for name, rows in fields_of(results).items()
-        if isinstance(rows, tuple) and name not in (*APART, *WITHOUT)
+        name: rows for name, rows in fields_of(results).items() if isinstance(rows, tuple) and name not in WITHOUT
     }
-    arrays |= {f"ratings_{name}": rows for name, rows in fields_of(results.ratings).items()}
-    arrays["choices_pairs"] = results.choices.pairs
-    arrays["ties"] = [
-        _without(entry, "strengths") | (fields_of(strength) if strength else {})
-        for entry in results.ties
-        for strength in entry.strengths or (None,)
-    ]
-    arrays["families"] = [{**fields_of(entry), "untestable": len(entry.untestable)} for entry in results.families]
-    arrays["rankings"] = [
-        {"source": entry.source, "group": entry.group, "criterion": entry.criterion, "rank": rank, "system": system}
-        for entry in results.rankings
-        for system, rank in rank_of(entry.order or ()).items()
-    ]
-    arrays["disagreements"] = [
-        _without(entry, "verdicts") | fields_of(verdict)
-        for entry in results.disagreements
-        for verdict in entry.verdicts
-    ]
-    arrays |= {f"llm_vs_people_{name}": rows for name, rows in fields_of(results.llm_vs_people).items()}
-    if results.spans is not None:
-        arrays |= {"span_counts": results.spans.counts, "span_agreement": results.spans.agreement}
-    if results.metrics is not None:
-        arrays |= {f"metrics_{name}": rows for name, rows in fields_of(results.metrics).items()}
-    if (explored := results.exploration) is not None:
-        arrays |= {f"exploration_{name}": getattr(explored, name) for name in ("keywords", "separations", "points")}
-    known = results.contaminations
-    arrays["contamination_sources"] = [
-        {"model": one.model, **_without(row, "histogram")} for one in known for row in one.sources
-    ]
-    arrays["contamination_predicted"] = [
-        {"model": one.model, **fields_of(row), "threshold": one.thresholds[row.measure]}
-        for one in known
-        for row in one.predicted
-    ]
-    arrays["contamination_aucs"] = [
-        {"model": one.model, "measure": name, **fields_of(row)} for one in known for name, row in one.aucs.items()
-    ]
-    if results.live is not None:
-        arrays |= {"live": results.live.pairs, "live_systems": results.live.systems}
+    for name, value in fields_of(results).items():
+        if isinstance(value, Nested):
+            arrays |= {f"{name}_{inner}": rows for inner, rows in fields_of(value).items()}
+    for contribution in rooms.CONTRIBUTIONS:
+        for key, tables in contribution.tables.items():
+            arrays.pop(key.name.replace(".", "_"), None)
+            if (value := key.of(results)) is not None:
+                arrays |= {name: [*arrays.get(name, ()), *rows] for name, rows in tables(value).items()}
     return {f"{name}.csv": render_csv(rows) for name, rows in sorted(arrays.items()) if rows}
-
-
-def _without(record: Any, name: str) -> dict[str, Any]:
-    return {key: value for key, value in fields_of(record).items() if key != name}
 
 
 def render_csv(rows: Sequence[Any]) -> str:

@@ -6,12 +6,13 @@ from collections import Counter
 
 from analysis.agreement.reviewers import ReviewAgreement
 from analysis.figures.plain_text import shown_name
-from analysis.report.cells import Field, cell, number_column, tabulate, text_column
-from analysis.report.document import Block, Column, Fold, Paragraph, Section, Table, build_table
-from analysis.results.findings import confidence_words
-from analysis.results.overview import CarelessCount, ExclusionRow, MissingCount
-from analysis.results.records import Results
-from analysis.results.words import Names, interval, number, plural, rule_name, sentence
+from analysis.printing.cells import Field, cell, number_column, tabulate, text_column
+from analysis.printing.document import Block, Column, Fold, Paragraph, Section, Table, build_table
+from analysis.printing.lookup import confidence_words
+from analysis.printing.names import Names
+from analysis.printing.words import interval, number, plural, rule_name, sentence
+from analysis.records.overview import CarelessCount, ExclusionRow, MissingCount
+from analysis.records.results import Results
 
 RULES = {
     "self_consistency": "the chances given to the two directions of one pair add up to more than the bound allows",

@@ -9,8 +9,8 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
+from analysis.records.results import Results
 from analysis.results.files import to_json
-from analysis.results.records import Results
 from spa.errors import AnalysisError
 
 RESULTS = "results.json"

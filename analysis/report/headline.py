@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-from analysis.report.cells import Field, cell, number_column, tabulate, text_column
-from analysis.report.document import (
+from analysis.comparisons.ratings_section import means_figure
+from analysis.comparisons.share_figures import leading_figure
+from analysis.printing.cells import Field, cell, number_column, tabulate, text_column
+from analysis.printing.document import (
     Block,
     Bullets,
     Cell,
@@ -20,10 +22,8 @@ from analysis.report.document import (
     Table,
     Terms,
 )
-from analysis.report.families import discovery_words
-from analysis.report.plots import leading_figure, means_figure
-from analysis.report.warnings import warning_lines
-from analysis.results.findings import (
+from analysis.printing.levels import discovery_words
+from analysis.printing.lookup import (
     OVERALL,
     SOURCES,
     agreement_with,
@@ -33,12 +33,14 @@ from analysis.results.findings import (
     pair_findings,
     pair_results,
     rank_of,
+    tests_by_source,
 )
+from analysis.printing.names import Names
+from analysis.printing.words import NONE, listed, number, plural, sentence
+from analysis.records.results import Results
+from analysis.report.warnings import warning_lines
 from analysis.results.headline import headline_of
 from analysis.results.headline_rows import Headline
-from analysis.results.records import Results
-from analysis.results.small_designs import tests_by_source
-from analysis.results.words import NONE, Names, listed, number, plural, sentence
 from analysis.statistics.record import Source
 
 MOST_LINES = 6  # lines on who agrees
@@ -60,8 +62,8 @@ def headline(results: Results) -> Section | None:
         problems += (Link(text=found.more, target="warnings"),)
     lines = Terms(items=(*rest, (title, problems or text)))
     blocks: list[Block] = [Paragraph(text=winner, weight="headline"), lines]
-    if discovery_words(results):
-        blocks.append(Paragraph(text=discovery_words(results)))
+    if discovery_words(results.settings):
+        blocks.append(Paragraph(text=discovery_words(results.settings)))
     blocks.extend(_picture(results, names, source, group, criteria[0], found))
     others, more_others = _others(results, names, source, group, criteria)
     blocks += others

@@ -11,7 +11,7 @@ from importlib.resources import files
 from jinja2 import DictLoader, Environment, StrictUndefined
 from markupsafe import Markup, escape
 
-from analysis.report.document import REMEMBERED, Block, Cell, Column, Document, Table, Tone, legends
+from analysis.printing.document import REMEMBERED, Block, Cell, Column, Document, Table, Tone, legends
 
 NAMES = ("report.html.j2", "some.html.j2", "blocks.html.j2")
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from analysis.report.document import REMEMBERED, Cell, Document, Table, every_block
+from analysis.printing.document import REMEMBERED, Cell, Document, Table, every_block
 
 LEFT_OUT = ("exclusion_evidence", "input_files", "dropped_items")  # for checking, not for a paper
 LONGEST = 40  # rows that fit on a page

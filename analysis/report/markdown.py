@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from analysis.report.document import (
+from analysis.printing.document import (
     REMEMBERED,
     Block,
     Bullets,

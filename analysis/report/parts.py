@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from analysis.report.document import (
+from analysis.printing.document import (
     Block,
     Document,
     Figure,
@@ -20,7 +20,7 @@ from analysis.report.document import (
     named,
     whole,
 )
-from analysis.results.words import plural
+from analysis.printing.words import plural
 
 REPORT, APPENDIX = "report", "appendix"  # stems of the files
 LONGEST = 20  # rows of a table that the report shows whole

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from analysis.report.document import Block, Bullets, Paragraph, Section
-from analysis.results.records import Results
-from analysis.results.words import plural
+from analysis.printing.document import Block, Bullets, Paragraph, Section
+from analysis.printing.words import plural
+from analysis.records.results import Results
 
 
 def preregistered(results: Results) -> Section | None:

@@ -2,80 +2,82 @@
 
 from __future__ import annotations
 
+from analysis import rooms
+from analysis.contribution import SectionEntry, Shown
 from analysis.figures.plain_text import shown_name
-from analysis.report.agreement import agreement
+from analysis.printing.document import Document, Section, SectionMaker
+from analysis.printing.names import Names
+from analysis.printing.words import listed, plural
+from analysis.records.results import Results
 from analysis.report.asked import asked
-from analysis.report.calibration import calibration
-from analysis.report.choices import choices
 from analysis.report.closing import cite, input_files, settings
-from analysis.report.contamination import contamination
-from analysis.report.correlations import correlations
-from analysis.report.document import Document, Section, SectionMaker
-from analysis.report.equivalence import equivalence
 from analysis.report.excluded import excluded
-from analysis.report.expected import expected
-from analysis.report.explanations import explanations, interview
-from analysis.report.exploration import exploration
+from analysis.report.fixed_tests import fixed_tests, without_tests
 from analysis.report.headline import headline
-from analysis.report.identical_pairs import identical_pairs
-from analysis.report.live import fixed_tests, without_tests
-from analysis.report.llm_vs_people import llm_vs_people
-from analysis.report.metrics import metrics
-from analysis.report.observed_power import observed_power
-from analysis.report.orders import orders
 from analysis.report.orientation import oriented
-from analysis.report.preference_checks import preference_checks
-from analysis.report.preferences import preferences
 from analysis.report.preregistered import preregistered
-from analysis.report.raters import raters
-from analysis.report.rating_details import rating_details
-from analysis.report.ratings import ratings
-from analysis.report.robustness import robustness
-from analysis.report.shares import shares
 from analysis.report.side_by_side import side_by_side
-from analysis.report.spans import spans
-from analysis.report.strengths import strengths
 from analysis.report.terms import glossary
 from analysis.report.warnings import warnings
-from analysis.results.records import Results
 from analysis.results.verdicts import as_decided
-from analysis.results.words import listed, plural
 
-SECTIONS: dict[str, SectionMaker] = {  # by id, in the order of the report
+ORDER = (  # of the report; sections that are not listed precede the warnings
+    "answer",
+    "asked",
+    "preregistration",
+    "excluded",
+    "preferences",
+    "preference-checks",
+    "ratings",
+    "spans",
+    "shares",
+    "identical-pairs",
+    "choices",
+    "orders",
+    "robustness",
+    "equivalence",
+    "strengths",
+    "agreement",
+    "comparison",
+    "correlations",
+    "metrics",
+    "raters",
+    "rating-details",
+    "llm-vs-people",
+    "explanations",
+    "exploration",
+    "interview",
+    "calibration",
+    "contamination",
+    "expected",
+    "observed-power",
+    "warnings",
+    "terms",
+    "settings",
+    "cite",
+)
+OWN: dict[str, SectionMaker] = {  # of the whole results, which are of no room
     "answer": headline,
     "asked": asked,
     "preregistration": preregistered,
     "excluded": excluded,
-    "preferences": preferences,
-    "preference-checks": preference_checks,
-    "ratings": ratings,
-    "spans": spans,
-    "shares": shares,
-    "identical-pairs": identical_pairs,
-    "choices": choices,
-    "orders": orders,
-    "robustness": robustness,
-    "equivalence": equivalence,
-    "strengths": strengths,
-    "agreement": agreement,
     "comparison": side_by_side,
-    "correlations": correlations,
-    "metrics": metrics,
-    "raters": raters,
-    "rating-details": rating_details,
-    "llm-vs-people": llm_vs_people,
-    "explanations": explanations,
-    "exploration": exploration,
-    "interview": interview,
-    "calibration": calibration,
-    "contamination": contamination,
-    "expected": expected,
-    "observed-power": observed_power,
     "warnings": warnings,
     "terms": glossary,
     "settings": settings,
     "cite": cite,
 }
+
+
+def section_ids() -> tuple[str, ...]:
+    """Return the ids of all sections in the order of the report."""
+    listed, more = list(ORDER), [name for name in _entries() if name not in ORDER]
+    place = listed.index("warnings")
+    return (*listed[:place], *more, *listed[place:])
+
+
+def _entries() -> dict[str, SectionEntry]:
+    return {entry.id: entry for one in rooms.CONTRIBUTIONS for entry in one.sections}
 
 
 OF_FIXED_SIZE = ("robustness", "equivalence", "observed-power")  # nothing but further tests
@@ -88,10 +90,11 @@ def shown_results(results: Results) -> Results:
 
 def make_section(results: Results, name: str) -> Section | None:
     """Make one section of results as :func:`shown_results` returns them; ``None`` where there is nothing to say."""
-    if results.live is None:
-        return SECTIONS[name](results)
-    section = None if name in OF_FIXED_SIZE else SECTIONS[name](results)
-    return None if section is None else without_tests(section)
+    if results.live is not None and name in OF_FIXED_SIZE:
+        return None
+    entry = _entries().get(name)
+    section = OWN[name](results) if entry is None else entry.section(Shown(results, Names(results)))
+    return section if section is None or results.live is None else without_tests(section)
 
 
 def build_document(results: Results) -> Document:
@@ -99,7 +102,7 @@ def build_document(results: Results) -> Document:
     fixed = None if results.live is None else fixed_tests(oriented(results))
     results = shown_results(results)
     title = results.study.title if results.study else ""
-    made = (*(make_section(results, name) for name in SECTIONS), fixed)
+    made = (*(make_section(results, name) for name in section_ids()), fixed)
     files = [shown_name(name) for name, _ in input_files(results)]
     return Document(
         title=" ".join((title or listed(files) or "Report without a study").split()),

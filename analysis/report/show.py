@@ -8,12 +8,12 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from analysis.figures.plain_text import clean
-from analysis.report.document import Block, Figure, Paragraph, Section, Table, Terms, legends
+from analysis.printing.document import Block, Figure, Paragraph, Section, Table, Terms, legends
+from analysis.printing.lookup import main_source
+from analysis.records.results import Results
+from analysis.records.row_tables import AS_IT_STANDS
 from analysis.report.html import render_blocks
 from analysis.report.sections import make_section, shown_results
-from analysis.results.findings import main_source
-from analysis.results.records import Results
-from analysis.results.row_tables import AS_IT_STANDS
 from spa.errors import AnalysisError
 
 if TYPE_CHECKING:

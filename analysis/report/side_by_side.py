@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from analysis.answers.live_rows import LiveVerdict
-from analysis.comparisons.findings import Disagreement
-from analysis.ranking.agreement import RankingAgreement
-from analysis.report.cells import Field, cell, number_column, tabulate, text_column, titled
-from analysis.report.document import (
+from analysis.comparisons.disagreements import Disagreement
+from analysis.comparisons.preferences_section import LIVE_LLM_NOTE, LLM_NOTE
+from analysis.contribution import Shown
+from analysis.printing.cells import Field, cell, estimate, number_column, tabulate, text_column, titled
+from analysis.printing.document import (
     Block,
     Bullets,
     Cell,
@@ -22,12 +22,12 @@ from analysis.report.document import (
     Tone,
     build_table,
 )
-from analysis.report.orientation import turned
-from analysis.report.preferences import LIVE_LLM_NOTE, LLM_NOTE
-from analysis.report.rankings_compared import rankings_compared
-from analysis.results.findings import PairResult, by_criterion, opened, pair_results
-from analysis.results.records import Results
-from analysis.results.words import NONE, Names, interval, listed, number, p_words, percent, plural, sentence, signed
+from analysis.printing.lookup import PairResult, by_criterion, opened, pair_results
+from analysis.printing.names import Names
+from analysis.printing.words import NONE, interval, listed, number, p_words, plural, sentence
+from analysis.ranking.agreement import RankingAgreement
+from analysis.ranking.compared_section import rankings_compared
+from analysis.records.results import Results
 from analysis.statistics.corrections import Verdict
 from analysis.statistics.record import Source
 
@@ -65,8 +65,8 @@ def side_by_side(results: Results) -> Section | None:
     blocks += _disagreements(results, names)
     blocks += _explanations(columns, names, results.live is not None)
     blocks += _variants(results, names)
-    blocks += rankings_compared(results, names)
     taus = results.ranking_agreement
+    blocks += rankings_compared(results.rankings, taus, results.ranking_differences, Shown(results, names))
     if taus:
         blocks += [Heading(text="Do the rankings agree?"), *_rankings_agree(names, taus)]
     return Section(id="comparison", title="Side by side: do they agree?", blocks=tuple(blocks))
@@ -111,14 +111,6 @@ def matrix(found: Sequence[PairResult], names: Names, criterion: str, several: b
         rows,
         notes,
     )
-
-
-def estimate(entry: PairResult, *, turn: bool = False) -> str:
-    """Return the estimate as a share or a difference: "68.8%" or "+0.64"."""
-    value = replace(entry, test=turned(entry.test)).value if turn else entry.value
-    if value is None:
-        return ""
-    return signed(value) if entry.source == "ratings" else percent(value)
 
 
 UNDECIDED: dict[LiveVerdict | None, Tone] = {"open": "even", "futile": "even", "not_deciding": "untested"}

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from analysis.report.document import Block, Bullets, Fold, Paragraph, Section
-from analysis.results.findings import grouped
-from analysis.results.overview import WarningRow
-from analysis.results.records import Results
-from analysis.results.words import Names, listed, plural, sentence
+from analysis.printing.document import Block, Bullets, Fold, Paragraph, Section
+from analysis.printing.lookup import grouped
+from analysis.printing.names import Names
+from analysis.printing.words import listed, plural, sentence
+from analysis.records.overview import WarningRow
+from analysis.records.results import Results
 
 MOST_NAMED = 3  # groups named in one line
 VARIES = re.compile(r"\d+(?:\.\d+)?(?![\w%])|preferences|ratings|choices")

@@ -8,18 +8,20 @@ from dataclasses import dataclass
 from typing import TypeAlias, cast
 
 from analysis.answers.units import ENOUGH_ANNOTATORS
+from analysis.comparisons.pair_tables import partly_paired
 from analysis.comparisons.ratings import RatingTest
+from analysis.contamination.contribution import contaminations
 from analysis.contamination.results import seen_words
+from analysis.printing.lookup import SOURCES, PairResult, grouped, pair_results, rank_of, tests_by_source
+from analysis.printing.names import Names
+from analysis.printing.words import listed, plural, sentence
+from analysis.records.overview import WarningKind
+from analysis.records.results import Results
 from analysis.results.certainty_words import FEW_USED, p_words
 from analysis.results.claim_words import Found, Wording
 from analysis.results.claims import better, path
-from analysis.results.findings import SOURCES, PairResult, grouped, pair_results, rank_of
 from analysis.results.headline_rows import CaveatKind, HeadlineProblem
 from analysis.results.live import about_live, live_row
-from analysis.results.overview import WarningKind
-from analysis.results.records import Results
-from analysis.results.small_designs import partly_paired, tests_by_source
-from analysis.results.words import Names, listed, plural, sentence
 from analysis.statistics.corrections import OUTSIDE_FAMILY
 from analysis.statistics.record import Source
 from spa.responses.outcomes import NEVER_SHOWN
@@ -186,7 +188,7 @@ def _as_warned(kind: WarningKind) -> Callable[[Known], Lines]:
 
 
 def _contamination(known: Known) -> Lines:
-    for model in known.results.contaminations:
+    for model in contaminations(known.results):
         yield from ((line, "contamination") for line in seen_words(model))
 
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from analysis.answers.live_rows import turned_live
 from analysis.comparisons.preferences import PreferenceTest
 from analysis.comparisons.ratings import RatingTest
-from analysis.results.claim_words import Found, Wording, unit_of
-from analysis.results.claims import FIRST, NAMED, Evidence
-from analysis.results.findings import PairResult
-from analysis.results.headline_rows import Crossed, HeadlineClaim
-from analysis.results.live import turned_live
-from analysis.results.live_words import live_evidence
-from analysis.results.words import (
+from analysis.printing.live_words import live_evidence
+from analysis.printing.lookup import PairResult
+from analysis.printing.words import (
     compared_with,
     interval,
     number,
@@ -22,6 +19,9 @@ from analysis.results.words import (
     sentence,
     share_interval,
 )
+from analysis.results.claim_words import Found, Wording, unit_of
+from analysis.results.claims import FIRST, NAMED, Evidence
+from analysis.results.headline_rows import Crossed, HeadlineClaim
 
 FEW_USED = 0.9  # share of a pair's answers; where fewer enter its test, the share is said
 
@@ -179,8 +179,7 @@ class CertaintyWording(Wording):
 
 def crossed_winner(row: PairResult) -> str | None:
     """Return whom the crossed test finds better."""
-    verdict = None if isinstance(row.test, PreferenceTest) else row.test.crossed_verdict
-    return {"x": row.x, "y": row.y}.get(verdict or "")
+    return {"x": row.x, "y": row.y}.get(row.test.crossed_verdict or "")
 
 
 def p_words(value: float | None) -> str:

@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from analysis.comparisons.choices import ChoiceTest
-from analysis.comparisons.preferences import PreferenceTest
 from analysis.comparisons.ratings import RatingTest
+from analysis.printing.lookup import MOST_CLAIMS, PairResult
+from analysis.printing.names import Names
+from analysis.printing.words import listed, number, percent, plural, sentence, shortened_list
+from analysis.records.results import Results
 from analysis.results.claims import FIRST, Evidence
-from analysis.results.findings import PairResult
 from analysis.results.headline_rows import HeadlineClaim
-from analysis.results.records import Results
-from analysis.results.words import Names, listed, number, percent, plural, sentence
 from analysis.statistics.record import Source, replace_fields
-from spa.simulation import SIMULATED_RATER
+from spa.records.submission import SIMULATED_RATER
 
-MOST_CLAIMS = 3  # criteria worded one by one; of more, how many systems lead on how many
+MANY_NAMES, SHOWN_OF_MANY = 60, 10
 VERBS = {"preferences": "prefer", "choices": "choose", "ratings": "rate"}
 SUPERLATIVES = {"preferences": "most", "choices": "most", "ratings": "best"}
 PAST = {"preferences": "preferred", "choices": "chosen", "ratings": "rated"}
@@ -79,7 +79,10 @@ class Wording:
         """Return the claim as a clause that starts with who judged, or with who won everything."""
         if not claim.unbeaten or claim.leader in claim.unbeaten:
             return self._case(claim, evidence)
-        won = f"{listed([self.names.system(system) for system in claim.unbeaten])} won every comparison"
+        unbeaten = [self.names.system(system) for system in claim.unbeaten]
+        if len(unbeaten) > MANY_NAMES:
+            unbeaten = shortened_list(unbeaten, SHOWN_OF_MANY)
+        won = f"{listed(unbeaten)} won every comparison"
         if claim.reason:
             return f"{won} by {self.who}, but no test could be run ({claim.reason})"
         return f"{won}, which leaves no place to give; of the others, {self._case(claim, evidence)}"
@@ -255,4 +258,4 @@ def _names_first(claim: HeadlineClaim) -> bool:
 
 def unit_of(row: PairResult) -> str:
     """Return what the test of a row counts: "annotator", "assignment" or "item"."""
-    return "annotator" if isinstance(row.test, PreferenceTest) else row.test.unit
+    return getattr(row.test, "unit", "annotator")

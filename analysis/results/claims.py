@@ -14,14 +14,14 @@ import numpy as np
 
 from analysis.answers.live_rows import LivePairRow
 from analysis.comparisons.choices import ChoiceTest
-from analysis.comparisons.preferences import PreferenceTest
 from analysis.comparisons.ratings import RatingTest
-from analysis.results.findings import PairResult, rank_of, won_all
+from analysis.printing.lookup import PairResult, rank_of, won_all
+from analysis.records.results import Results
 from analysis.results.headline_rows import Crossed, Direction, HeadlineClaim, Strength
 from analysis.results.live import live_row
-from analysis.results.records import Results
 from analysis.statistics.graphs import connected_parts
 from analysis.statistics.record import Source
+from analysis.strengths.fit import DENSE
 
 Side = Literal["leader", "other", "nobody"]
 NAMED: tuple[Strength, ...] = ("clear", "these_only", "skewed", "unanimous")  # where the first line names a winner
@@ -51,10 +51,14 @@ class Evidence:
     tested: tuple[PairResult, ...] = ()
     latest: tuple[PairResult, ...] = ()
     """The rows with a finding, one a pair: that of the largest exposure."""
+    of_many: tuple[str, ...] = ()
+    """Many systems, not all of whose pairs have a row: their strengths say whether they hang together."""
 
     @property
     def parts(self) -> tuple[tuple[str, ...], ...]:
         """Return the systems in parts that were never compared with each other; ratings put all on one scale."""
+        if self.of_many:
+            return (self.of_many,)
         rows = [row for row in self.tested if row.test.n]
         systems = list(dict.fromkeys(one for row in rows for one in (row.x, row.y)))
         if self.source == "ratings" or not systems:
@@ -93,7 +97,7 @@ class Evidence:
 def crossed_beside(row: PairResult) -> Crossed | None:
     """Compare the crossed test of a row with its test; the two agree only where both name the same winner."""
     test = row.test
-    if isinstance(test, PreferenceTest) or test.verdict is None or test.crossed_verdict is None:
+    if test.verdict is None or test.crossed_verdict is None:
         return None
     match test.verdict, test.crossed_verdict:
         case ("x", "x") | ("y", "y"):
@@ -121,16 +125,13 @@ def evidence_of(results: Results, tested: Sequence[PairResult], source: Source, 
     fwer = results.settings.fwer
     rankings = [row for row in results.rankings if (row.source, row.group, row.criterion) == (source, group, criterion)]
     order = next((row.order for row in rankings if row.order), ())
-    unbeaten = tuple(
-        one.system
-        for one in results.bradley_terry
-        if (one.source, one.group, one.criterion) == (source, group, criterion)
-        and won_all(one)
-        and _swept(tested, one.system)
-    )
+    key = (source, group, criterion)
+    strengths = [one for one in results.bradley_terry if (one.source, one.group, one.criterion) == key]
+    unbeaten = tuple(one.system for one in strengths if won_all(one) and _swept(tested, one.system))
     decisions = {id(row): live_row(results, source, row.test) for row in tested}
     usable = _latest([row for row in tested if _usable(row, decisions[id(row)])])
-    two = len({frozenset((row.x, row.y)) for row in tested}) <= 1
+    of_many = tuple(row.system for row in strengths) if len(strengths) > DENSE else ()
+    two = not of_many and len({frozenset((row.x, row.y)) for row in tested}) <= 1
     ranks = rank_of(order)
     leader, first = _leader(order, unbeaten, usable, decisions, two, fwer)
 
@@ -158,6 +159,7 @@ def evidence_of(results: Results, tested: Sequence[PairResult], source: Source, 
         fwer=fwer,
         tested=tuple(tested),
         latest=tuple(usable),
+        of_many=of_many,
     )
     if found.side == "other" and leader is not None and found.other is not None:
         return replace(found, circle=path(beats, leader, found.other))
@@ -258,7 +260,7 @@ def strength_of(found: Evidence) -> Strength:
         return "unanimous"
     if isinstance(test, RatingTest) and test.level_problem:
         return "these_only"
-    if not isinstance(test, PreferenceTest) and test.unit == "item" and found.crossed is None:
+    if getattr(test, "unit", "annotator") == "item" and found.crossed is None:
         return "these_only"
     return "skewed" if test.highly_skewed else "clear"
 
@@ -276,7 +278,7 @@ def claim_of(found: Evidence, direction: Direction | None) -> HeadlineClaim:
         runner_up=found.other,
         strength=strength,
         p_adjusted=None if tested is None else tested.p_adjusted,
-        p_crossed_adjusted=None if tested is None or isinstance(tested, PreferenceTest) else tested.p_crossed_adjusted,
+        p_crossed_adjusted=None if tested is None else tested.p_crossed_adjusted,
         unbeaten=found.unbeaten,
         reason=next((one.test.reason for one in found.tested if one.test.reason), None) if not run else None,
         exposure=None if row is None or found.leader is None else row.exposure,

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Final
 
+import numpy as np
 import polars as pl
 
 from analysis.answers.input import AnalysisInput
 from analysis.answers.item_preferences import is_soft
 from analysis.answers.plan import Plan
 from analysis.answers.scales import scale_widths, ways_of
-from analysis.comparisons.choices import ChoiceTest, choice_cells, choice_judgements, compare_choices
+from analysis.answers.tables import answered_rows
+from analysis.comparisons.choices import CHANCE, ChoiceTest, compare_choices
+from analysis.comparisons.chosen_parts import ChosenPart, chosen_parts
+from analysis.comparisons.contribution import TESTS
 from analysis.comparisons.directions import DirectionSummary, summarise_directions
+from analysis.comparisons.disagreements import findings_of
 from analysis.comparisons.equivalence import Row, with_equivalence
-from analysis.comparisons.families import within_family
-from analysis.comparisons.findings import Finding, findings_of
+from analysis.comparisons.hypothesis_families import within_family
 from analysis.comparisons.preferences import (
     Comparisons,
     Directed,
@@ -26,69 +32,98 @@ from analysis.comparisons.preferences import (
     preference_judgements,
     with_effect_sizes,
 )
-from analysis.comparisons.rating_judgements import counted_judgements
-from analysis.comparisons.ratings import (
-    RatingMean,
-    RatingTest,
-    compare_ratings,
-    rating_cells,
-    rating_differences,
-    summarise_ratings,
-)
-from analysis.ranking.replicates import rating_sums, unit_names
+from analysis.comparisons.rated_parts import RatedPart, rated_parts
+from analysis.comparisons.rating_judgements import judgements_of_counts
+from analysis.comparisons.ratings import RatingMean, RatingTest, compare_ratings, summarise_ratings
+from analysis.comparisons.tests import LISTED, Tests
+from analysis.contribution import Analysis, Contribution, Found
+from analysis.ranking.contribution import SOURCES
+from analysis.ranking.means_of_sums import mean_sums, names_of_units
+from analysis.ranking.replicates import unit_names
 from analysis.ranking.sources import RankingSources
-from analysis.rating_checks.part import check_choices, check_part
-from analysis.rating_checks.rows import OtherTests
+from analysis.rating_checks.contribution import OTHER_TESTS
+from analysis.rating_checks.other_tests import OtherTests
+from analysis.rating_checks.part import check_sums
+from analysis.rating_checks.part_sums import crossed_tests_of, part_sums
 from analysis.statistics.corrections import with_verdicts
+from analysis.sums.criterion_sums import CriterionSums, by_criterion, counted_outcomes, ways_of_totals
+from analysis.sums.units import unit_codes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ComparisonResults:
-    """What the tests of the three kinds of answers gave, empty where there are no answers of a kind."""
-
-    preferences: list[PreferenceTest]
-    directions: list[DirectionSummary]
-    means: list[RatingMean]
-    ratings: list[RatingTest]
-    choices: list[ChoiceTest]
-    sources: RankingSources
-    otherwise: OtherTests
-    findings: list[Finding]
-
-
-def compare_systems(ready: AnalysisInput) -> ComparisonResults:
+def compare_systems(analysis: Analysis) -> Found:
     """Test preferences, choices and ratings, as far as there are any."""
-    sources, otherwise = RankingSources(plan=ready.plan), OtherTests(plan=ready.plan)
-    preferences, directions = analyse_preferences(ready, sources)
-    choices = analyse_choices(ready, sources)
-    means, ratings = analyse_ratings(ready, sources, otherwise)
-    return ComparisonResults(
-        preferences=preferences,
-        directions=directions,
-        means=means,
-        ratings=ratings,
-        choices=choices,
-        sources=sources,
-        otherwise=otherwise,
-        findings=[
-            *findings_of("preferences", preferences, ready.plan),
-            *findings_of("ratings", ratings, ready.plan),
-            *findings_of("choices", choices, ready.plan),
-        ],
+    prepared = analysis.prepared
+    sources, otherwise = RankingSources(plan=prepared.plan), OtherTests(plan=prepared.plan)
+    preferences = analyse_preferences(prepared, sources)
+    choices = analyse_choices(prepared, sources)
+    people: list[CriterionSums] = []
+    ratings = analyse_ratings(prepared, sources, otherwise, people)
+    return all_tests(
+        prepared.plan, sources, otherwise, preferences=preferences, ratings=ratings, choices=choices, by_person=people
     )
 
 
+def compare_sums(analysis: Analysis) -> Found:
+    """Test ratings or choices from the sums of a table in parts."""
+    totals, plan = analysis.totals, analysis.plan
+    sources, otherwise, names = RankingSources(plan=plan), OtherTests(plan=plan), names_of_units(totals)
+    if totals.kind == "choices":
+        chosen = (ChosenPart(sums=part) for part in by_criterion(totals))
+        return all_tests(plan, sources, otherwise, choices=analyse_chosen_parts(chosen, plan, sources, names=names))
+    rated = (RatedPart(sums=part) for part in by_criterion(totals))
+    widths = scale_widths(ways_of_totals(totals), totals.scales, None)
+    ratings = analyse_rated_parts(rated, plan, sources, otherwise, names=names, widths=widths)
+    return all_tests(plan, sources, otherwise, ratings=ratings)
+
+
+def all_tests(
+    plan: Plan,
+    sources: RankingSources,
+    otherwise: OtherTests,
+    *,
+    preferences: tuple[list[PreferenceTest], list[DirectionSummary]] = ([], []),
+    ratings: tuple[list[RatingMean], list[RatingTest]] = ([], []),
+    choices: tuple[list[ChoiceTest], list[tuple[str, str, int]]] = ([], []),
+    by_person: Sequence[CriterionSums] = (),
+) -> Found:
+    """Return what the tests of the three kinds of answers gave, and what rankings and other tests are made of."""
+    tests = Tests(
+        preferences=preferences[0],
+        directions=preferences[1],
+        means=ratings[0],
+        ratings=ratings[1],
+        choices=choices[0],
+        untested=choices[1],
+        by_person=by_person,
+        findings=[
+            *findings_of("preferences", preferences[0], plan),
+            *findings_of("ratings", ratings[1], plan),
+            *findings_of("choices", choices[0], plan),
+        ],
+    )
+    return {TESTS.name: tests, SOURCES.name: sources, OTHER_TESTS.name: otherwise}
+
+
+TESTED: Final = Contribution(
+    keys=(),
+    between=(TESTS, SOURCES, OTHER_TESTS),
+    stage="testing differences",
+    compute=compare_systems,
+    of_sums=compare_sums,
+)
+
+
 def analyse_preferences(
-    ready: AnalysisInput, sources: RankingSources
+    prepared: AnalysisInput, sources: RankingSources
 ) -> tuple[list[PreferenceTest], list[DirectionSummary]]:
     """Return tests and directions of the preferences, empty where there are none; fill ``sources``."""
-    if "preferences" not in ready.answers:
+    if "preferences" not in prepared.answers:
         return [], []
-    comparisons = Comparisons(ready.answers["preferences"], ready.orders["preferences"])
-    everybody, kept = (direct(frames["preferences"], comparisons) for frames in (ready.answers, ready.kept))
-    llms = set(ready.answers["preferences"].filter(pl.col("annotator_kind") == "llm")["group"].to_list())
+    comparisons = Comparisons(prepared.answers["preferences"], prepared.orders["preferences"])
+    everybody, kept = (direct(frames["preferences"], comparisons) for frames in (prepared.answers, prepared.kept))
+    llms = set(prepared.answers["preferences"].filter(pl.col("annotator_kind") == "llm")["group"].to_list())
     names = {kind: kept.names for kind in ("annotator", "assignment")}
-    return tests_of_units(everybody, kept, comparisons, ready.plan, sources, llms=llms, names=names)
+    return tests_of_units(everybody, kept, comparisons, prepared.plan, sources, llms=llms, names=names)
 
 
 def tests_of_units(
@@ -114,49 +149,94 @@ def tests_of_units(
 
 
 def analyse_ratings(
-    ready: AnalysisInput,
+    prepared: AnalysisInput,
     sources: RankingSources,
     otherwise: OtherTests | None = None,
+    people: list[CriterionSums] | None = None,
 ) -> tuple[list[RatingMean], list[RatingTest]]:
-    """Return means and tests of the ratings, empty where there are none; fill ``sources`` and ``otherwise``."""
-    if "ratings" not in ready.kept:
+    """Return means and tests of the ratings, empty where there are none; fill ``sources`` and ``otherwise``.
+
+    ``people`` gets the sums of scores by annotator, where a group has few people.
+    """
+    if "ratings" not in prepared.kept:
         return [], []
-    order, plan, names = ready.orders["ratings"], ready.plan, unit_names(ready.kept["ratings"])
-    widths = scale_widths(ways_of(ready.answers["ratings"]), ready.tables.scales, ready.study)
+    table, order = prepared.kept["ratings"], prepared.orders["ratings"]
+    widths = scale_widths(ways_of(prepared.answers["ratings"]), prepared.tables.scales, prepared.study)
+    units = unit_codes(answered_rows(table))
+    parts = _noted(rated_parts(table, order, units), [] if people is None else people)
+    return analyse_rated_parts(parts, prepared.plan, sources, otherwise, names=units.names, widths=widths)
+
+
+def _noted(parts: Iterable[RatedPart], people: list[CriterionSums]) -> Iterator[RatedPart]:
+    """Keep of the sums of few people's parts what each of them gave."""
+    for rated in parts:
+        own = rated.sums
+        if not own.llm and own.n_annotators <= LISTED:
+            people.append(replace(own, scores={"annotator": own.scores["annotator"]}, pairs={}, counts={}))
+        yield rated
+
+
+def analyse_rated_parts(
+    parts: Iterable[RatedPart],
+    plan: Plan,
+    sources: RankingSources,
+    otherwise: OtherTests | None = None,
+    *,
+    names: Mapping[str, Sequence[str]],
+    widths: Mapping[str, float],
+) -> tuple[list[RatingMean], list[RatingTest]]:
+    """Return means and tests of all groups and criteria; fill ``sources`` and ``otherwise``."""
     means: list[RatingMean] = []
     tests: list[RatingTest] = []
-    for cells in rating_cells(ready.kept["ratings"], order):
-        differences = rating_differences(cells)
-        means += summarise_ratings(cells, plan)
-        own = compare_ratings(cells, differences, plan, width=widths.get(cells.criterion))
+    for rated in parts:
+        part = rated.sums
+        means += summarise_ratings(rated, plan)
+        own = compare_ratings(rated, plan, width=widths.get(part.criterion))
         tests += own
         if otherwise is not None and own:
-            otherwise.ratings.append(check_part(cells, differences, own, plan))
-        judged = counted_judgements(cells, differences, plan)
-        sources.add_comparisons("ratings_bt", cells.group, cells.criterion, judged, order.systems, names)
-        sources.add_ratings(rating_sums(cells, names, plan))
+            otherwise.ratings.append(check_sums(part_sums(rated, plan), own, plan))
+        judged = judgements_of_counts(partial(counted_outcomes, part), plan, llm=part.llm)
+        sources.add_comparisons("ratings_bt", part.group, part.criterion, judged, part.systems, names)
+        sources.add_ratings(mean_sums(part, names, plan))
     tests = within_family(tests, plan, "ratings")
     margin = plan.equivalence_margin_ratings
     return means, conclude(tests, plan, margin=margin, lower_is_better=plan.lower_is_better)
 
 
-def analyse_choices(ready: AnalysisInput, sources: RankingSources) -> list[ChoiceTest]:
-    """Return tests of the choices, empty where there are none; fill ``sources``."""
-    if "choices" not in ready.kept:
-        return []
-    order, plan, names = ready.orders["choices"], ready.plan, unit_names(ready.kept["choices"])
+def analyse_choices(
+    prepared: AnalysisInput, sources: RankingSources
+) -> tuple[list[ChoiceTest], list[tuple[str, str, int]]]:
+    """Return tests of the choices, empty where there are none, and pairs without a test; fill ``sources``."""
+    if "choices" not in prepared.kept:
+        return [], []
+    table, plan = prepared.kept["choices"], prepared.plan
+    tests, untested = analyse_chosen_parts(
+        chosen_parts(table, prepared.orders["choices"]), plan, sources, names=unit_names(table)
+    )
+    soft = set(is_soft(prepared.answers["choices"]).iter_rows())
+    return [
+        replace(test, probabilities=True) if (test.group, test.criterion) in soft else test for test in tests
+    ], untested
+
+
+def analyse_chosen_parts(
+    parts: Iterable[ChosenPart], plan: Plan, sources: RankingSources, *, names: Mapping[str, Sequence[str]]
+) -> tuple[list[ChoiceTest], list[tuple[str, str, int]]]:
+    """Return tests of all groups and criteria, and how many pairs of which have none; fill ``sources``."""
     tests: list[ChoiceTest] = []
+    untested: list[tuple[str, str, int]] = []
     checks = OtherTests(plan=plan)
-    soft = set(is_soft(ready.answers["choices"]).iter_rows())
-    for cells in choice_cells(ready.kept["choices"], order):
-        own = compare_choices(cells, plan)
-        if (cells.group, cells.criterion) in soft:
-            own = [replace(test, probabilities=True) for test in own]
-        tests += own
-        checks.choices.append(check_choices(cells, own, plan))
-        judged = choice_judgements(cells)
-        sources.add_comparisons("choices", cells.group, cells.criterion, judged, order.systems, names)
-    return checks.choice_rows(conclude(within_family(tests, plan, "choices"), plan, margin=plan.equivalence_margin))
+    for chosen in parts:
+        part, tested = chosen.sums, chosen.tested
+        tests += compare_choices(chosen, plan)
+        number = np.arange(tested.n_pairs)
+        crossed = crossed_tests_of(tested, number, len(number), against=CHANCE, confidence=plan.confidence)
+        checks.choices.append(crossed)
+        sources.add_comparisons("choices", part.group, part.criterion, chosen.judgements(plan), part.systems, names)
+        if chosen.n_untested:
+            untested.append((part.group, part.criterion, chosen.n_untested))
+    found = conclude(within_family(tests, plan, "choices"), plan, margin=plan.equivalence_margin)
+    return checks.choice_rows(found), untested
 
 
 def conclude(

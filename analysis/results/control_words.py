@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from analysis.answers.controls import ControlCheck, called_control
-from analysis.results.overview import WarningRow
-from analysis.results.records import Results
-from analysis.results.words import listed, plural
+from analysis.printing.words import listed, plural
+from analysis.records.overview import WarningRow
+from analysis.records.results import Results
+from analysis.strengths.fit import DENSE
 from spa.errors import shortened
 
 NEARLY_ALWAYS = 0.9  # share won or lost against a single opponent
@@ -66,6 +67,9 @@ def _counted(rows: Sequence[ControlCheck]) -> str:
 
 def _alike(results: Results) -> list[tuple[str, str]]:
     """Return the systems that look like controls, each with what says so."""
+    if len({row.system for row in results.bradley_terry}) > DENSE:  # not all pairs of many systems have rows
+        names = sorted({row.system for row in results.bradley_terry})
+        return [(name, "by its name") for name in names if called_control(name)]
     met: dict[str, dict[str, list[tuple[int, float]]]] = {}  # system -> opponent -> answers and share won
     pairs = [(row.system_x, row.system_y, row.n_answers or row.n, row.win_rate) for row in results.choices.pairs]
     pairs += [(row.system_x, row.system_y, row.n, row.mean) for row in results.preferences if row.mean is not None]

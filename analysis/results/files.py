@@ -6,10 +6,12 @@ import json
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from analysis.results.records import SCHEMA, Results
-from analysis.results.row_tables import with_rows
+from analysis import rooms
+from analysis.records.results import Key, Results, described_class, results_class
+from analysis.records.row_tables import with_rows
+from analysis.results.records import SCHEMA, keys_of
 from analysis.statistics.reasons import folded
 from analysis.statistics.record import REASON_CODE, plain
 from spa.errors import AnalysisError, unreadable
@@ -86,7 +88,7 @@ def read_results(path: str | Path) -> Results:
 
 def results_schema() -> dict[str, Any]:
     """Return the JSON Schema (2020-12) of ``results.json``, made from the records."""
-    made = _simplified(_adapter().json_schema(mode="serialization"))
+    made = _simplified(_adapter_of(keys_of(rooms.CONTRIBUTIONS), described=True).json_schema(mode="serialization"))
     made["$defs"]["ReasonCode"] = REASON_CODE
     about = {
         "$schema": DIALECT,
@@ -148,8 +150,18 @@ def _lines(schema: Mapping[str, Any], *, open_keys: tuple[str, ...], depth: int 
     return "{\n" + ",\n".join(parts) + f"\n{' ' * (depth - 1)}}}"
 
 
-@cache
 def _adapter() -> TypeAdapter[Results]:
+    return _adapter_of(keys_of(rooms.CONTRIBUTIONS), described=False)
+
+
+@cache
+def _adapter_of(keys: tuple[Key[Any], ...], *, described: bool) -> TypeAdapter[Results]:
     from pydantic import TypeAdapter
 
-    return TypeAdapter(Results)
+    return TypeAdapter(described_class(keys, _describe) if described else results_class(keys))
+
+
+def _describe(kind: Any, about: str) -> Any:
+    from pydantic import Field
+
+    return Annotated[kind, Field(description=about)]

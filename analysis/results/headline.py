@@ -6,11 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from analysis.answers.live_rows import LiveStudy
-from analysis.results.caveats import MOST_PROBLEMS, Known, caveats
-from analysis.results.certainty_words import CertaintyWording
-from analysis.results.claim_words import MOST_CLAIMS, Found
-from analysis.results.claims import claim_of, evidence_of
-from analysis.results.findings import (
+from analysis.printing.live_words import chance_of_error, is_ranked, ranking_evidence, ranking_found, ranking_winner
+from analysis.printing.lookup import (
+    MOST_CLAIMS,
     by_criterion,
     first_criteria,
     lower_criteria,
@@ -18,11 +16,15 @@ from analysis.results.findings import (
     main_source,
     pair_results,
 )
+from analysis.printing.names import Names
+from analysis.printing.words import listed, plural, rule_name, sentence
+from analysis.records.results import Results
+from analysis.results.caveats import MOST_PROBLEMS, Known, caveats
+from analysis.results.certainty_words import CertaintyWording
+from analysis.results.claim_words import Found
+from analysis.results.claims import claim_of, evidence_of
 from analysis.results.headline_rows import Direction, Headline, HeadlineClaim
 from analysis.results.live import NOT_UNDER_LOOKING
-from analysis.results.live_words import chance_of_error, is_ranked, ranking_evidence, ranking_found, ranking_winner
-from analysis.results.records import Results
-from analysis.results.words import Names, listed, plural, rule_name, sentence
 from analysis.statistics.reasons import why
 from analysis.statistics.record import Source
 from spa.live import ranked

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from analysis.comparisons.choices import ChoiceTest
+from analysis.comparisons.pair_tables import THESE_PEOPLE
 from analysis.comparisons.ratings import RatingTest
-from analysis.results.records import Results
+from analysis.records.results import Results
 
 Test = TypeVar("Test", RatingTest, ChoiceTest)
-THESE_PEOPLE: Final = "these people only"
 BY_NAME = ("crossed", "z_scores")  # other tests, of who rated several outputs
 
 

@@ -4,231 +4,31 @@ from __future__ import annotations
 
 import platform
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from importlib.metadata import version
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 import polars as pl
 import scipy
 
-from analysis.answers.careless import CarelessCheck, CarelessRule, declared_rules
+from analysis.answers.careless import CarelessCheck, declared_rules
 from analysis.answers.columns import Scale
 from analysis.answers.exclusions import Exclusion, excluded_counts
+from analysis.answers.groups import distinct
 from analysis.answers.order import Order
-from analysis.answers.plan import PairsFrom, Plan
+from analysis.answers.plan import Plan
 from analysis.answers.rescaling import Rescaled
 from analysis.answers.study_facts import StudyFacts
 from analysis.answers.tables import InputFile, answered_rows
 from analysis.answers.unnamed import MEANS, cell_of, is_nameless
-from analysis.statistics.record import AnnotatorKind, Count, Positive, Record, Share, Source, record_like
-from spa.simulation import SIMULATED_RATER
+from analysis.contribution import Analysis, Contribution, Found
+from analysis.records.overview import GROUPS, MISSING, CarelessCount, ExclusionRow, Group, MissingCount, Settings
+from analysis.statistics.record import AnnotatorKind, record_like
+from spa.records.submission import SIMULATED_RATER
 
 FORMS = ("identical", "variant")
-WarningKind = Literal[
-    "llm_scope",
-    "inconsistent_assignments",
-    "simulated",
-    "few_annotators",
-    "many_excluded",
-    "all_excluded",
-    "repeat_submissions",
-    "untested",
-    "asymmetric_directions",
-    "unpaired_ratings",
-    "few_paired",
-    "paired_only",
-    "few_values",
-    "highly_skewed",
-    "no_strength",
-    "few_clusters",
-    "few_units",
-    "few_raters",
-    "level_not_held",
-    "missing_answers",
-    "few_outputs_read",
-    "dropped_items",
-    "one_gave_most",
-    "documents",
-    "near_names",
-    "places",
-    "codes",
-    "maybe_codes",
-    "other_scales",
-    "clean_outputs",
-    "category_weights",
-    "output_lengths",
-    "weights_reverse",
-    "looked_at",
-    "not_ended",
-    "decision_contradicted",
-    "outdated_file",
-    "metric_reference",
-    "controls",
-    "control_like",
-    "unnamed",
-    "constant_scores",
-    "summed",
-]
-LeftOut = Literal[
-    "agreement",
-    "documents",
-    "near_items",
-    "both_bad",
-    "codes",
-    "strengths_both_ways",
-    "person_correlations",
-    "variant_means",
-    "ordinal_model",
-    "repeated_scores",
-    "z_scores",
-    "group_correlations",
-    "stand_in",
-    "annotator_ranks",
-    "visit_ranks",
-    "bias",
-    "prediction_powered",
-    "explanations",
-    "self_agreement",
-]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Settings(Record):
-    """Everything that the numbers depend on."""
-
-    fwer: float
-    """Error rate of each family: familywise under holm, of false discoveries under bh."""
-    consistency_tau: float | None
-    """Largest sum of two directions that is kept; null: not applied."""
-    confidence: float
-    seed: Count
-    family: Literal["criterion", "all"] | None = None
-    correction: Literal["holm", "bh"] | None = None
-    """How each family is corrected: Holm, or Benjamini-Hochberg."""
-    unit: Literal["auto", "annotator", "item"] | None = None
-    rating_test: Literal["auto", "welch"] | None = None
-    """Welch: also where an annotator rated both systems on one item."""
-    max_failed_checks: Count | None = None
-    max_failed_controls: Count | None = None
-    """Checks that may be failed where controls (--control) count as checks; null: nobody leaves for controls."""
-    min_outputs_seen: float | None = None
-    """Least share of the outputs shown that a person must have seen; null, as of the next two: no such rule."""
-    max_words_per_minute: float | None = None
-    """Fastest reading allowed, in words a minute."""
-    max_same_answers: float | None = None
-    """Largest share of a person's answers that may be one and the same."""
-    repeat_submissions: Literal["exclude", "first"] | None = None
-    extra_answers: Literal["exclude", "keep"] | None = None
-    """Answers that came when the person's place was somebody else's."""
-    incomplete_answers: Literal["exclude", "keep"] | None = None
-    """Finished pages of visits that did not end."""
-    regularisation: float | None = None
-    epsilon: Share | None = None
-    """Alternative-annotator test: share of outputs that an LLM may fall behind a person."""
-    equivalence_margin: float | None = None
-    """Distance from 0.5 that does not matter; null: equivalence not tested."""
-    equivalence_margin_ratings: float | None = None
-    """The same for mean ratings, in points."""
-    lower_is_better: tuple[str, ...] = ()
-    pairs: tuple[tuple[str, str], ...] = ()
-    """Pairs compared, whose tests alone form the families; empty: every two systems are compared."""
-    pairs_from: PairsFrom | None = None
-    """Who named them: the study, the plan (--pair), else the preferences asked, else the expectations."""
-    references: tuple[str, ...] = ()
-    """Systems named as what metrics compare the others with; left out of the metrics' correlations."""
-    scales: tuple[Scale, ...] = ()
-    missing_codes: tuple[str, ...] = ()
-    """Answers that were said to mean "no answer" (--missing)."""
-    rescaled: tuple[Rescaled, ...] = ()
-    """Scores that were mapped onto the scale of the others (--rescale)."""
-    versions: Mapping[str, str]
-    inputs: tuple[InputFile, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Group(Record):
-    """Annotators who are analysed together."""
-
-    group: str
-    """Human, simulated, an LLM's id or id/variant, or a group named in the table."""
-    annotator_kind: AnnotatorKind
-    annotators: Count
-    assignments: Count
-    excluded_annotators: Count
-    excluded_assignments: Count
-    form: Literal["identical", "variant"] | None
-    readout: str | None = None
-    """Verbalised or logit; null where the answers do not say."""
-    unnamed: Literal["lists", "means"] | None = None
-    """People whom nobody named: lists of scores, or means of several people; then no annotator is counted."""
-    fewest_an_output: Count | None = None
-    """Of unnamed people in lists: how many answered about an output (or pair) at least."""
-    most_an_output: Count | None = None
-    simulated: bool = False
-    """Of an LLM: its answers were made by the program that rehearsals ask in an LLM's place."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class ExclusionRow(Record):
-    """One annotator or assignment that left the analysis."""
-
-    annotator_id: str
-    assignment_id: str | None
-    """Null: the whole annotator."""
-    group: str
-    """Human, simulated, an LLM's id or id/variant, or a group named in the table."""
-    rule: str
-    """Self_consistency, screening, attention_checks, repeat_submissions, extra_answers, incomplete_answers,
-    ended_early, outputs_seen, reading_speed, same_answers, or a rule of the table of exclusions, such as review."""
-    evidence: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class CarelessCount(Record):
-    """How many people of a group a declared rule of careless answering judged."""
-
-    rule: CarelessRule
-    bound: float
-    group: str
-    annotators: Count
-    not_checkable: Count
-    """Who gave too little to judge by, and is kept."""
-    excluded: Count
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class MissingCount(Record):
-    """Answers of one kind that could not be used."""
-
-    source: Source
-    group: str
-    """Human, simulated, an LLM's id or id/variant, or a group named in the table."""
-    criterion: str
-    reason: str
-    level: str | None = None
-    """What the answer would have been, where that can be determined: 7, or 4 or 5."""
-    n: Positive
-    system: str | None = None
-    """The one system that all of these are about; null where they are about several, or all pairs have it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class WarningRow(Record):
-    """What a reader must keep in mind; rows of one kind say the same of several groups, criteria or sources."""
-
-    kind: WarningKind
-    group: str | None
-    """Null: about the study."""
-    text: str
-    left_out: tuple[LeftOut, ...] = ()
-    """What a table read in parts does not give."""
-
-    @property
-    def about(self) -> str:
-        """Return the text after the id of its group, with which it begins, for reports that name the group."""
-        return self.text[len(self.group or "") :]
 
 
 def groups(
@@ -238,8 +38,8 @@ def groups(
     study: StudyFacts | None,
 ) -> tuple[Group, ...]:
     """Describe each group: who, how many, how many left, whether the form was the identical one, and the readout."""
-    columns = ["group", "annotator_id", "assignment_id", "variant"]
-    seen = pl.concat([table.select(columns).unique().cast(pl.String) for table in answers.values()]).unique()
+    columns = ("group", "annotator_id", "assignment_id", "variant")
+    seen = pl.concat([distinct(table, *columns) for table in answers.values()]).unique()
     nameless = seen.filter(is_nameless()).group_by("group").agg(pl.col("annotator_id").first())
     visits = pl.struct("annotator_id", "assignment_id").filter(pl.col("assignment_id").is_not_null())
     counted = seen.group_by("group").agg(
@@ -348,28 +148,32 @@ def missing(answers: Mapping[str, pl.DataFrame], orders: Mapping[str, Order]) ->
         lost = table.filter(pl.col("value").is_null())
         by = ("group", "criterion", pl.col("missing_reason").alias("reason"), level.alias("level"))
         counted = lost.group_by(*by).agg(pl.len().alias("n"))
-        system = _only_system(lost, order)
-        own = missing_rows(source, counted.with_columns(pl.col(pl.Categorical).cast(pl.String)), order)
-        rows += [replace(row, system=system) for row in own]
+        about = ("system", "system") if "system" in lost.columns else ("system_x", "system_y")
+        systems = lost.select(pl.col(name).cast(pl.String).alias(end) for name, end in zip(about, "xy", strict=True))
+        named = counted.with_columns(pl.col(pl.Categorical).cast(pl.String))
+        rows += missing_rows(source, named, order, {*systems.unique().rows()})
     return tuple(rows)
 
 
-def _only_system(lost: pl.DataFrame, order: Order) -> str | None:
+def _only_system(systems: Collection[tuple[str, str]], source: str, order: Order) -> str | None:
     """Return the system that all missing answers of a source are about; of pairs the one in all, of several pairs."""
-    if lost.is_empty():
+    if not systems:
         return None
-    if "system" in lost.columns:
-        systems = lost["system"].unique().cast(pl.String).to_list()
-        return systems[0] if len(systems) == 1 and len(order.systems) > 1 else None
-    pairs = lost.select("system_x", "system_y").unique().cast(pl.String).rows()
-    shared = set(pairs[0]).intersection(*map(set, pairs))
-    return next(iter(shared)) if len(shared) == 1 and any(not shared & set(pair) for pair in order.pairs) else None
+    shared = set.intersection(*map(set, systems))
+    others = len(order.systems) > 1 if source == "ratings" else any(not shared & set(pair) for pair in order.pairs)
+    return next(iter(shared)) if len(shared) == 1 and others else None
 
 
-def missing_rows(source: str, counted: pl.DataFrame, order: Order) -> list[MissingCount]:
-    """Return the rows of ``missing`` of one source; ``counted`` has group, criterion, reason, level and n."""
+def missing_rows(
+    source: str, counted: pl.DataFrame, order: Order, systems: Collection[tuple[str, str]]
+) -> list[MissingCount]:
+    """Return the rows of ``missing`` of one source.
+
+    ``counted`` has group, criterion, reason, level and n; ``systems`` are those that these answers are about.
+    """
+    about = {"source": source, "system": _only_system(systems, source, order)}
     return sorted(
-        (MissingCount(**{"source": source, **row}) for row in counted.to_dicts()),
+        (MissingCount(**about | row) for row in counted.to_dicts()),
         key=lambda row: (
             order.groups.index(row.group),
             order.criteria.index(row.criterion),
@@ -430,3 +234,27 @@ def settings(
         },
         inputs=tuple(inputs),
     )
+
+
+def _counted(analysis: Analysis) -> Found:
+    prepared = analysis.prepared
+    return {
+        "groups": groups(prepared.answers, prepared.groups, prepared.exclusions, prepared.study),
+        "missing": missing(prepared.answers, prepared.orders),
+    }
+
+
+def _of_sums(analysis: Analysis) -> Found:
+    totals, gone = analysis.summed.totals, analysis.summed.gone
+    said: dict[str, dict[str, list[str]]] = {column: {} for column in ("form", "readout", "variant")}
+    for group, column, value in totals.columns.select("group", "column", "value").unique().sort(pl.all()).iter_rows():
+        if column in said and value is not None:
+            said[column].setdefault(group, []).append(value)
+    counted = totals.seen.with_columns(variant=pl.col("group").is_in([*said["variant"]]))
+    return {
+        "groups": group_rows(totals.groups, counted, said, gone),
+        "missing": tuple(missing_rows(totals.kind, totals.missing, totals.order, {*totals.missing_systems.rows()})),
+    }
+
+
+COUNTED: Final = Contribution(keys=(), between=(GROUPS, MISSING), compute=_counted, of_sums=_of_sums)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analysis.results.overview import WarningRow
-from analysis.results.records import Results
-from analysis.results.words import listed
+from analysis.printing.words import listed
+from analysis.records.overview import WarningRow
+from analysis.records.results import Results
 from spa.errors import shortened
 from spa.tables.verdicts import is_place
 
@@ -17,7 +17,7 @@ def about_places(results: Results) -> Iterator[WarningRow]:
     """Say that all systems are called by places, in tables from elsewhere: a study names its systems itself."""
     if results.study is not None:
         return
-    names = {row.system for row in results.ratings.means}
+    names = {row.system for row in results.ratings.means} | {row.system for row in results.bradley_terry}
     names |= {name for row in results.choices.pairs for name in (row.system_x, row.system_y)}
     names |= {name for row in results.preferences for name in (row.system_x, row.system_y)}
     if len(names) < 2 or not all(map(is_place, names)):

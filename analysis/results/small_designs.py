@@ -6,28 +6,18 @@ The shares are those of tests/calibration/calibration.md, which ``make calibrate
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from analysis.agreement.rows import AgreementRow
-from analysis.comparisons.ratings import CLUSTERED, RatingTest
-from analysis.results.overview import WarningRow
-from analysis.results.records import PairTest, Results
+from analysis.agreement.rater_agreement import AgreementRow
+from analysis.printing.lookup import PairTest, tests_by_source
+from analysis.records.overview import WarningRow
+from analysis.records.results import Results
 from analysis.statistics.t_tests import MOSTLY_ONE
 
 FEW_UNITS = 30
 FEW_RATERS = 10
 OF_OTHER_RATERS = ("icc2", "icc2k")
 RESAMPLED = ("krippendorff_alpha", "gwet", "fleiss", "cohen")
-
-
-def tests_by_source(results: Results) -> Mapping[str, Sequence[PairTest]]:
-    """Return the tests of pairs of preferences, ratings and choices."""
-    return {"preferences": results.preferences, "ratings": results.ratings.pairs, "choices": results.choices.pairs}
-
-
-def partly_paired(rows: Iterable[RatingTest]) -> list[RatingTest]:
-    """Return the tests of all ratings that are so because too few of them lie side by side."""
-    return [row for row in rows if row.test == CLUSTERED and row.separated_by is None]
 
 
 def about_coverage(results: Results) -> Iterator[WarningRow]:

@@ -10,16 +10,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeVar, get_args
 
-from analysis.answers.live_rows import LivePairRow, LiveStudy, LiveSystemRow, LiveVerdict
+from analysis.answers.live_rows import LivePairRow, LiveStudy, LiveSystemRow, LiveVerdict, turned_live
 from analysis.answers.plan import Expectation
-from analysis.comparisons.findings import Finding, compare_with_expected, find_disagreements
+from analysis.comparisons.disagreements import Finding, compare_with_expected, find_disagreements
 from analysis.comparisons.preferences import PreferenceTest
 from analysis.comparisons.ratings import RatingTest
+from analysis.printing.lookup import PairTest, lower_criteria, tests_by_source
 from analysis.ranking.differences import RankingDifference
-from analysis.results.findings import lower_criteria
-from analysis.results.live import turned_live
-from analysis.results.records import PairTest, Results
-from analysis.results.small_designs import tests_by_source
+from analysis.records.results import Results
 from analysis.statistics.corrections import Verdict
 from analysis.statistics.reasons import Reason, parts_of, several, why
 from analysis.statistics.record import Record, Source, names_of, replace_fields

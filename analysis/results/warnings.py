@@ -5,22 +5,25 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from analysis.answers.beside import read_record
 from analysis.answers.codes import AnswerCode, code_words
 from analysis.answers.documents import Documents, documents_words
 from analysis.answers.other_scales import OtherScale, other_scale_words
 from analysis.answers.plan import Plan
 from analysis.answers.same_names import NearNames, near_names_words
+from analysis.answers.sidecars import read_record
 from analysis.answers.span_tables import SpanDoubts
 from analysis.answers.study_facts import StudyFacts
 from analysis.answers.units import ENOUGH_ANNOTATORS
+from analysis.comparisons.pair_tables import partly_paired
 from analysis.comparisons.ratings import RatingTest
 from analysis.contamination.results import Contamination
+from analysis.printing.lookup import left_out_of_metrics, tests_by_source
+from analysis.printing.names import Names
+from analysis.printing.words import listed, plural, shortened_list
+from analysis.records.overview import WarningKind, WarningRow
+from analysis.records.results import Results
 from analysis.results.live import about_live
-from analysis.results.overview import WarningKind, WarningRow
-from analysis.results.records import Results
-from analysis.results.small_designs import about_coverage, partly_paired, tests_by_source
-from analysis.results.words import Names, listed, plural
+from analysis.results.small_designs import about_coverage
 from analysis.statistics.corrections import OUTSIDE_FAMILY
 from analysis.statistics.reasons import Reason, ReasonCode, why
 
@@ -29,6 +32,7 @@ LARGE_SHARE = 1 / 3
 CONSTANT_SHARE = 0.1  # of items without a tau
 SHOWN_CONSTANT = 3
 SMALL_CLUSTERS = 6
+MANY_NAMES, SHOWN_OF_MANY = 60, 10
 MADE_BY_A_PROGRAM = "these answers were made by a program; they say nothing about people."
 UNPAIRED = {
     "item_id": "compare systems without a common item_id, so the tests cannot be paired. If the systems answered the "
@@ -112,13 +116,6 @@ def _about_constant_scores(results: Results) -> Iterator[WarningRow]:
     )
 
 
-def left_out_of_metrics(results: Results) -> dict[str, tuple[str, ...]]:
-    """Return by metric the systems that its correlations leave out."""
-    beside = results.metrics.beside_people if results.metrics is not None else ()
-    found = {row.metric: row.without for row in beside if row.without}
-    return found | {row.a.partition(":")[2]: row.without for row in results.correlations if row.without}
-
-
 def outdated_files(results: Results, study: StudyFacts | None) -> Iterator[WarningRow]:
     """Warn of files beside the study that are of other texts than it has now."""
     if study is None:
@@ -146,6 +143,16 @@ def about_documents(found: Iterable[Documents]) -> Iterator[WarningRow]:
     """Warn of items that look like segments of documents."""
     for documents in found:
         yield WarningRow(kind="documents", group=None, text=documents_words(documents))
+
+
+def about_pairs(found: Iterable[tuple[str, str, int]]) -> Iterator[WarningRow]:
+    """Say how many pairs of many systems have no row, by group and criterion."""
+    for group, criterion, n in found:
+        text = (
+            f"{criterion}: {plural(n, 'pair')} of systems compared once and so without a test, left out of the tests "
+            "of pairs; strengths and ranks are from all comparisons."
+        )
+        yield _of_group("untested", group, text)
 
 
 def about_scores(codes: Sequence[AnswerCode], others: Sequence[OtherScale]) -> Iterator[WarningRow]:
@@ -323,6 +330,8 @@ def _about_strengths(results: Results) -> Iterator[WarningRow]:
             if order.criterion not in made:
                 made.append(order.criterion)
     for (source, group, criterion, reason), systems in _merged(counted).items():
+        if len(systems) > MANY_NAMES:
+            systems = shortened_list(systems, SHOWN_OF_MANY)
         text = f"{group}, {criterion}: no Bradley-Terry strength ({source}) for {', '.join(systems)}: {reason}."
         yield WarningRow(kind="no_strength", group=group, text=text)
     for (source, group, alike), criteria in few.items():

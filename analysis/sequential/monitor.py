@@ -150,8 +150,9 @@ class Monitor:
     def _expected_more(self, values: Floats) -> Floats:
         """Return units until the nearest decision were the answers to go on as they are; infinite where none is."""
         log_e, needed = self.tally.log_e, thresholds(self.tally.log_e, self.rule)
-        two, side = np.log(2 * needed.two_sided), None if needed.side is None else np.log(needed.side)
-        rows = [
+        two: Floats = np.log(2 * needed.two_sided)
+        side: Floats | None = None if needed.side is None else np.log(needed.side)
+        rows: list[Floats] = [
             two - log_e[:, 0] if side is None else np.maximum(two - log_e[:, 0], side - log_e[:, 3]),
             two - log_e[:, 1] if side is None else np.maximum(two - log_e[:, 1], side - log_e[:, 2]),
         ]

@@ -28,19 +28,19 @@ class TopRule:
     ----------
     k : int
         How many systems.
-    epsilon : float
+    tolerance : float
         No system named may have a Borda score more than this below the k-th best.
     error_rate : float
         Chance that one has, at every moment together.
     """
 
     k: int
-    epsilon: float
+    tolerance: float
     error_rate: float = 0.05
 
     def __post_init__(self) -> None:
         check_whole("k", self.k, least=1)
-        check_finite("epsilon", self.epsilon, above=0)
+        check_finite("tolerance", self.tolerance, above=0)
         check_level("error_rate", self.error_rate)
 
 
@@ -129,7 +129,7 @@ def top_state(counts: BordaCounts, rule: TopRule) -> TopState:
     """Return the leaders so far and whether they are decided.
 
     Bounds hold for all systems together (Bonferroni). Leaders are decided once no other system's upper bound lies
-    ``epsilon`` or more above the lower bound of a leader (Kalyanakrishnan et al. 2012, LUCB).
+    ``tolerance`` or more above the lower bound of a leader (Kalyanakrishnan et al. 2012, LUCB).
     """
     n = len(counts.won)
     if rule.k >= n:
@@ -138,7 +138,7 @@ def top_state(counts: BordaCounts, rule: TopRule) -> TopState:
     order = by_share(counts)
     leaders, others = order[: rule.k], order[rule.k :]
     gap = float(np.max(high[others]) - np.min(low[leaders]))
-    return TopState(low=low, high=high, leaders=tuple(leaders.tolist()), gap=gap, decided=gap < rule.epsilon)
+    return TopState(low=low, high=high, leaders=tuple(leaders.tolist()), gap=gap, decided=gap < rule.tolerance)
 
 
 def next_comparisons(counts: BordaCounts, rule: TopRule, *, count: int, rng: np.random.Generator) -> Ints:
@@ -160,8 +160,8 @@ def next_comparisons(counts: BordaCounts, rule: TopRule, *, count: int, rng: np.
     else:
         leaders = np.array(state.leaders)
         others = np.setdiff1d(np.arange(n), leaders)
-        unsure = leaders[state.low[leaders] < np.max(state.high[others]) - rule.epsilon]
-        rivals = others[state.high[others] > np.min(state.low[leaders]) + rule.epsilon]
+        unsure = leaders[state.low[leaders] < np.max(state.high[others]) - rule.tolerance]
+        rivals = others[state.high[others] > np.min(state.low[leaders]) + rule.tolerance]
         unsure = unsure[np.argsort(state.low[unsure], kind="stable")][:CONTENDERS]
         rivals = rivals[np.argsort(-state.high[rivals], kind="stable")][:CONTENDERS]
         sides = [side for side in (unsure, rivals) if len(side)] or [leaders]

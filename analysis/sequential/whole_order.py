@@ -1,4 +1,4 @@
-"""The whole order of many systems by choices, up to epsilon: Borda scores, compared while their order is uncertain.
+"""The whole order of many systems by choices, up to a tolerance: Borda scores, compared while their order is uncertain.
 
 The method is active ranking: nothing is assumed of how chances of winning arise, a system is compared with opponents
 drawn at random until its place is certain, and settled systems remain opponents. Pairs are drawn uniformly from all
@@ -23,7 +23,7 @@ from analysis.sequential.top_k import FIRST, BordaCounts, beta_mixture_bounds, b
 from analysis.statistics.checks import check_finite, check_level
 from analysis.statistics.coding import Floats, Ints
 
-CENTRED = 1.0  # over epsilon squared: narrowest when two bounds together are about epsilon wide
+CENTRED = 1.0  # over the tolerance squared: narrowest when two bounds together are about as wide
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,17 +32,17 @@ class OrderRule:
 
     Attributes
     ----------
-    epsilon : float
+    tolerance : float
         No system may stand before one whose Borda score is larger by this or more.
     error_rate : float
         Chance that one does, at every moment together.
     """
 
-    epsilon: float
+    tolerance: float
     error_rate: float = 0.05
 
     def __post_init__(self) -> None:
-        check_finite("epsilon", self.epsilon, above=0)
+        check_finite("tolerance", self.tolerance, above=0)
         check_level("error_rate", self.error_rate)
 
 
@@ -61,12 +61,14 @@ def order_state(counts: BordaCounts, rule: OrderRule) -> OrderState:
     """Return the order so far, and of which systems it is not certain.
 
     Bounds hold for all systems together (Bonferroni). Two systems are in order once the upper bound of the later one
-    lies less than ``epsilon`` above the lower bound of the earlier one.
+    lies less than ``tolerance`` above the lower bound of the earlier one.
     """
     n = len(counts.won)
-    low, high = beta_mixture_bounds(counts.won, counts.compared, rule.error_rate / n, centred=CENTRED / rule.epsilon**2)
+    low, high = beta_mixture_bounds(
+        counts.won, counts.compared, rule.error_rate / n, centred=CENTRED / rule.tolerance**2
+    )
     order = by_share(counts)
-    uncertain = np.triu(high[order][None, :] - low[order][:, None] >= rule.epsilon, 1)
+    uncertain = np.triu(high[order][None, :] - low[order][:, None] >= rule.tolerance, 1)
     unsettled = np.zeros(n, dtype=np.bool_)
     unsettled[order] = uncertain.any(axis=0) | uncertain.any(axis=1)
     return OrderState(low=low, high=high, order=tuple(order.tolist()), unsettled=unsettled, decided=not unsettled.any())

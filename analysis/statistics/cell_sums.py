@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 import numpy as np
 
 from analysis.statistics.coding import Floats, Ints, fold
@@ -9,6 +11,97 @@ from analysis.statistics.coding import Floats, Ints, fold
 DENSE = 1 << 23  # keys up to which there is one place for each that is possible
 THIN = 32  # possible keys a value beyond which values are folded first
 PENDING = 1 << 22  # folded cells that wait before they are folded together
+BITS = 53  # of whole numbers that a float holds
+
+
+def numbered_keys(key: Ints, size: int) -> tuple[Ints, Ints | None, int]:
+    """Give keys below ``size`` numbers: themselves where there is room for a place each, else those that occur.
+
+    Returns
+    -------
+    tuple of (array of int, array of int or None, int)
+        Each value's number, the key of each number (``None``: itself), and how many numbers there are.
+    """
+    if size <= min(DENSE, THIN * max(len(key), 1)):
+        return key, None, size
+    folded = fold(key)
+    return folded.of, key[folded.first], len(folded)
+
+
+class WholeSums:
+    """Add up several columns of whole numbers by key, exactly: as many at once as one float has room for.
+
+    No sum may reach 2^53. Time O(n) where ``size``, one more than the largest possible key, is at most 8 million and
+    32 times the values, else O(n log n).
+
+    >>> sums = WholeSums(5)
+    >>> sums.add(np.array([3, 3, 0]), [("total", np.array([1.0, -2.0, 4.0]))])
+    >>> key, added = sums.found()
+    >>> key.tolist(), {name: column.tolist() for name, column in added.items()}
+    ([0, 3], {'n': [1, 2], 'total': [4, -1]})
+    """
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._parts: list[tuple[Ints, dict[str, Ints]]] = []
+        self._dense: dict[str, Ints] = {}  # of all keys that are possible
+
+    def add(self, key: Ints, columns: Iterable[tuple[str, Floats]], *, which: Ints | None = None) -> None:
+        """Add named values by their keys; how many there are of each is ``n``.
+
+        ``which`` are the places of each key's values in the columns, where it is not its own.
+        """
+        of, keys, size = numbered_keys(key, self.size)
+        n = np.bincount(of, minlength=size)
+        found = {"n": n}
+        for fields, packed in _packed(columns, int(n.max(initial=0))):
+            rest = np.bincount(of, packed if which is None else packed[which], size).astype(np.int64)
+            for name, low, bits in fields:
+                own = rest & ((1 << bits) - 1) if len(fields) > 1 else rest
+                found[name] = own + low * n if low else own
+                rest = rest >> bits
+        if keys is not None:
+            self._parts.append((keys, found))
+        elif self._dense:
+            for name, column in found.items():
+                self._dense[name] += column
+        else:
+            self._dense = found
+
+    def found(self) -> tuple[Ints, dict[str, Ints]]:
+        """Return the keys that occur, ascending, and their sums."""
+        parts = [*self._parts]
+        if self._dense:
+            keys = np.flatnonzero(self._dense["n"])
+            full = len(keys) == self.size
+            parts.append((keys, self._dense if full else {name: own[keys] for name, own in self._dense.items()}))
+        if len(parts) < 2:
+            return parts[0] if parts else (np.zeros(0, dtype=np.int64), {})
+        folded = fold(together := np.concatenate([key for key, _ in parts]))
+        added = {name: np.concatenate([own[name] for _, own in parts]) for name in parts[0][1]}
+        sums = {name: np.bincount(folded.of, own, len(folded)).astype(np.int64) for name, own in added.items()}
+        return together[folded.first], sums
+
+
+def _packed(columns: Iterable[tuple[str, Floats]], most: int) -> Iterator[tuple[list[tuple[str, int, int]], Floats]]:
+    """Yield columns put together to one: each one's name, least value and bits, and the floats that hold them.
+
+    Sums of up to ``most`` values have room.
+    """
+    fields: list[tuple[str, int, int]] = []
+    together, used = np.zeros(0), 0
+    for name, column in columns:
+        low, high = (int(column.min()), int(column.max())) if len(column) else (0, 0)
+        bits = (most * (high - low)).bit_length()
+        above = column - low if low else column
+        if fields and used + bits > BITS:
+            yield fields, together
+            fields, used = [], 0
+        together = together + above * float(1 << used) if fields else above
+        fields.append((name, low, bits))
+        used += bits
+    if fields:
+        yield fields, together
 
 
 class CellSums:

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from analysis.statistics.coding import Floats, Ints, fold, snap
+from analysis.statistics.coding import Floats, Ints, fold, number_together, snap
 from analysis.statistics.reasons import why
 from analysis.statistics.t_tests import NO_VARIATION, TTest, no_test, t_of_estimate
 
@@ -205,11 +205,10 @@ def _variance(
 ) -> tuple[_Variance, int]:
     """Return the variance of the difference by one kind of cluster, and the number of clusters."""
     sides: tuple[ClusterSums, ClusterSums] = getattr(x, kind), getattr(y, kind)
-    clusters = np.union1d(sides[0].cluster, sides[1].cluster)
-    share, square, rest = (np.zeros((2, len(clusters))) for _ in range(3))
-    times = np.ones(len(clusters))
-    for row, side in enumerate(sides):
-        place = np.searchsorted(clusters, side.cluster)
+    n_clusters, places = number_together(sides[0].cluster, sides[1].cluster)
+    share, square, rest = (np.zeros((2, n_clusters)) for _ in range(3))
+    times = np.ones(n_clusters)
+    for row, (side, place) in enumerate(zip(sides, places, strict=True)):
         share[row, place], square[row, place], rest[row, place] = side.share, side.square, side.rest
         if side.times is not None:
             times[place] = side.times

@@ -51,7 +51,9 @@ def code(column: pl.Series, order: Sequence[str] = ()) -> Codes:
     if not isinstance(column.dtype, pl.Categorical):
         column = column.cast(pl.String).fill_null("").cast(pl.Categorical)
     seen = column.unique(maintain_order=True)
-    found = ["" if name is None else name for name in seen.to_list()]
+    found = seen.cast(pl.String).fill_null("").to_list()
+    if not order and len(found) > FEW and not (seen.has_nulls() and found.count("") > 1):
+        return Codes(ids=tuple(found), of=_look_up(column, seen, np.arange(len(found))))
     ids = tuple(dict.fromkeys([*order, *found]))
     place = {name: number for number, name in enumerate(ids)}
     if len(found) == 1 and place[found[0]] == 0:
@@ -89,7 +91,7 @@ def translate(column: pl.Series, change: Callable[[pl.Series], pl.Series]) -> pl
     changed = change(seen.cast(pl.String))
     if len(seen) == 1:
         return pl.repeat(changed[0], len(column), dtype=changed.dtype, eager=True)
-    return changed.gather(pl.Series(_look_up(column, seen, np.arange(len(seen), dtype=np.uint32))))
+    return changed[_look_up(column, seen, np.arange(len(seen)))]
 
 
 def _look_up(column: pl.Series, seen: pl.Series, numbers: npt.NDArray[Number]) -> npt.NDArray[Number]:
@@ -139,8 +141,7 @@ def fold(*columns: Numbers) -> Folded:
         of = np.arange(n)
         return Folded(of=of, first=of)
     if not n or key.min() < 0 or (size := int(key.max()) + 1) > DENSE * n:
-        _, first, of = np.unique(key, return_index=True, return_inverse=True)
-        return Folded(of=of.astype(np.int64), first=first.astype(np.int64))
+        return _fold_by_sorting(key)
     narrow: type[np.signedinteger[Any]] = np.int32 if n < 2**31 else np.int64
     place = np.full(size, -1, dtype=narrow)
     place[key[::-1]] = np.arange(n - 1, -1, -1, dtype=narrow)  # what is written last stays: the first row
@@ -152,6 +153,26 @@ def fold(*columns: Numbers) -> Folded:
     of = number[key].astype(np.int64)
     of -= 1
     return Folded(of=of, first=first)
+
+
+def _fold_by_sorting(key: Ints) -> Folded:
+    """Fold keys that are far apart: with the number of its row behind it, each is sorted as one number."""
+    n = len(key)
+    bits = n.bit_length()
+    if not n or key.min() < 0 or int(key.max()) >= 1 << (62 - bits):
+        _, first, of = np.unique(key, return_index=True, return_inverse=True)
+        return Folded(of=of.astype(np.int64), first=first.astype(np.int64))
+    packed = key << bits
+    packed |= np.arange(n)
+    packed.sort()
+    rows = packed & ((1 << bits) - 1)
+    packed >>= bits
+    starts = np.empty(n, dtype=bool)
+    starts[0] = True
+    np.not_equal(packed[1:], packed[:-1], out=starts[1:])
+    of = np.empty(n, dtype=np.int64)
+    of[rows] = np.cumsum(starts) - 1
+    return Folded(of=of, first=rows[starts])
 
 
 def join_keys(*columns: Numbers) -> Ints:
@@ -172,6 +193,22 @@ def join_keys(*columns: Numbers) -> Ints:
     return key
 
 
+def number_together(x: Ints, y: Ints) -> tuple[int, tuple[Ints, Ints]]:
+    """Give ids of two lists, each sorted and without doubles, common numbers: how many there are, and those of each.
+
+    >>> n, places = number_together(np.array([1, 4]), np.array([2, 4]))
+    >>> n, [place.tolist() for place in places]
+    (3, [[0, 2], [1, 2]])
+    """
+    both = np.concatenate([x, y])
+    order = np.argsort(both, kind="stable")  # two runs in order already, which are merged
+    both = both[order]
+    number = np.cumsum(np.concatenate([[False], both[1:] != both[:-1]]))
+    place = np.empty(len(both), dtype=np.int64)
+    place[order] = number
+    return int(number[-1]) + 1 if len(both) else 0, (place[: len(x)], place[len(x) :])
+
+
 def average_by(table: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     """Average ``value`` over the rows that agree in some columns: a row each, sorted by them, an empty cell first.
 
@@ -180,20 +217,30 @@ def average_by(table: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     [('x', 2.0), ('y', 1.5)]
     """
     table = table.sort("value")  # a sum is the same to the last bit, however the rows stand
-    rows = fold(*(_in_order(table[column]) for column in by))
+    rows = fold(*(in_order(table[column]) for column in by))
     return table[rows.first].select(*by, pl.Series("value", rows.mean(table["value"].to_numpy())))
 
 
-def _in_order(column: pl.Series) -> Ints:
-    """Give each value of a column its rank among the distinct ones, an empty cell the first."""
+def in_order(column: pl.Series) -> Ints:
+    """Give each value of a column its rank among the distinct ones, an empty cell the first.
+
+    >>> in_order(pl.Series(["b", None, "a", "b"])).tolist()
+    [2, 0, 1, 2]
+    """
     if column.dtype.is_numeric():
         ranks = column.rank("dense").fill_null(0).to_numpy()
         return ranks.astype(np.int64)
-    found = code(column)
-    place = np.empty(len(found), dtype=np.int64)
-    place[sorted(range(len(found)), key=found.ids.__getitem__)] = np.arange(len(found))
-    of: Ints = place[found.of]
-    return of
+    if len(column) <= FEW:
+        names = ["" if name is None else name for name in column.cast(pl.String).to_list()]
+        place = {name: number for number, name in enumerate(sorted({*names}))}
+        return np.array([place[name] for name in names], dtype=np.int64)
+    if not isinstance(column.dtype, pl.Categorical):
+        column = column.cast(pl.String).cast(pl.Categorical)
+    seen = column.unique(maintain_order=True)
+    if len(seen) == 1:
+        return np.zeros(len(column), dtype=np.int64)
+    ranks = seen.cast(pl.String).fill_null("").rank("dense").to_numpy()
+    return _look_up(column, seen, ranks.astype(np.int64) - 1)
 
 
 def split_by(of: Ints, values: Floats, n_parts: int) -> list[Floats]:

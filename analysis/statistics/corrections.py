@@ -16,6 +16,7 @@ from analysis.statistics.reasons import Reason, why
 from analysis.statistics.record import replace_fields
 
 Verdict = Literal["x", "y", "indifferent"]
+TURNED: dict[Verdict | None, Verdict | None] = {"x": "y", "y": "x", "indifferent": "indifferent", None: None}
 Correction = Literal["holm", "bh"]
 Procedure = Literal["holm", "bh", "by"]
 OUTSIDE_FAMILY = why("outside_family")  # the reason of a row that keeps its raw p-value

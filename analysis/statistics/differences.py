@@ -23,10 +23,15 @@ class DifferencePart:
 
     x: Ints
     y: Ints
-    value: Floats
     of: Ints
     of_y: Ints
     whole: Differences
+
+    @cached_property
+    def value(self) -> Floats:
+        """Rating of x minus that of y."""
+        score = self.whole.score
+        return snap(score[self.of] - score[self.of_y], scale=self.whole.scale, digits=13)
 
     @cached_property
     def answers(self) -> Floats | None:
@@ -133,7 +138,7 @@ class Differences:
         return self._part(slice(None))
 
     def _part(self, rows: slice) -> DifferencePart:
-        block, system, score = self.block[rows], self.system[rows], self.score[rows]
+        block, system = self.block[rows], self.system[rows]
         lower, upper = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
         widest = int(np.bincount(block - block.min()).max()) if len(block) else 0
         for step in range(1, widest):
@@ -144,8 +149,7 @@ class Differences:
         return DifferencePart(
             x=system[x],
             y=system[y],
-            value=snap(score[x] - score[y], scale=self.scale, digits=13),
-            of=x + (rows.start or 0),
-            of_y=y + (rows.start or 0),
+            of=x + rows.start if rows.start else x,
+            of_y=y + rows.start if rows.start else y,
             whole=self,
         )

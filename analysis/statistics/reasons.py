@@ -339,7 +339,7 @@ WORDS: dict[ReasonCode, str] = {
     "too_many_annotators_incomplete": "more than {most} annotators and missing cells: only icc1 is fitted",
     "too_many_categories": "{n:,} different values: too many to be categories",
     "one_gave_most": "one annotator gave most of the answers, and this test weighs answers alike",
-    "too_many_differences": "more than {most:,} differences: only the test by unit was made",
+    "too_many_differences": "more than {most:,} differences are not standardised one by one",
     "too_many_ratios": "more than {most:,} different values at the ratio level",
     "too_many_scores": "too many different scores to count each by itself",
     "too_many_steps": "more than {most} different ratings: an ordinal model is for scales of few steps",

@@ -239,6 +239,11 @@ def fields_of(record: Any) -> dict[str, Any]:
     return dict(zip(names_of(type(record)), values_of(record), strict=True))
 
 
+def fields_without(record: Any, name: str) -> dict[str, Any]:
+    """Return the other fields of a record by name."""
+    return {key: value for key, value in fields_of(record).items() if key != name}
+
+
 def values_of(record: Any) -> tuple[Any, ...]:
     """Return the values of a record's fields in their order."""
     kind = type(record)

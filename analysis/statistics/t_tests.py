@@ -1,7 +1,8 @@
 """Student's and Welch's t on values whose order does not matter, with "no variation" told apart from a result.
 
 The distributions are scipy's. scipy.stats finds equal answers of 0.1 significant, takes half a second more to load in
-every report, and 20 to 30 times as long for 30 values (``tests/analysis/test_libraries.py``, ``make bench``).
+every report, and 20 to 30 times as long for 30 values (``make bench``,
+``tests/analysis/statistics/test_libraries.py``).
 """
 
 from __future__ import annotations

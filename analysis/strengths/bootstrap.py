@@ -15,10 +15,12 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from analysis.statistics.coding import Floats, Ints, fold
+from analysis.statistics.graphs import connected_parts
 from analysis.statistics.reasons import Reason, why
-from analysis.strengths.counting import Codes, count_cells, count_wins
-from analysis.strengths.fit import fit_strengths, newton
+from analysis.strengths.counting import Codes, PairCounts, count_cells, count_pairs, count_wins
+from analysis.strengths.fit import DENSE, fit_pairs, fit_strengths, newton
 from analysis.strengths.sandwich import bread
+from analysis.strengths.sparse_newton import Inverse, newton_of_pairs
 
 BATCH = 64  # replicates solved together
 STEPS = 60
@@ -112,24 +114,25 @@ def bootstrap_strengths(
     Efron, B. (1979). Bootstrap methods: another look at the jackknife. Annals of Statistics, 7(1), 1-26.
     Owen, A. B. (2007). The pigeonhole bootstrap. Annals of Applied Statistics, 1(2), 386-411 (both at once).
     """
-    counts = count_wins(x, y, won, n_systems, weights)
-    fit = fit_strengths(counts.wins, [str(number) for number in range(n_systems)])
+    counts = count_pairs(x, y, won, n_systems, weights)
+    names = [str(number) for number in range(n_systems)]
+    if n_systems > DENSE:
+        fit = fit_pairs(counts, names)
+    else:
+        fit = fit_strengths(count_wins(x, y, won, n_systems, weights).wins, names)
     if len(fit.fitted) < n_systems:
         raise ValueError(f"the data give no strengths to resample: {next(filter(None, fit.reasons))}")
-    low, high = np.nonzero(np.triu(counts.played, 1))
-    pairs = ComparedPairs(
-        low=low, high=high, k=n_systems, centre=fit.strength, inverse=bread(counts.played, fit.strength)
-    )
-    number = np.zeros((n_systems, n_systems), dtype=np.int64)
-    number[low, high] = np.arange(len(low))
-    pair = number[np.minimum(x, y), np.maximum(x, y)]
+    own = counts.played > 0
+    low, high = counts.x[own], counts.y[own]
+    pairs = ComparedPairs.of(low, high, counts.played[own], fit.strength)
+    pair = pairs.numbers(x, y)
     share = np.where(x < y, won, 1 - won)
     given = {name: of for name, of in (("annotator", annotator), ("item", item)) if of is not None}
     if not given:
         rows = slice(None) if weights is None else np.repeat(np.arange(len(pair)), _whole(weights))
         draw = _draw_rows(pair[rows], share[rows], len(low), rng)
     elif len(given) == 1:
-        draw = _draw_clusters(x, y, won, number, next(iter(given.values())), rng, weights)
+        draw = _draw_clusters(x, y, won, pairs, next(iter(given.values())), rng, weights)
     else:
         draw = _draw_crossed(pair, share, len(low), given["annotator"], given["item"], rng, weights)
     kept: list[Floats] = []
@@ -161,13 +164,44 @@ def bootstrap_strengths(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ComparedPairs:
-    """The pairs that were compared, the fit to the data, and the inverse information there."""
+    """The pairs that were compared (sorted), how often, the fit to the data, and the inverse information there."""
 
     low: Ints
     high: Ints
     k: int
     centre: Floats
-    inverse: Floats
+    weight: Floats  # information of each pair
+    inverse: Floats | None  # none for many systems
+
+    @staticmethod
+    def of(low: Ints, high: Ints, played: Floats, centre: Floats) -> ComparedPairs:
+        """Take the pairs at the fit to the data."""
+        k, inverse = len(centre), None
+        share = 1 / (1 + np.exp(centre[high] - centre[low]))
+        if k <= DENSE:
+            table = np.zeros((k, k))
+            table[low, high] = table[high, low] = played
+            inverse = bread(table, centre)
+        return ComparedPairs(
+            low=low, high=high, k=k, centre=centre, weight=played * share * (1 - share), inverse=inverse
+        )
+
+    @property
+    def many(self) -> bool:
+        """Say whether systems are too many for a table of systems by systems."""
+        return self.inverse is None
+
+    @cached_property
+    def factors(self) -> Inverse:
+        """Return the inverse information as sparse factors."""
+        return Inverse(self.low, self.high, self.weight, self.k)
+
+    def numbers(self, x: Codes, y: Codes) -> Ints:
+        """Return the number of the pair of each x and y, 0 where it is none."""
+        known = self.low * np.int64(self.k) + self.high
+        wanted = np.minimum(x, y) * np.int64(self.k) + np.maximum(x, y)
+        place = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+        return np.where(known[place] == wanted, place, 0).astype(np.int64)
 
     @cached_property
     def incidence(self) -> csr_array:
@@ -188,7 +222,7 @@ class ComparedPairs:
         bound = tolerance * np.maximum(played.sum(axis=0), 1e-300)
         todo = np.arange(n)
         own_played, own_sums = played, sums
-        for taken in range(STEPS):
+        for taken in range(CHORD_STEPS if self.many else STEPS):
             if not len(todo):
                 break
             own = strength[:, todo]
@@ -200,11 +234,20 @@ class ComparedPairs:
             np.subtract(own_sums, gap, out=gap)
             score = incidence @ gap
             open_ = np.abs(score).max(axis=0) > bound[todo]
-            step = self.inverse @ score if taken < CHORD_STEPS else self._newton_step(own_played, own, score)
+            if self.inverse is None:
+                step = self.factors(score)
+            elif taken < CHORD_STEPS:
+                step = self.inverse @ score
+            else:
+                step = self._newton_step(own_played, own, score)
             strength[:, todo] = own + np.clip(step, -2, 2)
             if not open_.all():
                 todo, own_played, own_sums = todo[open_], own_played[:, open_], own_sums[:, open_]
         for replicate in todo.tolist():  # so uneven that a step must be checked
+            if self.many:
+                start = np.clip(strength[:, replicate], -20, 20)
+                strength[:, replicate] = newton_of_pairs(self._counts(played[:, replicate], sums[:, replicate]), start)
+                continue
             wins = np.zeros((self.k, self.k))
             wins[self.low, self.high] = sums[:, replicate]
             wins[self.high, self.low] = played[:, replicate] - sums[:, replicate]
@@ -225,8 +268,21 @@ class ComparedPairs:
             step[:, own] = np.linalg.solve(curve, score[:, own].T[:, :, None])[:, :, 0].T
         return step
 
+    def _counts(self, played: Floats, sums: Floats) -> PairCounts:
+        own = played > 0
+        return PairCounts(
+            x=self.low[own], y=self.high[own], played=played[own], won=sums[own], squares=sums[own], n_systems=self.k
+        )
+
     def connected(self, played: Floats, sums: Floats) -> tuple[Marks, Marks]:
         """Say of each replicate whether its comparisons hang together, and whether its wins do both ways."""
+        if self.many:
+            wins = [self._counts(*columns).wins for columns in zip(played.T, sums.T, strict=True)]
+            weak, both = (
+                np.array([connected_parts(own, both_ways=way).max() == 0 for own in wins], dtype=np.bool_)
+                for way in (False, True)
+            )
+            return weak, both
         beats = np.zeros((played.shape[1], self.k, self.k), dtype=bool)
         floor = 1e-9  # rounding of sums of fractions
         beats[:, self.low, self.high] = sums.T > floor
@@ -292,16 +348,16 @@ def _draw_clusters(
     x: Codes,
     y: Codes,
     won: Floats,
-    number: Ints,
+    pairs: ComparedPairs,
     cluster: Codes,
     rng: np.random.Generator,
     weights: Floats | None,
 ) -> Draw:
     """Draw whole clusters; their sums stand in one sparse matrix, pairs x clusters."""
-    cells = count_cells(x, y, won, len(number), cluster, weights)
+    cells = count_cells(x, y, won, pairs.k, cluster, weights)
     n = cells.n_clusters
-    place = (number[cells.x, cells.y], cells.cluster)
-    shape = (int(number.max()) + 1, n)
+    place = (pairs.numbers(cells.x, cells.y), cells.cluster)
+    shape = (len(pairs.low), n)
     played, sums = csr_array((cells.played, place), shape=shape), csr_array((cells.won, place), shape=shape)
 
     def draw(replicates: int) -> tuple[Floats, Floats]:

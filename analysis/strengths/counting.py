@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array
 
 from analysis.statistics.coding import Floats, Ints, fold
 
+ROUNDING = 1e-12  # of the comparisons of a pair: less is what rounding of shares left of no win
 CHUNK = 1 << 16  # rows counted at a time, so that their keys stay in the cache
 
 Codes = npt.NDArray[np.integer[Any]]
@@ -31,6 +33,66 @@ class WinCounts:
     def played(self) -> Floats:
         """Comparisons of each pair, symmetric."""
         return self.wins + self.wins.T
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PairCounts:
+    """What the rows say of each pair that was compared (x < y, sorted), shape (pairs,): memory by those pairs.
+
+    ``played`` are (weighted) comparisons, ``won`` the sum of the shares that x won, ``squares`` that of their squares.
+    """
+
+    x: Ints
+    y: Ints
+    played: Floats
+    won: Floats
+    squares: Floats
+    n_systems: int
+
+    @property
+    def wins(self) -> csr_array:
+        """Return what each system won of each other, sparse, shape (n_systems, n_systems)."""
+        values = np.concatenate([self.won, self.played - self.won])
+        won = np.maximum(np.where(values > ROUNDING * np.tile(self.played, 2), values, 0.0), 0.0)
+        place = (np.concatenate([self.x, self.y]), np.concatenate([self.y, self.x]))
+        found = csr_array((won, place), shape=(self.n_systems, self.n_systems))
+        found.eliminate_zeros()
+        return found
+
+    @staticmethod
+    def of(wins: csr_array) -> PairCounts:
+        """Return the pairs of a table of wins, all of which count as whole ones; its diagonal is left out."""
+        n = wins.shape[0]
+        table = wins.tocoo()
+        (row, column), values = table.coords, table.data.astype(np.float64)
+        own = (row != column) & (values != 0)
+        row, column, values = row[own].astype(np.int64), column[own].astype(np.int64), values[own]
+        low, high = np.minimum(row, column), np.maximum(row, column)
+        pairs = fold(low, high)
+        played = np.bincount(pairs.of, weights=values, minlength=len(pairs))
+        won = np.bincount(pairs.of, weights=np.where(row < column, values, 0.0), minlength=len(pairs))
+        return PairCounts(
+            x=low[pairs.first],
+            y=high[pairs.first],
+            played=played.astype(np.float64),
+            won=won.astype(np.float64),
+            squares=won.astype(np.float64),
+            n_systems=n,
+        )
+
+    def among(self, kept: Ints) -> PairCounts:
+        """Keep the pairs of some systems, which are numbered anew."""
+        number = np.full(self.n_systems, -1)
+        number[kept] = np.arange(len(kept))
+        own = (number[self.x] >= 0) & (number[self.y] >= 0)
+        return PairCounts(
+            x=number[self.x[own]],
+            y=number[self.y[own]],
+            played=self.played[own],
+            won=self.won[own],
+            squares=self.squares[own],
+            n_systems=len(kept),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -106,6 +168,30 @@ def count_wins(x: Codes, y: Codes, won: Floats, n_systems: int, weights: Floats 
     if np.any(np.diagonal(played)):
         raise ValueError("a system is compared with itself")
     return WinCounts(wins=sums + (played - sums).T, squares=squares + (played - 2 * sums + squares).T)
+
+
+def count_pairs(x: Codes, y: Codes, won: Floats, n_systems: int, weights: Floats | None = None) -> PairCounts:
+    """Do what :func:`count_wins` does, without a table of all pairs: O(n) or O(n log n), memory O(n + pairs compared).
+
+    >>> counts = count_pairs(np.array([0, 1]), np.array([1, 0]), np.array([1.0, 0.25]), 2)
+    >>> counts.wins.toarray().tolist()
+    [[0.0, 1.75], [0.25, 0.0]]
+    """
+    check_rows(x, y, won, n_systems, weights)
+    if np.any(np.asarray(x) == np.asarray(y)):
+        raise ValueError("a system is compared with itself")
+    lower, upper = np.minimum(x, y).astype(np.int64), np.maximum(x, y).astype(np.int64)
+    pairs = fold(lower, upper)
+    share = np.where(x < y, won, 1 - won)
+    weighted = share if weights is None else share * weights
+    return PairCounts(
+        x=lower[pairs.first],
+        y=upper[pairs.first],
+        played=np.bincount(pairs.of, weights=weights, minlength=len(pairs)).astype(np.float64),
+        won=np.bincount(pairs.of, weights=weighted, minlength=len(pairs)).astype(np.float64),
+        squares=np.bincount(pairs.of, weights=weighted * share, minlength=len(pairs)).astype(np.float64),
+        n_systems=n_systems,
+    )
 
 
 def count_cells(

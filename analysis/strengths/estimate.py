@@ -15,7 +15,8 @@ from analysis.statistics.reasons import Reason
 from analysis.strengths.bounds import ROUNDING, strength_bounds
 from analysis.strengths.counting import Codes, WinCounts, count_cells, count_wins
 from analysis.strengths.existence import why_no_spread
-from analysis.strengths.fit import fit_strengths
+from analysis.strengths.fit import DENSE, fit_strengths
+from analysis.strengths.many_systems import Differences, ManyStrengths, alike_factor, estimate_many
 from analysis.strengths.sandwich import Covariance, over_clusters, over_rows, over_two_clusterings
 from analysis.strengths.sweeps import Levels, levels_of
 
@@ -30,7 +31,8 @@ class BradleyTerry:
     ``reasons`` says why; where there is no interval (NaN), ``no_interval`` does. ``df`` are each strength's degrees of
     freedom, infinite over rows. ``covariance``, ``df_differences`` (degrees of freedom) and ``p_differences``
     (p-values of all differences, adjusted for all of them; NaN with too few degrees of freedom) are over the systems
-    fitted, in their order. ``alike`` names the clusters that count alike, each with the same total weight, because
+    fitted, in their order; above 300 systems they are ``None``, and ``differences`` makes the tests that are asked for.
+    ``alike`` names the clusters that count alike, each with the same total weight, because
     their answers as they are left too few degrees of freedom; ``None``: every answer counts alike.
     """
 
@@ -51,10 +53,20 @@ class BradleyTerry:
     regularisation: float | None
     df_differences: Floats | None = None
     p_differences: Floats | None = None
+    differences: Differences | None = None
     alike: str | None = None
     no_interval: Reason | None = None
     warnings: tuple[str, ...] = ()
     levels: Levels
+
+    def p_difference(self, one: int, two: int) -> float:
+        """Return the adjusted p-value of the difference of two fitted systems, by their numbers among the fitted.
+
+        NaN where there is none.
+        """
+        if self.differences is not None:
+            return self.differences.p_value(one, two)
+        return float("nan") if self.p_differences is None else float(self.p_differences[one, two])
 
     @property
     def order(self) -> tuple[tuple[str, ...], ...]:
@@ -144,7 +156,8 @@ def bradley_terry(
     Returns
     -------
     BradleyTerry
-        O(n) for counting, then what :mod:`analysis.strengths.leverage` says of G clusters, whatever n.
+        O(n) for counting, then what :mod:`analysis.strengths.leverage` says of G clusters, whatever n; above 300
+        systems (without regularisation) what :mod:`analysis.strengths.sparse_sandwich` says of the pairs compared.
 
     Raises
     ------
@@ -171,6 +184,19 @@ def bradley_terry(
         weights=None if weights is None else np.asarray(weights, dtype=np.float64),
         clusters={name: _numbers(ids) for name, ids in (clusters or {}).items()},
     )
+    if len(names) > DENSE and regularisation is None:
+        many = estimate_many(
+            x,
+            y,
+            rows.won,
+            names,
+            clusters=rows.clusters,
+            weights=rows.weights,
+            confidence=confidence,
+            alike=alike,
+            least_df=least_df or 0.0,
+        )
+        return of_many(names, many, tuple(rows.clusters), confidence)
     made = _estimate(names, replace(rows, alike=alike), regularisation)
     if least_df is not None and alike is None and rows.clusters and made.found is not None and not made.even:
         if made.found.df.min() < least_df - ROUNDING:
@@ -217,28 +243,45 @@ def bradley_terry(
     )
 
 
-def alike_factor(of: Codes, weights: Floats | None) -> tuple[Floats, bool]:
-    """Return what gives each cluster the same total weight and leaves the total as it is, one number a row.
+def of_many(names: tuple[str, ...], many: ManyStrengths, clusters: Sequence[str], confidence: float) -> BradleyTerry:
+    """Return what :func:`bradley_terry` does, from the estimates of many systems."""
+    nothing, none = np.full((4, len(names)), np.nan), np.zeros((2, len(names)), dtype=np.int64)
+    se, df, low, high = nothing if many.columns is None else many.columns
+    ranks = none if many.ranks is None else many.ranks
+    found = many.covariance
+    words = None
+    if found is not None and np.isfinite(low).any():
+        words = interval_words(clusters, None, adjusted=found.adjusted)
+    return BradleyTerry(
+        systems=names,
+        strength=many.strength,
+        se=se,
+        ci_low=low,
+        ci_high=high,
+        rank_low=ranks[0],
+        rank_high=ranks[1],
+        reasons=many.reasons,
+        confidence=confidence,
+        interval=words,
+        n_clusters=None if found is None else found.n_clusters,
+        df=df,
+        rank_method=None if many.differences is None else many.differences.method,
+        covariance=None,
+        regularisation=None,
+        differences=many.differences,
+        alike=many.alike,
+        no_interval=many.no_interval,
+        levels=levels_of(many.wins, many.strength),
+    )
 
-    And whether they have it already.
 
-    >>> alike_factor(np.array([0, 0, 0, 1]), None)[0].tolist()
-    [0.6666666666666666, 0.6666666666666666, 0.6666666666666666, 2.0]
-    """
-    total = np.bincount(of, weights=weights).astype(np.float64)
-    own = total[total > 0]
-    mean = own.mean() if len(own) else 1.0
-    factor: Floats = np.divide(mean, total, out=np.ones(len(total)), where=total > 0)[of]
-    return factor, bool(np.allclose(own, mean, rtol=1e-12))
-
-
-def interval_words(clusters: Sequence[str], regularisation: float | None) -> str:
-    """Name an interval.
+def interval_words(clusters: Sequence[str], regularisation: float | None, *, adjusted: bool = True) -> str:
+    """Name an interval; ``adjusted``: its residuals are.
 
     >>> interval_words(("annotator",), None)
     'clustered by annotator (CR2)'
     """
-    made = f"clustered by {' and '.join(clusters)} (CR2)" if clusters else "over rows"
+    made = f"clustered by {' and '.join(clusters)} ({'CR2' if adjusted else 'CR1'})" if clusters else "over rows"
     return made if regularisation is None else f"{made}, of regularised strengths"
 
 

@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from analysis.statistics.coding import Floats, Ints
 from analysis.statistics.graphs import connected_parts
 from analysis.statistics.reasons import Reason, why
 
 NOISE = 1e-8  # of a strength: where every cluster says the same, rounding leaves a standard error below it
-MOST_NAMED = 3  # systems named in a reason
+MOST_NAMED = 3  # systems, or parts of many, named in a reason
+MANY = 300  # systems beyond which a reason does not name them all
 WON_ALL = why("won_all")
 LOST_ALL = why("lost_all")
 NEVER_COMPARED = why("never_compared")
@@ -34,7 +36,7 @@ class DeterminedSystems:
         )
 
 
-def determined_systems(wins: Floats, names: Sequence[str]) -> DeterminedSystems:
+def determined_systems(wins: Floats | csr_array, names: Sequence[str]) -> DeterminedSystems:
     """Find the systems whose strengths a table of wins determines.
 
     A system that was never compared leaves, and so does one that won or lost everything, again and again until none is
@@ -43,7 +45,7 @@ def determined_systems(wins: Floats, names: Sequence[str]) -> DeterminedSystems:
 
     Parameters
     ----------
-    wins : array of float, shape (n_systems, n_systems)
+    wins : array of float or sparse array, shape (n_systems, n_systems)
         Entry [i, j] is what i won of j; its diagonal is 0. In an ordering i wins of j where it was chosen with j left.
     names : sequence of str
         Systems, for the reasons.
@@ -57,26 +59,28 @@ def determined_systems(wins: Floats, names: Sequence[str]) -> DeterminedSystems:
     >>> found.kept.tolist(), *map(str, found.reasons[2:])
     ([0, 1], 'never compared here', 'lost every comparison: weaker than all others, at no finite distance')
     """
-    reasons: list[Reason | None] = [None] * len(wins)
-    compared = (wins + wins.T).any(axis=1)
+    won = csr_array(wins > 0)
+    lost = csr_array(won.T)
+    reasons: list[Reason | None] = [None] * won.shape[0]
+    compared = np.diff(won.indptr) + np.diff(lost.indptr) > 0
     for place in np.flatnonzero(~compared).tolist():
         reasons[place] = NEVER_COMPARED
     kept = np.flatnonzero(compared).astype(np.int64)
-    reason = _disconnected(wins, kept, names) if len(kept) else None
+    reason = _disconnected(won, kept, names) if len(kept) else None
     while reason is None and len(kept) > 0:
-        own = wins[np.ix_(kept, kept)]
-        losers, winners = own.sum(axis=1) == 0, own.sum(axis=0) == 0
+        own = won[kept][:, kept]
+        losers, winners = np.diff(own.indptr) == 0, np.bincount(own.indices, minlength=len(kept)) == 0
         if not np.any(losers | winners):
             break
         for place in kept[losers | winners].tolist():
-            reasons[place] = _swept(wins, place, names) or _left_alone(names, kept)
+            reasons[place] = _swept(won, lost, place, names) or _left_alone(names, kept)
         kept = kept[~(losers | winners)]
         if len(kept) == 1:
-            reason = _swept(wins, int(kept[0]), names)
+            reason = _swept(won, lost, int(kept[0]), names)
         else:
-            reason = _disconnected(wins, kept, names)
+            reason = _disconnected(won, kept, names)
     if reason is None and len(kept) > 1:
-        reason = _one_sided(wins, kept, names)
+        reason = _one_sided(won, kept, names)
     found = DeterminedSystems(kept=kept, reasons=tuple(reasons))
     return found if reason is None else found.without(kept, reason)
 
@@ -88,38 +92,45 @@ def why_no_spread(se: Floats | None, unit: str) -> Reason | None:
     return None if (se > NOISE).any() else why("clusters_alike", unit=unit)
 
 
-def _parts(table: Floats, kept: Ints, *, both_ways: bool) -> list[Ints]:
-    won = table[np.ix_(kept, kept)] > 0
-    if (won | np.eye(len(kept), dtype=bool)).all():
-        return [kept]
-    of = connected_parts(won, both_ways=both_ways)
-    return [kept[of == part] for part in range(of.max() + 1)]
+def _parts(won: csr_array, kept: Ints, *, both_ways: bool) -> list[Ints]:
+    of = connected_parts(won[kept][:, kept], both_ways=both_ways)
+    return [kept[own] for own in np.split(np.argsort(of, kind="stable"), np.cumsum(np.bincount(of))[:-1])]
 
 
 def _named(parts: Sequence[Ints], names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    return tuple(sorted((tuple(names[place] for place in part.tolist()) for part in parts), key=", ".join))
+    named = sorted((tuple(names[place] for place in part.tolist()) for part in parts), key=", ".join)
+    if sum(map(len, named)) <= MANY:
+        return tuple(named)
+    named.sort(key=len, reverse=True)
+    shown = [
+        (*own[:MOST_NAMED], *([f"{len(own) - MOST_NAMED} more"] if len(own) > MOST_NAMED else [])) for own in named
+    ]
+    more = [(f"{len(named) - MOST_NAMED} more parts",)] if len(named) > MOST_NAMED else []
+    return (*shown[:MOST_NAMED], *more)
 
 
-def _disconnected(table: Floats, kept: Ints, names: Sequence[str]) -> Reason | None:
+def _disconnected(won: csr_array, kept: Ints, names: Sequence[str]) -> Reason | None:
     if len(kept) < 2:
         return why("none_left")
-    parts = _parts(table, kept, both_ways=False)
+    parts = _parts(won, kept, both_ways=False)
     if len(parts) == 1:
         return None
     return why("disconnected", parts=_named(parts, names))
 
 
-def _one_sided(table: Floats, kept: Ints, names: Sequence[str]) -> Reason | None:
-    parts = _parts(table, kept, both_ways=True)
+def _one_sided(won: csr_array, kept: Ints, names: Sequence[str]) -> Reason | None:
+    parts = _parts(won, kept, both_ways=True)
     if len(parts) == 1:
         return None
     return why("one_sided", parts=_named(parts, names))
 
 
-def _swept(table: Floats, place: int, names: Sequence[str]) -> Reason | None:
+def _swept(won: csr_array, lost: csr_array, place: int, names: Sequence[str]) -> Reason | None:
     """Say that a system won everything against some and lost everything to the others; ``None``: it met nobody."""
-    won, lost = table[place] > 0, table[:, place] > 0
-    above, below = (np.flatnonzero(side).tolist() for side in (lost & ~won, won & ~lost))
+    beaten, stronger = (
+        {*table.indices[table.indptr[place] : table.indptr[place + 1]].tolist()} for table in (won, lost)
+    )
+    above, below = sorted(stronger - beaten), sorted(beaten - stronger)
     if not above and not below:
         return None
     if not above:
@@ -133,4 +144,4 @@ def _swept(table: Floats, place: int, names: Sequence[str]) -> Reason | None:
 
 
 def _left_alone(names: Sequence[str], kept: Ints) -> Reason:
-    return why("left_alone", systems=tuple(names[place] for place in kept.tolist()))
+    return why("left_alone", systems=_named([kept], names)[0])

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array, issparse
 
 from analysis.statistics.coding import Floats, Ints
 from analysis.statistics.reasons import Reason, why
+from analysis.strengths.counting import PairCounts
 from analysis.strengths.existence import determined_systems
+from analysis.strengths.sparse_newton import newton_of_pairs
+from analysis.strengths.steps import SMALL, STEPS, TOLERANCE, climb
 
-TOLERANCE = 1e-9  # largest gap left between wins and expected wins, relative to the comparisons of a system
-STEPS = 200
-SMALL = 1e-8  # a step after which strengths are exact: the error left is about its square
-HALVINGS = 40
+DENSE = 300  # systems up to which tables of systems by systems are made
 TOO_UNEVEN = why("too_uneven")
 
 
@@ -32,15 +35,18 @@ class Strengths:
         return np.flatnonzero(np.isfinite(self.strength)).astype(np.int64)
 
 
-def fit_bradley_terry(wins: Floats, names: Sequence[str], *, regularisation: float | None = None) -> Strengths:
+def fit_bradley_terry(
+    wins: Floats | csr_array, names: Sequence[str], *, regularisation: float | None = None
+) -> Strengths:
     """Estimate strengths by maximum likelihood: P(i beats j) = 1 / (1 + exp(s_j - s_i)).
 
     The spectral estimate of choix is the start of Newton's steps on the table, which go on until every system's
-    wins equal its expected wins: O(n_systems³) a step, whatever the number of comparisons.
+    wins equal its expected wins: O(n_systems³) a step, whatever the number of comparisons. Above 300 systems, the steps
+    begin from log odds and cost by the pairs compared (:func:`analysis.strengths.sparse_newton.newton_of_pairs`).
 
     Parameters
     ----------
-    wins : array of float, shape (n_systems, n_systems)
+    wins : array of float or sparse array, shape (n_systems, n_systems)
         Entry [i, j] is what i won of j; fractions are welcome, a tie is half for each.
     names : sequence of str
         Systems, for the reasons.
@@ -64,13 +70,15 @@ def fit_bradley_terry(wins: Floats, names: Sequence[str], *, regularisation: flo
 
 
 def fit_strengths(
-    wins: Floats,
+    wins: Floats | csr_array,
     names: Sequence[str],
     *,
     regularisation: float | None = None,
     start: Callable[[Floats], Floats | None] | None = None,
 ) -> Strengths:
     """Do what :func:`fit_bradley_terry` does, from another start: by default log odds, as choix takes 0.4 s to load."""
+    if len(names) > DENSE and regularisation is None:
+        return fit_pairs(PairCounts.of(check_sparse("wins", wins, len(names))), names)
     table = check_counts("wins", wins, len(names))
     np.fill_diagonal(table, 0.0)
     if regularisation is not None:
@@ -84,6 +92,33 @@ def fit_strengths(
         except (ArithmeticError, np.linalg.LinAlgError):
             found = found.without(kept, TOO_UNEVEN)
     return Strengths(strength=strength, reasons=found.reasons, regularisation=regularisation)
+
+
+def fit_pairs(pairs: PairCounts, names: Sequence[str]) -> Strengths:
+    """Do what :func:`fit_bradley_terry` does, from the pairs that were compared."""
+    strength = np.full(pairs.n_systems, np.nan)
+    found = determined_systems(pairs.wins, names)
+    if len(kept := found.kept):
+        try:
+            strength[kept] = newton_of_pairs(pairs.among(kept))
+        except ArithmeticError:
+            found = found.without(kept, TOO_UNEVEN)
+    return Strengths(strength=strength, reasons=found.reasons, regularisation=None)
+
+
+def fit_connected(wins: Floats | csr_array) -> Floats:
+    """Return the strengths (mean zero) of systems each of which won of some and, in turn, of all; no diagonal counts.
+
+    Raises
+    ------
+    ArithmeticError
+        Where Newton's steps do not end.
+    """
+    if wins.shape[0] > DENSE:
+        return newton_of_pairs(PairCounts.of(csr_array(wins)))
+    table = wins.toarray() if issparse(wins) else np.array(wins)
+    np.fill_diagonal(table, 0.0)
+    return newton(table)
 
 
 def gap_to_likelihood(wins: Floats, strength: Floats) -> Floats:
@@ -125,17 +160,9 @@ def newton(wins: Floats, start: Floats | None = None) -> Floats:
         gap = gap_to_likelihood(wins, strength)
         curve = information(played, strength)
         step = np.linalg.solve(curve + np.trace(curve) / len(wins) ** 2, gap)  # the constant fixes the free mean
-        longest = np.abs(step).max()
-        step *= 3.0 / max(3.0, longest)
-        for _ in range(HALVINGS):
-            higher = log_likelihood(wins, strength + step)
-            if higher >= height - 1e-13 * abs(height):
-                break
-            step /= 2
-        strength = strength + step
+        strength, height = climb(strength, step, height, partial(log_likelihood, wins))
         strength -= strength.mean()
-        height = higher
-        if longest <= SMALL:
+        if np.abs(step).max() <= SMALL:
             break
     if not np.all(np.abs(gap_to_likelihood(wins, strength)) <= TOLERANCE * size):
         raise ArithmeticError("Bradley-Terry did not converge")
@@ -167,9 +194,19 @@ def _spectral(wins: Floats) -> Floats | None:
     return start if np.isfinite(start).all() else None
 
 
-def check_counts(name: str, table: Floats, n_systems: int) -> Floats:
+def check_sparse(name: str, wins: Floats | csr_array, n_systems: int) -> csr_array:
+    """Do what :func:`check_counts` does, with a sparse table."""
+    if wins.shape != (n_systems, n_systems):
+        raise ValueError(f"{name} must be {n_systems} x {n_systems}, one row a system, got shape {wins.shape}")
+    table: csr_array[Any, tuple[int, int]] = csr_array(wins).astype(np.float64)
+    if not (np.isfinite(table.data).all() and (table.data >= 0).all()):
+        raise ValueError(f"{name} must be finite and at least 0")
+    return table
+
+
+def check_counts(name: str, table: Floats | csr_array, n_systems: int) -> Floats:
     """Return a copy of a table of wins or ties; refuse another shape, and entries below 0 or not finite."""
-    counts = np.array(table, dtype=np.float64)
+    counts = np.array(table.toarray() if issparse(table) else table, dtype=np.float64)
     if counts.shape != (n_systems, n_systems):
         raise ValueError(f"{name} must be {n_systems} x {n_systems}, one row a system, got shape {counts.shape}")
     if not (np.isfinite(counts).all() and (counts >= 0).all()):

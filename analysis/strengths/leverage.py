@@ -114,7 +114,9 @@ def _score_and_information(cells: CellCounts, strength: Floats) -> Iterator[tupl
     for number, own, score in cluster_scores(cells, strength, max(1, HELD // k**2)):
         curve = np.zeros((len(score), k, k))
         of = cells.cluster[own] - number
-        curve[of, cells.x[own], cells.y[own]] = curve[of, cells.y[own], cells.x[own]] = -weight[own]
+        met: Floats = -weight[own]
+        curve[of, cells.x[own], cells.y[own]] = met
+        curve[of, cells.y[own], cells.x[own]] = met
         place = np.arange(k)
         curve[:, place, place] = -curve.sum(axis=2)
         yield score, curve

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
 
 from analysis.statistics.coding import Floats, Ints
-from analysis.statistics.graphs import reachable
+from analysis.statistics.graphs import connected_parts
 from analysis.statistics.rank_orders import order_systems
-from analysis.strengths.fit import newton
+from analysis.strengths.fit import fit_connected
+
+Marks = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -42,16 +47,14 @@ class Levels:
         )
 
 
-def fit_of(wins: Floats) -> Callable[[Ints], Floats]:
+def fit_of(wins: Floats | csr_array) -> Callable[[Ints], Floats]:
     """Return what fits Bradley-Terry strengths to the systems of a set."""
-
-    def fit(own: Ints) -> Floats:
-        return newton(np.where(np.eye(len(own), dtype=bool), 0.0, wins[np.ix_(own, own)]))
-
-    return fit
+    return lambda own: fit_connected(wins[own][:, own])
 
 
-def levels_of(wins: Floats, strength: Floats | None = None, *, fit: Callable[[Ints], Floats] | None = None) -> Levels:
+def levels_of(
+    wins: Floats | csr_array, strength: Floats | None = None, *, fit: Callable[[Ints], Floats] | None = None
+) -> Levels:
     """Find the sets in a table of wins.
 
     Where somebody of one set won against somebody of another, directly or by others between them, and never the other
@@ -61,7 +64,7 @@ def levels_of(wins: Floats, strength: Floats | None = None, *, fit: Callable[[In
 
     Parameters
     ----------
-    wins : array of float, shape (n_systems, n_systems)
+    wins : array of float or sparse array, shape (n_systems, n_systems)
         Entry [i, j] is what i won of j.
     strength : array of float, shape (n_systems,), optional
         Strengths of one of the sets, NaN for the others; sets of several without them are fitted.
@@ -71,30 +74,68 @@ def levels_of(wins: Floats, strength: Floats | None = None, *, fit: Callable[[In
     Returns
     -------
     Levels
-        O(n³ log n), beside the fits.
+        O(n + pairs compared), beside the fits.
 
     References
     ----------
     Ford, L. R. (1957). Solution of a ranking problem from binary comparisons. Am. Math. Monthly, 64(8), 28-33.
     """
-    k = len(wins)
+    k = wins.shape[0]
     within = np.zeros(k) if strength is None else np.nan_to_num(strength)
     fitted = np.zeros(k, dtype=bool) if strength is None else np.isfinite(strength)
     if k and fitted.all():
         return Levels(level=np.ones(k, dtype=np.int64), within=within)
-    won = wins > 0
-    np.fill_diagonal(won, False)
-    reached = reachable(won)
-    compared = (won | won.T).any(axis=1)
-    known = (reached | reached.T | ~compared).all(axis=1) & compared | fitted
-    for system in np.flatnonzero(known & ~fitted).tolist():
-        same = np.flatnonzero(reached[system] & reached[:, system])
-        if len(same) > 1 and same[0] == system:
+    x, y = csr_array(wins > 0).nonzero()
+    x, y = x[x != y], y[x != y]
+    won = csr_array((np.ones(len(x), dtype=bool), (x, y)), shape=(k, k))
+    of = connected_parts(won, both_ways=True)
+    compared = np.bincount(np.concatenate([x, y]), minlength=k) > 0
+    order, placed = _chain(of[x], of[y], int(of.max(initial=-1)) + 1, np.unique(of[compared]))
+    known = placed[of] & compared | fitted
+    for part in np.unique(of[known & ~fitted]).tolist():
+        same = np.flatnonzero(of == part)
+        if len(same) > 1:
             try:
                 within[same] = (fit or fit_of(wins))(same)
             except (ArithmeticError, np.linalg.LinAlgError):
                 known[same] = False
-    above = (reached & ~reached.T)[known][:, known].sum(axis=0)
     level = np.zeros(k, dtype=np.int64)
-    level[known] = np.unique(above, return_inverse=True)[1] + 1
+    level[known] = np.unique(order[of[known]], return_inverse=True)[1] + 1
     return Levels(level=level, within=within)
+
+
+def _chain(one: Ints, two: Ints, n: int, used: Ints) -> tuple[Ints, Marks]:
+    """Return a topological order of the ``used`` of n parts, and which are above or below every other.
+
+    Parameters
+    ----------
+    one, two : array of int, shape (steps,)
+        Parts that a step leads from and to; there are no circles but within a part.
+
+    Taken off from the top, a part that alone may come next is above all that are left; so from the bottom. Where both
+    hold and the two leave none between, it has its place (Kahn 1962, Communications of the ACM 5(11), 558-562).
+    """
+    own = one != two
+    steps = np.unique(np.column_stack([one[own], two[own]]), axis=0)
+    before, alone = _taken(steps[:, 0], steps[:, 1], n, used)
+    after, alone_below = _taken(steps[:, 1], steps[:, 0], n, used)
+    return before, alone & alone_below & (before + after == len(used) - 1)
+
+
+def _taken(one: Ints, two: Ints, n: int, used: Ints) -> tuple[Ints, Marks]:
+    """Take parts off from the top; say how many went before each, and whether it alone could go then."""
+    order = np.argsort(one, kind="stable")
+    lower, start = two[order].tolist(), np.searchsorted(one[order], np.arange(n + 1)).tolist()
+    left = np.bincount(two, minlength=n).tolist()
+    ready = deque(part for part in used.tolist() if left[part] == 0)
+    before, alone = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=bool)
+    count = 0
+    while ready:
+        part = ready.popleft()
+        before[part], alone[part] = count, not ready
+        count += 1
+        for other in lower[start[part] : start[part + 1]]:
+            left[other] -= 1
+            if left[other] == 0:
+                ready.append(other)
+    return before, alone

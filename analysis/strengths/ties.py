@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from analysis.statistics.coding import Floats
 from analysis.statistics.reasons import Reason, why
-from analysis.strengths.fit import Strengths, check_counts, fit_strengths
+from analysis.strengths.fit import DENSE, Strengths, check_counts, check_sparse, fit_strengths
+from analysis.strengths.sparse_ties import TiedPairs
+from analysis.strengths.steps import STEPS, climb
 
 Shares = tuple[Floats, Floats, Floats]
-STEPS = 200
-HALVINGS = 40
 NO_TIES = why("no_ties")
 NO_SYSTEM, NO_STRENGTH = why("no_system"), why("no_strength")
 ALL_TIES = why("all_ties")
@@ -37,28 +38,37 @@ class Davidson:
     tie_reason: Reason | None
 
 
-def fit_davidson(wins: Floats, ties: Floats, names: Sequence[str], *, half: Strengths | None = None) -> Davidson:
+def fit_davidson(
+    wins: Floats | csr_array,
+    ties: Floats | csr_array,
+    names: Sequence[str],
+    *,
+    half: Strengths | None = None,
+    errors: bool = True,
+) -> Davidson:
     """Fit Davidson's model of comparisons with ties by maximum likelihood.
 
     P(i beats j) ∝ exp(s_i), P(j beats i) ∝ exp(s_j), P(tie) ∝ ν exp((s_i + s_j) / 2).
 
     Parameters
     ----------
-    wins : array of float, shape (k, k)
+    wins : array of float or sparse array, shape (k, k)
         Entry [i, j] counts outright wins of i over j.
-    ties : array of float, shape (k, k)
+    ties : array of float or sparse array, shape (k, k)
         Symmetric; entry [i, j] counts ties of i and j.
     names : sequence of str
         Systems, for the reasons.
     half : Strengths, optional
         The fit with ties as half wins, where it is known; else it is made.
+    errors : bool
+        Of more than 300 systems, whether standard errors are made: they take longer than the fit.
 
     Returns
     -------
     Davidson
         The reasons are those of the table with ties as half wins. Where its strengths exist, Davidson's do unless some
         numbers of the systems lie at least 1 apart where one won and at most 1 apart where two tied: then the
-        likelihood grows with them without end. O(k³) a Newton step.
+        likelihood grows with them without end. O(k³) a Newton step; above 300 systems by the pairs compared.
 
     Raises
     ------
@@ -74,6 +84,10 @@ def fit_davidson(wins: Floats, ties: Floats, names: Sequence[str], *, half: Stre
     >>> fit.strength.round(4).tolist(), round(fit.ties, 4)  # log(8 / 2) / 2 and 4 / sqrt(8 * 2)
     ([0.6931, -0.6931], 1.0)
     """
+    if len(names) > DENSE:
+        return _of_many(
+            check_sparse("wins", wins, len(names)), check_sparse("ties", ties, len(names)), names, half, errors
+        )
     wins, ties = check_counts("wins", wins, len(names)), check_counts("ties", ties, len(names))
     if not np.array_equal(ties, ties.T):
         raise ValueError("ties must be symmetric: entry [i, j] counts what [j, i] counts")
@@ -114,6 +128,38 @@ def fit_davidson(wins: Floats, ties: Floats, names: Sequence[str], *, half: Stre
         ties=float(np.exp(found[-1])) if free else 0.0,
         se_log_ties=float(np.sqrt(covariance[-1, -1])) if free else None,
         reasons=half.reasons,
+        tie_reason=None if free else NO_TIES,
+    )
+
+
+def _of_many(wins: csr_array, ties: csr_array, names: Sequence[str], half: Strengths | None, errors: bool) -> Davidson:
+    if (abs(ties - ties.T) > 0).nnz:
+        raise ValueError("ties must be symmetric: entry [i, j] counts what [j, i] counts")
+    half = half or fit_strengths(csr_array(wins + ties / 2), names)
+    kept = half.fitted
+    strength, se = np.full(len(names), np.nan), np.full(len(names), np.nan)
+    pairs = TiedPairs.of(wins[kept][:, kept], ties[kept][:, kept])
+    total_ties, total_wins = float(pairs.ties.sum()), float((pairs.first + pairs.second).sum())
+    reason, reasons = None, half.reasons
+    if len(kept) == 0:
+        reason = NO_STRENGTH
+    elif total_wins == 0:
+        strength[kept], reason = half.strength[kept], ALL_TIES
+    elif total_ties > 0 and pairs.separated():
+        reason, gone = TIES_SEPARATED, {*kept.tolist()}
+        reasons = tuple(TIES_SEPARATED if place in gone else own for place, own in enumerate(reasons))
+    if reason is not None:
+        return Davidson(strength=strength, se=se, ties=None, se_log_ties=None, reasons=reasons, tie_reason=reason)
+    free = total_ties > 0
+    start = np.append(half.strength[kept], np.log(2 * total_ties / total_wins) if free else -np.inf)
+    found, se[kept], se_ties = pairs.fit(start, free=free, errors=errors)
+    strength[kept] = found[:-1]
+    return Davidson(
+        strength=strength,
+        se=se,
+        ties=float(np.exp(found[-1])) if free else 0.0,
+        se_log_ties=se_ties,
+        reasons=reasons,
         tie_reason=None if free else NO_TIES,
     )
 
@@ -188,22 +234,18 @@ def _inverse(curve: Floats, free: bool) -> Floats:
 def _newton(wins: Floats, ties: Floats, at: Floats, free: bool) -> tuple[Floats, Floats]:
     """Return where the likelihood is highest, and the information there."""
     size = float((wins + ties / 2).sum())
-    shares = _log_shares(at[:-1], at[-1])
-    height = _height(wins, ties, shares)
+
+    def height_at(place: Floats) -> float:
+        return _height(wins, ties, _log_shares(place[:-1], place[-1]))
+
+    height = height_at(at)
     for _ in range(STEPS):
+        shares = _log_shares(at[:-1], at[-1])
         gradient, curve = _derivatives(wins, ties, shares)
         gradient[-1] = gradient[-1] if free else 0.0
         if np.abs(gradient).max() <= 1e-12 * size:
             break
-        step: Floats = _inverse(curve, free) @ gradient
-        step = step * min(1.0, 3.0 / float(np.abs(step).max()))
-        for _ in range(HALVINGS):
-            shares = _log_shares((at + step)[:-1], (at + step)[-1])
-            higher = _height(wins, ties, shares)
-            if higher >= height - 1e-13 * abs(height):
-                break
-            step /= 2
-        at, height = at + step, higher
+        at, height = climb(at, _inverse(curve, free) @ gradient, height, height_at)
     if np.abs(gradient).max() > 1e-9 * size:
         raise ArithmeticError("Davidson's model did not converge")
     return at, curve

@@ -1,0 +1,149 @@
+"""What ``spa report`` is given by name alone: a study, tables whose columns are recognised, or files of other tools."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import click
+
+from analysis.commands.reading_options import print_found
+from spa.commands.options import DEFAULT_STUDY, study_file
+from spa.errors import shortened
+from spa.importers import certain_format
+from spa.importers.answer_format import AnswerFormat
+
+if TYPE_CHECKING:
+    from analysis.answers.options import Reading
+    from analysis.answers.tables import InputFile
+
+ANSWERS = ("preferences", "ratings", "choices", "orders", "spans")
+IMPORTED = "answers"  # folder of the report with the tables that files of another tool became
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundTables:
+    """Files by table, how they are read, and what goes into the results about it.
+
+    ``noted`` adds that to the files that were read; ``said`` was printed already; ``made`` is the folder of tables that
+    files of another tool became.
+    """
+
+    files: Mapping[str, tuple[Path, ...]]
+    reading: Reading
+    noted: Callable[[Sequence[InputFile]], tuple[InputFile, ...]] = tuple
+    said: frozenset[str] = frozenset()
+    made: Path | None = None
+
+    def keep(self, report: Path) -> None:
+        """Put the tables that were made for the time of the command beside the report that rests on them."""
+        if self.made is not None:
+            shutil.rmtree(report / IMPORTED, ignore_errors=True)
+            shutil.copytree(self.made, report / IMPORTED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Named:
+    """A ``study``, or else ``files``: tables, or those of another tool's format ``read_as``."""
+
+    study: Path | None = None
+    files: tuple[Path, ...] = ()
+    read_as: AnswerFormat | None = None
+
+    def tables(self, reading: Reading, *, err: bool) -> FoundTables:
+        """Return the tables in the files; print what they were taken for, where ``err`` to stderr."""
+        if self.read_as is not None:
+            folder = click.get_current_context().with_resource(TemporaryDirectory())
+            return _imported(self.read_as, self.files, reading, Path(folder), err=err)
+        if not self.files:
+            return FoundTables(files={}, reading=reading)
+        from analysis.answers.recognised import recognise_tables
+
+        found = recognise_tables(self.files, reading)
+        print_found(found, err=err)
+        return FoundTables(files=found.files, reading=found.reading, noted=found.noted, said=found.notes())
+
+
+def what_is_named(named: Sequence[Path], tables: Sequence[str]) -> Named:
+    """Find out what was named beside the ``tables`` of options; ./study.toml where nothing was."""
+    from analysis.parts.locations import is_in_parts
+    from spa.tables.reading import table_suffix
+
+    if not named and not {*ANSWERS} & {*tables}:
+        if not tables and Path(DEFAULT_STUDY).is_file():
+            return Named(study=Path(DEFAULT_STUDY))
+        raise click.UsageError(
+            f"expected a STUDY, files of answers, or at least one of {', '.join(f'--{name}' for name in ANSWERS)}"
+        )
+    read_as = _other_tool(named)
+    studies = [path for path in named if path.is_dir() or path.suffix == ".toml"] if read_as is None else []
+    unknown = len(named) == 1 and table_suffix(named[0].name) is None and not is_in_parts(str(named[0]))
+    if len(named) == 1 and read_as is None and (studies or unknown):
+        return Named(study=study_file(named[0]))
+    if studies:
+        raise click.UsageError(f"{shortened(str(studies[0]))}: expected one STUDY alone, or files of answers")
+    if parts := [str(path) for path in named if read_as is None and is_in_parts(str(path))]:
+        said = f"{shortened(parts[0])}: expected files; name a table in parts by its option, such as --ratings"
+        raise click.UsageError(said)
+    if also := [f"--{name}" for name in ANSWERS if named and name in tables]:
+        raise click.UsageError(f"{also[0]}: not with {shortened(str(named[0]))}; name every table of answers alike")
+    return Named(files=tuple(named), read_as=read_as)
+
+
+def _other_tool(named: Sequence[Path]) -> AnswerFormat | None:
+    """Return the format of files that one tool alone writes; raise UsageError where only some are of it."""
+    fits = [(path, None if _is_study(path) else _direct(path)) for path in named]
+    first, read_as = next(((path, one) for path, one in fits if one is not None), (None, None))
+    if read_as is None:
+        return None
+    several = read_as.source.endswith("...")
+    for path, found in fits:
+        if found is None or found.key != read_as.key or (path != first and not several):
+            raise click.UsageError(
+                f"{shortened(str(path))}: not with {shortened(str(first))}, whose answers are as {read_as.key} keeps "
+                "them; convert each with `spa import` and give the tables"
+            )
+    return read_as
+
+
+def _is_study(path: Path) -> bool:
+    return path.suffix == ".toml" or not path.exists() or (path / DEFAULT_STUDY).is_file()
+
+
+def _direct(path: Path) -> AnswerFormat | None:
+    """Return the format of a file that no other tool writes, if it needs no mapping and its columns say too little."""
+    found = certain_format(path)
+    if found is None or found.mapping is not None or (found.recognised_by_columns and path.is_file()):
+        return None
+    return found
+
+
+def _imported(
+    read_as: AnswerFormat, files: tuple[Path, ...], reading: Reading, folder: Path, *, err: bool
+) -> FoundTables:
+    from spa.commands.import_answers import import_answers
+
+    account = import_answers(read_as, read_as.request(*files), folder)
+    click.echo(f"read as {read_as.key}: `spa import --from` takes another format", err=err)
+    for line in account.of_reading():
+        click.echo(line, err=err)
+    written = [Path(file) for file in account.files]
+    names = ", ".join(f"{file.name} ({_hash(file)})" if file.is_file() else file.name for file in files)
+    note = f"made from {names}, as {read_as.key} keeps answers"
+    return FoundTables(
+        files={file.stem: (file,) for file in written if file.parent == folder},
+        reading=reading,
+        noted=lambda inputs: tuple(replace(one, notes=(note, *one.notes)) for one in inputs),
+        said=frozenset({note}),
+        made=folder,
+    )
+
+
+def _hash(path: Path) -> str:
+    with path.open("rb") as stream:
+        return f"sha256 {hashlib.file_digest(stream, 'sha256').hexdigest()[:12]}"

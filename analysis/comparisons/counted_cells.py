@@ -1,0 +1,326 @@
+"""Sums of cells whose scores have few decimals, in floats: to the last digit those of whole numbers of 128 bits.
+
+Every sum is a whole number below 2^53. Of a million ratings of five systems it takes 0.2 s, grouping in polars 2.4 s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+import polars as pl
+
+from analysis.comparisons.rating_cells import RatingCells
+from analysis.statistics.cell_sums import BITS, WholeSums, numbered_keys
+from analysis.statistics.coding import Floats, Ints, fold
+from analysis.statistics.differences import DifferencePart, Differences
+from analysis.sums.adding import LISTED, OVER, PACKED, PART, ROOM, TOGETHER, Grid, Sums
+
+FEW = 256  # values from the least to the largest score up to which what is added up is looked up by value
+DECIMALS = 4  # decimals of scores below which they are whole numbers of so small a part
+POWERS = {"total": 1, "first": 1, "squares": 2, "first_squares": 2, "product": 2}
+BESIDE = ("first", "first_squares", "product")  # of the ratings that lie side by side, by who gave them
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CountedCells:
+    """Cells whose scores are whole numbers.
+
+    Each ``value`` is ``times`` a multiple of the grid; ``place`` numbers group and criterion, ``base`` both together.
+    Where scores lie close, ``values`` are all between the least and the largest, and ``which`` are their places among
+    them; else each is its own, and ``which`` is ``None``.
+    """
+
+    cells: RatingCells
+    differences: Differences
+    grid: Grid
+    place: tuple[int, int]
+    value: Floats
+    decimals: int
+    times: int
+    base: int
+    values: Floats
+    which: Ints | None
+
+    def abouts(self, of: str) -> Ints:
+        """Return the numbers in a criterion of the systems, or of the pairs of one before another."""
+        k = len(self.cells.systems)
+        if of == "scores":
+            return np.arange(k)
+        x, y = np.triu_indices(k, 1)
+        number: Ints = x * k + y
+        return number
+
+    def about(self, of: str, place: Ints) -> pl.Series:
+        """Return what stands at a place among those, numbered across groups and criteria."""
+        k = len(self.cells.systems)
+        return pl.Series(self.abouts(of)[place] + self.base * (k if of == "scores" else k**2))
+
+    def pair(self, part: DifferencePart) -> Ints:
+        """Return the place of each difference's pair among those."""
+        k = len(self.cells.systems)
+        place = np.zeros(k * k, dtype=np.int64)
+        place[self.abouts("pairs")] = np.arange(k * (k - 1) // 2)
+        found: Ints = place[part.x * k + part.y]
+        return found
+
+    def units(self) -> Mapping[str, Ints]:
+        """Return who (of LLMs also in which assignment) gave each score, and about which item."""
+        names = ("annotator", *(("assignment",) if self.cells.llm else ()), "item")
+        return {unit: self.cells.column(unit) for unit in names}
+
+
+def counted_cells(
+    cells: RatingCells, differences: Differences, grid: Grid, place: tuple[int, int]
+) -> CountedCells | None:
+    """Return scores as whole numbers.
+
+    ``None`` where sums may be no whole floats, or somebody answered about an item in several blocks or samples.
+    """
+    sizes = np.bincount(cells.block - cells.block.min())
+    most = max(len(cells.value), int(np.sum(sizes * (sizes - 1)) // 2))
+    for decimals in range(DECIMALS):
+        value = np.rint(cells.value * 10.0**decimals)
+        if np.array_equal(value / 10.0**decimals, cells.value):
+            if most * (2 * float(np.abs(value).max())) ** 2 >= 2.0**BITS or not _once(cells):
+                return None
+            low, high = int(value.min()), int(value.max())
+            few = high - low < FEW
+            return CountedCells(
+                cells=cells,
+                differences=differences,
+                grid=grid,
+                place=place,
+                value=value,
+                decimals=decimals,
+                times=round(grid.factor[place] / 10.0**decimals),
+                base=place[0] * len(grid.order.criteria) + place[1],
+                values=np.arange(low, high + 1, dtype=np.float64) if few else value,
+                which=(value - low).astype(np.int64) if few else None,
+            )
+    return None
+
+
+def _once(cells: RatingCells) -> bool:
+    """Tell whether every annotator answered about every item in one block, once about each output."""
+    starts = np.flatnonzero(np.diff(cells.block, prepend=-1))
+    return not cells.sampled and len(fold(cells.annotator[starts], cells.item[starts])) == len(starts)
+
+
+def counted_sums(own: CountedCells) -> Sums:
+    """Return what :func:`analysis.sums.adding.add_up` does of one group and criterion; O(cells + differences) time."""
+    cells, k = own.cells, len(own.cells.systems)
+    sums: Sums = {"scores_counts": _counts(own)}
+    powers = {"total": own.values, "squares": own.values**2}
+    added: dict[tuple[str, str], tuple[int, WholeSums]] = {}
+    for unit, column in own.units().items():
+        width = int(column.max()) + 1
+        scores, pairs = WholeSums(k * width), WholeSums(k * (k - 1) // 2 * width)
+        added["scores", unit], added["pairs", unit] = (width, scores), (width, pairs)
+        scores.add(cells.system * width + column, powers.items(), which=own.which)
+    for part in own.differences.parts():
+        (values, which), pair = _of_pairs(part, own), own.pair(part)
+        for unit in own.units():
+            kept = [(name, one) for name, one in values.items() if unit in TOGETHER.values() or name not in BESIDE]
+            width, pairs = added["pairs", unit]
+            pairs.add(pair * width + getattr(part, unit), kept, which=which)
+    for (of, unit), (width, adding) in added.items():
+        key, columns = adding.found()
+        packed = _packed(own, unit, key, width) if of == "scores" else []
+        sums[f"{of}_{unit}"] = _frame(own.about(of, key // width), columns, own, packed, {unit: pl.Series(key % width)})
+        if unit == "annotator":
+            summed = _over_units(key // width, {name: one for name, one in columns.items() if name not in BESIDE})
+            sums[f"{of}_overall"] = _frame(own.about(of, summed[0]), summed[1], own)
+    for of in OVER:
+        people = sums[f"{of}_annotator"].iter_columns()
+        nobody = [one.clear().alias("assignment") if one.name == "annotator" else one.clear() for one in people]
+        sums.setdefault(f"{of}_assignment", pl.DataFrame(nobody))
+        for kind, unit in TOGETHER.items():
+            frame = sums[f"{of}_{unit}"]
+            once = [pl.Series("n", np.ones(frame.height, dtype=np.int64)), frame["n"].alias("clusters")]
+            sums[f"{of}_{kind}"] = pl.DataFrame([frame["about"], frame[unit], *once, frame["total"], frame["squares"]])
+    blocks = int(cells.block.max() - cells.block.min()) + 1
+    layout = {"clusters": blocks, "blocks": blocks, "answers": len(cells.value)}
+    placed = [pl.Series(name, np.array([one], dtype=np.int32)) for name, one in zip(PART, own.place, strict=True)]
+    sums["layout"] = pl.DataFrame([*placed, *(pl.Series(name, np.array([one])) for name, one in layout.items())])
+    return sums
+
+
+def _over_units(place: Ints, columns: Mapping[str, Ints]) -> tuple[Ints, dict[str, Ints]]:
+    """Add up by what values are about alone."""
+    there = np.flatnonzero(np.bincount(place))
+    return there, {name: np.bincount(place, own).astype(np.int64)[there] for name, own in columns.items()}
+
+
+def _of_pairs(part: DifferencePart, own: CountedCells) -> tuple[dict[str, Floats], Ints | None]:
+    """Return what is added up of the differences of a part, and where each one's stands if it is looked up."""
+    first, second, which = _sides(part, own)
+    difference = first - second
+    return {
+        "total": difference,
+        "squares": difference * difference,
+        "above": (difference > 0).astype(np.float64),
+        "tied": (difference == 0).astype(np.float64),
+        "first": first,
+        "first_squares": first * first,
+        "product": first * second,
+    }, which
+
+
+def _sides(part: DifferencePart, own: CountedCells) -> tuple[Floats, Floats, Ints | None]:
+    """Return both scores of each difference, or of any two values and which of these each difference has."""
+    if own.which is None:
+        return own.value[part.of], own.value[part.of_y], None
+    n = len(own.values)
+    return np.repeat(own.values, n), np.tile(own.values, n), own.which[part.of] * n + own.which[part.of_y]
+
+
+def _frame(
+    about: pl.Series,
+    columns: Mapping[str, Ints],
+    own: CountedCells,
+    packed: Sequence[pl.Series] = (),
+    unit: Mapping[str, pl.Series] = MappingProxyType({}),
+) -> pl.DataFrame:
+    """Return sums as a table of those that parts have."""
+    found = {name: pl.Series(values) for name, values in columns.items()}
+    for name in POWERS.keys() & columns.keys():
+        found[name] = found[name].cast(pl.Int128) * pl.Series([own.times ** POWERS[name]], dtype=pl.Int128)
+    if "above" in found:
+        found["answers"] = found["n"] * 2
+    together = {"about": about, **unit, "squares": found["squares"], **{one.name: one for one in packed}}
+    names = ("n", "total", "above", "tied", "answers", *BESIDE)
+    return pl.DataFrame(together | {name: found[name] for name in names if name in found})
+
+
+def _packed(own: CountedCells, unit: str, there: Ints, width: int) -> list[pl.Series]:
+    """Return how often each option was given by system and unit, packed as those of parts."""
+    asked = own.grid.options
+    packed = np.zeros((-(-(max(asked["option"].to_list(), default=-1) + 1) // PACKED), len(there)), dtype=np.int64)
+    here = [asked[name].to_numpy() == number for name, number in zip(PART, own.place, strict=True)]
+    options = asked["value"].to_numpy()[here[0] & here[1]]
+    option = _option(own, options)
+    if option is not None:
+        size = len(own.cells.systems) * width
+        of, _, size = numbered_keys(own.cells.system * width + own.cells.column(unit), size)
+        counts = np.bincount(of * len(options) + option, minlength=size * len(options)).reshape(size, -1)
+        if len(there) < size:
+            counts = counts[there]
+        for number in range(len(options)):
+            packed[number // PACKED] += counts[:, number] << ROOM * (number % PACKED)
+    return [pl.Series(f"packed_{number}", one) for number, one in enumerate(packed)]
+
+
+def _option(own: CountedCells, options: Floats) -> Ints | None:
+    """Return which option each score is; ``None`` where there are none, or some scores are means of repeats."""
+    if not len(options):
+        return None
+    whole = np.rint(options * 10.0**own.decimals)
+    option = np.searchsorted(whole[:-1], own.values)
+    there = own.values if own.which is None else np.flatnonzero(np.bincount(own.which)) + own.values[0]
+    if not np.isin(there, whole).all():
+        return None
+    return option if own.which is None else option[own.which]
+
+
+def _counts(own: CountedCells) -> pl.DataFrame:
+    """Count each score of each system, or where there are too many the scores of each system."""
+    k, values, of = len(own.cells.systems), own.values, own.which
+    if of is None:
+        values, of = np.unique(own.value, return_inverse=True)
+    few = len(values) <= LISTED
+    width = len(values) if few else 1
+    counts = np.bincount(own.cells.system * width + (of if few else 0), minlength=k * width)
+    key = np.flatnonzero(counts)
+    score = values[key % width] if few else np.zeros(len(key))
+    multiples = pl.Series(score.astype(np.int64) * own.times) if few else pl.Series([None] * len(key), dtype=pl.Int64)
+    return pl.DataFrame({"about": own.base * k + key // width, "value": multiples, "n": counts[key]})
+
+
+def counted_weighed(own: CountedCells, weights: Mapping[str, pl.DataFrame]) -> Sums:
+    """Return what :func:`analysis.sums.adding.add_weighed` does: sums by item, each value times its weight.
+
+    Weights have more bits than floats: they are added up in parts of as many bits as sums have room for.
+    """
+    cells, found = own.cells, Sums()
+    n_items, differences = int(cells.item.max()) + 1, 2 * float(np.abs(own.value).max())
+    for of, every in weights.items():
+        abouts = own.about(of, np.arange(len(own.abouts(of)))).to_numpy()
+        about = every["about"].to_numpy()
+        place = np.searchsorted(abouts, about)
+        mine = np.append(abouts, -1)[place] == about
+        for unit in TOGETHER.values():
+            kept = np.flatnonzero(mine & (every["votes"] == unit).to_numpy())
+            if not len(kept):
+                continue
+            width = int(cells.column(unit).max()) + 1
+            room = BITS - int(2 * width * max(differences, 2)).bit_length()
+            _, first, number = np.unique(
+                every["weight"].cast(pl.Int64).to_numpy()[kept], return_index=True, return_inverse=True
+            )
+            limbs = {name: _limbs(every[name][kept[first]].to_list(), room) for name in ("weight", "squared")}
+            row = np.full(len(abouts) * width, -1, dtype=np.int64)
+            row[place[kept] * width + every["who"].to_numpy()[kept]] = number
+            added = WholeSums(len(abouts) * n_items)
+            for about, who, item, values, which in _values(of, own, unit):
+                rows, key = row[about * width + who], about * n_items + item
+                if rows.min(initial=0) < 0:
+                    own_rows = np.flatnonzero(rows >= 0)
+                    rows, key = rows[own_rows], key[own_rows]
+                    values = values if which is not None else {name: one[own_rows] for name, one in values.items()}
+                    which = which if which is None else which[own_rows]
+                n_weights, n_values = len(first), len(values["total"])
+                if which is not None and n_weights * n_values < len(rows):  # all weights times all values
+                    values = {name: np.tile(one, n_weights) for name, one in values.items()}
+                    rows, which = np.repeat(np.arange(n_weights), n_values), rows * n_values + which
+                elif which is not None:
+                    values, which = {name: one[which] for name, one in values.items()}, None
+                added.add(key, _weighed(rows, values, limbs), which=which)
+            key, sums = added.found()
+            frame = {"about": own.about(of, key // n_items), "item": pl.Series(key % n_items)}
+            for name in ("share", "square", "total", *(("higher",) if of == "pairs" else ())):
+                frame[name] = _joined([one for other, one in sums.items() if other.startswith(f"{name}_")], room)
+            frame["total"] = frame["total"] * pl.Series([own.times], dtype=pl.Int128)
+            found[f"{of}_weighed_item"] = pl.DataFrame(frame)
+    return found
+
+
+def _values(of: str, own: CountedCells, unit: str) -> Iterator[tuple[Ints, Ints, Ints, dict[str, Floats], Ints | None]]:
+    """Yield what values are about, by whom and about which item, what is weighed of them, and how it is looked up."""
+    cells = own.cells
+    if of == "scores":
+        yield cells.system, cells.column(unit), cells.item, {"total": own.values}, own.which
+        return
+    for part in own.differences.parts():
+        first, second, which = _sides(part, own)
+        value = first - second
+        yield own.pair(part), getattr(part, unit), part.item, {"total": value, "higher": np.sign(value) + 1}, which
+
+
+def _limbs(whole: Sequence[int], bits: int) -> list[Floats]:
+    """Split whole numbers into floats of so many bits each, the lowest first."""
+    places = range(0, max(whole).bit_length(), bits)
+    return [np.array([own >> at & (1 << bits) - 1 for own in whole], dtype=np.float64) for at in places]
+
+
+def _joined(limbs: list[Ints], bits: int) -> pl.Series:
+    """Undo :func:`_limbs`, of sums."""
+    total = pl.Series(limbs[-1]).cast(pl.Int128)
+    for limb in reversed(limbs[:-1]):
+        total = total * pl.Series([1 << bits], dtype=pl.Int128) + pl.Series(limb)
+    return total
+
+
+def _weighed(
+    rows: Ints, values: Mapping[str, Floats], limbs: Mapping[str, list[Floats]]
+) -> Iterator[tuple[str, Floats]]:
+    """Yield weights, squared weights and weighed values; ``rows`` are those of the weights."""
+    for place, limb in enumerate(limbs["weight"]):
+        weight = limb[rows]
+        yield f"share_{place}", weight
+        for name, value in values.items():
+            yield f"{name}_{place}", weight * value
+    for place, limb in enumerate(limbs["squared"]):
+        yield f"square_{place}", limb[rows]

@@ -1,0 +1,146 @@
+"""The ratings or choices of one group and criterion: their sums, and single answers where these are at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from analysis.answers.order import Order
+from analysis.comparisons.counted_cells import counted_cells, counted_sums, counted_weighed
+from analysis.comparisons.rating_cells import RatingCells, rating_cells, rating_differences
+from analysis.statistics.clustered_difference import SystemClusters
+from analysis.statistics.differences import Differences
+from analysis.statistics.record import AnnotatorKind
+from analysis.sums.adding import OPTIONS, SYSTEMS, UNITS, Grid, Sums, add_up, add_weighed, multiples_of
+from analysis.sums.building import build_sums
+from analysis.sums.criterion_sums import CriterionSums, by_criterion
+from analysis.sums.totals import SummedKind
+from analysis.sums.units import UnitCodes
+from analysis.sums.weighing import uneven_weights
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RatedPart:
+    """Ratings of one group and criterion.
+
+    Attributes
+    ----------
+    sums : CriterionSums
+        What nearly all statistics follow from.
+    cells : RatingCells or None
+        Single ratings, for what does not follow from sums; ``None`` of a table in parts.
+    """
+
+    sums: CriterionSums
+    cells: RatingCells | None = None
+
+    @cached_property
+    def differences(self) -> Differences:
+        """What one annotator gave to two systems on one item."""
+        assert self.cells is not None
+        return rating_differences(self.cells)
+
+    def clusters(self, who: str, *, alike: bool) -> SystemClusters:
+        """Return the sums of each system by annotator (assignment), item and both."""
+        cells = self.cells
+        assert cells is not None
+        columns = (cells.system, cells.value, cells.column(who), cells.item)
+        return SystemClusters(*columns, scale=cells.scale, annotators_alike=alike)
+
+
+def rated_parts(table: pl.DataFrame, order: Order, units: UnitCodes | None = None) -> Iterator[RatedPart]:
+    """Yield the groups and criteria of a table of ratings that have answers, in the order of the results.
+
+    ``units`` are those of the answered rows, where they are known.
+    """
+    cells = [*rating_cells(table, order, units)]
+    for part, own in zip(_sums(cells, "ratings", order), cells, strict=True):
+        yield RatedPart(sums=part, cells=own)
+
+
+def rated_part(cells: RatingCells) -> RatedPart:
+    """Return the sums of one group and criterion beside its cells."""
+    order = Order(groups=(cells.group,), criteria=(cells.criterion,), systems=cells.systems, pairs=())
+    (part,) = _sums([cells], "ratings", order)
+    return RatedPart(sums=part, cells=cells)
+
+
+def _sums(parts: Sequence[RatingCells], kind: SummedKind, order: Order) -> Iterator[CriterionSums]:
+    """Add up the cells of a table, to the last digit as parts of it are added up."""
+    if not parts:
+        return
+    grid = grid_of_cells(parts, order)
+    each = [_sums_of_part(part, kind, grid) for part in parts]
+    tables = {name: [own[name] for own in each if name in own] for name in dict.fromkeys(chain.from_iterable(each))}
+    sums = {name: own[0] if len(own) == 1 else pl.concat(own, how="diagonal") for name, own in tables.items()}
+    kinds: list[tuple[str, AnnotatorKind]] = [(part.group, "llm" if part.llm else "human") for part in parts]
+    sampled = frozenset((part.group, part.criterion) for part in parts if part.sampled)
+    names = {name: [getattr(part, name) for part in parts] for name in ("group", "criterion", "scale")}
+    built = build_sums(
+        sums,
+        kind=kind,
+        grid=grid,
+        groups=tuple(dict(kinds).items()),
+        scale=pl.DataFrame(names),
+        sampled=sampled,
+        numbers={unit: 1 + max(int(part.column(unit).max()) for part in parts) for unit in UNITS},
+    )
+    for found, part in zip(by_criterion(built), parts, strict=True):
+        yield found if part.answers is None else replace(found, answers=part.answers)
+
+
+def _sums_of_part(part: RatingCells, kind: SummedKind, grid: Grid) -> Sums:
+    """Add up one group and criterion."""
+    place = grid.order.groups.index(part.group), grid.criteria[part.criterion]
+    if (own := counted_cells(part, rating_differences(part), grid, place)) is not None:
+        sums = counted_sums(own)
+        return sums | counted_weighed(own, uneven_weights(sums, grid))
+    rows = rows_of_cells(part, grid.order)
+    rows = rows.sort("annotator", "item", "assignment", "variant", *SYSTEMS[kind], "sample")
+    sums = add_up(rows, kind, grid)
+    return sums | add_weighed(rows, kind, grid, uneven_weights(sums, grid))
+
+
+def grid_of_cells(parts: Sequence[RatingCells], order: Order) -> Grid:
+    """Return the grid of all parts."""
+    factor = np.ones((len(order.groups), len(order.criteria)))
+    options = []
+    for part in parts:
+        place = order.groups.index(part.group), order.criteria.index(part.criterion)
+        factor[place] = multiples_of(part.scale)
+        values = np.unique(part.value)
+        if part.answers is None and len(values) <= OPTIONS:
+            options.append((*place, values))
+    columns: dict[str, Any] = {
+        "group": [group for group, _, values in options for _ in values],
+        "criterion": [criterion for _, criterion, values in options for _ in values],
+        "value": [value for *_, values in options for value in values.tolist()],
+        "option": [option for *_, values in options for option in range(len(values))],
+    }
+    schema = {"group": pl.Int32, "criterion": pl.Int32, "value": pl.Float64, "option": pl.Int32}
+    llm = {part.group for part in parts if part.llm}
+    return Grid(
+        order=order,
+        factor=factor,
+        criteria={name: number for number, name in enumerate(order.criteria)},
+        llm=tuple(number for number, name in enumerate(order.groups) if name in llm),
+        options=pl.DataFrame(columns, schema=schema),
+    )
+
+
+def rows_of_cells(part: RatingCells, order: Order) -> pl.DataFrame:
+    """Return the cells of a part as rows that are added up."""
+    n = len(part.value)
+    whole = {"group": order.groups.index(part.group), "criterion": order.criteria.index(part.criterion)}
+    columns = {"annotator": part.annotator, "item": part.item, "assignment": part.assignment, "variant": part.block}
+    return pl.DataFrame({**columns, "sample": np.arange(n), "value": part.value}).with_columns(
+        **{name: pl.lit(number, dtype=pl.Int32) for name, number in whole.items()},
+        system=pl.Series(part.system, dtype=pl.Int32),
+        repeat=pl.lit(0, dtype=pl.Int64),
+    )

@@ -1,0 +1,124 @@
+"""Ratings of one group and criterion as arrays, one value a cell, and their differences side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from analysis.answers.order import Order
+from analysis.answers.tables import answered_rows
+from analysis.statistics.coding import Floats, Ints, code, fold, join_keys, scale_of
+from analysis.statistics.differences import Differences
+from analysis.sums.units import UnitCodes, unit_codes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RatingCells:
+    """Ratings of one group and criterion, one value a cell (repeats averaged).
+
+    ``block`` numbers what was rated side by side: one annotator's (assignment's, variant's) item.
+    """
+
+    group: str
+    criterion: str
+    llm: bool
+    systems: tuple[str, ...]
+    system: Ints
+    annotator: Ints
+    assignment: Ints
+    item: Ints
+    block: Ints
+    value: Floats
+    scale: float
+    answers: int | None = None  # ratings before repeats were averaged; ``None``: as many as cells
+
+    @property
+    def sampled(self) -> bool:
+        """Whether some output was rated in several samples."""
+        return len(fold(self.block, self.system)) < len(self.value)
+
+    def column(self, unit: str) -> Ints:
+        """Return the ids of a unit."""
+        return {"annotator": self.annotator, "assignment": self.assignment, "item": self.item}[unit]
+
+
+def rating_cells(table: pl.DataFrame, order: Order, units: UnitCodes | None = None) -> Iterator[RatingCells]:
+    """Yield the answered cells of each group and criterion, in the order of the results.
+
+    ``units`` are those of the answered rows, where they are known.
+    """
+    table = answered_rows(table)
+    if table.is_empty():
+        return
+    units = unit_codes(table) if units is None else units
+    columns: dict[str, npt.NDArray[Any]] = {
+        "group": code(table["group"], order.groups).of,
+        "criterion": code(table["criterion"], order.criteria).of,
+        "system": code(table["system"], order.systems).of,
+        "annotator": units.annotator.of,
+        "assignment": units.assignment.of,
+        "item_id": units.item.of,
+        "llm": (table["annotator_kind"] == "llm").to_numpy(),
+        **{name: code(table[name]).of for name in ("variant", "sample")},
+    }
+    yield from cells_of(columns, table["value"].to_numpy(), order)
+
+
+def cells_of(columns: Mapping[str, npt.NDArray[Any]], value: Floats, order: Order) -> Iterator[RatingCells]:
+    """Do the same of rows as numbers.
+
+    ``group``, ``criterion``, ``system``, ``annotator``, ``assignment``, ``item_id``, ``variant`` and ``sample`` are
+    whole numbers, ``llm`` a bool.
+    """
+    names = ("group", "criterion", "assignment", "variant", "item_id", "system", "sample")
+    cells = fold(*(columns[name] for name in names))
+    averaged, first = cells.mean(value), cells.first
+    if first is not cells.of:  # else each row is a cell, and they are in order
+        alike = {name for name, column in columns.items() if column.min() == column.max()}
+        columns = {name: column[: len(cells)] if name in alike else column[first] for name, column in columns.items()}
+    times = None if first is cells.of else np.bincount(cells.of, minlength=len(cells))
+    del cells, first
+    part = fold(columns["group"], columns["criterion"]).of
+    block = join_keys(part, columns["assignment"], columns["variant"], columns["item_id"])  # ascending
+    block = np.cumsum(np.diff(block, prepend=block[:1]) != 0)
+    ends: list[int] = np.cumsum(np.bincount(part)).tolist()
+    for start, end in pairwise((0, *ends)):
+        rows = slice(start, end)  # folds are sorted by their columns
+        yield RatingCells(
+            group=order.groups[columns["group"][start]],
+            criterion=order.criteria[columns["criterion"][start]],
+            llm=bool(columns["llm"][start]),
+            systems=order.systems,
+            system=columns["system"][rows],
+            annotator=columns["annotator"][rows],
+            assignment=columns["assignment"][rows],
+            item=columns["item_id"][rows],
+            block=block[rows],
+            value=averaged[rows],
+            scale=scale_of(averaged[rows]),
+            answers=None if times is None else int(times[rows].sum()),
+        )
+
+
+def rating_differences(cells: RatingCells) -> Differences:
+    """Pair the ratings that one annotator gave to two systems on one item (samples of a system averaged)."""
+    outputs = fold(cells.block, cells.system)
+    alone = outputs.first is outputs.of  # sorted by block and system, and each cell is an output as it stands
+    first: Any = slice(None) if alone else outputs.first
+    value = cells.value if alone else outputs.mean(cells.value)
+    return Differences(
+        block=cells.block[first],
+        system=cells.system[first],
+        score=value,
+        annotators=cells.annotator[first],
+        assignments=cells.assignment[first],
+        items=cells.item[first],
+        scale=cells.scale,
+        times=None if alone else np.bincount(outputs.of),
+    )

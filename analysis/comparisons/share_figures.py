@@ -1,0 +1,99 @@
+"""Figures of preferences and choices: the share of each pair's first system, with its interval."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from analysis.figures.figures import forest_plot
+from analysis.printing.document import Figure, Fold
+from analysis.printing.lookup import SHARES
+from analysis.printing.names import Names
+from analysis.printing.pictures import BESIDE, Rows, called, drawn_groups, folded, of_criterion, people_first
+from analysis.printing.turning import aligned, turned
+from analysis.printing.words import listed, percent, slug
+
+WHAT = {
+    "preferences": "Mean chance that the first system of a pair is better",
+    "choices": "Share of choices that the first system of a pair won",
+}
+LEADERS = {
+    "preferences": "Mean chance that {} is better than each other system",
+    "choices": "Share of choices that {} won against each other system",
+}
+
+
+def leading_figure(
+    rows: Rows, names: Names, source: str, criterion: str, several: bool, *, leader: str | None, most_dots: int
+) -> Figure | None:
+    """Return the picture of the first page: the chances or wins of the leading system against every other.
+
+    All pairs where there is no leading system or it was not compared with all the others; at the largest exposure,
+    of as many groups, people first, as ``most_dots`` allow. ``None`` where no answer compares two systems.
+    """
+    largest = max((getattr(row, "exposure", None) or 0 for row in rows), default=0)
+    share = SHARES[source]
+    known = [row for row in rows if getattr(row, share) is not None]
+    own = aligned(row for row in known if (getattr(row, "exposure", None) or 0) == largest)
+    if not own:
+        return None
+    systems = {system for row in own for system in (row.system_x, row.system_y)}
+    of_leader = [
+        row if row.system_x == leader else turned(row) for row in own if leader in (row.system_x, row.system_y)
+    ]
+    against = {row.system_y for row in of_leader}
+    whole = leader is not None and against == systems - {leader}
+    shown = of_leader if whole else own
+    pairs = list(dict.fromkeys((row.system_x, row.system_y) for row in shown))
+    kept = set(pairs[:most_dots])
+    drawn, left_out = drawn_groups(
+        [row for row in shown if (row.system_x, row.system_y) in kept], names, max(1, most_dots // len(kept))
+    )
+    what = WHAT[source] if not whole else LEADERS[source].format(names.system(leader))
+    more = f" The first {len(kept)} of {len(pairs)} pairs are drawn." if len(kept) < len(pairs) else ""
+    first = people_first((row.group for row in drawn), names)[0]
+    values = [(row, percent(getattr(row, share))) for row in drawn if row.group == first]
+    said = [
+        f"{value} over {names.system(row.system_y)}" if whole else f"{names.over(row)} {value}" for row, value in values
+    ]
+    about = of_criterion(names, criterion, several)
+    return Figure(
+        name="answer",
+        svg=_shares(drawn, names, source, "the table of the answer\u2019s section holds the ranking"),
+        caption=f"{what}{_intervals(drawn)}{about}. {_line_words(drawn)}{left_out}{more}",
+        alternative=f"{what} ({names.group(first)}): {listed(said)}",
+    )
+
+
+def _shares(drawn: Rows, names: Names, source: str, beside: str) -> str:
+    return forest_plot(
+        [asdict(row) for row in drawn],
+        **called(drawn, names),
+        value=SHARES[source],
+        alternative=f"{WHAT[source]}, with intervals; {beside}.",
+    )
+
+
+def _intervals(drawn: Rows) -> str:
+    """Return what the lines of a figure are; nothing where no row has one."""
+    if all(row.decision is None for row in drawn):
+        return ", with confidence intervals"
+    known = any(row.ci_low is not None for row in drawn)
+    return ", with the intervals that the decisions rest on, which hold at every look" if known else ""
+
+
+def _line_words(drawn: Rows) -> str:
+    hollow = ""
+    if any(row.verdict is None for row in drawn):
+        hollow = "; a hollow mark was not tested"
+        if any(row.decision is not None for row in drawn):
+            hollow = "; a hollow mark has no decision"
+    return f"The line is 50%, no preference{hollow}."
+
+
+def share_figure(rows: Rows, names: Names, source: str, criterion: str, several: bool) -> Figure | Fold:
+    """Return the forest plot of preferences or choices, folded where it is long."""
+    what = WHAT[source]
+    drawn, left_out = drawn_groups(aligned(rows), names)
+    svg = _shares(drawn, names, source, BESIDE)
+    caption = f"{what}{_intervals(drawn)}{of_criterion(names, criterion, several)}. {_line_words(drawn)}{left_out}"
+    return folded(f"{source}-{slug(criterion)}" if several else source, svg, caption, len(drawn))

@@ -1,0 +1,115 @@
+"""Mean, spread and agreement of each system, and means by annotator, from the sums of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from analysis.agreement.from_sums import answered_once, fitting_level
+from analysis.agreement.krippendorff import Level
+from analysis.agreement.pairwise import FEW_ANNOTATORS
+from analysis.agreement.rater_agreement import level_of
+from analysis.agreement.result import CONSTANT
+from analysis.agreement.units import units_of_counts, units_of_sums
+from analysis.answers.groups import people_of
+from analysis.comparisons.ratings import RatingMean
+from analysis.descriptives.rating_breakdowns import (
+    MANY_RATERS,
+    ONE_RATER,
+    AnnotatorMean,
+    SystemBreakdown,
+    annotator_means,
+    system_breakdown,
+)
+from analysis.records.results import Results
+from analysis.statistics.coding import Ints
+from analysis.statistics.reasons import several, why
+from analysis.sums.criterion_sums import SINGLE, CriterionSums, by_criterion, option_counts
+from analysis.sums.left_out import NeedsSingleAnswers
+from analysis.sums.totals import AnswerTotals
+
+
+def breakdowns_of_sums(totals: AnswerTotals, means: Sequence[RatingMean]) -> list[SystemBreakdown]:
+    """Return mean, spread and agreement of each system, but for the mean tau of few raters."""
+    found: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for part in by_criterion(totals) if means else ():
+        for system, measured in _by_system(part):
+            found[part.group, part.criterion, part.systems[system]] = measured
+    places = [(row, (row.group, row.criterion, row.system)) for row in means]
+    return [system_breakdown(row, **{"sd_answers": row.sd, **found[place]}) for row, place in places]
+
+
+def annotators_of_sums(totals: AnswerTotals) -> Iterator[AnnotatorMean]:
+    """Yield mean and spread of each person and system, in groups of few people, where these have names."""
+    if totals.names is not None and totals.scores is not None:
+        names = dict(totals.names.select("annotator", "annotator_id").iter_rows())
+        yield from annotator_means([*by_criterion(totals)], names)
+
+
+def _by_system(part: CriterionSums) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Measure the agreement on each system alone, on the scale level of all systems together."""
+    own, overall = part.scores["item"], part.scores["overall"]
+    repeated: dict[str, Any] = {} if part.answers == overall["n"].sum() else {"sd_answers": None}
+    raters = np.bincount(part.scores["annotator"]["system"], minlength=len(part.systems))
+    counts, level = option_counts(part, "item"), fitting_level(part)
+    once_each = part.answers == overall["n"].sum() and not (own["n"] > 1).any()
+    if counts is not None:
+        level = level_of(part.options[counts[raters[own["system"]] > 1].any(axis=0)])
+    follows = answered_once(part) and (counts is not None or level == "interval")
+    for system in overall["system"].tolist():
+        rows = np.flatnonzero((own["system"] == system) & (own["n"] > 1))
+        if raters[system] < 2 and (not part.llm or once_each):
+            found: dict[str, Any] = {"reason": ONE_RATER}
+        elif follows:
+            found = _of_system(part, rows, None if counts is None else counts[rows], level, int(raters[system]))
+        else:
+            found = {"reason": SINGLE}
+        yield system, found | repeated
+
+
+def _of_system(part: CriterionSums, rows: Ints, counts: Ints | None, level: Level, raters: int) -> dict[str, Any]:
+    """Return what units with two answers or more say, ``rows`` of the sums, and how often each option was given."""
+    alpha, exact = None, None
+    if counts is not None and len(rows) > 1:
+        exact = float(np.mean(counts.max(axis=1) == counts.sum(axis=1)))
+    if counts is None:
+        own = {name: part.scores["item"][name][rows] for name in ("n", "total", "squares")}
+        units = units_of_sums(own, n_annotators=raters, scale=part.scale)
+    else:
+        units = units_of_counts(part.options, counts, n_annotators=raters)
+    reason = units.reason
+    if reason is None:
+        statistic, times = units.alpha(level)
+        alpha = float(statistic(times[None, :].astype(np.float64))[0])
+        if np.isnan(alpha):
+            alpha, reason = None, CONSTANT
+        elif counts is None:
+            reason = why("no_share_alike", reason=SINGLE)
+    reasons = [reason, MANY_RATERS if raters > FEW_ANNOTATORS else why("no_mean_tau", reason=SINGLE)]
+    return {
+        "n_items": units.n_pairable,
+        "n_annotators": raters,
+        "alpha": alpha,
+        "alpha_measure": f"krippendorff_alpha_{level}",
+        "exact_agreement": exact,
+        "reason": several(reasons),
+    }
+
+
+def _variants(totals: AnswerTotals, results: Results) -> str | None:
+    several = len(people_of(totals.groups)) > 1
+    varied = totals.kind == "ratings" and ((totals.columns["column"] == "variant").any() or several)
+    return "means by variant" if varied else None
+
+
+def _repeats(totals: AnswerTotals, results: Results) -> str | None:
+    repeated = totals.scores is not None and totals.layout["answers"].sum() != totals.scores.overall["n"].sum()
+    return "counts of repeated scores" if repeated else None
+
+
+VARIANT_MEANS = NeedsSingleAnswers("variant_means", ("ratings.by_variant",), _variants)
+REPEATED_SCORES = NeedsSingleAnswers(
+    "repeated_scores", ("rating_counts", "category_shares", "ratings.by_system"), _repeats
+)

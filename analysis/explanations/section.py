@@ -1,0 +1,105 @@
+"""What explanations and comments speak of: how well criteria separate, keywords, and a map."""
+
+from __future__ import annotations
+
+from analysis.contribution import Shown
+from analysis.explanations.exploration import ExplorationResults, MapPoint
+from analysis.explanations.separation import METHOD
+from analysis.figures.figures import scatter_plot
+from analysis.printing.cells import cell
+from analysis.printing.document import Block, Column, Figure, Paragraph, Section, Table
+from analysis.printing.names import Names
+from analysis.printing.words import count, p_value, percent, plural
+
+MOST_KEYWORDS = 5  # of a group and criterion; all are in the CSV file
+
+
+def exploration(found: ExplorationResults, shown: Shown) -> Section:
+    """Report what ``spa explanations`` found."""
+    names = shown.names
+    blocks: list[Block] = [Paragraph(text=_about(found)), _separations(names, found)]
+    blocks += [_keywords(names, found)] if found.keywords else []
+    blocks.append(_map(names, found))
+    return Section(id="exploration", title="What the explanations are about", blocks=tuple(blocks))
+
+
+def _about(found: ExplorationResults) -> str:
+    shown = len(found.points)
+    drawn = f"; {shown:,} of them, drawn at random, are embedded" if shown < found.n_texts else ""
+    return f"{plural(found.n_texts, 'explanation or comment', 'explanations and comments')}{drawn}. {METHOD}"
+
+
+def _separations(names: Names, found: ExplorationResults) -> Table:
+    columns = [
+        Column(title="Written by"),
+        Column(title="Texts", numeric=True),
+        Column(title="Items", explanation="or forms, or people, where texts are not of one item", numeric=True),
+        Column(title="Criteria", explanation="with questions at the end", numeric=True),
+        Column(title="Recognised (%)", explanation="texts of which the criterion is recognised", numeric=True),
+        Column(
+            title="Shuffled (%)",
+            explanation="with criteria shuffled; below it what 95% of the shuffles stay under",
+            numeric=True,
+        ),
+        Column(title="p", explanation="uncorrected", numeric=True),
+    ]
+    rows = [
+        [
+            cell(names.group(row.group)),
+            *(cell(count(size)) for size in (row.n, row.n_units, row.n_criteria)),
+            cell(percent(row.accuracy).rstrip("%"), detail=str(row.reason or "")),
+            cell(percent(row.shuffled_mean).rstrip("%"), detail=percent(row.shuffled_high).rstrip("%")),
+            cell(p_value(row.p_value)),
+        ]
+        for row in found.separations
+    ]
+    return Table(
+        name="exploration_separations",
+        caption="How well criteria separate",
+        columns=tuple(columns),
+        rows=tuple(map(tuple, rows)),
+        csv="exploration_separations",
+    )
+
+
+def _keywords(names: Names, found: ExplorationResults) -> Table:
+    parts: dict[str, dict[str, list[str]]] = {}
+    for row in found.keywords:
+        own = parts.setdefault(row.group, {}).setdefault(row.criterion, [])
+        own.append(f"{row.keyword} ({row.n_texts:,})")
+    rows = [
+        (
+            cell(names.group(group)),
+            cell(names.criterion(criterion)),
+            cell(", ".join(words[:MOST_KEYWORDS]), quoted=True),
+        )
+        for group, by_criterion in parts.items()
+        for criterion, words in by_criterion.items()
+    ]
+    return Table(
+        name="exploration_keywords",
+        caption="Keywords",
+        columns=(
+            Column(title="Written by"),
+            Column(title="Criterion"),
+            Column(title="Keywords", explanation="the first ones, with the number of texts that hold them"),
+        ),
+        rows=tuple(rows),
+        notes=(found.keyword_note,),
+        csv="exploration_keywords",
+    )
+
+
+def _map(names: Names, found: ExplorationResults) -> Figure:
+    def criterion(point: MapPoint) -> str:
+        return names.criterion(point.criterion)
+
+    svg = scatter_plot(
+        [(criterion(point), point.x, point.y) for point in found.points],
+        alternative="Map of explanations and comments by criterion; the tables before it say how well they separate.",
+    )
+    caption = (
+        f"Texts that lie close are worded alike ({found.projection} of {found.embedding}), by criterion. Distances on "
+        "a map mislead."
+    )
+    return Figure(name="exploration", svg=svg, caption=caption, alternative="all points are in the CSV file")

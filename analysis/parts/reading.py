@@ -1,0 +1,131 @@
+"""A table of ratings or choices in parts to its totals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from analysis.answers.exclusions import Exclusion
+from analysis.answers.options import Reading
+from analysis.answers.other_tables import PLANNED_RULES
+from analysis.llm_vs_people.stand_in import NOBODY, compared_people
+from analysis.parts.buckets import BucketTask, StandInTask, WeighingTask, add_buckets, compare_buckets, weigh_buckets
+from analysis.parts.exchange import Progress, RunningSums, accepted, exchanged, no_progress, with_progress
+from analysis.parts.ids import near_names_of_parts, refuse_unmet
+from analysis.parts.tasks import run_tasks
+from analysis.sums.adding import grid_of
+from analysis.sums.building import build_totals
+from analysis.sums.totals import AnswerTotals, SummedKind
+from analysis.sums.weighing import uneven_weights
+
+if TYPE_CHECKING:
+    import distributed
+
+AT_ONCE = 1 << 20  # rows of the exchange that are added up together
+
+
+def read_totals(
+    where: str,
+    kind: SummedKind,
+    reading: Reading,
+    *,
+    annotator_kinds: Mapping[str, str] = MappingProxyType({}),
+    exclusions: Sequence[Exclusion] = (),
+    client: distributed.Client | None = None,
+    scratch: Path | None = None,
+    progress: Progress = no_progress,
+) -> AnswerTotals:
+    """Read, check and add up a table in parts.
+
+    Parameters
+    ----------
+    where : str
+        A pattern, a folder, an address that fsspec understands, or one file.
+    kind : {"ratings", "choices"}
+    reading : Reading
+        Renamed columns, LLMs, scales.
+    annotator_kinds : mapping of str to str
+        ``annotator_kind`` by annotator, where the table of answers does not say it.
+    exclusions : sequence of Exclusion
+        Whose answers are checked and then left out of the sums; ``missing``, ``seen`` and ``columns`` count them.
+    client : distributed.Client, optional
+        A cluster whose workers see the parts and ``scratch``; without it everything is done here.
+    scratch : Path, optional
+        Folder for temporary files, 15 to 40 bytes an answer, which are removed; by default the system's.
+    progress : callable
+        Called with what is done, how many steps are, and of how many.
+
+    Returns
+    -------
+    AnswerTotals
+        The same for any split into parts and any number of workers, to the last digit.
+
+    Raises
+    ------
+    AnalysisError
+        With the mistakes of all parts, as for a table in one file.
+
+    Notes
+    -----
+    Time O(rows log rows). Memory by 2 million rows, the annotators times systems and the items times systems.
+    """
+    given = frozenset((row.annotator_id, row.assignment_id) for row in exclusions if row.rule not in PLANNED_RULES)
+    named = frozenset((row.annotator_id, row.assignment_id) for row in exclusions) | {
+        (a, None) for a in annotator_kinds
+    }
+    sums, weighed, beside = RunningSums(), RunningSums(), RunningSums()
+    with exchanged(
+        where,
+        kind,
+        reading,
+        annotator_kinds=annotator_kinds,
+        exclusions=exclusions,
+        named=named,
+        client=client,
+        scratch=scratch,
+        progress=progress,
+    ) as found:
+        refuse_unmet("exclusions", given, found.met)
+        grid = grid_of(found.order, found.groups, found.known, found.criteria)
+        people = compared_people(found.groups, kind, found.known)
+        tasks = [BucketTask(buckets=buckets, kind=kind, grid=grid) for buckets in found.buckets(AT_ONCE)]
+        added = with_progress(run_tasks(add_buckets, tasks, client), "parts added up", len(tasks), progress)
+        for one in accepted(added, found.tasks):
+            sums.add(one.sums)
+        pairs = [
+            StandInTask(buckets=buckets, kind=kind, grid=grid, people=people)
+            for buckets in (found.classes(AT_ONCE) if people else ())
+        ]
+        first = sums.total()
+        weights = uneven_weights(first, grid)
+        again = [
+            WeighingTask(buckets=buckets, kind=kind, grid=grid, weights=weights)
+            for buckets in (found.buckets(AT_ONCE) if weights else ())
+        ]
+        for own in with_progress(run_tasks(weigh_buckets, again, client), "parts weighed", len(again), progress):
+            weighed.add(own)
+        compared = run_tasks(compare_buckets, pairs, client)
+        beside.add(NOBODY)
+        for own in with_progress(compared, "LLMs compared with people", len(pairs), progress):
+            beside.add(own)
+    totals = build_totals(
+        found.known | first | weighed.total() | beside.total(),
+        kind=kind,
+        grid=grid,
+        groups=found.groups,
+        names=found.names,
+        inputs=found.inputs,
+        scales=reading.scales,
+    )
+    return replace(
+        totals,
+        empty_parts=found.empty_parts,
+        n_parts=found.n_parts,
+        absent=named - found.met,
+        near_names=near_names_of_parts(found.order, found.names),
+        missing_codes=reading.missing,
+        rescaled=found.rescaled,
+    )

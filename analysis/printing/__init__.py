@@ -1,0 +1,1 @@
+"""What every section of a report is made of: blocks, cells, words, names, and tests looked up."""

@@ -1,0 +1,66 @@
+"""What figures of records share: names and colours, the groups that can be told apart, captions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import cycle
+from typing import Any, TypeAlias
+
+from analysis.figures.drawing import COLOURS, SHAPES
+from analysis.printing.document import Figure, Fold
+from analysis.printing.lookup import KIND_ORDER
+from analysis.printing.names import Names
+
+LONG_FIGURE = 60  # dots; a longer figure is opened on demand
+MOST_GROUPS = len(SHAPES)  # groups that shapes can tell apart
+BESIDE = "the table before this figure holds the same numbers"
+BESIDE_AFTER = "the table after this figure holds the same numbers"
+Rows: TypeAlias = Sequence[Any]  # of records
+
+
+def called(rows: Rows, names: Names) -> dict[str, Any]:
+    """Return the shown names of systems, groups and criteria of rows, and the colours of groups, by argument."""
+    sides = ("system", "system_x", "system_y")
+    systems = {getattr(row, side) for row in rows for side in sides if hasattr(row, side)}
+    return {
+        "system_names": {system: names.system(system) for system in systems},
+        "group_names": {row.group: names.group(row.group) for row in rows},
+        "criterion_names": {row.criterion: names.criterion(row.criterion) for row in rows},
+        "colours": _group_colours(names),
+    }
+
+
+def _group_colours(names: Names) -> dict[str, str]:
+    """Return the colour of each group, people first, the same in every figure of a report."""
+    return dict(zip(people_first(names.groups, names), cycle(COLOURS)))
+
+
+def people_first(groups: Iterable[str], names: Names) -> list[str]:
+    """Return each group once, people before simulated annotators before LLMs."""
+    return sorted(dict.fromkeys(groups), key=lambda group: KIND_ORDER.get(names.kind(group), 2))
+
+
+def folded(name: str, svg: str, caption: str, dots: int) -> Figure | Fold:
+    """Return a figure of records, opened on demand where it is long."""
+    figure = Figure(name=name, svg=svg, caption=caption, alternative=BESIDE)
+    return Fold(summary=f"Figure of {dots} results", blocks=(figure,)) if dots > LONG_FIGURE else figure
+
+
+def of_criterion(names: Names, criterion: str, several: bool) -> str:
+    """Return the end of a caption that names the criterion, where there are several."""
+    return f": {names.criterion(criterion)}" if several else ""
+
+
+def drawn_groups(rows: Rows, names: Names, most_groups: int = MOST_GROUPS) -> tuple[Rows, str]:
+    """Return the rows of as many groups as can be told apart, people first, and a word on the others."""
+    groups = people_first((row.group for row in rows), names)
+    kept = set(groups[: min(most_groups, MOST_GROUPS)])
+    drawn = [row for row in rows if row.group in kept]
+    if len(groups) == len(kept):
+        return drawn, ""
+    return drawn, f" Drawn: the first {len(kept)} of {len(groups)} groups; the table has all."
+
+
+def with_intervals(rows: Rows) -> str:
+    """Return the words of a caption on intervals; nothing where no row has one."""
+    return " with confidence intervals" if any(row.ci_low is not None for row in rows) else ""

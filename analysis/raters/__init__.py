@@ -1,0 +1,1 @@
+"""LLM raters beside people, put together from what other rooms found."""

@@ -1,0 +1,1 @@
+"""What rooms of the analysis contribute, as records that know no room."""

@@ -1,0 +1,224 @@
+"""What stands in results.json beside what rooms contribute: settings, groups, exclusions, missing answers, warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from analysis.answers.careless import CarelessRule
+from analysis.answers.columns import Scale
+from analysis.answers.plan import PairsFrom
+from analysis.answers.rescaling import Rescaled
+from analysis.answers.tables import InputFile
+from analysis.records.results import rows
+from analysis.statistics.record import AnnotatorKind, Count, Positive, Record, Share, Source
+
+WarningKind = Literal[
+    "llm_scope",
+    "inconsistent_assignments",
+    "simulated",
+    "few_annotators",
+    "many_excluded",
+    "all_excluded",
+    "repeat_submissions",
+    "untested",
+    "asymmetric_directions",
+    "unpaired_ratings",
+    "few_paired",
+    "paired_only",
+    "few_values",
+    "highly_skewed",
+    "no_strength",
+    "few_clusters",
+    "few_units",
+    "few_raters",
+    "level_not_held",
+    "missing_answers",
+    "few_outputs_read",
+    "dropped_items",
+    "one_gave_most",
+    "documents",
+    "near_names",
+    "places",
+    "codes",
+    "maybe_codes",
+    "other_scales",
+    "clean_outputs",
+    "category_weights",
+    "output_lengths",
+    "weights_reverse",
+    "looked_at",
+    "not_ended",
+    "decision_contradicted",
+    "outdated_file",
+    "metric_reference",
+    "controls",
+    "control_like",
+    "unnamed",
+    "constant_scores",
+    "summed",
+]
+LeftOut = Literal[
+    "agreement",
+    "documents",
+    "near_items",
+    "both_bad",
+    "strengths_both_ways",
+    "person_correlations",
+    "variant_means",
+    "ordinal_model",
+    "crossed_samples",
+    "repeated_scores",
+    "z_scores",
+    "group_correlations",
+    "stand_in",
+    "annotator_ranks",
+    "visit_ranks",
+    "bias",
+    "prediction_powered",
+    "codes",
+    "explanations",
+    "self_agreement",
+]  # in the order in which they are named
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Settings(Record):
+    """Everything that the numbers depend on."""
+
+    fwer: float
+    """Error rate of each family: familywise under holm, of false discoveries under bh."""
+    consistency_tau: float | None
+    """Largest sum of two directions that is kept; null: not applied."""
+    confidence: float
+    seed: Count
+    family: Literal["criterion", "all"] | None = None
+    correction: Literal["holm", "bh"] | None = None
+    """How each family is corrected: Holm, or Benjamini-Hochberg."""
+    unit: Literal["auto", "annotator", "item"] | None = None
+    rating_test: Literal["auto", "welch"] | None = None
+    """Welch: also where an annotator rated both systems on one item."""
+    max_failed_checks: Count | None = None
+    max_failed_controls: Count | None = None
+    """Checks that may be failed where controls (--control) count as checks; null: nobody leaves for controls."""
+    min_outputs_seen: float | None = None
+    """Least share of the outputs shown that a person must have seen; null, as of the next two: no such rule."""
+    max_words_per_minute: float | None = None
+    """Fastest reading allowed, in words a minute."""
+    max_same_answers: float | None = None
+    """Largest share of a person's answers that may be one and the same."""
+    repeat_submissions: Literal["exclude", "first"] | None = None
+    extra_answers: Literal["exclude", "keep"] | None = None
+    """Answers that came when the person's place was somebody else's."""
+    incomplete_answers: Literal["exclude", "keep"] | None = None
+    """Finished pages of visits that did not end."""
+    regularisation: float | None = None
+    epsilon: Share | None = None
+    """Alternative-annotator test: share of outputs that an LLM may fall behind a person."""
+    equivalence_margin: float | None = None
+    """Distance from 0.5 that does not matter; null: equivalence not tested."""
+    equivalence_margin_ratings: float | None = None
+    """The same for mean ratings, in points."""
+    lower_is_better: tuple[str, ...] = ()
+    pairs: tuple[tuple[str, str], ...] = ()
+    """Pairs compared, whose tests alone form the families; empty: every two systems are compared."""
+    pairs_from: PairsFrom | None = None
+    """Who named them: the study, the plan (--pair), else the preferences asked, else the expectations."""
+    references: tuple[str, ...] = ()
+    """Systems named as what metrics compare the others with; left out of the metrics' correlations."""
+    scales: tuple[Scale, ...] = ()
+    missing_codes: tuple[str, ...] = ()
+    """Answers that were said to mean "no answer" (--missing)."""
+    rescaled: tuple[Rescaled, ...] = ()
+    """Scores that were mapped onto the scale of the others (--rescale)."""
+    versions: Mapping[str, str]
+    inputs: tuple[InputFile, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Group(Record):
+    """Annotators who are analysed together."""
+
+    group: str
+    """Human, simulated, an LLM's id or id/variant, or a group named in the table."""
+    annotator_kind: AnnotatorKind
+    annotators: Count
+    assignments: Count
+    excluded_annotators: Count
+    excluded_assignments: Count
+    form: Literal["identical", "variant"] | None
+    readout: str | None = None
+    """Verbalised or logit; null where the answers do not say."""
+    unnamed: Literal["lists", "means"] | None = None
+    """People whom nobody named: lists of scores, or means of several people; then no annotator is counted."""
+    fewest_an_output: Count | None = None
+    """Of unnamed people in lists: how many answered about an output (or pair) at least."""
+    most_an_output: Count | None = None
+    simulated: bool = False
+    """Of an LLM: its answers were made by the program that rehearsals ask in an LLM's place."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class ExclusionRow(Record):
+    """One annotator or assignment that left the analysis."""
+
+    annotator_id: str
+    assignment_id: str | None
+    """Null: the whole annotator."""
+    group: str
+    """Human, simulated, an LLM's id or id/variant, or a group named in the table."""
+    rule: str
+    """Self_consistency, screening, attention_checks, repeat_submissions, extra_answers, incomplete_answers,
+    ended_early, outputs_seen, reading_speed, same_answers, or a rule of the table of exclusions, such as review."""
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class CarelessCount(Record):
+    """How many people of a group a declared rule of careless answering judged."""
+
+    rule: CarelessRule
+    bound: float
+    group: str
+    annotators: Count
+    not_checkable: Count
+    """Who gave too little to judge by, and is kept."""
+    excluded: Count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class MissingCount(Record):
+    """Answers of one kind that could not be used."""
+
+    source: Source
+    group: str
+    """Human, simulated, an LLM's id or id/variant, or a group named in the table."""
+    criterion: str
+    reason: str
+    level: str | None = None
+    """What the answer would have been, where that can be determined: 7, or 4 or 5."""
+    n: Positive
+    system: str | None = None
+    """The one system that all of these are about; null where they are about several, or all pairs have it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class WarningRow(Record):
+    """What a reader must keep in mind; rows of one kind say the same of several groups, criteria or sources."""
+
+    kind: WarningKind
+    group: str | None
+    """Null: about the study."""
+    text: str
+    left_out: tuple[LeftOut, ...] = ()
+    """What a table read in parts does not give."""
+
+    @property
+    def about(self) -> str:
+        """Return the text after the id of its group, with which it begins, for reports that name the group."""
+        return self.text[len(self.group or "") :]
+
+
+GROUPS = rows("groups", Group, needed=True)
+MISSING = rows("missing", MissingCount, "Answers that could not be used, counted before exclusions.", needed=True)

@@ -1,0 +1,44 @@
+"""The rooms of the analysis, each with what it contributes."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from analysis.agreement.contribution import CONTRIBUTION as AGREEMENT
+from analysis.comparisons.contribution import CONTRIBUTION as COMPARISONS
+from analysis.contamination.contribution import CONTRIBUTION as CONTAMINATION
+from analysis.contribution import Contribution
+from analysis.correlations.contribution import CONTRIBUTION as CORRELATIONS
+from analysis.descriptives.contribution import CONTRIBUTION as DESCRIPTIVES
+from analysis.explanations.contribution import CONTRIBUTION as EXPLANATIONS
+from analysis.live.contribution import CONTRIBUTION as LIVE
+from analysis.llm_vs_people.contribution import CONTRIBUTION as LLM_VS_PEOPLE
+from analysis.metrics.contribution import CONTRIBUTION as METRICS
+from analysis.orders.contribution import CONTRIBUTION as ORDERS
+from analysis.planning.contribution import CONTRIBUTION as PLANNING
+from analysis.preference_checks.contribution import CONTRIBUTION as PREFERENCE_CHECKS
+from analysis.ranking.contribution import CONTRIBUTION as RANKING
+from analysis.raters.contribution import CONTRIBUTION as RATERS
+from analysis.rating_checks.contribution import CONTRIBUTION as RATING_CHECKS
+from analysis.spans.contribution import CONTRIBUTION as SPANS
+from analysis.strengths.contribution import CONTRIBUTION as STRENGTHS
+
+CONTRIBUTIONS: Final[tuple[Contribution, ...]] = (
+    COMPARISONS,  # whose tests most others wait for
+    AGREEMENT,
+    CONTAMINATION,
+    CORRELATIONS,
+    DESCRIPTIVES,
+    EXPLANATIONS,
+    LIVE,
+    LLM_VS_PEOPLE,
+    METRICS,
+    ORDERS,
+    PLANNING,
+    PREFERENCE_CHECKS,
+    RANKING,
+    RATERS,
+    RATING_CHECKS,
+    SPANS,
+    STRENGTHS,
+)
