@@ -1,1 +1,88 @@
-"""Answers collected with other tools, as tidy tables."""
+"""Answers collected with other tools, as tidy tables: one module, or folder, a format.
+
+To add one, write ``spa/importers/TOOL.py`` with a ``FORMAT`` (see :mod:`spa.importers.answer_format`) and name it here.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+
+from spa.errors import ResponseError, shortened
+from spa.importers.answer_format import AnswerFormat, Fit
+
+FORMATS = (  # modules, each loaded when its format is asked for
+    "spa.importers.alpaca_eval",
+    "spa.importers.arena",
+    "spa.importers.arena_hard",
+    "spa.importers.argilla",
+    "spa.importers.csv",
+    "spa.importers.esa",
+    "spa.importers.gradio",
+    "spa.importers.inspect",
+    "spa.importers.judgearena",
+    "spa.importers.label_studio",
+    "spa.importers.mlflow",
+    "spa.importers.mqm",
+    "spa.importers.mturk",
+    "spa.importers.otree",
+    "spa.importers.potato",
+    "spa.importers.promptfoo",
+    "spa.importers.qualtrics",
+    "spa.importers.webmushra",
+)
+
+
+def format_keys() -> tuple[str, ...]:
+    """Return the names of all formats, in order, without loading any."""
+    return tuple(place.rpartition(".")[2].replace("_", "-") for place in FORMATS)
+
+
+def format_of(key: str) -> AnswerFormat:
+    """Return the format of a name; raise KeyError where there is none."""
+    found: AnswerFormat = import_module(dict(zip(format_keys(), FORMATS, strict=True))[key]).FORMAT
+    return found
+
+
+def format_for(path: Path, named: str | None = None) -> AnswerFormat | None:
+    """Return the format that is named, or else the one that fits a file or folder; ``None`` where none does.
+
+    Raise ResponseError where no format has that name, and where several fit alike.
+    """
+    if named is not None:
+        if named not in format_keys():
+            known = ", ".join(format_keys())
+            raise ResponseError(f"--from: expected one of {known}, got {shortened(repr(named))}")
+        return format_of(named)
+    fitting = recognised(path)
+    if len(fitting) > 1:
+        names = " or ".join(f"--from {one.key}" for one in fitting)
+        raise ResponseError(f"{path}: its format may be one of several; say which with {names}")
+    return fitting[0] if fitting else None
+
+
+def recognised(path: Path) -> tuple[AnswerFormat, ...]:
+    """Return the formats that fit a file or folder best: none, one, or several between which the user decides."""
+    return _best(path)[1]
+
+
+def certain_format(path: Path) -> AnswerFormat | None:
+    """Return the format whose tool alone writes such a file or folder; ``None`` where any may, or several do."""
+    fit, found = _best(path)
+    return found[0] if fit == Fit.CERTAIN and len(found) == 1 else None
+
+
+def _best(path: Path) -> tuple[Fit, tuple[AnswerFormat, ...]]:
+    fits = [(found.recognise(path), found) for found in map(format_of, format_keys())]
+    best = max((fit for fit, _ in fits), default=Fit.NONE)
+    return best, tuple(found for fit, found in fits if fit == best) if best else ()
+
+
+def markdown_table() -> str:
+    """Return what the files of each format mean, as a table of Markdown."""
+    found = [(key, format_of(key).meaning) for key in format_keys()]
+    rows = ["| format | which side | ties | missing | left out | seen |", "|---|---|---|---|---|---|"]
+    for key, own in ((key, own) for key, own in found if own is not None):
+        cells = [f"`{key}`", own.sides, own.ties, own.missing, own.left_out, f"[{own.seen}]({own.source})"]
+        rows.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') or '-' for cell in cells)} |")
+    return "\n".join(rows)

@@ -3,116 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, TypeVar
 
-from pydantic import BeforeValidator, Field, ValidationError
+from pydantic import Field, ValidationError
 
-from spa.errors import StudyError
+from spa.errors import ResponseError, StudyError
 from spa.files import read_toml
+from spa.importers.answer_format import ImportRequest
+from spa.records.toml_table import Text, TomlTable
 from spa.study.schema_errors import schema_errors
-from spa.study.toml_table import Text, TomlTable
 
 Names = Annotated[tuple[Text, ...], Field(min_length=1)]
-Columns = Text | Names  # one column, or several whose values are joined by "/"
-Kind = Literal["rating", "preference", "choice", "rank", "order"]
 Mapped = TypeVar("Mapped", bound=TomlTable)
-FILE = "{file}"  # in an annotator's name: the file's, without its ending
 
 
-class LlmFile(TomlTable):
-    """Answers of an LLM beside the people's: one JSON object a line, ``{"id": ..., SYSTEM: {CRITERION: label}}``."""
-
-    id: Text  # the LLM's name
-    file: Text  # relative to the folder imported
-
-
-class Potato(TomlTable):
-    """A folder of POTATO output in which each item shows one text a system and asks the same of each.
-
-    The label of the first system is the criterion's name, those of the others carry ``_2``, ``_3``, ...
-    """
-
-    systems: Names  # in the order of the texts
-    criteria: Names
-    skip: tuple[Text, ...] = ("attention_check_*", "*.html")  # patterns of instance ids that are no items
-    ignore: tuple[Text, ...] = ()  # patterns of labels that are left out
-    llms: tuple[LlmFile, ...] = ()
-
-
-class QuestionColumn(TomlTable):
-    """What one column of a table asked, or several columns of one annotator each."""
-
-    column: Text | None = None
-    annotators: tuple[Text, ...] = ()  # instead of `column`: columns of one annotator each
-    group: Columns | None = None  # columns within whose values a header of `annotators` is one person
-    annotator: Text | None = None  # a constant
-    kind: Kind = "rating"
-    system: Text | None = None  # of a rating or rank
-    system_column: Text | None = None
-    systems: tuple[Text, ...] = ()  # those that a cell with several systems may name
-    labels: dict[str, Text] = Field(default_factory=dict)  # label in such a cell -> column that names its system
-    system_x: Text | None = None  # of a comparison
-    system_y: Text | None = None
-    system_x_column: Text | None = None
-    system_y_column: Text | None = None
-    systems_in: Text | None = None  # the column that holds both systems of a comparison
-    separator: Text | None = None  # between them, or between the systems of an order
-    criterion: Text = "overall"
-    criterion_column: Text | None = None
-    criteria: dict[str, Text] = Field(default_factory=dict)  # criterion as it is written -> its name
-    item: Text | None = None  # where no column names it
-    item_column: Columns | None = None
-    seconds: Text | None = None  # column
-    exposure: int | None = None
-    percent: bool = False  # preferences in 0..100
-    scale: tuple[float, float] | None = None  # of preferences: the values that stand for 0 and 1
-    start_column: Text | None = None  # where the slider began
-    ends: tuple[float, float] | None = None  # of the slider
-    untouched: Literal["answer", "missing"] = "answer"  # what a slider that was not moved is
-    winner_is: Literal["name", "side"] | None = None  # how a winner is read that is a system's name and a side
-    values: dict[str, str | float] = Field(default_factory=dict)  # words -> numbers, or x, y, tie and systems
-
-
-class Key(TomlTable):
-    """A table that is joined to the rows: which system stood where, what an item's number means."""
-
-    file: Text  # relative to the mapping
-    on: dict[str, Text] = Field(default_factory=dict)  # column of the rows -> column of the key; else those of both
-
-
-def _as_key(value: object) -> object:
-    return {"file": value} if isinstance(value, str) else value
-
-
-class Wide(TomlTable):
-    """Tables with a column a question."""
-
-    annotator: Text | None = None  # column, or a name that holds {file}
-    kind_column: Text | None = None  # human or llm
-    llms: tuple[Text, ...] = ()  # annotators that are LLMs
-    people: Text | dict[str, Text] = Field(default_factory=dict)  # annotator -> who it is, or a file that says so
-    item: Columns | None = None
-    sample: Columns | None = None  # which of several outputs of an item, such as a segment of a document
-    assignment: Text | None = None  # column
-    seconds: Text | None = None  # column
-    seconds_unit: Literal["s", "ms"] = "s"
-    keep: dict[str, tuple[str, ...]] = Field(default_factory=dict)  # column -> values of the rows that are read
-    drop: dict[str, tuple[str, ...]] = Field(default_factory=dict)  # column -> values of the rows that are not
-    missing: tuple[str, ...] = ()  # what stands in the cells of questions that were not answered
-    constants: tuple[Text, ...] = ()  # names of systems, items and criteria that columns are called, too
-    split: dict[str, Text] = Field(default_factory=dict)  # column -> pattern whose named groups become columns
-    key: Annotated[Key, BeforeValidator(_as_key)] | None = None  # or its file alone
-    page_times: Text | None = None  # oTree's export of page times, relative to the mapping
-    each: Text | None = None  # path of the lists of a record that become rows
-    encoding: Text | None = None
-    quotes: Literal["csv", "text"] | None = None
-    decimal: Literal[".", ","] = "."  # in numbers
-    questions: Annotated[tuple[QuestionColumn, ...], Field(min_length=1)]
-
-
-def names_of(columns: Columns | None) -> tuple[str, ...]:
-    """Return the columns that a key names, be it one or several."""
-    return () if columns is None else (columns,) if isinstance(columns, str) else columns
+def mapping_file(request: ImportRequest) -> Path:
+    """Return the mapping of a format that needs one; raise ResponseError where none was given."""
+    if request.mapping is None:
+        raise ResponseError(f"{request.paths[0]}: expected a mapping, got none; name one with --mapping")
+    return request.mapping
 
 
 def read_mapping(path: Path, kind: type[Mapped]) -> Mapped:

@@ -1,81 +1,93 @@
-"""oTree's exports, wide or of an app: cells that the program filled in when a page's time ran out.
-
-A field that was left open is then stored as 0 or empty, and the export carries no mark of it; only the export of page
-times tells on which pages of whom the time ran out (``timeout_happened``).
-"""
+"""oTree's exports, wide or of an app: demo sessions, bots and places that nobody opened leave by themselves."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from spa.errors import ResponseError, shortened
-from spa.importers.mapping import FILE
-from spa.importers.sheets import Cell, SheetRow, read_sheets
-from spa.importers.words import is_zero
-from spa.tables.options import TableOptions
+import click
 
-PERSON, PAGE_INDEX = "participant.code", "participant._index_in_pages"
-FIELD = re.compile(r"(?P<app>[^.]+)\.(?P<round>[0-9]+)\.player\..+")
-APP, ROUND, PAGE_PERSON, TIMEOUT = "app_name", "round_number", "participant_code", "timeout_happened"
-TIMED_OUT = "page timed out"
-APP_FIELD, APP_ROUND = re.compile(r"player\..+"), "subsession.round_number"  # in the export of one app
+from spa.errors import ResponseError
+from spa.importers.answer_format import AnswerFormat, FileMeaning, Fit, ImportRequest
+
+if TYPE_CHECKING:
+    from spa.importers.tables import ImportedTables
+
+PERSON, PAGE_INDEX, PLAYER = "participant.code", "participant._index_in_pages", "player.id_in_group"
+NOT_PEOPLE = {  # column -> values of rows that are no answers, and what these are
+    "session.is_demo": (("1", "True"), "of demo sessions"),
+    "participant._is_bot": (("1", "True"), "of bots"),
+    "participant.visited": (("0", "False"), "of places that nobody opened"),
+}
 
 
-@dataclass(frozen=True, slots=True)
-class TimedOut:
-    """Rounds of an app in which a person's time ran out, and all apps of the session."""
+def _recognise(path: Path) -> Fit:
+    """By columns that oTree alone writes."""
+    from spa.importers.foreign_rows import names_at_beginning
 
-    rounds: frozenset[tuple[str, str, str]]
-    apps: frozenset[str]
+    names = names_at_beginning(path)
+    return Fit.CERTAIN if PERSON in names and {PAGE_INDEX, PLAYER} & names else Fit.NONE
 
-    def filled_in(self, row: SheetRow, column: str, cell: Cell) -> bool:
-        """Whether a cell holds what oTree writes when the time runs out, on such a page."""
-        if not is_field(column) or not is_filled_in(cell):
-            return False
-        found = FIELD.fullmatch(column)
-        app, number = (found["app"], found["round"]) if found else (self._app(row), row.text(APP_ROUND))
-        return (row.text(PERSON), app, number) in self.rounds
 
-    def _app(self, row: SheetRow) -> str:
-        """Return the app of a file that holds one: oTree begins the file's name with it."""
-        stem = row.text(FILE) or ""
-        found = self.apps if len(self.apps) == 1 else {app for app in self.apps if stem.startswith(app)}
-        if len(found) != 1:
+def _read(request: ImportRequest) -> ImportedTables:
+    from spa.importers.csv.mapping import Wide
+    from spa.importers.csv.sheets import files_of
+    from spa.importers.csv.wide import read_wide
+    from spa.importers.foreign_rows import read_rows
+    from spa.importers.mapping import mapping_file, read_mapping
+
+    path = mapping_file(request)
+    mapping = read_mapping(path, Wide)
+    pages = request.options.get("page_times")
+    files = files_of(request.paths, apart=tuple(one for one in (path, pages) if one is not None))
+    rows = [row for one in files for row in read_rows(one)]
+    drop, left = dict(mapping.drop), rows
+    for column, (values, what) in NOT_PEOPLE.items():
+        if column in mapping.keep or column in mapping.drop:
+            continue
+        there = Counter(row.text(column) for row in left)
+        drop[column] = tuple(value for value in values if value in there)
+        left = [row for row in left if row.text(column) not in values]
+        if not drop[column]:
+            del drop[column]
+        elif not left:
             raise ResponseError(
-                f"{row.place}: expected a file whose name begins with its app's, one of "
-                f"{shortened(', '.join(sorted(self.apps)), 120)}, got {shortened(repr(stem))}; rename it"
+                f"{files[0]}: expected rows of people, got {sum(there.values())} {what}; to count them say in the "
+                f'mapping keep = {{ "{column}" = ["{drop[column][0]}"] }}'
             )
-        return next(iter(found))
+    update = {"drop": drop, "annotator": mapping.annotator or PERSON}
+    if pages is not None:
+        update["page_times"] = str(pages.resolve())
+    made = read_wide(files, mapping.model_copy(update=update), path)
+    called = {f"{column} {value}": f"rows {what}" for column, (values, what) in NOT_PEOPLE.items() for value in values}
+    skipped: Counter[str] = Counter()
+    for what, n in made.skipped.items():
+        skipped[called.get(what, what)] += n
+    return replace(made, skipped=dict(skipped))
 
 
-def is_filled_in(cell: Cell) -> bool:
-    """Whether a cell holds what oTree writes into a field that was left open."""
-    return isinstance(cell, str) and (is_zero(cell) or cell == "False")
-
-
-def is_field(column: str) -> bool:
-    """Whether a column is one that people fill in."""
-    return FIELD.fullmatch(column) is not None or APP_FIELD.fullmatch(column) is not None
-
-
-def read_page_times(path: Path, options: TableOptions) -> TimedOut:
-    """Read oTree's export of page times."""
-    pages = read_sheets([path], (PAGE_PERSON, APP, ROUND, TIMEOUT), options).rows
-    rounds, apps = set(), set()
-    for page in pages:
-        happened = page.text(TIMEOUT)
-        if happened not in ("0", "1", None):
-            raise ResponseError(f"{page.place}, {TIMEOUT}: expected 0 or 1, got {happened!r}")
-        person, app, number = page.text(PAGE_PERSON), page.text(APP), page.text(ROUND)
-        apps.update([app] if app else [])
-        if happened == "1" and person and app and number:
-            rounds.add((person, app, number))
-    return TimedOut(frozenset(rounds), frozenset(apps))
-
-
-def is_wide_export(columns: Collection[str]) -> bool:
-    """Whether a table is oTree's wide export."""
-    return PERSON in columns and PAGE_INDEX in columns
+FORMAT = AnswerFormat(
+    key="otree",
+    description="Read an export of oTree, wide or of one app.\n\n"
+    "Demo sessions, bots and places that nobody opened are left out. With --page-times what oTree filled in when a "
+    "page's time ran out is missing. Keys of the mapping are those of `spa import csv`; annotator is participant.code.",
+    example="spa import otree all_apps_wide.csv --page-times PageTimes.csv --mapping import.toml --out tables",
+    mapping="TOML file: what the columns mean.",
+    options=(
+        click.Option(
+            ["--page-times"],
+            type=click.Path(path_type=Path),
+            help="oTree's export of page times.",
+        ),
+    ),
+    meaning=FileMeaning(
+        missing="an empty cell; with page times, 0 on a page whose time ran out",
+        left_out="session.is_demo, participant._is_bot, participant.visited 0",
+        seen="oTree 6.0.15",
+        source="https://otree.readthedocs.io/en/latest/admin.html",
+    ),
+    recognise=_recognise,
+    read=_read,
+)

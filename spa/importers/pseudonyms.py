@@ -36,8 +36,14 @@ class PseudonymKey:
         >>> key.pseudonym("W1"), key.pseudonym(" W1 ") == key.pseudonym("W1"), len(key.pseudonym("W2"))
         ('f3d358f69db11707e7b5', True, 20)
         """
-        spelled = unicodedata.normalize("NFC", name.strip())
-        return hmac.new(self.secret, f"worker {spelled}".encode("utf-8", "surrogatepass"), sha256).hexdigest()[:DIGITS]
+        return hmac.new(self.secret, f"worker {spelled(name)}".encode("utf-8", "surrogatepass"), sha256).hexdigest()[
+            :DIGITS
+        ]
+
+
+def spelled(name: str) -> str:
+    """Return a name as all ways of writing it alike are counted: without spaces around it, its accents composed."""
+    return unicodedata.normalize("NFC", name.strip())
 
 
 def default_key_path(mapping: Path) -> Path:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
-import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,19 +23,43 @@ COLUMNS: dict[str, dict[str, Any]] = {
     "ratings": {
         **_WHO,
         **_texts("item_id", "sample", "system", "criterion"),
-        **{"score": pl.Float64, "position": pl.Int64, "seconds": pl.Float64},
-        **_texts("explanation"),
+        **{"score": pl.Float64, "position": pl.Int64, "seconds": pl.Float64, "repeat": pl.Int64},
+        **_texts("explanation", "elicitation"),
         **_REASON,
     },
     "preferences": {
         **_WHO,
         **_texts("item_id", "sample", "system_x", "system_y"),
-        **{"preference": pl.Float64, "criterion": pl.String, "exposure": pl.Int64},
+        **{"preference": pl.Float64, "criterion": pl.String, "exposure": pl.Int64, "repeat": pl.Int64},
+        **_texts("explanation", "elicitation"),
         **_REASON,
     },
     "orders": {**_WHO, **_texts("item_id", "system", "criterion"), "rank": pl.Int64, "repeat": pl.Int64, **_REASON},
-    "choices": {**_WHO, **_texts("item_id", "sample", "system_x", "system_y", "criterion", "winner"), **_REASON},
+    "choices": {
+        **_WHO,
+        **_texts("item_id", "sample", "system_x", "system_y", "criterion", "winner", "explanation", "elicitation"),
+        **{"repeat": pl.Int64},
+        **_REASON,
+    },
+    "spans": {  # as spa/elicitation/spans.py has them
+        **_WHO,
+        **_texts("item_id", "sample", "system", "criterion"),
+        **{"start": pl.Int64, "end": pl.Int64},
+        **_texts("text", "severity"),
+        **{"weight": pl.Float64},
+        **_texts("category", "reason"),
+        **{"characters": pl.Int64, "repeat": pl.Int64},
+        **_REASON,
+    },
+    "annotators": {
+        **_texts("annotator_id", "annotator_kind", "source"),
+        **{"submissions": pl.Int64, "seconds": pl.Float64},
+    },
+    "exclusions": {**_WHO, **_texts("rule", "evidence")},
 }
+ANSWERS = ("ratings", "preferences", "orders", "choices")  # tables with a row an answer
+KEPT = frozenset(("spans", column) for column in ("start", "end", "severity"))  # also where no row has a value
+UNNAMED = "unnamed people"  # who answered, where nobody says it: one vote a cell, as a report counts them
 # Columns that do not say what an answer is about.
 NOT_OF_CELL = (
     "annotator_kind",
@@ -50,16 +72,20 @@ NOT_OF_CELL = (
     "winner",
 )
 Row = dict[str, Any]
-NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedTables:
-    """Rows by table, what was skipped, by the reason, and what is to be said of how they were read."""
+    """Rows by table, what was skipped, by the reason, and what is to be said of how they were read.
+
+    ``apart`` are answers that do not count with the others, such as those of rejected work, by the name of their
+    folder.
+    """
 
     rows: dict[str, list[Row]]
     skipped: dict[str, int]
     notes: tuple[str, ...] = ()
+    apart: dict[str, ImportedTables] = field(default_factory=dict)
 
     @property
     def missing(self) -> dict[str, tuple[int, int]]:
@@ -67,7 +93,7 @@ class ImportedTables:
         return {
             table: (sum(row.get("missing_reason") is not None for row in rows), len(rows))
             for table, rows in self.rows.items()
-            if rows
+            if rows and table in ANSWERS
         }
 
     @property
@@ -91,34 +117,29 @@ class ImportedTables:
             raise ResponseError(
                 f"{name}: expected names in UTF-8, got {shortened(repr(error.object))}; rename its file or folder"
             ) from error
-        return frame.drop([column for column in frame.columns if frame[column].null_count() == frame.height])
-
-
-def number_of(text: str) -> float | None:
-    """Return the finite number that a text is, with a decimal point; nothing where it is none.
-
-    >>> number_of("-0.5"), number_of("4 of 5"), number_of("1e400"), number_of("nan")
-    (-0.5, None, None, None)
-    """
-    value = float(text) if NUMBER.fullmatch(text) else math.nan
-    return value if math.isfinite(value) else None
+        empty = [column for column in frame.columns if frame[column].null_count() == frame.height]
+        return frame.drop([column for column in empty if (name, column) not in KEPT])
 
 
 def with_pseudonyms(imported: ImportedTables, key: PseudonymKey) -> ImportedTables:
-    """Return the same with the people's names replaced; LLMs keep theirs."""
-    names = {row["annotator_id"]: row.get("annotator_kind") for rows in imported.rows.values() for row in rows}
-    given = {name: name if kind == "llm" else key.pseudonym(name) for name, kind in names.items()}
+    """Return the same with the people's names replaced; LLMs keep theirs, and unnamed people have none."""
+    llms = {
+        row["annotator_id"] for rows in imported.rows.values() for row in rows if row.get("annotator_kind") == "llm"
+    } | {UNNAMED}
+    names = {row["annotator_id"] for rows in imported.rows.values() for row in rows}
+    given = {name: name if name in llms else key.pseudonym(name) for name in names}
     rows = {
         table: [{**row, "annotator_id": given[row["annotator_id"]]} for row in rows]
         for table, rows in imported.rows.items()
     }
-    return replace(imported, rows=rows)
+    apart = {folder: with_pseudonyms(tables, key) for folder, tables in imported.apart.items()}
+    return replace(imported, rows=rows, apart=apart)
 
 
 def write_imported(imported: ImportedTables, folder: Path, *, format: TableFormat) -> dict[Path, int]:
     """Write each table that has rows, whole or not at all, and return how many rows each file holds.
 
-    Raise ResponseError if there is no answer at all.
+    What is apart goes to folders of its own in ``folder``. Raise ResponseError if there is no answer at all.
     """
     written = {}
     for name in COLUMNS:
@@ -128,6 +149,9 @@ def write_imported(imported: ImportedTables, folder: Path, *, format: TableForma
         path = folder / f"{name}.{format}"
         write_table(frame, path, format=format)
         written[path] = frame.height
+    for name, tables in imported.apart.items():
+        if any(tables.rows.values()):
+            written |= write_imported(tables, folder / name, format=format)
     if not written:
         raise ResponseError(f"{folder}: nothing was written, as no answer was found")
     return written

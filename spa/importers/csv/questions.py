@@ -9,10 +9,10 @@ from typing import Any
 
 from spa.errors import ResponseError, shortened
 from spa.files import unique_keys
-from spa.importers.mapping import QuestionColumn
-from spa.importers.sheets import Cell, SheetRow
+from spa.importers.csv.mapping import QuestionColumn
+from spa.importers.csv.sheets import Cell, SheetRow
+from spa.importers.csv.words import NONE_GIVEN, RowPair, WordMeanings, is_no_answer, number, winner
 from spa.importers.tables import Row
-from spa.importers.words import NONE_GIVEN, RowPair, WordMeanings, is_no_answer, number, winner
 from spa.tables.verdicts import COLUMNS, Sides
 
 TABLE_OF = {"rating": "ratings", "preference": "preferences", "choice": "choices", "rank": "orders", "order": "orders"}

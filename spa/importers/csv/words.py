@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from spa.errors import shortened
-from spa.importers.tables import number_of
+from spa.importers.foreign_files import number_of
 from spa.tables.scale_words import MISSING as MISSING_WORDS
 from spa.tables.scale_words import proposed_numbers
 from spa.tables.verdicts import COLUMNS, MISSING, Sides, orientation, outcome, place_outcome, proposals
@@ -129,10 +129,10 @@ def winner(word: str, words: WordMeanings, pair: RowPair) -> str | None:
         return None
     own = explained is None  # what `values` says is a side
     found = outcome(explained or word, *pair.systems, columns=pair.columns, sides=pair.sides, named=own)
-    if found.standing == "differs":
+    if found.status == "differs":
         do = 'say which it is by winner_is = "name" or winner_is = "side"'
         raise NotUnderstood("a system's name or a place, but not both", word, do=do)
-    if found.standing == "read" and not (explained is None and _is_letter_of_other_places(word, pair)):
+    if found.status == "read" and not (explained is None and _is_letter_of_other_places(word, pair)):
         return None if found.winner is None else found.word
     if explained is None and is_no_answer(word):
         return None
@@ -194,7 +194,7 @@ def proposed_values(words: Iterable[str], columns: tuple[str, str] | None) -> st
 
 def _is_nonsense(word: str) -> bool:
     found = place_outcome(word)
-    return found.standing == "proposed" and found.winner is None
+    return found.status == "proposed" and found.winner is None
 
 
 def _toml_key(word: str) -> str:

@@ -12,7 +12,7 @@ from math import isnan
 from pathlib import Path
 
 from spa.errors import ResponseError, shortened, unreadable
-from spa.importers.mapping import FILE
+from spa.importers.csv.mapping import FILE
 from spa.tables.delimited import open_delimited
 from spa.tables.options import TableOptions
 from spa.tables.paths import beginnings, follow, is_path

@@ -7,9 +7,9 @@ then shows, and records, 7.
 from __future__ import annotations
 
 from spa.errors import ResponseError, shortened
-from spa.importers.mapping import QuestionColumn
-from spa.importers.sheets import Cell, SheetRow
-from spa.importers.tables import number_of
+from spa.importers.csv.mapping import QuestionColumn
+from spa.importers.csv.sheets import Cell, SheetRow
+from spa.importers.foreign_files import number_of
 
 START = "slider_start"  # jsPsych's column
 UNTOUCHED = "slider not moved"
@@ -18,7 +18,7 @@ UNTOUCHED = "slider not moved"
 def is_untouched(question: QuestionColumn, row: SheetRow, cell: Cell) -> bool:
     """Whether an answer stands where its slider began.
 
-    >>> from spa.importers.sheets import SheetRow
+    >>> from spa.importers.csv.sheets import SheetRow
     >>> question = QuestionColumn(column="q", start_column="slider_start", ends=(1, 7))
     >>> row = SheetRow(place="a.csv, row 2", cells={"slider_start": "50", "q": "7"})
     >>> is_untouched(question, row, "7"), is_untouched(question, row, "6")

@@ -10,8 +10,8 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from spa.errors import ResponseError, shortened
-from spa.importers.mapping import FILE, Columns, QuestionColumn, Wide, names_of
-from spa.importers.sheets import SheetRow, Sheets, open_sheet, read_sheets
+from spa.importers.csv.mapping import FILE, Columns, QuestionColumn, Wide, names_of
+from spa.importers.csv.sheets import SheetRow, Sheets, open_sheet, read_sheets
 from spa.tables.near_matches import escaped, matches_shown, near_matches
 from spa.tables.options import TableOptions
 
@@ -57,7 +57,7 @@ class AnnotatorNames:
         self._renamed: set[str] = set()
 
     @property
-    def told(self) -> bool:
+    def kinds_known(self) -> bool:
         """Whether anything says who is an LLM."""
         return bool(self._llms) or self._mapping.kind_column is not None
 
@@ -83,7 +83,7 @@ class AnnotatorNames:
 
     def kind(self, annotator: str, header: str | None, row: SheetRow) -> str | None:
         """Return human or llm, ``None`` where nothing says who is an LLM; ``header`` is a column of one annotator."""
-        if not self.told:
+        if not self.kinds_known:
             return None
         kind = "human"
         if self._mapping.kind_column is not None:

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from spa.errors import ResponseError
-from spa.importers.mapping import FILE, QuestionColumn, Wide, names_of
+from spa.importers.csv.mapping import FILE, QuestionColumn, Wide, names_of
 
-MOST_TOLD = 5  # problems that are told at once
+MOST_LISTED = 5  # problems that are told at once
 CONSTANTS = {  # key of a question -> what names a column instead
     "system": "system_column",
     "system_x": "system_x_column",
@@ -82,8 +82,8 @@ def first_problems(problems: Sequence[str]) -> list[str]:
     >>> first_problems([f"q{number}: wrong" for number in range(9)])[-2:]
     ['q3: wrong', 'q4: wrong (and 4 more problems)']
     """
-    more = len(problems) - MOST_TOLD
-    shown = list(problems[:MOST_TOLD])
+    more = len(problems) - MOST_LISTED
+    shown = list(problems[:MOST_LISTED])
     return [*shown[:-1], f"{shown[-1]} (and {more} more problems)"] if more > 0 else shown
 
 

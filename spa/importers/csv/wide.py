@@ -7,15 +7,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from spa.errors import ResponseError, shortened
-from spa.importers import otree, qualtrics, sliders
-from spa.importers.annotators import AnnotatorNames, JoinedNames, person_of, said_of_near_names
-from spa.importers.mapping import QuestionColumn, Wide
-from spa.importers.questions import TABLE_OF, Asked, pair_columns
-from spa.importers.roles import answer_columns, check_constants, check_mapping, first_problems
-from spa.importers.selection import asked_rows
-from spa.importers.sheets import SheetRow, Sheets
-from spa.importers.tables import ImportedTables, Row, number_of
-from spa.importers.words import NotUnderstood, Unexplained, WordMeanings, in_points
+from spa.importers.csv import otree, qualtrics, sliders
+from spa.importers.csv.annotators import AnnotatorNames, JoinedNames, person_of, said_of_near_names
+from spa.importers.csv.mapping import QuestionColumn, Wide
+from spa.importers.csv.questions import TABLE_OF, Asked, pair_columns
+from spa.importers.csv.roles import answer_columns, check_constants, check_mapping, first_problems
+from spa.importers.csv.selection import asked_rows
+from spa.importers.csv.sheets import SheetRow, Sheets
+from spa.importers.csv.words import NotUnderstood, Unexplained, WordMeanings, in_points
+from spa.importers.foreign_files import number_of
+from spa.importers.tables import ImportedTables, Row
 from spa.tables.options import TableOptions
 
 UNITS = {"s": 1.0, "ms": 1000.0}  # how many are a second
@@ -253,7 +254,7 @@ class _Answers:
                 f'jsPsych: sliders that were not moved are counted where start_column = "{sliders.START}" and ends = '
                 "[LOWEST, HIGHEST] say where they began"
             )
-        if not self._people.told:
+        if not self._people.kinds_known:
             yield "LLMs: none named, all annotators count as people; name those that are LLMs in llms = [...]"
 
 

@@ -1,0 +1,86 @@
+"""Archives of earlier MTurk studies: results of the requester site, its command-line tools or the API."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from spa.importers.answer_format import AnswerFormat, Fit, ImportRequest
+
+if TYPE_CHECKING:
+    from spa.importers.tables import ImportedTables
+
+LOOKED_AT = 65_536  # bytes of a file
+SIGNS = {  # what the beginning of a file holds, by how its name ends
+    **dict.fromkeys((".csv", ".tsv", ".results", ".txt"), (b"AssignmentId", b"WorkerId")),
+    **dict.fromkeys((".json", ".jsonl", ".ndjson"), (b'"AssignmentId"', b'"Answer"')),
+    ".xml": (b"QuestionFormAnswers",),
+}
+
+
+def _recognise(path: Path) -> Fit:
+    """Whether a file begins as MTurk's do: with the names of its columns or keys."""
+    signs = SIGNS.get(path.suffix.lower())
+    if signs is None:
+        return Fit.NONE
+    try:
+        with path.open("rb") as file:
+            beginning = file.read(LOOKED_AT)
+    except OSError:
+        return Fit.NONE
+    return Fit.CERTAIN if all(sign in beginning for sign in signs) else Fit.NONE
+
+
+def _read(request: ImportRequest) -> ImportedTables:
+    from spa.importers.mapping import mapping_file
+    from spa.importers.mturk.mapping import load_mapping
+    from spa.importers.mturk.results import read_results
+    from spa.importers.mturk.tidying import tidy
+    from spa.importers.pseudonyms import spelled
+    from spa.tables.options import TableOptions
+
+    given = request.options
+    options = TableOptions(encoding=given.get("encoding"), quotes=given.get("quotes"))
+    notes: list[str] = []
+    results = read_results(request.paths, options, notes)
+    made = tidy(results, load_mapping(mapping_file(request)), spelled, keep_rejected=given.get("keep_rejected", False))
+    return made.imported(notes)
+
+
+def _encoding(context: click.Context, option: click.Parameter, name: str | None) -> str | None:
+    from spa.tables.encodings import known_encoding
+
+    return None if name is None else known_encoding(name)
+
+
+FORMAT = AnswerFormat(
+    key="mturk",
+    description="Read results of earlier MTurk studies.\n\n"
+    "FILE is a results CSV from the requester site, a tab-separated file of its command-line tools, assignments as "
+    "returned by the API (JSON or JSONL), or the XML of one answer. Answers of rejected submissions go to the folder "
+    "`rejected` in OUT.",
+    details="docs/hits.md shows a mapping.",
+    example="spa import mturk Batch_*_results.csv --mapping old.toml --out tables",
+    mapping="TOML file that maps the columns.",
+    options=(
+        click.Option(
+            ["--keep-rejected"], is_flag=True, help="Keep answers of rejected submissions, for --exclusions to name."
+        ),
+        click.Option(
+            ["--encoding"],
+            metavar="NAME",
+            callback=_encoding,
+            help="Of tables that are not UTF-8 and do not say it: cp1252.",
+        ),
+        click.Option(
+            ["--quotes"],
+            type=click.Choice(["csv", "text"]),
+            help="Of tables: double quotes enclose cells, or are text.",
+        ),
+    ),
+    extra="mturk",
+    recognise=_recognise,
+    read=_read,
+)

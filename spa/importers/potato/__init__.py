@@ -1,0 +1,70 @@
+"""POTATO's output folders."""
+
+from __future__ import annotations
+
+import os
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spa.errors import ResponseError
+from spa.importers.answer_format import AnswerFormat, FileMeaning, Fit, ImportRequest
+from spa.importers.foreign_files import beginning
+from spa.importers.label_scores import score_option
+
+if TYPE_CHECKING:
+    from spa.importers.tables import ImportedTables
+
+MOST_FOLDERS = 1_000  # that are looked at to recognise one
+
+
+def _recognise(path: Path) -> Fit:
+    """Whether a folder holds one of POTATO's, ``annotation_output``; an export of 2.x is known, to be refused."""
+    if path.is_file():
+        return Fit.CERTAIN if _is_export(path) else Fit.NONE
+    below = islice(os.walk(path), MOST_FOLDERS)
+    return Fit.CERTAIN if any("annotation_output" in names for _, names, _ in below) else Fit.NONE
+
+
+def _is_export(path: Path) -> bool:
+    """Whether a file is a CSV export of 2.x: a column for each question and label, such as pref.selection."""
+    first, second, *labels = (
+        beginning(path).partition(b"\n")[0].decode("utf-8", "replace").strip().split(",") + [""] * 2
+    )
+    return (first, second) == ("instance_id", "user_id") and any("." in label for label in labels)
+
+
+def _read(request: ImportRequest) -> ImportedTables:
+    from spa.importers.mapping import mapping_file, read_mapping
+    from spa.importers.potato.folders import read_potato
+    from spa.importers.potato.mapping import Potato
+
+    (folder,) = request.paths
+    if folder.is_file():
+        raise ResponseError(
+            f"{folder}: expected POTATO's output folder, got a file; an export has one column a label, answers about "
+            "two texts by sides of the screen, and may be older than the answers: give the folder with user_state.json"
+        )
+    return read_potato(folder, read_mapping(mapping_file(request), Potato), request.options.get("scores"))
+
+
+FORMAT = AnswerFormat(
+    key="potato",
+    description="Read an output FOLDER of POTATO with all its parts and annotators.\n\n"
+    "Versions 1.x and 2.x (user_state.json). A numeric label is the score. Attention checks and pages are skipped; "
+    "the order in which items were shown is read. Of 2.x, answers about two texts are turned back to the texts.",
+    example="spa import potato annotations --mapping import.toml --out tables",
+    source="FOLDER",
+    mapping="TOML file with systems, criteria, skip, llms.",
+    options=(score_option(),),
+    meaning=FileMeaning(
+        sides="2.x: A is the text on the left, on a scale negative is left; both are turned back by the order shown",
+        ties="tie; 0 on a scale between two texts",
+        missing="no answer to an item that was shown",
+        left_out="attention checks, pages; of points that were taken back all but the latest",
+        seen="POTATO 2.12.1, and 1.x",
+        source="https://github.com/davidjurgens/potato",
+    ),
+    recognise=_recognise,
+    read=_read,
+)
