@@ -17,12 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from mturk import records
-from mturk.answers import AnswerRefused, XMLRefused, answer_pairs, read_answers
 from mturk.endpoints import MTurkEndpoint
 from mturk.hit_study import HitStudy
 from mturk.replies import call
 from spa.errors import PlatformError
 from spa.files import written_whole
+from spa.importers.mturk.answers import AnswerRefused, answer_pairs, read_answers
+from spa.importers.mturk.safe_xml import XMLRefused
 from spa.tables.formulas import without_formula
 
 FIXED = """

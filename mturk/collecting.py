@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection
 
 from mturk import records
-from mturk.answers import AnswerRefused, XMLRefused, answer_pairs, read_answers
 from mturk.eligibility import exclude
 from mturk.endpoints import MTurkEndpoint
 from mturk.hit_forms import read_submission
@@ -21,14 +20,16 @@ from mturk.records import APPROVED, RECEIPT_FIELD, REJECTED, SOURCE, STATUSES, S
 from mturk.replies import entries, fetch, pages
 from mturk.settings import minutes_allowed
 from spa.errors import PlatformError
+from spa.importers.mturk.answers import AnswerRefused, answer_pairs, read_answers
+from spa.importers.mturk.safe_xml import XMLRefused
 from spa.platforms.collecting import Kind, PlatformSubmission, match_visit
+from spa.records.submission import Submission
 from spa.responses.admission import AdmissionRules, Arrival, SecondVisit, admit_submitted
 from spa.responses.begun_order import BEGUN_UNTIL
-from spa.responses.families import StudyFamily
 from spa.responses.leases import lease_of_external
 from spa.responses.outcomes import COMPLETED, NOT_SUBMITTED
 from spa.responses.payloads import save_page
-from spa.responses.submission import Submission
+from spa.responses.study_families import StudyFamily
 from spa.responses.visit_ends import confirm_visit, finish_visit
 from spa.study.stopping import counts_as_begun
 

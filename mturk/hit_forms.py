@@ -9,15 +9,17 @@ from dataclasses import astuple, dataclass, replace
 from functools import cache
 from importlib.resources import files
 
-from mturk.answers import AnswerRefused, XMLRefused, answer_pairs, read_answers
-from mturk.safe_xml import without_forbidden
-from spa.forms.form import ConfirmationTarget, Form, Page, ScreeningTarget
 from spa.forms.html import Posting, render_whole
-from spa.forms.texts import Texts
-from spa.responses.answers import NO_ANSWER, parse_answers, payload_from_pairs, unknown_keys, verbatim
+from spa.importers.mturk.answers import AnswerRefused, answer_pairs, read_answers
+from spa.importers.mturk.safe_xml import XMLRefused, without_forbidden
+from spa.records.form import ConfirmationTarget, Form, Page, ScreeningTarget
+from spa.records.submission import Missing, Response
+from spa.records.texts import Texts
+from spa.responses.answers import parse_answers, unknown_keys
 from spa.responses.outcomes import COMPLETED, NO_CONSENT, SCREENED_OUT, Outcome
 from spa.responses.reading_evidence import READING, minimum_seconds, parse_exposure
-from spa.responses.submission import Missing, Response
+from spa.widgets import fields_of
+from spa.widgets.payload import NO_ANSWER, payload_from_pairs, verbatim
 
 FORM_FIELD = "spa_form"  # which assignment of the study the form is of; sent beside the answers
 RESERVED = ("assignmentId", "hitId", "turkSubmitTo", "workerId")  # fields that belong to the protocol
@@ -91,7 +93,7 @@ def read_submission(form: Form, answer: str) -> SubmissionReading:
 
 
 def _fields_of(page: Page, payload: Mapping[str, object]) -> dict[str, str]:
-    names = (name for question in page.questions for name in question.fields.values())
+    names = (name for question in page.questions for name in fields_of(question).values())
     return {name: verbatim(payload[name]) for name in names if name in payload}
 
 

@@ -48,6 +48,7 @@ def open_hit_study(location: StudyLocation, *, changes: bool) -> Iterator[HitStu
     from mturk import records
     from mturk.endpoints import choose_endpoint
     from mturk.idempotent_calls import IdempotentMTurkCalls
+    from mturk.records import SOURCE
     from mturk.review_rules import note_rejections
     from mturk.settings import read_settings
     from spa.commands.workspace import open_workspace
@@ -56,9 +57,9 @@ def open_hit_study(location: StudyLocation, *, changes: bool) -> Iterator[HitStu
     endpoint = choose_endpoint(location.endpoint_url)
     with ExitStack() as stack:
         workspace = stack.enter_context(open_workspace(location.study, location.store))
-        settings = read_settings(workspace.study.bridges["mturk"], location.study)
+        settings = read_settings(workspace.study.platforms.get(SOURCE, {}), str(location.study))
         if changes:
-            stack.enter_context(exclusive_run(workspace.store.name, "mturk", workspace.store.reading, what="bridge"))
+            stack.enter_context(exclusive_run(workspace.store.name, SOURCE, workspace.store.reading, what="bridge"))
         records.set_up(workspace.store)
         calls = IdempotentMTurkCalls(workspace.store, endpoint)
         yield HitStudy(workspace=workspace, settings=settings, idempotent_calls=calls)

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 from xml.etree.ElementTree import Element
 
-from mturk.safe_xml import FORBIDDEN, escape_text, parse_xml, split_tag, utf8_size
-from mturk.safe_xml import XMLRefused as XMLRefused
 from spa.addresses import is_loopback_host
 from spa.errors import PlatformError
+from spa.importers.mturk.safe_xml import FORBIDDEN, SCHEMAS, escape_text, parse_xml, split_tag, utf8_size
+from spa.importers.mturk.safe_xml import XMLRefused as XMLRefused
 
-SCHEMAS = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/"
 HTML_NAMESPACE = SCHEMAS + "2011-11-11/HTMLQuestion.xsd"
 EXTERNAL_NAMESPACE = SCHEMAS + "2006-07-14/ExternalQuestion.xsd"
 LARGEST_QUESTION = 65_535  # bytes of UTF-8, the whole XML

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from http import HTTPStatus
-from pathlib import Path
 from urllib.parse import urlsplit
 
 from fastapi import FastAPI, Request
@@ -21,9 +20,9 @@ from mturk.hit_forms import ENTRY_PATH
 from mturk.questions import PREVIEW_ID, SUBMIT_PATH
 from mturk.records import RECEIPT_FIELD, SOURCE, claim_name, make_receipt
 from mturk.settings import MTurkTable, minutes_allowed, read_settings
-from spa.forms.form import Form
 from spa.forms.html import render_notice, render_whole
 from spa.platforms.claims import ClaimLimit, in_ten_minutes
+from spa.records.form import Form
 from spa.responses.outcomes import COMPLETED, FAILED_CHECKS, Outcome
 from spa.responses.visits import PersonVisit
 from spa.server.survey_context import SurveyContext
@@ -35,10 +34,10 @@ WORKER = re.compile(r"A[A-Z0-9]{1,63}", re.ASCII)
 
 def mount(app: FastAPI, context: SurveyContext) -> None:
     """Add the routes of a study that has a table [mturk]."""
-    raw = context.study.bridges["mturk"]
+    raw = context.study.platforms.get(SOURCE)
     if not raw:
         return
-    adapter = HitAdapter(context, read_settings(raw, Path("study.toml")))
+    adapter = HitAdapter(context, read_settings(raw, "study.toml"))
     adapter.know_sites()
     app.add_api_route(
         ENTRY_PATH, adapter.enter, methods=["GET", "HEAD", "POST"], response_class=HTMLResponse, response_model=None

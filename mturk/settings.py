@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
 from mturk.fees import FeeRules
-from spa.forms import form as form_module
 from spa.forms.effort import minutes_of
 from spa.platforms.study_table import read_study_table
-from spa.study.study import Study
-from spa.study.toml_table import Text, TomlTable
+from spa.records import form as form_module
+from spa.records.study import Study
+from spa.records.toml_table import Text, TomlTable
 
 Form = Literal["auto", "html", "external"]
 Guard = Literal["Accept", "PreviewAndAccept", "DiscoverPreviewAndAccept"]
@@ -97,7 +96,7 @@ def minutes_allowed(study: Study, settings: MTurkTable, form: form_module.Form) 
     return settings.minutes_allowed or max(LEAST_MINUTES, SLACK * minutes_of(study, form))
 
 
-def read_settings(raw: Mapping[str, Any], file: Path) -> MTurkTable:
+def read_settings(raw: Mapping[str, Any], file: str) -> MTurkTable:
     """Check the table ``[mturk]`` of a study file; without one every key has its default.
 
     Raises

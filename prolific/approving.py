@@ -19,7 +19,7 @@ MOST_POLLS = 60
 HELD_BACK = frozenset({"false_claim", "another_person", "code_claimed_without_answers", "unverified", "twice"})
 
 
-def sort_out(
+def review_queue(
     collected: SessionReconciliation,
     decided: Mapping[str, VisitDecisions],
     *,

@@ -47,7 +47,7 @@ class SessionReconciliation:
                 yield str(visit.external_id), decisions[visit.submission_id]
 
 
-def collect(prolific_study: ProlificStudy, session: int) -> SessionReconciliation:
+def collect_session(prolific_study: ProlificStudy, session: int) -> SessionReconciliation:
     """Update a session from the platform; idempotent. On the platform only the family's group changes."""
     study_id = prolific_study.need_study(session)
     records = tuple(prolific_study.platform.submissions.of_study(study_id))

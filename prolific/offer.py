@@ -10,8 +10,8 @@ from prolific.settings import ProlificTable
 from spa.errors import StudyError
 from spa.live import is_live
 from spa.platforms.waves import next_wave
+from spa.records.study import Study
 from spa.study.stopping import planned_places
-from spa.study.study import Study
 
 LONGEST_MINUTES = 1439  # under a day
 
@@ -44,7 +44,7 @@ def least_maximum(minutes: float) -> float:
     return 2 + 2 * minutes + 2 * math.sqrt(minutes)
 
 
-def offer_of(study: Study, table: ProlificTable, *, file: str) -> SessionOffer:
+def offer_of(study: Study, table: ProlificTable, file: str) -> SessionOffer:
     """Return what a study offers.
 
     Raises

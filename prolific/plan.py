@@ -75,12 +75,12 @@ class ChecklistItem:
 
     name: str
     state: State
-    told: str
+    finding: str
 
 
 def line(name: str, state: State, finding: str) -> ChecklistItem:
     """Return a line of the checklist."""
-    return ChecklistItem(name=name, state=state, told=finding)
+    return ChecklistItem(name=name, state=state, finding=finding)
 
 
 def check(name: str, problem: str | None, good: str, *, known: bool = True) -> ChecklistItem:

@@ -10,7 +10,7 @@ from statistics import median
 
 from prolific.api.problems import ProlificError
 from prolific.api.records import ACTIVE, AWAITING_REVIEW, PAID, RESERVED, StudyRecord
-from prolific.collecting import collect
+from prolific.collecting import collect_session
 from prolific.estimate import auto_approval
 from prolific.prolific_study import ProlificStudy
 from prolific.publishing import move_study
@@ -53,7 +53,7 @@ def update_recruitment(prolific_study: ProlificStudy) -> StudyRecruitment:
     """
     check_live(prolific_study.workspace.study)
     _resolve_interrupted(prolific_study)
-    statuses = [record.status for record in collect(prolific_study, SESSION).records]
+    statuses = [record.status for record in collect_session(prolific_study, SESSION).records]
     studies = prolific_study.platform.studies
     study = studies.fetch(prolific_study.need_study(SESSION))
     if study.draft:

@@ -115,7 +115,7 @@ def open_prolific_study(
     file = location.study
     with ExitStack() as stack:
         workspace = stack.enter_context(open_workspace(file, location.store))
-        table = read_table(workspace.study.bridges["prolific"], file=str(file))
+        table = read_table(workspace.study.platforms.get(SOURCE, {}), str(file))
         offer = offer_of(workspace.study, table, file=str(file))
         access = None
         try:

@@ -16,8 +16,8 @@ PUBLISHING = "PUBLISHING"
 MOST_POLLS = 90
 
 
-def check_ready(prolific_study: ProlificStudy, prospect: SessionPlan, session: int, despite: tuple[str, ...]) -> None:
-    """Refuse to publish a study with problems, except in the lines of the checklist named by ``despite``.
+def check_ready(prolific_study: ProlificStudy, prospect: SessionPlan, session: int, accepted: tuple[str, ...]) -> None:
+    """Refuse to publish a study with problems, except in the lines of the checklist named by ``accepted``.
 
     Raises
     ------
@@ -25,16 +25,16 @@ def check_ready(prolific_study: ProlificStudy, prospect: SessionPlan, session: i
         With one line for each problem.
     """
     names = {line.name for line in prospect.lines}
-    unknown = [name for name in despite if name not in names]
+    unknown = [name for name in accepted if name not in names]
     if unknown:
         raise ProlificError(
-            f"--despite: the checklist has no line {unknown[0]!r}; its lines: {', '.join(sorted(names))}"
+            f"--accept: the checklist has no line {unknown[0]!r}; its lines: {', '.join(sorted(names))}"
         )
-    open_lines = [line for line in prospect.lines if line.state != "ok" and line.name not in despite]
+    open_lines = [line for line in prospect.lines if line.state != "ok" and line.name not in accepted]
     if open_lines:
         raise ProlificError(
             *(
-                f"not published: {line.name}: {line.told} (accept it with --despite {line.name!r})"
+                f"not published: {line.name}: {line.finding} (accept it with --accept {line.name!r})"
                 for line in open_lines
             )
         )

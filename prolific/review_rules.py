@@ -15,13 +15,13 @@ from statistics import fmean, stdev
 from prolific.api.records import AWAITING_REVIEW, SubmissionRecord
 from prolific.bonuses import PAY
 from prolific.reconcile import NO_CODES
-from spa.forms.form import CheckTarget
 from spa.journal import Journal
 from spa.platforms.idempotent_calls import DONE
 from spa.platforms.review import ReviewRules
+from spa.records.form import CheckTarget
+from spa.records.submission import Response, Submission
 from spa.responses.outcomes import NO_CONSENT, QUOTA_FULL, SCREENED_OUT
 from spa.responses.store import Store
-from spa.responses.submission import Response, Submission
 from spa.responses.visits import PersonVisit
 
 SHORTEST_MESSAGE = 100  # characters

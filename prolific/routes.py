@@ -60,10 +60,10 @@ def mount(app: FastAPI, context: SurveyContext) -> None:
 
 def mount_with(app: FastAPI, context: SurveyContext, environment: Mapping[str, str]) -> None:
     """Add the routes with the token and the API's address from an environment."""
-    raw = context.study.bridges["prolific"]
+    raw = context.study.platforms.get(SOURCE)
     if not raw:
         return
-    table = read_table(raw, file="study file")
+    table = read_table(raw, "study file")
     access: Access | None = None
     try:
         access = find_access(None, environment)

@@ -10,7 +10,7 @@ from pydantic import Field, StringConstraints
 
 from spa.errors import StudyError
 from spa.platforms.study_table import read_study_table
-from spa.study.toml_table import Text, TomlTable
+from spa.records.toml_table import Text, TomlTable
 
 Hex = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{24}$")]
 Amount = Annotated[Decimal, Field(gt=0, max_digits=9, decimal_places=2)]
@@ -96,7 +96,7 @@ class ProlificTable(TomlTable):
     webhooks: bool = True  # take the platform's events at /prolific/hooks
 
 
-def read_table(raw: Mapping[str, Any], *, file: str) -> ProlificTable:
+def read_table(raw: Mapping[str, Any], file: str) -> ProlificTable:
     """Check the table ``[prolific]`` of a study file.
 
     Raises

@@ -48,6 +48,18 @@ def mistakes_in_one_line() -> Iterator[None]:
         raise MistypedCommand(error.format_message(), error.ctx) from error
 
 
+@contextmanager
+def naming_the_extra(extra: str | None, command: str) -> Iterator[None]:
+    """Raise PlatformError where a command needs a package of an extra that is not installed."""
+    try:
+        yield
+    except ModuleNotFoundError as missing:
+        package = (missing.name or "").partition(".")[0]
+        if extra is None or find_spec(package) is not None:
+            raise
+        raise PlatformError(f"{command} needs the package {package}: {how_to_install(extra)}") from missing
+
+
 class SuggestingGroup(click.Group):
     """A group that proposes the commands whose names are nearly what was typed."""
 
@@ -75,14 +87,8 @@ class LazyGroup(SuggestingGroup):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; PlatformError where a package of the extra is not installed."""
-        try:
+        with naming_the_extra(self.extra, ctx.command_path):
             return super().invoke(ctx)
-        except ModuleNotFoundError as missing:
-            package = (missing.name or "").partition(".")[0]
-            if self.extra is None or find_spec(package) is not None:
-                raise
-            needed = how_to_install(self.extra)
-            raise PlatformError(f"{ctx.command_path} needs the package {package}: {needed}") from missing
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands, in order."""

@@ -49,7 +49,7 @@ _FINISH = PreparedStatement(
 class JournalEntry:
     """One call to something outside, before (``outcome`` "started") or after.
 
-    ``kind`` is the bridge ("llm", "prolific", ...), ``scope`` what the call belongs to (a visit, a
+    ``kind`` is the bridge ("llm", a platform's, ...), ``scope`` what the call belongs to (a visit, a
     study), ``key`` what it is for: the same purpose has the same key, and ``attempt`` counts the calls
     made for it.
     """

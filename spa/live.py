@@ -1,27 +1,27 @@
 """Live studies: which pairs are decided so far, what is asked of the next annotator, and when it is enough.
 
-The analysis decides; a package that does registers a function of study, store and tables under ``spa.live``. What it
-returns follows from the answers in the store alone, so that nothing has to be kept and a killed process loses nothing.
+The analysis decides; a package that does registers a :class:`LiveAnalysis` under ``spa.live``. What it returns follows
+from the answers in the store alone. Who lets people in follows it with each answer (:class:`LiveFollower`), and reads
+the store from its beginning when the process starts: a killed one loses nothing.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from importlib.metadata import entry_points
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import EntryPoints, entry_points
 from threading import Lock
 from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
 from spa.errors import StudyError
-from spa.study.stopping import counts_as_begun
 
 if TYPE_CHECKING:
+    from spa.records.study import Deciding, Study
     from spa.responses.store import Store
     from spa.responses.tidy_tables import Tables
-    from spa.study.narrowing import DealtPair, Pair
-    from spa.study.stopping import Deciding
-    from spa.study.study import Study
+    from spa.study.narrowing import CountedUpTo, DealtPair, Pair
 
 GROUP = "spa.live"
 Decision = Literal["x", "y", "equal", "futile"]  # x or y is better; equal within the margin; not to be decided
@@ -120,9 +120,64 @@ class LiveState:
     @property
     def decided(self) -> tuple[Pair, ...]:
         """Pairs of systems that are decided on every criterion and at every exposure."""
-        open_ = {(pair.system_x, pair.system_y) for pair in self.pairs if pair.decision is None}
-        known = dict.fromkeys((pair.system_x, pair.system_y) for pair in self.pairs)
-        return tuple(pair for pair in known if pair not in open_)
+        return decided_pairs((pair.system_x, pair.system_y, pair.decision is None) for pair in self.pairs)
+
+    @property
+    def decisions(self) -> LiveDecisions:
+        """What of it the asking goes by."""
+        return LiveDecisions(
+            group=self.group,
+            units=self.units,
+            most=self.most,
+            all_decided=self.all_decided,
+            decided=self.decided,
+            next_pairs=self.next_pairs,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveDecisions:
+    """What the asking goes by: whether anybody else is asked, and about what. A state without bounds and means."""
+
+    group: str
+    units: int
+    most: int
+    all_decided: bool
+    decided: tuple[Pair, ...] = ()
+    next_pairs: tuple[DealtPair, ...] = ()
+    counted: CountedUpTo | None = field(default=None, compare=False)  # None: not followed
+
+    @property
+    def enough(self) -> bool:
+        """Whether nobody else needs to be asked."""
+        return self.units >= self.most or self.all_decided
+
+
+class LiveFollower(Protocol):
+    """Follows the decisions on one group."""
+
+    def decisions(self, now: float) -> LiveDecisions | None:
+        """Return what is decided ``now``, the same object while nobody else counts; ``None`` while nobody does."""
+
+
+class LiveAnalysis(Protocol):
+    """What a package registers that decides."""
+
+    def __call__(
+        self, study: Study, store: Store, exported: Tables | None = None, *, now: float | None = None
+    ) -> Iterable[LiveState]:
+        """Return the state of each group that has answered."""
+
+    def follow(self, study: Study, store: Store, group: str) -> LiveFollower:
+        """Return what follows the decisions on one group, in one process."""
+
+
+def decided_pairs(pairs: Iterable[tuple[str, str, bool]]) -> tuple[Pair, ...]:
+    """Return the pairs that are never open, from system_x, system_y, and whether a comparison of the two is open."""
+    known: dict[Pair, bool] = {}
+    for x, y, is_open in pairs:
+        known[x, y] = known.get((x, y), False) or is_open
+    return tuple(pair for pair, is_open in known.items() if not is_open)
 
 
 def decision_words(decision: Decision | None, x: str, y: str, within: str) -> str:
@@ -174,11 +229,21 @@ def live_states(
     """
     if not is_live(study):
         return ()
-    points = entry_points(group=GROUP)
+    at = time.time() if now is None else now
+    return tuple(state for analysis in _analyses() for state in analysis(study, store, exported, now=at))
+
+
+def _analyses() -> list[LiveAnalysis]:
+    points = _deciding()
     if not points:
         raise StudyError('[stopping] rule = "when_decided" needs the analysis package, which is not installed')
-    at = time.time() if now is None else now
-    return tuple(state for point in points for state in point.load()(study, store, exported, now=at))
+    return [point.load() for point in points]
+
+
+@cache
+def _deciding() -> EntryPoints:
+    """Look up once who decides: that reads a file of every package that is installed."""
+    return entry_points(group=GROUP)
 
 
 def live_state(study: Study, store: Store, group: str, *, now: float | None = None) -> LiveState | None:
@@ -190,43 +255,59 @@ def live_state(study: Study, store: Store, group: str, *, now: float | None = No
 def narrow(study: Study, store: Store, group: str = "human", *, now: float | None = None) -> LiveState | None:
     """Ask in the assignments that nobody has begun only what is open; returns the state that says what that is."""
     state = live_state(study, store, group, now=now)
-    if state is None or state.enough:
-        return state
-    if state.next_pairs:
-        store.assignments.deal(state.next_pairs, each=study.items_per_annotator)
-    elif state.decided:
-        store.assignments.leave_out(state.decided)
+    if state is not None:
+        _ask_what_is_open(study, store, state.decisions)
     return state
 
 
+def _ask_what_is_open(study: Study, store: Store, found: LiveDecisions) -> None:
+    if found.enough:
+        return
+    if found.next_pairs:
+        store.assignments.deal(found.next_pairs, each=study.items_per_annotator, counted=found.counted)
+    elif found.decided:
+        store.assignments.leave_out(found.decided, counted=found.counted)
+
+
 class LiveProgress:
-    """The state of one group, computed anew when further people count; safe for several threads."""
+    """The decisions on one group, followed from answer to answer in one process; safe for several threads.
+
+    Several processes agree: each reads what has counted by now from the store, and who knows less changes nothing.
+    """
 
     def __init__(self, study: Study, store: Store, group: str, *, clock: Callable[[], float] | None = None) -> None:
-        self.state: LiveState | None = None
-        self._study, self._store, self._group, self._clock = study, store, group, clock
-        self._counted = 0
+        self.decisions: LiveDecisions | None = None
+        self._study, self._store, self._group = study, store, group
+        self._clock = time.time if clock is None else clock
+        self._followers: list[LiveFollower] | None = None
+        self._left_out: tuple[tuple[Pair, ...], int] | None = None  # and of how many assignments
         self._lock = Lock()
 
     @property
     def enough(self) -> bool:
         """Whether nobody else needs to be asked, as of the last :meth:`refresh`."""
-        return self.state is not None and self.state.enough
+        return self.decisions is not None and self.decisions.enough
 
-    def refresh(self) -> LiveState | None:
+    def refresh(self) -> LiveDecisions | None:
         """Take note of what was completed, and leave what is decided out of what nobody has begun."""
         if is_live(self._study):
             with self._lock:
-                now = None if self._clock is None else self._clock()
-                counted = self._count(time.time() if now is None else now)
-                if counted != self._counted:
-                    self.state = narrow(self._study, self._store, self._group, now=now)
-                    self._counted = counted
-        return self.state
+                if self._followers is None:
+                    analyses = _analyses()
+                    self._followers = [one.follow(self._study, self._store, self._group) for one in analyses]
+                now = self._clock()
+                each = (follower.decisions(now) for follower in self._followers)
+                found = next((one for one in each if one is not None), None)
+                if found is not None and found is not self.decisions:
+                    self._narrow(found)
+                self.decisions = found
+        return self.decisions
 
-    def _count(self, now: float) -> int:
-        visits = self._store.visits
-        if not counts_as_begun(self._study):
-            return visits.count_completed()
-        order = visits.begun_order(now).get(self._group)
-        return 0 if order is None else len(order.counted)
+    def _narrow(self, found: LiveDecisions) -> None:
+        """Change what is to be asked, unless it was left out of all assignments before."""
+        if found.enough or not (found.decided or found.next_pairs):
+            return
+        pairs = None if found.next_pairs else (found.decided, len(self._store.assignments))
+        if pairs is None or pairs != self._left_out:
+            _ask_what_is_open(self._study, self._store, found)
+            self._left_out = pairs

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from analysis.commands.reading_options import reading_of, reading_options
+from analysis.commands.reading_options import print_found, reading_of, reading_options
 from spa.commands.options import (
     DEFAULT_STUDY,
     INPUT,
@@ -35,11 +35,11 @@ Examples:
   spa dashboard my-study/study.toml --reviewer Ana
   spa dashboard my-study/study.toml --add-reviewer Ben
   spa dashboard --tables tables --llm gpt-4
-  spa dashboard --tables downloaded --map rater=annotator_id --map story_id=item_id
+  spa dashboard --tables ratings.csv --map story_id=item_id
 """
 )
 @click.argument("study", type=StudyPath(), required=False)
-@click.option("--tables", type=INPUT, help="Show a folder of tidy tables instead of a STUDY.")
+@click.option("--tables", type=INPUT, help="Show tables instead of a STUDY: a folder of them, or one file of answers.")
 @reading_options
 @store_option
 @rehearsal_option
@@ -108,7 +108,7 @@ def dashboard(
 ) -> None:
     """Show a study in the browser: progress, submissions, systems, annotators, raters, explanations, report and plan.
 
-    How --tables are read is said as for spa report.
+    What the columns of --tables are is recognised and said, and corrected by options, as for spa report.
 
     It pays nobody: decisions made with --reviewer are saved in the store and executed by the commands of the platform.
     Each printed link contains an access token.
@@ -128,7 +128,7 @@ def dashboard(
     if study is None and tables is None:
         study = Path(DEFAULT_STUDY)
     if study is not None and tables is not None:
-        raise click.UsageError("expected either STUDY or --tables FOLDER, got both")
+        raise click.UsageError("expected either STUDY or --tables, got both")
     given = {
         name: str(value) if isinstance(value, Path) else value
         for name, value in reading.items()
@@ -138,8 +138,7 @@ def dashboard(
         option = {param.name: param.opts[0] for param in click.get_current_context().command.params}
         named = ", ".join(option[name] for name in given)
         raise click.UsageError(f"{named}: for --tables; a study knows its own columns and raters")
-    if given:
-        reading_of(given)  # before anything is served
+    read_as = reading_of(given)  # before anything is served
     changes = {"add": add_reviewer, "renew": renew_reviewer, "remove": remove_reviewer}
     change = [(which, name) for which, name in changes.items() if name is not None]
     public_url = None if public_url is None else _public(public_url)
@@ -164,6 +163,10 @@ def dashboard(
     )
     from streamlit_app.access import links_of_run
 
+    if tables is not None:
+        from streamlit_app.table_files import recognised_files
+
+        print_found(recognised_files(tables, read_as))
     links = links_of_run(reviewers, unblinded=show_systems)
     if study is not None:
         _check_names(study, own, reviewers)

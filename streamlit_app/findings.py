@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from analysis.answers.study_answers import StudyAnswers
     from analysis.explanations.exploration import Exploration
-    from analysis.report.document import Section
-    from analysis.results.records import Results
-    from analysis.results.words import Names
+    from analysis.printing.document import Section
+    from analysis.printing.names import Names
+    from analysis.records.results import Results
     from spa.commands.workspace import Workspace
     from spa.raters.request_log import CallIndex
     from streamlit_app.options import DashboardOptions
@@ -26,7 +26,7 @@ class Analysed:
     @property
     def names(self) -> Names:
         """Return how the report calls systems, groups and criteria."""
-        from analysis.results.words import Names
+        from analysis.printing.names import Names
 
         return Names(self.results)
 
@@ -46,11 +46,11 @@ def state_of_source(options: DashboardOptions, workspace: Workspace | None) -> s
 
         files = table_files(Path(options.tables or ""))
         return "/".join(str(path.stat().st_mtime_ns) for path in files.values())
-    from analysis.answers.beside import CONTAMINATION, METRICS, explanations_name, path_beside, paths_beside
+    from analysis.answers.sidecars import CONTAMINATION, METRICS, explanations_name, sidecar_path, sidecar_paths
     from spa.responses.status import state_of
 
-    single = (path_beside(workspace.study, name) for name in (METRICS, explanations_name(workspace)))
-    beside = (*single, *paths_beside(workspace.study, CONTAMINATION))
+    single = (sidecar_path(workspace.study, name) for name in (METRICS, explanations_name(workspace)))
+    beside = (*single, *sidecar_paths(workspace.study, CONTAMINATION))
     computed = "".join(f"/{path.stat().st_mtime_ns}" for path in beside if path is not None)
     with workspace.store.reading() as connection:
         return state_of(connection) + computed
@@ -65,9 +65,11 @@ def read_source(options: DashboardOptions, workspace: Workspace | None) -> Study
     from analysis.answers.plan import Plan
     from analysis.answers.tables import read_tables
     from analysis.commands.reading_options import reading_of
-    from streamlit_app.table_files import table_files
+    from streamlit_app.table_files import recognised_files
 
-    tables = read_tables(table_files(Path(options.tables or "")), reading_of(options.reading))
+    found = recognised_files(Path(options.tables or ""), reading_of(options.reading))
+    tables = read_tables(found.files, found.reading)
+    tables = replace(tables, inputs=found.noted(tables.inputs))
     return StudyAnswers(tables=tables, plan=Plan(seed=0), facts=None, reading=tables.reading)
 
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from analysis.live.state import LiveHistory
     from analysis.monitoring.annotator_profiles import AnnotatorProfile
     from analysis.preference_checks.filtering import SweepRow
-    from analysis.report.document import Section
+    from analysis.printing.document import Section
     from spa.raters.request_log import CallIndex
 
 
@@ -353,7 +353,7 @@ def conflicts() -> list[Review]:
     return [review for review in found if review.status == "conflict"]
 
 
-def standing() -> dict[str, VisitDecisions]:
+def current_decisions() -> dict[str, VisitDecisions]:
     """Return what stands, by visit; where two decide, this session's reviewer sees own decisions before."""
     log = decisions(of_all=True)
     return settled_decisions(log, seen_by=reviewer()) if two_reviewers() else visit_decisions(log)

@@ -36,7 +36,7 @@ class ReviewEntry:
     """One submission with what stands of the decisions on it and what the analysis says of its annotator."""
 
     visit: PersonVisit
-    standing: VisitDecisions
+    decisions: VisitDecisions
     profile: AnnotatorProfile | None
     rules: tuple[str, ...]  # by which the plan excludes the annotator
     conflicts: tuple[Review, ...] = ()  # of two reviewers, not settled
@@ -61,18 +61,18 @@ class ReviewEntry:
     @property
     def decided(self) -> str:
         """What was decided so far, in words."""
-        standing = self.standing
-        words = [action_words(standing.payment.action)] if standing.payment else []
-        words += ["left out"] if standing.exclusion else ["kept"] if standing.inclusion else []
+        decisions = self.decisions
+        words = [action_words(decisions.payment.action)] if decisions.payment else []
+        words += ["left out"] if decisions.exclusion else ["kept"] if decisions.inclusion else []
         words += ["in conflict"] if self.conflicts else []
-        words += [f"bonus {bonus.amount}" for bonus in standing.bonuses]
-        words += ["message"] * bool(standing.messages)
+        words += [f"bonus {bonus.amount}" for bonus in decisions.bonuses]
+        words += ["message"] * bool(decisions.messages)
         return ", ".join(words)
 
 
 def entries_of(
     visits: Sequence[PersonVisit],
-    standing: Mapping[str, VisitDecisions],
+    decisions: Mapping[str, VisitDecisions],
     profiles: Mapping[str, AnnotatorProfile],
     rules: Mapping[str, tuple[str, ...]],
     conflicts: Sequence[Review] = (),
@@ -81,7 +81,7 @@ def entries_of(
     return [
         ReviewEntry(
             visit=visit,
-            standing=standing.get(visit.submission_id, NOBODY),
+            decisions=decisions.get(visit.submission_id, NOBODY),
             profile=profiles.get(visit.annotator_id),
             rules=rules.get(visit.annotator_id, ()),
             conflicts=tuple(each for each in conflicts if each.submission_id == visit.submission_id),
@@ -97,13 +97,13 @@ def address(visit: PersonVisit) -> str:
 
 def matches(entry: ReviewEntry, *, status: str, decided: Decided, only_flagged: bool, source: str) -> bool:
     """Return whether an entry passes the filters; "all" lets everything pass."""
-    standing = entry.standing
+    decisions = entry.decisions
     passes: dict[Decided, bool] = {
         "all": True,
-        "undecided": not standing.payment and not standing.exclusion and not standing.inclusion,
-        "approved": standing.payment is not None and standing.payment.action == "approve",
-        "left out": standing.exclusion is not None,
-        "rejection proposed": standing.payment is not None and standing.payment.action == "propose_rejection",
+        "undecided": not decisions.payment and not decisions.exclusion and not decisions.inclusion,
+        "approved": decisions.payment is not None and decisions.payment.action == "approve",
+        "left out": decisions.exclusion is not None,
+        "rejection proposed": decisions.payment is not None and decisions.payment.action == "propose_rejection",
         "in conflict": bool(entry.conflicts),
     }
     return (

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 if TYPE_CHECKING:
-    from analysis.report.document import Block, Section
-    from analysis.results.records import Results
+    from analysis.printing.document import Block, Section
+    from analysis.records.results import Results
 
 SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&])")  # what Markdown, or Streamlit, reads as more than text
 LIGHT_INK, DARK_INK = "#31333f", "#fafafa"  # of text on the page's ground
@@ -90,7 +90,7 @@ def _cell(tag: str, shown: object, value: object) -> str:
 
 def show_sections(sections: Mapping[str, Section]) -> bool:
     """Show sections of the report under their titles and return whether there was any."""
-    from analysis.report.document import legends, whole
+    from analysis.printing.document import legends, whole
 
     for section in map(whole, sections.values()):
         st.subheader(plain(section.title), anchor=section.id)
@@ -100,7 +100,7 @@ def show_sections(sections: Mapping[str, Section]) -> bool:
 
 def show_blocks(blocks: Sequence[Block], notes: Mapping[str, tuple[str, ...]]) -> None:
     """Show blocks of a report in their order; ``notes`` are what is read under each table."""
-    from analysis.report.document import Figure, Fold
+    from analysis.printing.document import Figure, Fold
     from analysis.report.html import render_blocks
 
     waiting: list[Block] = []

@@ -61,8 +61,9 @@ def serve(
         else:
             from streamlit_app.table_files import table_files
 
-            names = ", ".join(path.name for path in table_files(Path(options.tables or "")).values())
-            title = f"{names} in {options.tables}"
+            files = [*table_files(shown := Path(options.tables or "")).values()]
+            names = ", ".join(path.name for path in files)
+            title = names if files == [shown] else f"{names} in {shown}"
         listener = closing.enter_context(listen(host, port))
         port = listener.socket.getsockname()[1]
         from streamlit.web import bootstrap

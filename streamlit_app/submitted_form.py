@@ -1,4 +1,4 @@
-"""A submission's form on an address of its own: an image study's is too large for an address that holds it whole."""
+"""A submission's form on an address of its own: with files it is too large for an address that holds it whole."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from spa.forms.html import render_whole
+from spa.media import page_sources
 from spa.server.form_progress import FormProgress
 from spa.study.narrowing import respondents_of
 from streamlit_app import loading
 
 POLICY = (  # in a sandbox it belongs to no site: nothing in an output runs, loads or reaches the dashboard
-    "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'; "
+    f"sandbox; default-src 'none'; style-src 'unsafe-inline'; {page_sources('data:')}frame-ancestors 'self'; "
     "base-uri 'none'; form-action 'none'"
 )
 

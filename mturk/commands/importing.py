@@ -12,7 +12,7 @@ import click
 from spa.commands.options import INPUT, json_option, out_folder_option
 
 if TYPE_CHECKING:
-    from mturk.archive_import.tidying import TidyArchive
+    from spa.importers.mturk.tidying import TidyArchive
     from spa.responses.table_files import TableFormat
     from spa.responses.tidy_tables import Tables
 
@@ -51,8 +51,9 @@ def import_(
     a worker always gets the same code. Answers of rejected submissions go to the folder `rejected` in OUT.
     docs/hits.md shows a mapping.
     """
-    from mturk.archive_import.mapping import load_mapping
-    from mturk.archive_import.tidying import read_results, tidy
+    from spa.importers.mturk.mapping import load_mapping
+    from spa.importers.mturk.results import read_results
+    from spa.importers.mturk.tidying import tidy
     from spa.importers.pseudonyms import default_key_path, load_key
     from spa.responses.table_files import write_tables
     from spa.tables.encodings import known_encoding
@@ -62,7 +63,7 @@ def import_(
     secret = load_key(key or default_key_path(mapping))
     options = TableOptions(encoding=None if encoding is None else known_encoding(encoding), quotes=quotes)
     notes: list[str] = []
-    made = tidy(read_results(results, options, notes), found, secret, keep_rejected=keep_rejected)
+    made = tidy(read_results(results, options, notes), found, secret.pseudonym, keep_rejected=keep_rejected)
     paths = write_tables(as_tables(made), out, format=format_)
     apart, folder = made.rejected or made, out / "rejected"
     if apart.exclusions or folder.exists():  # what an earlier import left there is not of these results

@@ -27,6 +27,7 @@ from spa.errors import ResponseError, SpaError
 from spa.responses.database import LOCK_WAIT, Target, created_file, database_errors, open_engine, parse_target, writing
 from spa.responses.migration import Schema, migrate
 from spa.responses.run_lock import exclusive_run
+from spa.responses.sqlite_dialect import create_tables
 
 SCHEMA = Schema(version=SCHEMA_VERSION, metadata=metadata, facts=meta, fact="version")
 T = TypeVar("T")
@@ -180,7 +181,7 @@ def _create_file(path: Path) -> None:
 
 def _create_tables(engine: Engine) -> None:
     with writing(engine).begin() as connection:
-        metadata.create_all(connection)
+        create_tables(connection, metadata, checkfirst=True)
         connection.execute(
             insert(meta),
             [{"name": SCHEMA.fact, "value": str(SCHEMA.version)}, {"name": "secret", "value": secrets.token_hex(32)}],

@@ -39,13 +39,13 @@ def collect(location: StudyLocation, every: float | None, as_json: bool) -> None
     Answers are already in the store; this determines which of them count. Participants are excluded from later studies
     of the family. Nobody is paid.
     """
-    from prolific.collecting import collect as bring_together
+    from prolific.collecting import collect_session
     from prolific.prolific_study import open_prolific_study
 
     with open_prolific_study(location) as prolific_study:
         prolific_study.need_study(1)
         while True:
-            found = [bring_together(prolific_study, session) for session in prolific_study.created()]
+            found = [collect_session(prolific_study, session) for session in prolific_study.created()]
             _print_collected(found, as_json=as_json)
             states = [prolific_study.platform.studies.fetch(one.study_id).status for one in found]
             if every is None or all(state == "COMPLETED" for state in states):

@@ -15,7 +15,7 @@ from prolific.commands.shared import (
     study_options,
     yes_option,
 )
-from spa.commands.options import StudyLocation, json_option, print_json, print_result
+from spa.commands.options import Aliased, StudyLocation, json_option, print_json, print_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,11 +57,19 @@ def plan(location: StudyLocation, session: int, public_url: str | None, as_json:
 @study_options
 @session_option
 @public_url_option
-@click.option("--despite", metavar="LINE", multiple=True, help="Publish despite this checklist item; repeatable.")
+@click.option(
+    "--accept",
+    "accepted",
+    cls=Aliased,
+    aliases=("--despite",),
+    metavar="LINE",
+    multiple=True,
+    help="Publish despite this checklist item; repeatable.",
+)
 @yes_option("Publish and reserve the money for all places")
 @json_option
 def publish(
-    location: StudyLocation, session: int, public_url: str | None, despite: tuple[str, ...], yes: bool, as_json: bool
+    location: StudyLocation, session: int, public_url: str | None, accepted: tuple[str, ...], yes: bool, as_json: bool
 ) -> None:
     """Publish the draft of STUDY after printing the estimated cost and the checklist.
 
@@ -86,7 +94,7 @@ def publish(
         title = f"{prolific_study.offer.title}, session {session}: to be published"
         print_lines(title, estimate_lines(prospect.estimate, prolific_study.offer), as_json=as_json)
         print_checklist(prospect.lines, as_json=as_json)
-        check_ready(prolific_study, prospect, session, despite)
+        check_ready(prolific_study, prospect, session, accepted)
         if yes:
             record = publish_study(prolific_study, session)
             lines = [
@@ -116,7 +124,7 @@ def _plan_facts(prospect: SessionPlan) -> dict[str, Any]:
     return {
         "estimate": estimate_facts(prospect.estimate),
         "eligible": prospect.eligible,
-        "checklist": [asdict(line) for line in prospect.lines],
+        "checklist": [{**asdict(line), "told": line.finding} for line in prospect.lines],
     }
 
 

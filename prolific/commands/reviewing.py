@@ -38,8 +38,8 @@ def approve(
     reason. Where two reviewers decide, only what both or a third approved.
     """
     from prolific.api.money import amount_text, money
-    from prolific.approving import sort_out
-    from prolific.collecting import collect
+    from prolific.approving import review_queue
+    from prolific.collecting import collect_session
     from prolific.prolific_study import open_prolific_study
     from spa.platforms.review import decided_by_reviewers, lines_to_look_at
 
@@ -48,7 +48,7 @@ def approve(
         prolific_study.need_study(1)
         decided = decided_by_reviewers(prolific_study.store)
         for session in prolific_study.created():
-            queue = sort_out(collect(prolific_study, session), decided, also=also, except_for=except_for)
+            queue = review_queue(collect_session(prolific_study, session), decided, also=also, except_for=except_for)
             number = len(queue.approve)
             rewards = number * prolific_study.platform.studies.fetch(prolific_study.need_study(session)).reward
             say(
@@ -131,16 +131,16 @@ def reject(location: StudyLocation, propose: Path | None, decided: Path | None, 
             for one in look_at_all(prolific_study)
             for submission_id, facts in rejecting.gather_facts(prolific_study, one).items()
         }
-        standing = decided_by_reviewers(prolific_study.store)
+        decisions = decided_by_reviewers(prolific_study.store)
         if propose is not None:
-            found = rejecting.propose([facts for _, facts in known.values()], standing)
+            found = rejecting.propose([facts for _, facts in known.values()], decisions)
             rejecting.write_proposals(propose, found)
             line = f"{len(found)} possible rejections in {propose}; decide on each there, then use --from {propose}"
             print_result({"file": propose, "possible": len(found)}, [line], as_json=as_json)
             return
         assert decided is not None
         with prolific_study.store.reading() as connection:
-            by_two = standing if two_decide(connection) else None
+            by_two = decisions if two_decide(connection) else None
         cases = rejecting.check_cases(decided, rejecting.read_proposals(decided), known, by_two)
         say = printer(as_json=as_json)
         for case in cases:

@@ -43,4 +43,4 @@ def print_lines(title: str, lines: Iterable[str], *, as_json: bool = False) -> N
 
 def print_checklist(lines: Iterable[ChecklistItem], *, as_json: bool = False) -> None:
     """Print the checklist, one line per item; to stderr where stdout is for JSON."""
-    print_lines("checklist:", (f"{line.state:<8}{line.name}: {line.told}" for line in lines), as_json=as_json)
+    print_lines("checklist:", (f"{line.state:<8}{line.name}: {line.finding}" for line in lines), as_json=as_json)

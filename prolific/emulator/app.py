@@ -18,7 +18,7 @@ from prolific.emulator.contract import Contract
 from prolific.emulator.errors import EmulatorRequestError, error_body
 from prolific.emulator.faults import BEFORE, next_fault
 from prolific.emulator.operations import API_ROUTES, UNPUBLISHED
-from prolific.emulator.platform import Platform
+from prolific.emulator.platform import EmulatedPlatform
 from prolific.emulator.request_transaction import RequestTransaction
 from prolific.emulator.routing import Route, RouteRequest, RouteResponse
 
@@ -26,7 +26,7 @@ LARGEST_BODY = 10_000_000
 ADVANCE_MOST = 400 * 86_400.0
 
 
-def create_app(platform: Platform, contract: Contract | None = None) -> FastAPI:
+def create_app(platform: EmulatedPlatform, contract: Contract | None = None) -> FastAPI:
     """Create the application: the API, and control routes under ``/emulator/``.
 
     With a ``contract``, every request and response is validated against the published description.
@@ -46,7 +46,7 @@ def create_app(platform: Platform, contract: Contract | None = None) -> FastAPI:
 class EmulatedOperation:
     """One operation of the API, with faults, a transaction and validation."""
 
-    def __init__(self, platform: Platform, route: Route, contract: Contract | None) -> None:
+    def __init__(self, platform: EmulatedPlatform, route: Route, contract: Contract | None) -> None:
         self.platform = platform
         self.route = route
         self.contract = contract if route.operation not in UNPUBLISHED else None
@@ -116,7 +116,7 @@ class EmulatedOperation:
             raise EmulatorRequestError(401, "Authentication credentials were not provided or are wrong.")
 
 
-def _control(platform: Platform, route: Route) -> Callable[[Request], Any]:
+def _control(platform: EmulatedPlatform, route: Route) -> Callable[[Request], Any]:
     """Return the endpoint of a control route, which has no faults."""
 
     def work(request: Request, body: bytes) -> RouteResponse:
@@ -132,7 +132,7 @@ def _control(platform: Platform, route: Route) -> Callable[[Request], Any]:
     return endpoint
 
 
-def _advancing(platform: Platform) -> Callable[[Request], Any]:
+def _advancing(platform: EmulatedPlatform) -> Callable[[Request], Any]:
     async def advance(request: Request) -> Response:
         """Advance the clock."""
         body = await request.body()

@@ -43,7 +43,7 @@ def emulate(port: int, store: Path, project: str | None, currency: str, clock: s
     """
     from prolific.emulator.app import create_app
     from prolific.emulator.contract import Contract
-    from prolific.emulator.platform import ClockMode, Platform
+    from prolific.emulator.platform import ClockMode, EmulatedPlatform
     from prolific.emulator.request_transaction import PATTERN
     from prolific.emulator.webhooks import deliver_webhooks
     from spa.server.http_server import listen, run
@@ -53,7 +53,7 @@ def emulate(port: int, store: Path, project: str | None, currency: str, clock: s
     contract = None if openapi is None else Contract(openapi)
     with listen("127.0.0.1", port) as listener:
         mode: ClockMode = "manual" if clock == "manual" else "real"
-        platform = Platform(store, clock=mode, project=project, currency=currency)
+        platform = EmulatedPlatform(store, clock=mode, project=project, currency=currency)
         click.echo(f"emulated Prolific: {listener.address}, store {store}, {clock} clock")
         for known, pays in platform.projects().items():
             click.echo(f"project {known}, currency {pays}")

@@ -122,7 +122,7 @@ def _range_problem(filter_id: str, known: Mapping[str, Any], selected: Mapping[s
     return None
 
 
-def admits(tx: RequestTransaction, filters: Filters, person_id: str, attributes: Mapping[str, Any]) -> bool:
+def is_eligible(tx: RequestTransaction, filters: Filters, person_id: str, attributes: Mapping[str, Any]) -> bool:
     """Return whether a participant passes every filter; without the attribute they do not pass a filter on it."""
     return all(_passes(tx, one, person_id, attributes) for one in filters)
 
@@ -165,7 +165,7 @@ def eligible(tx: RequestTransaction, filters: Filters) -> list[str]:
     """Return the ids of all participants who pass the filters, without test participants."""
     gone = set(excluded(tx, filters))
     rows = tx.rows(schema.participants, schema.participants.c.email.is_(None))
-    return [row.id for row in rows if row.id not in gone and admits(tx, filters, row.id, row.attributes)]
+    return [row.id for row in rows if row.id not in gone and is_eligible(tx, filters, row.id, row.attributes)]
 
 
 def add_participant(

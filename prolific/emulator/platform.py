@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Engine, bindparam, create_engine, delete, event, insert, select, text
+from sqlalchemy import Connection, Engine, bindparam, delete, event, insert, select, text
 from sqlalchemy.exc import DatabaseError
 from sqlalchemy.pool import QueuePool
 
@@ -23,12 +23,16 @@ from prolific.emulator import bonuses, schema, studies, submission_review, submi
 from prolific.emulator.behaviour import Behaviour
 from prolific.emulator.request_transaction import RequestTransaction, new_id, save_setting, setting
 from spa.errors import PlatformError
+from spa.responses.sqlite_dialect import create_tables, sqlite_engine
 
 ClockMode = Literal["manual", "real"]
 PAID_IN = 10_000_000  # cents in the wallet of a new store
 LOCK_WAIT = 10.0
 DAY = 86_400.0
 MINUTE = 60.0
+KEPT = select(schema.settings.c.name, schema.settings.c.value).where(
+    schema.settings.c.name.in_(("requests", "behaviour"))
+)
 ENABLED = select(schema.subscriptions.c.id).where(schema.subscriptions.c.enabled == 1).limit(1)
 JOBS_DUE = (
     select(schema.jobs)
@@ -48,7 +52,7 @@ REVIEWS_DUE = select(schema.submissions.c.id, schema.submissions.c.completed_at)
 Due = tuple[float, str, Any, int | None]  # when, what, of what, and the number of its job
 
 
-class Platform:
+class EmulatedPlatform:
     """An emulated platform and its store, an SQLite file that is created if missing.
 
     A manual ``clock`` stands still until it is advanced; a real one runs, and can be advanced, too. Without a ``token``
@@ -86,15 +90,17 @@ class Platform:
         """Yield a transaction that is committed on leaving.
 
         It ``counts`` as a request to the API, after some of which delayed work is done; it ``wakes`` the delivery of
-        events; and it first ``applies_changes`` that are due.
+        events; and it first ``applies_changes`` that are due, which stay when what follows is refused.
         """
         with self._lock:
             with self._begin() as connection:
                 tx = self._transaction(connection, counts=counts)
-                if applies_changes:
-                    apply_scheduled_changes(tx)
-            with self._begin() as connection:
-                yield replace(tx, connection=connection)
+                applied = applies_changes and apply_scheduled_changes(tx)
+                if not applied:
+                    yield tx
+            if applied:
+                with self._begin() as connection:
+                    yield replace(tx, connection=connection)
         if wakes:
             self.woken.set()
 
@@ -127,10 +133,11 @@ class Platform:
         self._engine.dispose()
 
     def _transaction(self, connection: Connection, *, counts: bool) -> RequestTransaction:
-        request = setting(connection, "requests") + (1 if counts else 0)
+        kept = {row.name: row.value for row in connection.execute(KEPT)}
+        request = kept["requests"] + (1 if counts else 0)
         if counts:
             save_setting(connection, "requests", request)
-        behaviour = Behaviour.model_validate(setting(connection, "behaviour"))
+        behaviour = Behaviour.model_validate(kept["behaviour"])
         return RequestTransaction(connection=connection, now=self.time(), request=request, behaviour=behaviour)
 
     @contextmanager
@@ -146,7 +153,10 @@ def _prepare(connection: Connection, path: Path, project: str, currency: str) ->
     known = connection.execute(text("SELECT name FROM sqlite_master WHERE type = 'table'")).scalars().all()
     if known and "hook_subscriptions" not in known:
         raise _not_a_store(path, "another database")
-    schema.metadata.create_all(connection)
+    if known:
+        schema.metadata.create_all(connection)
+    else:
+        create_tables(connection, schema.metadata)
     if setting(connection, "requests") is not None:
         return
     behaviour = Behaviour().model_dump(mode="json")
@@ -179,17 +189,19 @@ def _open(path: Path) -> Engine:
             raise
         return connection
 
-    engine = create_engine("sqlite://", creator=connect, poolclass=QueuePool, pool_size=2)
+    engine = sqlite_engine(connect, QueuePool, pool_size=2)
     event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
     return engine
 
 
-def apply_scheduled_changes(tx: RequestTransaction) -> None:
-    """Apply all changes that are due, the earliest first, each at its own time."""
+def apply_scheduled_changes(tx: RequestTransaction) -> bool:
+    """Apply all changes that are due, the earliest first, each at its own time; tell whether there were any."""
+    applied = False
     while True:
         found = [*_due_jobs(tx), *_due_places(tx), *_due_reviews(tx)]
         if not found:
-            return
+            return applied
+        applied = True
         moment, kind, subject, job = min(found, key=lambda one: one[0])
         if job is not None:
             tx.connection.execute(delete(schema.jobs).where(schema.jobs.c.number == job))

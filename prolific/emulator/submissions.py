@@ -9,7 +9,7 @@ from sqlalchemy import Row, func, select
 
 from prolific.emulator import schema, studies
 from prolific.emulator.errors import EmulatorRequestError, invalid
-from prolific.emulator.participant_pool import add_member, admits, remove_member, took_part
+from prolific.emulator.participant_pool import add_member, is_eligible, remove_member, took_part
 from prolific.emulator.request_transaction import RequestTransaction, fields, iso_time
 
 Submission = Row[Any]
@@ -46,7 +46,7 @@ def take(tx: RequestTransaction, study_id: str, participant_id: str, *, device: 
         raise EmulatorRequestError(409, f"This study is for {', '.join(allowed)}, not for {device}")
     if (study.test_of is not None) != (person.email is not None):
         raise EmulatorRequestError(409, "Test studies are for test participants, and other studies are not")
-    if participant_id in study.excluded or not admits(tx, study.body["filters"], person.id, person.attributes):
+    if participant_id in study.excluded or not is_eligible(tx, study.body["filters"], person.id, person.attributes):
         raise EmulatorRequestError(409, "This person is not eligible")
     _check_often(tx, study, participant_id)
     _check_collections(tx, study, participant_id)

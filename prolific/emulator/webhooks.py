@@ -22,7 +22,7 @@ from prolific.emulator import schema
 from prolific.emulator.account_routes import find_workspace
 from prolific.emulator.errors import REQUIRED, EmulatorRequestError, invalid
 from prolific.emulator.faults import WEBHOOKS, next_fault
-from prolific.emulator.platform import Platform
+from prolific.emulator.platform import EmulatedPlatform
 from prolific.emulator.request_transaction import RequestTransaction, fields, iso_time
 from prolific.emulator.routing import Route, RouteRequest, RouteResponse
 from prolific.emulator.study_body import RequestBody, check_https
@@ -217,7 +217,7 @@ def sign(secret: str, timestamp: str, body: bytes) -> str:
 
 
 @contextmanager
-def deliver_webhooks(platform: Platform, *, rng: random.Random | None = None) -> Iterator[None]:
+def deliver_webhooks(platform: EmulatedPlatform, *, rng: random.Random | None = None) -> Iterator[None]:
     """Deliver a platform's events while a block runs."""
     stopping = threading.Event()
     sender = WebhookSender(platform, rng or random.Random())
@@ -234,7 +234,7 @@ def deliver_webhooks(platform: Platform, *, rng: random.Random | None = None) ->
 class WebhookSender:
     """Delivers the events of one platform, one after another."""
 
-    def __init__(self, platform: Platform, rng: random.Random) -> None:
+    def __init__(self, platform: EmulatedPlatform, rng: random.Random) -> None:
         self.platform = platform
         self.rng = rng
 

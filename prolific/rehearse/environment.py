@@ -17,7 +17,7 @@ from fastapi import FastAPI
 
 from prolific.emulator.app import create_app as create_platform
 from prolific.emulator.contract import Contract
-from prolific.emulator.platform import Platform
+from prolific.emulator.platform import EmulatedPlatform
 from prolific.emulator.webhooks import deliver_webhooks
 from prolific.routes import mount_with
 from spa.commands.workspace import Workspace, open_workspace
@@ -153,9 +153,9 @@ class RehearsalEnvironment:
 @contextmanager
 def run_emulator(
     store: Path, port: int, *, project: str, currency: str, contract: Contract | None
-) -> Iterator[tuple[str, Platform]]:
+) -> Iterator[tuple[str, EmulatedPlatform]]:
     """Run the emulated platform; yield its address and itself."""
-    platform = Platform(store, clock="manual", project=project, currency=currency)
+    platform = EmulatedPlatform(store, clock="manual", project=project, currency=currency)
     try:
         with listen("127.0.0.1", port) as listener, deliver_webhooks(platform):
             with _served(create_platform(platform, contract), listener):

@@ -13,9 +13,9 @@ from urllib.parse import parse_qs, urljoin, urlsplit
 import httpx2
 
 from spa.errors import PlatformError, ResponseError
-from spa.forms.form import ConfirmAnswer, Form, OptionsAnswer, OrderAnswer, Question
-from spa.responses.orders import order_fields
+from spa.records.form import Form, Question
 from spa.simulation.survey_client import ServedForm, fill_in, read_page
+from spa.widgets import widget_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page as Tab
@@ -192,13 +192,13 @@ def _is_asking(tab: Tab) -> bool:
 
 
 def _fill(tab: Tab, question: Question, value: str) -> None:
-    name = f'[name="{question.question_id}"]'
-    if isinstance(question.answer, OrderAnswer):  # as a browser without script would
-        for field, rank in order_fields(question, value).items():
-            tab.locator(f'[name="{field}"]').evaluate("(box, rank) => { box.value = rank; }", rank)
-    elif isinstance(question.answer, OptionsAnswer):
-        tab.locator(f'input{name}[value="{value}"]').set_checked(True, force=True)
-    elif isinstance(question.answer, ConfirmAnswer):
-        tab.locator(f"input{name}").set_checked(value == "yes", force=True)
-    else:
-        tab.locator(f"input{name}, textarea{name}").first.fill(value, force=True)
+    widget, answer, name = widget_of(question.answer), question.answer, question.question_id
+    controls, sent = widget.controls(answer, name), widget.sends(answer, name, value)
+    for field, filled in sent.items():
+        named = f'[name="{field}"]'
+        if controls[field] is not None:
+            tab.locator(f'input{named}[value="{filled}"]').set_checked(True, force=True)
+        elif len(sent) > 1:  # boxes that the script hides; as a browser without script would
+            tab.locator(named).evaluate("(box, filled) => { box.value = filled; }", filled)
+        else:
+            tab.locator(f"input{named}, textarea{named}").first.fill(filled, force=True)

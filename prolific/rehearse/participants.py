@@ -13,7 +13,7 @@ from prolific.rehearse.environment import RehearsalEnvironment
 from prolific.rehearse.http_client import AnswerSource
 from spa.commands.workspace import Workspace
 from spa.errors import StudyError
-from spa.forms.form import Form
+from spa.records.form import Form
 from spa.simulation.simulated_annotators import CROWD, SimulatedAnnotator
 from spa.simulation.true_utilities import TrueUtilities, even_truth
 

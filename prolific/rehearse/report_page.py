@@ -163,7 +163,7 @@ def left_to_do(rehearsal: ScenarioRunner, *, original: Path, filled_in: Sequence
     if rehearsal.added_filters:
         added = ", ".join(rehearsal.added_filters)
         texts.append(f"Check that Prolific knows these names, which were added to the emulator: {added}.")
-    texts += [f"The checklist reported a problem: {line['name']}: {line['told']}." for line in rehearsal.accepted]
+    texts += [f"The checklist reported a problem: {line['name']}: {line['finding']}." for line in rehearsal.accepted]
     steps = {
         **dict.fromkeys(texts, ""),
         "Build the store that real answers go to.": f"spa build {name}",

@@ -221,8 +221,8 @@ class ScenarioRunner:
         accepted = [line for line in plan["checklist"] if line["state"] != "ok"]
         if not which:  # later sessions ask the people of the first, who are few
             self.accepted += [line for line in accepted if line not in self.accepted]
-        despite = [word for line in accepted for word in ("--despite", line["name"])]
-        self.script.run("prolific", "publish", self.study, *url, *which, *despite, "--yes")
+        options = [word for line in accepted for word in ("--accept", line["name"])]
+        self.script.run("prolific", "publish", self.study, *url, *which, *options, "--yes")
 
     def _review(self, crowd: ParticipantTraffic) -> None:
         """Collect and approve; ask participants without answers to return their submissions, and let them do so."""

@@ -24,9 +24,9 @@ from spa.commands.workspace import default_store, with_store
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from spa.records.assignment import Assignment, BlindingKey
+    from spa.records.study import Study
     from spa.responses.store import Store
-    from spa.study.assignment import Assignment, BlindingKey
-    from spa.study.study import Study
 
 BAR_FROM = 2_000  # assignments; fewer are drawn before anybody would look at a bar
 
@@ -146,7 +146,7 @@ def summarise_balance(
             outputs.update((systems_of[one.label], one.item_id, one.sample) for one in shown)
         on_pages = {output.item_id for block in assignment.blocks for output in block.shown}
         rated = {each.output.item_id for each in assignment.rated}
-        chosen = {pair.output_x.item_id for pair in assignment.choices}
+        chosen = {group[0].item_id for groups in assignment.groups.values() for group in groups}
         items.update(on_pages | rated | chosen)
     used = {"items": len(items), "item_uses": [min(items.values(), default=0), max(items.values(), default=0)]}
     if single:

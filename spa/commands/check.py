@@ -7,13 +7,13 @@ from dataclasses import asdict, dataclass, replace
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 from spa.commands.workspace import default_store
+from spa.elicitation import ways
 from spa.errors import LONGEST_PROBLEM, SpaError, StudyError, shortened
 from spa.live import is_live
 from spa.study.stopping import counts_as_begun, planned_annotators, planned_places, with_live_rules
-from spa.study.study import Elicitation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,13 +21,12 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from spa.forms.effort import Effort
-    from spa.study.conclusions import Conclusion
-    from spa.study.outputs import Outputs
-    from spa.study.study import Study
+    from spa.records.outputs import Outputs
+    from spa.records.study import Study
+    from spa.study.answerable_questions import Conclusion
 
 LISTED = 10  # warnings, or items skipped
 DRAWN = 12  # forms to average over; annotators read different items
-TABLES: tuple[Elicitation, ...] = get_args(Elicitation)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,9 +90,14 @@ class Overview:
             "systems": [one.id for one in study.systems],
             "items": len(self.outputs.items),
             "dropped_items": [asdict(one) for one in self.outputs.dropped],
-            "comparisons": [list(pair) for pair in study.pairs],
-            "exposures": list(exposures(study)),
-            "asked": {table: list(study.criteria_of(table)) for table in TABLES if study.criteria_of(table)},
+            "comparisons": [
+                list(pair)
+                for section in study.sections.values()
+                if section.exposures()
+                for pair in section.pairs(study)
+            ],
+            "exposures": list(study.exposures),
+            "asked": {key: list(asked) for key, section in study.sections.items() if (asked := section.asks(study))},
             "pages": self.pages,
             "questions": self.questions,
             "words": self.words,
@@ -119,15 +123,15 @@ def overview_of(path: Path) -> Overview:
     from spa.forms.build import build_form
     from spa.forms.effort import estimate_effort
     from spa.forms.texts import load_texts
-    from spa.study.conclusions import conclusions_of
-    from spa.study.load import check_study
+    from spa.study.answerable_questions import conclusions_of
+    from spa.study.load import check_study, own_mistakes
     from spa.study.outputs import load_outputs
     from spa.study.sampling import sample_assignments, study_rng
     from spa.study.warnings import effort_warnings, study_warnings
 
     checked = check_study(path)
     study = checked.study
-    problems = [*checked.problems]
+    problems = [*checked.problems, *own_mistakes(path, checked)]
     # Unreadable parts are not checked against their defaults.
     if not checked.unfit.intersection(("outputs", "systems")) and not checked.unread.intersection(("spa", "design")):
         try:
@@ -206,13 +210,6 @@ def _store_warnings(path: Path, study: Study) -> Iterator[str]:
             f"{name} was built from another study, or the study file, a text, an output or an image has changed since; "
             "undo the change, or build into a new store with `spa build STUDY --store NEW`"
         )
-
-
-def exposures(study: Study) -> tuple[int, ...]:
-    """Return the numbers of outputs of each system read before comparing; several in an exposure study."""
-    if study.spa is None:
-        return ()
-    return (study.spa.exposure,) if study.spa.exposure_study is None else study.spa.exposure_study.exposures
 
 
 def print_overview(overview: Overview, path: Path) -> None:
@@ -303,25 +300,9 @@ def _annotators(overview: Overview) -> str:
 
 
 def _asked(study: Study) -> list[tuple[str, str]]:
-    both = "" if study.spa is None or study.spa.directions == "one" else ", both directions"
-    compared = f"{_pairs(study.pairs)}{both}"
-    *first, last = [str(number) for number in exposures(study)] or [""]
-    seen = f"{', '.join(first)} and {last}" if first else last
-    ranked = (study.ranking and study.ranking.size) or len(study.compared)
-    asked = {table: ", ".join(study.criteria_of(table)) for table in TABLES}
-    return [
-        ("spa", asked["spa"] and f"{compared}, after {seen} outputs of each system; asked: {asked['spa']}"),
-        ("likert", asked["likert"] and f"1 to {study.likert.points if study.likert else ''}; asked: {asked['likert']}"),
-        ("continuous", asked["continuous"] and f"0 to 100; asked: {asked['continuous']}"),
-        ("categories", asked["categories"] and f"asked: {asked['categories']}"),
-        (
-            "spans",
-            asked["spans"] and f"{', '.join(study.spans.severities if study.spans else ())}; asked: {asked['spans']}",
-        ),
-        ("choices", asked["choices"] and f"{_pairs(study.choice_pairs)}; asked: {asked['choices']}"),
-        ("ranking", asked["ranking"] and f"{ranked} outputs at a time; asked: {asked['ranking']}"),
-    ]
-
-
-def _pairs(pairs: tuple[tuple[str, str], ...]) -> str:
-    return f"{len(pairs)} pair{'s' if len(pairs) != 1 else ''}"
+    found = []
+    for key, section in study.sections.items():
+        if asked := ", ".join(section.asks(study)):
+            words = ways()[key].overview(study, section)
+            found.append((key, f"{words}; asked: {asked}" if words else f"asked: {asked}"))
+    return found

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, cast
 
 import click
 
 from spa.commands.options import json_option, out_folder_option, rehearsal_option, store_option, study_argument
 from spa.commands.workspace import open_answers
+from spa.exporters import export_keys, exporter_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from spa.commands.workspace import Workspace
-    from spa.responses.submission import Submission
+    from spa.records.submission import Submission
     from spa.responses.table_files import TableFormat
+
+TABLE_FORMATS = ("csv", "parquet", "jsonl")
 
 
 @click.command(epilog="Example: spa export my-study/study.toml --out tables --format parquet")
@@ -25,10 +28,13 @@ if TYPE_CHECKING:
 @click.option(
     "--format",
     "format_",
-    type=click.Choice(["csv", "parquet", "jsonl", "huggingface"]),
+    type=click.Choice([*TABLE_FORMATS, *export_keys()]),
     default="csv",
     show_default=True,
-    help="File format; huggingface is a dataset folder of Parquet files with a dataset card.",
+    help="Tidy tables as files, or what another tool reads.",
+)
+@click.option(
+    "--licence", default="unknown", show_default=True, help="Licence of a huggingface dataset: an id as cc0-1.0."
 )
 @click.option("--incomplete", is_flag=True, help="Include the finished pages of incomplete visits.")
 @click.option("--raw", is_flag=True, help="Also write every LLM call, with request and response, to calls.jsonl.")
@@ -38,30 +44,47 @@ if TYPE_CHECKING:
 def export(
     study: Path,
     out: Path,
-    format_: TableFormat | Literal["huggingface"],
+    format_: str,
+    licence: str,
     incomplete: bool,
     raw: bool,
     store: str | None,
     rehearsal: bool,
     as_json: bool,
 ) -> None:
-    """Write the answers of STUDY as tidy tables, with the systems' names restored.
+    """Write the answers of STUDY as tidy tables, with the systems' names restored, or as another tool reads them.
 
     One row is one answer; an unusable answer has an empty value and a missing_reason. In CSV files,
     text that a spreadsheet would run as a formula is prefixed with an apostrophe.
+
+    Other tools: arena (battles of each criterion), huggingface (a dataset folder with its card), inspect (records of
+    precomputed_scores), mqm (marked errors as WMT's). What a format cannot hold is one line.
     """
     import json
 
+    from spa.exporters.export_format import StudyExport
     from spa.responses.export import export_tables
-    from spa.responses.table_files import write_dataset, write_tables
+    from spa.responses.table_files import write_tables
+    from spa.study.outputs import load_outputs
 
     with open_answers(study, store, rehearsal=rehearsal, quiet=as_json) as workspace:
         partial = unfinished(workspace) if incomplete else ()
         tables = export_tables(workspace.store, incomplete=partial, form_of=workspace.form)
-        if format_ == "huggingface":
-            rows = write_dataset(tables, out, title=workspace.study.title, language=workspace.study.language)
+        notes: list[str] = []
+        rows: dict[Path, int | None]
+        if format_ in export_keys():
+            study_export = StudyExport(
+                tables=tables,
+                title=workspace.study.title,
+                language=workspace.study.language,
+                licence=licence,
+                outputs=lambda: load_outputs(workspace.study),
+            )
+            other = exporter_of(format_)
+            written = other.write(study_export, out)
+            rows, notes = written.rows, [*other.left_out(tables), *written.notes]
         else:
-            paths = write_tables(tables, out, format=format_)
+            paths = write_tables(tables, out, format=cast("TableFormat", format_))
             rows = {path: tables.files[path.stem].height for path in paths}
         if raw:
             from spa.raters.request_log import write_calls
@@ -70,9 +93,13 @@ def export(
             rows[path] = calls
     if as_json:
         click.echo(json.dumps([{"file": str(path), "rows": count} for path, count in rows.items()], ensure_ascii=False))
+        for note in notes:
+            click.echo(note, err=True)
         return
     for path, count in rows.items():
-        click.echo(f"{path}: {count} rows")
+        click.echo(str(path) if count is None else f"{path}: {count} rows")
+    for note in notes:
+        click.echo(note)
     if tables.annotators.height == 0:
         click.echo("No visit is complete yet; --incomplete exports what has been answered so far.")
 

@@ -91,8 +91,8 @@ def forget(
 def _free_places(study: Path, store: str | None, *, yes: bool, as_json: bool) -> None:
     """Delete the simulated visits of a study's own store."""
     from spa.commands.workspace import open_workspace
+    from spa.records.submission import SIMULATED_RATER
     from spa.responses.rehearsal import forget_simulated
-    from spa.simulation import SIMULATED_RATER
 
     with open_workspace(study, store) as workspace:
         visits = forget_simulated(workspace.store, [SIMULATED_RATER], apply=yes)

@@ -1,141 +1,188 @@
-"""``spa import``: answers collected with other tools."""
+"""``spa import``: answers collected with other tools, a command for each format of :mod:`spa.importers`."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from spa.commands.options import INPUT, Aliased, Command, json_option, out_folder_option, print_result
+from spa.command_groups import SuggestingGroup, naming_the_extra
+from spa.commands.options import INPUT, NEW_FOLDER, Aliased, print_result
 from spa.errors import shortened
+from spa.importers import format_for, format_keys, format_of
+from spa.importers.answer_format import AnswerFormat, ImportRequest
 
 if TYPE_CHECKING:
-    from spa.importers.tables import ImportedTables
     from spa.responses.table_files import TableFormat
 
-FORMATS = click.Choice(["csv", "parquet", "jsonl"])
+MAPPING = ("--mapping", "--map")
+TABLE_FORMATS = click.Choice(["csv", "parquet", "jsonl"])
 
 
-def table_options(command: Command) -> Command:
-    """Add the options that say how the tables are written, and how that is told."""
-    command = json_option(command)
-    command = click.option(
-        "--key",
-        type=INPUT,
-        help="Secret key of the pseudonyms; created if missing. [default: pseudonyms.key beside MAPPING]",
-    )(command)
-    command = click.option("--keep-ids", is_flag=True, help="Keep the annotators' ids.")(command)
-    command = click.option("--format", "format_", type=FORMATS, default="csv", show_default=True)(command)
-    return out_folder_option("Folder for the tables.", required=True)(command)
+class FormatGroup(SuggestingGroup):
+    """A group with a command for each format of :mod:`spa.importers`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all formats."""
+        return list(format_keys())
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the command that reads a format; ``None`` where there is none of that name."""
+        return _command(format_of(cmd_name)) if cmd_name in format_keys() else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the format that is named first; of a file in its place, the one that ``--from`` names or that it has."""
+        path = Path(args[0])
+        if args[0] in format_keys() or not path.exists():
+            return super().resolve_command(ctx, args)
+        named, rest = _without_from(args)
+        found = format_for(path, named or ctx.params.get("from_"))
+        if found is None:
+            known = ", ".join(format_keys())
+            raise click.UsageError(
+                f"{shortened(args[0])}: expected answers as another tool keeps them ({known}), got something else; "
+                "name its format with --from, or give a table to `spa report`",
+                ctx,
+            )
+        if named is None:
+            ctx.obj = found.key
+            if found.mapping is not None and not any(word.partition("=")[0] in MAPPING for word in rest):
+                raise click.UsageError(
+                    f"{shortened(args[0])}: read as {found.key}, which needs a mapping: name it with --mapping; a "
+                    "table whose columns say what they are goes to `spa report` as it is",
+                    ctx,
+                )
+        return found.key, _command(found), rest
 
 
-def _scores(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, float]:
-    from spa.importers.tables import number_of
+def _without_from(args: list[str]) -> tuple[str | None, list[str]]:
+    """Take ``--from FORMAT`` out of what follows a file."""
+    named, rest = None, []
+    words = iter(args)
+    for word in words:
+        if word == "--from":
+            named = next(words, "")
+        elif word.startswith("--from="):
+            named = word.partition("=")[2]
+        else:
+            rest.append(word)
+    return named, rest
 
-    scores: dict[str, float] = {}
-    for text in given:
-        label, _, number = text.rpartition("=")
-        score = number_of(number.strip())
-        if not label or score is None:
-            raise click.BadParameter(f"expected LABEL=NUMBER, got {shortened(repr(text))}", context, option)
-        if scores.setdefault(label, score) != score:
-            raise click.BadParameter(f"{shortened(repr(label))} has two scores", context, option)
-    return scores
 
-
-@click.group("import", epilog="Example: spa import potato annotations --mapping import.toml --out tables")
-def import_() -> None:
+@click.group(
+    "import",
+    cls=FormatGroup,
+    subcommand_metavar="[FORMAT] FILE... [OPTIONS]",
+    epilog="Example: spa import potato annotations --mapping import.toml --out tables",
+)
+@click.option("--from", "from_", metavar="FORMAT", help="Format of a FILE; otherwise it is recognised.")
+def import_(from_: str | None) -> None:
     """Convert answers collected elsewhere to tidy tables for `spa report`.
+
+    `spa import FILE --out tables` recognises the format and says which it took; a format named first has options of its
+    own. Files that need no mapping are read by `spa report FILE`, too.
 
     Annotators get pseudonyms unless --keep-ids is given; with the same key, a person always gets the same one.
 
-    --json prints files (rows of each), notes, skipped, missing, twice, key and key_created.
+    --json prints format, files (rows of each), notes, skipped, missing, twice, key and key_created.
     """
 
 
-@import_.command(epilog="Example: spa import potato annotations --mapping import.toml --out tables")
-@click.argument("folder", type=INPUT)
-@click.option(
-    "--mapping",
-    cls=Aliased,
-    aliases=("--map",),
-    required=True,
-    type=INPUT,
-    help="TOML file with systems, criteria, skip, llms.",
-)
-@table_options
-@click.option(
-    "--score",
-    "scores",
-    multiple=True,
-    metavar="LABEL=NUMBER",
-    callback=_scores,
-    help="Score of a label that is not a number; repeatable.",
-)
-def potato(
-    folder: Path,
-    mapping: Path,
+def _command(read_as: AnswerFormat) -> click.Command:
+    """Return the command that reads a format, with the options that all formats have and those of its own."""
+    name = read_as.source.removesuffix("...")
+    several = name != read_as.source
+    beside = name if read_as.mapping is None else "MAPPING"
+    source = click.Argument(["source"], type=INPUT, nargs=-1 if several else 1, required=True, metavar=read_as.source)
+    mapping = Aliased(["--mapping"], aliases=("--map",), required=True, type=INPUT, help=read_as.mapping)
+    options = (
+        click.Option(["--out"], type=NEW_FOLDER, required=True, help="Folder for the tables."),
+        click.Option(["--format", "format_"], type=TABLE_FORMATS, default="csv", show_default=True),
+        click.Option(["--keep-ids"], is_flag=True, help="Keep the annotators' ids."),
+        click.Option(
+            ["--key"],
+            type=INPUT,
+            help=f"Secret key of the pseudonyms; created if missing. [default: pseudonyms.key beside {beside}]",
+        ),
+        click.Option(["--json", "as_json"], is_flag=True, help="Print the result as JSON."),
+    )
+    return click.Command(
+        read_as.key,
+        params=[source, *([] if read_as.mapping is None else [mapping]), *options, *read_as.options],
+        callback=partial(_import, read_as),
+        help="\n\n".join(filter(None, (read_as.description, read_as.details))),
+        epilog=f"Example: {read_as.example}",
+    )
+
+
+def _import(
+    read_as: AnswerFormat,
+    *,
+    source: Path | tuple[Path, ...],
     out: Path,
     format_: TableFormat,
     keep_ids: bool,
     key: Path | None,
     as_json: bool,
-    scores: dict[str, float],
+    mapping: Path | None = None,
+    **own: Any,
 ) -> None:
-    """Read an output FOLDER of POTATO with all its parts and annotators.
-
-    A numeric label is the score. Attention checks and pages are skipped; the order in which items were
-    shown is read from annotation_order.txt.
-    """
-    from spa.importers.mapping import Potato, read_mapping
-    from spa.importers.potato import read_potato
-
-    made = read_potato(folder, read_mapping(mapping, Potato), scores)
-    _write(made, out, format_, keep_ids=keep_ids, mapping=mapping, key=key, as_json=as_json)
+    request = ImportRequest(paths=source if isinstance(source, tuple) else (source,), mapping=mapping, options=own)
+    account = import_answers(read_as, request, out, format_=format_, keep_ids=keep_ids, key=key)
+    taken = click.get_current_context().find_object(str)
+    lines = account.lines(out)
+    if taken is not None:
+        lines = chain((f"read as {taken}: name another format with --from",), lines)
+    print_result(account, lines, as_json=as_json)
 
 
-@import_.command("csv", epilog="Example: spa import csv results.csv --mapping import.toml --out tables")
-@click.argument("files", type=INPUT, nargs=-1, required=True, metavar="FILE...")
-@click.option(
-    "--mapping", cls=Aliased, aliases=("--map",), required=True, type=INPUT, help="TOML file: what the columns mean."
-)
-@table_options
-def csv(
-    files: tuple[Path, ...],
-    mapping: Path,
+def import_answers(
+    read_as: AnswerFormat,
+    request: ImportRequest,
     out: Path,
-    format_: TableFormat,
-    keep_ids: bool,
-    key: Path | None,
-    as_json: bool,
-) -> None:
-    """Read tables with one column per question.
+    *,
+    format_: TableFormat = "csv",
+    keep_ids: bool = False,
+    key: Path | None = None,
+) -> ImportAccount:
+    """Read files of a format and write tidy tables to a folder, people under pseudonyms unless their ids are kept."""
+    from spa.importers.pseudonyms import default_key_path, load_key
+    from spa.importers.tables import with_pseudonyms, write_imported
 
-    FILE is a table (CSV, JSONL, Parquet, ...) or a folder of tables; several are read as one. A row is what one
-    annotator answered, of all items or of one; with `annotators` in the mapping each annotator has a column, with
-    annotator = "{file}" a file.
-
-    Keys of the mapping: annotator, item, sample, assignment, seconds, seconds_unit, kind_column, llms, people,
-    keep, drop, missing, split, key, page_times, each, encoding, quotes, decimal, constants. Of a question: column (or
-    annotators, and their group), kind (rating, preference, choice, rank, order), values; system, system_x,
-    system_y, item and criterion, or system_column, ..., criterion_column; systems_in with separator, systems,
-    labels, criteria, annotator, seconds, exposure, percent, scale, winner_is, start_column with ends, untouched.
-    """
-    from spa.importers.mapping import Wide, read_mapping
-    from spa.importers.wide import read_wide
-
-    made = read_wide(files, read_mapping(mapping, Wide), mapping)
-    _write(made, out, format_, keep_ids=keep_ids, mapping=mapping, key=key, as_json=as_json)
+    if keep_ids and key is not None:
+        raise click.UsageError("--key makes pseudonyms, which --keep-ids leaves out; give one of them")
+    with naming_the_extra(read_as.extra, f"spa import {read_as.key}"):
+        imported = read_as.read(request)
+    beside = request.mapping or request.paths[0]
+    secret = None if keep_ids else load_key(key or default_key_path(beside))
+    named = imported if secret is None else with_pseudonyms(imported, secret)
+    written = write_imported(named, out, format=format_)
+    missing = {table: {"missing": count, "answers": answers} for table, (count, answers) in imported.missing.items()}
+    return ImportAccount(
+        format=read_as.key,
+        files={str(path): rows for path, rows in written.items()},
+        notes=tuple(imported.notes),
+        skipped=dict(imported.skipped),
+        missing=missing,
+        twice=dict(imported.twice),
+        key=None if secret is None else str(secret.path),
+        key_created=secret is not None and secret.created,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportAccount:
     """What an import wrote and what it left out."""
 
+    format: str  # of which the files were
     files: dict[str, int]  # written -> rows
     notes: tuple[str, ...]
     skipped: dict[str, int]  # what -> rows
@@ -144,8 +191,8 @@ class ImportAccount:
     key: str | None  # file of the pseudonyms' key
     key_created: bool
 
-    def lines(self) -> Iterator[str]:
-        """Yield the account as text, with the next command."""
+    def of_reading(self) -> Iterator[str]:
+        """Yield what is to be said of how the files were read, and what was left out."""
         yield from self.notes
         for what, count in self.skipped.items():
             yield f"skipped: {count} of {what}"
@@ -155,6 +202,10 @@ class ImportAccount:
         if self.key is not None:
             made = "written to" if self.key_created else "read from"
             yield f"pseudonyms: key {made} {self.key}; keep it for further imports, and to yourself"
+
+    def lines(self, folder: Path) -> Iterator[str]:
+        """Yield the account as text, with the next command, on the tables in ``folder``."""
+        yield from self.of_reading()
         for file, rows in self.files.items():
             yield f"{file}: {rows} rows"
         for table, count in self.twice.items():
@@ -164,38 +215,6 @@ class ImportAccount:
             )
         if not self.twice:
             options = {"annotators": "annotator-table"}
-            stems = [(Path(file).stem, shlex.quote(file)) for file in self.files]
+            stems = [(Path(file).stem, shlex.quote(file)) for file in self.files if Path(file).parent == folder]
             tables = " ".join(f"--{options.get(stem, stem)} {file}" for stem, file in stems)
             yield f"next: spa report {tables} --out report"
-
-
-def _write(
-    imported: ImportedTables,
-    out: Path,
-    format_: TableFormat,
-    *,
-    keep_ids: bool,
-    mapping: Path,
-    key: Path | None,
-    as_json: bool,
-) -> None:
-    from spa.importers.pseudonyms import default_key_path, load_key
-    from spa.importers.tables import with_pseudonyms, write_imported
-
-    if keep_ids and key is not None:
-        raise click.UsageError("--key makes pseudonyms, which --keep-ids leaves out; give one of them")
-    secret = None if keep_ids else load_key(key or default_key_path(mapping))
-    named = imported if secret is None else with_pseudonyms(imported, secret)
-    written = write_imported(named, out, format=format_)
-    account = ImportAccount(
-        files={str(path): rows for path, rows in written.items()},
-        notes=tuple(imported.notes),
-        skipped=dict(imported.skipped),
-        missing={
-            table: {"missing": missing, "answers": answers} for table, (missing, answers) in imported.missing.items()
-        },
-        twice=dict(imported.twice),
-        key=None if secret is None else str(secret.path),
-        key_created=secret is not None and secret.created,
-    )
-    print_result(account, account.lines(), as_json=as_json)

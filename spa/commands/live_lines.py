@@ -10,7 +10,7 @@ from spa.study.stopping import deciding_answers, rating_scale_width
 
 if TYPE_CHECKING:
     from spa.live import LivePair, LiveState, LiveSystem
-    from spa.study.study import Study
+    from spa.records.study import Study
 
 UNITS = {"human": "people", "simulated": "simulated annotators"}
 

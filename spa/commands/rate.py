@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from spa.raters.budget import PriceTable
     from spa.raters.summary import RatingSummary
     from spa.raters.visits import RaterVisit
+    from spa.records.raters import Rater
     from spa.simulation.simulated_annotators import Temperament
     from spa.simulation.true_utilities import TrueUtilities
-    from spa.study.raters import Rater
 
 
 @click.command(
@@ -94,7 +94,7 @@ if TYPE_CHECKING:
     metavar="WHERE",
     help='Rate on a Dask cluster: "local:4" (processes here), "slurm:FILE" or "tcp://HOST:8786".',
 )
-@click.option("--wait", is_flag=True, help='With provider = "batch": wait for all results.')
+@click.option("--wait", is_flag=True, help="With batch files: wait for all results.")
 @click.option(
     "--simulate", is_flag=True, help="Use a simulated rater on this machine, in the rehearsal; no LLM is asked."
 )
@@ -114,6 +114,7 @@ def rate(**given: Any) -> None:
     from spa.raters.cluster.runs import begin_run
     from spa.raters.prompt_messages import PromptWriter
     from spa.raters.summary import stop_if_unfinished
+    from spa.raters.vendors import batch_providers, in_batches
     from spa.raters.visits import rater_visits
     from spa.responses.run_lock import exclusive_run
 
@@ -122,8 +123,9 @@ def rate(**given: Any) -> None:
     rehearsal = options.rehearsal or options.simulate
     with open_workspace(options.study, options.store, rehearsal=rehearsal) as workspace:
         rater = choose_rater(workspace.study, options.study, options.name, simulate=options.simulate)
-        if options.wait and rater.provider != "batch":
-            raise click.UsageError('--wait is for raters with provider = "batch"')
+        if options.wait and not in_batches(rater):
+            names = " or ".join(f'"{name}"' for name in batch_providers())
+            raise click.UsageError(f"--wait is for raters with provider = {names}")
         prices = load_prices(options.prices, options.study)
         if options.dry_run:
             variants = choose_variants(rater, options.variants)
@@ -187,13 +189,12 @@ def rate_open_visits(
     from spa.commands.rating import budget_of, check_capabilities, choose_variants, open_endpoint, progress_of
     from spa.commands.rating_cluster import opened_cluster, run_on_cluster
     from spa.raters.batch import rate_in_batches
-    from spa.raters.endpoints.http_endpoint import ChatEndpoint
     from spa.raters.injection import injection_visits
     from spa.raters.prompt_messages import PromptWriter
     from spa.raters.run import rate_visits
     from spa.raters.stopping import stopping_of
+    from spa.raters.vendors import in_batches, vendor_of
     from spa.raters.visits import rater_visits
-    from spa.simulation.simulated_endpoint import MODEL as SIMULATED_MODEL
 
     store = str(workspace.chosen.target) if workspace.chosen.is_rehearsal else options.store
     with (
@@ -207,7 +208,13 @@ def rate_open_visits(
             visits = injection_visits(forms, variants[0])
         rater_budget = budget_of(workspace.store, changed, prices)
         capabilities, notes = check_capabilities(
-            workspace, changed, variants, rater_budget, timeout=options.timeout, probe=options.probe
+            workspace,
+            changed,
+            variants,
+            rater_budget,
+            timeout=options.timeout,
+            folder=options.study.parent,
+            probe=options.probe,
         )
         with progress_of(changed, len(visits), prices.currency, hidden=options.as_json) as progress:
             whole = options.everything or options.probe_injection is not None
@@ -229,22 +236,21 @@ def rate_open_visits(
             else:
                 endpoint = open_endpoint(changed, options.timeout, options.study.parent)
                 prompts = PromptWriter(workspace.texts)
-                if changed.provider == "batch" and isinstance(endpoint, ChatEndpoint):
+                if in_batches(changed):
                     summary = rate_in_batches(
                         workspace, visits, prompts, endpoint=endpoint, wait=options.wait, **shared
                     )
                 else:
                     summary = rate_visits(workspace, visits, prompts, endpoint=endpoint, several=several, **shared)
-    simulated = ["the answers are simulated; no LLM was asked"] * (changed.model == SIMULATED_MODEL)
-    summary.endpoint, summary.notes = capabilities, simulated + notes + summary.notes
+    summary.endpoint, summary.notes = capabilities, [*vendor_of(changed).notes, *notes, *summary.notes]
     return visits, summary
 
 
 @contextmanager
 def configured_rater(workspace: Workspace, rater: Rater, options: RateOptions) -> Iterator[Rater]:
     """Yield the rater with the command line's changes, while a simulated endpoint is served if asked for."""
+    from spa.records.raters import rater_variants
     from spa.simulation.simulated_endpoint import STEADY
-    from spa.study.raters import rater_variants
 
     base_url = options.base_url
     with ExitStack() as stack:
@@ -273,9 +279,9 @@ def simulated_endpoint(
 ) -> AbstractContextManager[str]:
     """Serve an endpoint that knows the forms of the study's first assignments."""
     from spa.raters.prompt_messages import all_prompts
+    from spa.records.raters import rater_variants
     from spa.server.http_server import serve_on_loopback
     from spa.simulation.simulated_endpoint import SimulatedModel, create_endpoint
-    from spa.study.raters import rater_variants
 
     store = workspace.store
     variants = rater_variants(rater)

@@ -16,21 +16,18 @@ from pydantic import ValidationError
 from spa.commands.options import print_json
 from spa.commands.terminal import console, progress_bar
 from spa.errors import StudyError, unreadable
-from spa.simulation import SIMULATED_RATER
+from spa.records.submission import SIMULATED_RATER
 
 if TYPE_CHECKING:
     from spa.commands.workspace import Workspace
     from spa.raters.budget import PriceTable, RaterBudget
     from spa.raters.endpoints.endpoint import LLMEndpoint
-    from spa.raters.endpoints.http_endpoint import HTTPEndpoint
     from spa.raters.prompt_messages import PromptWriter
     from spa.raters.summary import RatingSummary
     from spa.raters.visits import RaterVisit
+    from spa.records.raters import Rater, RaterVariant
+    from spa.records.study import Study
     from spa.responses.store import Store
-    from spa.study.raters import Rater, RaterVariant
-    from spa.study.study import Study
-
-SIMULATED = SIMULATED_RATER
 
 
 def choose_rater(study: Study, path: Path, name: str | None, *, simulate: bool) -> Rater:
@@ -38,14 +35,13 @@ def choose_rater(study: Study, path: Path, name: str | None, *, simulate: bool) 
 
     Raise StudyError if the study has no such rater, or simulated answers would be stored under the name of an LLM.
     """
-    from spa.simulation.simulated_endpoint import MODEL
-    from spa.study.raters import Rater
+    from spa.records.raters import Rater
 
     raters = {rater.id: rater for rater in study.raters}
     if name is not None and name.endswith(".toml"):
         rater = rater_of_file(Path(name), study)
-    elif simulate and (name or SIMULATED) == SIMULATED:
-        rater = raters.get(SIMULATED) or Rater(id=SIMULATED, model=MODEL)
+    elif simulate and (name or SIMULATED_RATER) == SIMULATED_RATER:
+        rater = raters.get(SIMULATED_RATER) or Rater(id=SIMULATED_RATER, model=SIMULATED_RATER)
     elif name is None and len(raters) == 1:
         rater = next(iter(raters.values()))
     elif name is None:
@@ -57,10 +53,10 @@ def choose_rater(study: Study, path: Path, name: str | None, *, simulate: bool) 
         )
     else:
         rater = raters[name]
-    if simulate and rater.model != MODEL:
+    if simulate and rater.model != SIMULATED_RATER:
         raise StudyError(
-            f"{path}: --simulate expected a rater with model = {MODEL!r}, got {rater.id!r} with {rater.model!r}; "
-            f"simulated answers are never stored under the name of an LLM; omit --rater"
+            f"{path}: --simulate expected a rater with model = {SIMULATED_RATER!r}, got {rater.id!r} with "
+            f"{rater.model!r}; simulated answers are never stored under the name of an LLM; omit --rater"
         )
     return rater
 
@@ -70,7 +66,7 @@ def rater_of_file(path: Path, study: Study) -> Rater:
 
     Raise StudyError if the file cannot be read, or the rater does not fit the study.
     """
-    from spa.study.raters import Rater
+    from spa.records.raters import Rater
     from spa.study.validation import validate_study
 
     try:
@@ -92,7 +88,7 @@ def rater_of_file(path: Path, study: Study) -> Rater:
 
 def choose_variants(rater: Rater, names: Sequence[str]) -> tuple[RaterVariant, ...]:
     """Return the rater's variants, or only those named."""
-    from spa.study.raters import rater_variants
+    from spa.records.raters import rater_variants
 
     variants = rater_variants(rater)
     known = [variant.variant for variant in variants if variant.variant is not None]
@@ -108,29 +104,21 @@ def budget_of(store: Store, rater: Rater, prices: PriceTable) -> RaterBudget:
     from spa.journal import Journal
     from spa.raters.budget import RaterBudget
     from spa.raters.estimate import spent_before
+    from spa.raters.vendors import in_batches
 
     price = prices.models.get(rater.model)
     spent = 0.0 if price is None else spent_before(Journal(store), rater.id)
-    return RaterBudget(price, budget=rater.budget, spent=spent, batch=rater.provider == "batch")
+    return RaterBudget(price, budget=rater.budget, spent=spent, batch=in_batches(rater))
 
 
 def open_endpoint(rater: Rater, timeout: float, folder: Path, *, keep: bool = False) -> LLMEndpoint:
-    """Return the connection for a rater's provider; relative paths of local models begin at ``folder``.
+    """Return the connection to a rater's model; relative paths of models on this machine begin at ``folder``.
 
-    A local model that is to be kept stays loaded.
+    One that is to be kept stays loaded.
     """
-    if rater.provider == "local":
-        from spa.raters.local.endpoint import LocalEndpoint
+    from spa.raters.vendors import vendor_of
 
-        return LocalEndpoint(rater, base=folder, keep=keep)
-    return open_http_endpoint(rater, timeout)
-
-
-def open_http_endpoint(rater: Rater, timeout: float) -> HTTPEndpoint:
-    """Return the connection to an endpoint over HTTP."""
-    from spa.raters.endpoints.http_endpoint import ChatEndpoint, ResponsesEndpoint
-
-    return (ResponsesEndpoint if rater.provider == "responses" else ChatEndpoint)(rater, timeout=timeout)
+    return vendor_of(rater).open(rater, timeout=timeout, folder=folder, keep=keep)
 
 
 def check_capabilities(
@@ -140,21 +128,22 @@ def check_capabilities(
     rater_budget: RaterBudget,
     *,
     timeout: float,
+    folder: Path,
     probe: bool | None,
 ) -> tuple[dict[str, Any], list[str]]:
     """Probe once what the rater's endpoint supports; return it, and warnings.
 
-    ``probe`` is true to probe again, false to skip; simulated and local models are not probed. Raise PlatformError if
-    the endpoint does not support what the rater uses.
+    ``probe`` is true to probe again, false to skip; where there is nothing to find out, nothing is sent. Raise
+    PlatformError if the endpoint does not support what the rater uses.
     """
     from spa.errors import PlatformError
     from spa.journal import Journal
     from spa.raters import capabilities
-    from spa.simulation.simulated_endpoint import MODEL
+    from spa.raters.vendors import vendor_of
 
-    if rater.provider == "local" or rater.model == MODEL:
+    if not vendor_of(rater).probed:
         return {}, []
-    endpoint = open_http_endpoint(rater, timeout)
+    endpoint = open_endpoint(rater, timeout, folder)
     journal = Journal(workspace.store)
     if probe is False:
         capabilities.skip(endpoint, journal)

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from spa.raters.stopping import RaterStopping
     from spa.raters.summary import Progress, RatingSummary
     from spa.raters.visits import RaterVisit
+    from spa.records.raters import Rater
     from spa.responses.store import Store
-    from spa.study.raters import Rater
 
 
 @contextmanager
@@ -36,23 +36,26 @@ def opened_cluster(
     from spa.cluster import is_local, open_cluster
 
     local = is_local(where)
-    refuse_unfit(workspace.store, store, rater.provider, local=local, simulate=simulate)
+    refuse_unfit(workspace.store, store, rater, local=local, simulate=simulate)
     with ExitStack() as stack:
         with ignored_interrupts() if local else ExitStack():
             client = stack.enter_context(open_cluster(where))
         yield client
 
 
-def refuse_unfit(opened: Store, store: str | None, provider: str, *, local: bool, simulate: bool) -> None:
+def refuse_unfit(opened: Store, store: str | None, rater: Rater, *, local: bool, simulate: bool) -> None:
     """Refuse what cannot be rated on a cluster.
 
     Raise StudyError for batch files; away from this machine also for a store or endpoint on it, or a password in
     ``store``.
     """
+    from spa.raters.vendors import batch_providers, in_batches, providers
     from spa.responses.database import has_password
 
-    if provider == "batch":
-        raise StudyError('--cluster: expected provider = "chat", "responses" or "local", got "batch"; rate without it')
+    if in_batches(rater):
+        *others, last = (f'"{name}"' for name in providers() if name not in batch_providers())
+        expected = f"{', '.join(others)} or {last}"
+        raise StudyError(f'--cluster: expected provider = {expected}, got "{rater.provider}"; rate without it')
     if opened.is_file and not local:
         raise StudyError(
             f"--cluster: expected a store that all machines reach, got the SQLite file {opened.name}; build into "

@@ -27,10 +27,10 @@ from spa.errors import StudyError
 
 if TYPE_CHECKING:
     from spa.commands.workspace import Workspace
-    from spa.forms.form import Question
+    from spa.records.form import Question
+    from spa.records.raters import RaterVariant
+    from spa.records.study import Study
     from spa.responses.rating_explanations import ExplainedRating, RatedTarget, SideBySide
-    from spa.study.raters import RaterVariant
-    from spa.study.study import Study
 
 ERRORS = ("poor_syntax", "incoherence", "wrong_guideline", "superfluous_text", "unsubstantiated_claims")
 FIRST = ("duration", "standard", "change")  # questions to annotators who rated, from Chiang & Lee (2023, C.3.1)
@@ -97,11 +97,12 @@ def review_explanations(
         raise click.UsageError(f"--reviewer: expected two names, got {', '.join(reviewers)}")
     from spa.commands.rating import choose_rater, choose_variants
     from spa.commands.workspace import open_answers
+    from spa.media import medium_of
     from spa.responses.rating_explanations import explained_ratings
 
     with open_answers(study, store, rehearsal=rehearsal, quiet=as_json) as workspace:
-        if workspace.study.outputs.kind == "image":
-            raise StudyError(f"{study}: expected text outputs, got images, which a review cannot show")
+        if not (medium := medium_of(workspace.study.outputs.kind)).has_words:
+            raise StudyError(f"{study}: expected text outputs, got {medium.many}, which a review cannot show")
         raters = [choose_rater(workspace.study, study, name, simulate=False) for name in names]
         variants_by_name = {variant.name: variant for rater in raters for variant in choose_variants(rater, variants)}
         found = explained_ratings(workspace.store, [rater.id for rater in raters], variants)
@@ -149,7 +150,7 @@ def draw(found: SideBySide, number: int | None, seed: int) -> list[RatedTarget]:
 
     The order reveals nothing about which ratings belong together.
     """
-    from spa.study.balanced_draws import draw_order
+    from spa.elicitation.balanced_draws import draw_order
     from spa.study.sampling import study_rng
 
     there = sorted(found.explained, key=repr)
@@ -207,7 +208,7 @@ def guidelines_for(criterion: str, study: Study, variant: RaterVariant | None) -
 
 def question_of(workspace: Workspace, rated: RatedTarget) -> Question:
     """Return the question as it was on the form."""
-    from spa.forms.form import RatingTarget
+    from spa.elicitation.ratings import RatingTarget
 
     systems = workspace.store.assignments.key(rated.assignment_id, "llm").systems
     for question in workspace.form(rated.assignment_id, respondents="llm").questions("everybody"):
@@ -223,7 +224,7 @@ def question_of(workspace: Workspace, rated: RatedTarget) -> Question:
 
 def unlabelled(workspace: Workspace, rated: RatedTarget) -> str:
     """Return a question about one text without the text's label."""
-    from spa.study.study import OVERALL
+    from spa.records.study import OVERALL
 
     if rated.criterion == OVERALL:
         return workspace.texts.say("form.identical_overall")
@@ -235,24 +236,22 @@ def unlabelled(workspace: Workspace, rated: RatedTarget) -> str:
 
 def answers_of(question: Question, words: Words) -> str:
     """Return the possible answers as a range or a list."""
-    from spa.forms.form import NumberAnswer, OptionsAnswer
+    from spa.widgets import widget_of
 
-    answer = question.answer
-    if isinstance(answer, NumberAnswer):
-        return words["to"].format(low=answer.low_text, high=answer.high_text)
-    options = [option.text for option in answer.options] if isinstance(answer, OptionsAnswer) else []
-    if isinstance(answer, OptionsAnswer) and answer.half_points is not None:
-        return words["to"].format(low=options[0], high=options[-1])
-    return "; ".join(options)
+    widget = widget_of(question.answer)
+    texts = [one.text for one in widget.offers(question.answer)]
+    return words["to"].format(low=texts[0], high=texts[-1]) if widget.is_scale(question.answer) else "; ".join(texts)
 
 
 def rating_text(given: ExplainedRating, question: Question, guidelines: str | None, words: Words) -> str:
     """Return what a reader judges: the guidelines, the rating and its explanation."""
-    from spa.forms.form import OptionsAnswer
+    from spa.widgets import widget_of
 
+    widget, answer = widget_of(question.answer), question.answer
     rating = f"{given.score:g}"
-    if isinstance(question.answer, OptionsAnswer) and question.answer.half_points is None:
-        rating = next((one.text for one in question.answer.options if one.score == given.score), rating)
+    if not widget.is_scale(answer):
+        scores = widget.scores(answer)
+        rating = next((one.text for one in widget.offers(answer) if scores.get(one.value or "") == given.score), rating)
     before = [] if guidelines is None else [words["guidelines"].format(guidelines=f"\n{guidelines.strip()}")]
     return "\n\n".join([*before, words["rating"].format(rating=rating), f"{words['explanation']}\n{given.explanation}"])
 

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from spa.commands.workspace import Workspace
-    from spa.forms.form import Form
+    from spa.records.form import Form
+    from spa.records.study import People
     from spa.responses.store import Store
     from spa.simulation.simulated_annotators import Temperament
     from spa.simulation.survey_client import Answering, CompletedVisit
     from spa.simulation.true_utilities import TrueUtilities
-    from spa.study.study import People
 
 SOURCE = "simulated"
 FIRST_SEAT = "person 1"

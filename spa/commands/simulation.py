@@ -91,7 +91,7 @@ def choose_truth(
             for item in items
             for system in likert_reversal_of(likert_reversal, systems)
         )
-        points = study.likert.points if study.likert is not None else 5
+        points = study.scale_points or 5
         others = [system for system in systems if system not in likert_reversal]
         chosen = likert_reversal_truth(*likert_reversal, items, others=others, points=points, samples=samples)
         temperament, words = ATTENTIVE, "averaged ratings reverse the preference"

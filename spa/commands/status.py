@@ -30,6 +30,7 @@ def status(study: Path, store: str | None, rehearsal: bool, codes: bool, as_json
     from spa.commands.live_lines import live_lines
     from spa.commands.workspace import open_answers
     from spa.live import live_states
+    from spa.records.platforms import LINK
     from spa.responses.pauses import PAUSED_LINE, paused_since
     from spa.responses.status import summarise_visits
 
@@ -40,7 +41,7 @@ def status(study: Path, store: str | None, rehearsal: bool, codes: bool, as_json
             people=workspace.study.people,
             now=time.time(),
         )
-        sources = dict.fromkeys(line.source for line in found.lines) or {"link": None}
+        sources = dict.fromkeys(line.source for line in found.lines) or {LINK: None}
         known = {source: workspace.store.visits.outcome_codes(source) for source in sources} if codes else {}
         paused = paused_since(workspace.store)
         states, title = live_states(workspace.study, workspace.store), workspace.study.title

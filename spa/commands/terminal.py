@@ -6,7 +6,9 @@ import io
 import re
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar, cast
+from threading import Lock, Timer
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TextIO, TypeVar, cast
 
 import click
 
@@ -14,8 +16,10 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from rich.console import Console
+    from rich.live import Live
 
 T = TypeVar("T")
+PATIENCE = 2.0  # seconds after which a command says what it is doing
 LONGEST = 1_000_000  # characters of a line that no terminal folds
 PADDING = re.compile(
     r" +((?:\x1b\[[0-9;]*m)*)$", re.MULTILINE
@@ -41,6 +45,64 @@ def progress_bar(
     """Return a progress bar on stderr, which only a terminal shows: over ``steps``, or to be updated."""
     hidden = hidden or length == 0 or not sys.stderr.isatty()
     return click.progressbar(steps, length=length, label=label, hidden=hidden, file=sys.stderr)
+
+
+class Stages:
+    """Called with what a command does now, shows it on stderr: on a terminal, two seconds after the first call."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._now = ""
+        self._live: Live | None = None
+        self._timer: Timer | None = None
+
+    def __enter__(self) -> Self:
+        """Show nothing yet."""
+        return self
+
+    def __call__(self, what: str) -> None:
+        """Say what is done now."""
+        with self._lock:
+            self._now = what
+            if self._live is not None:
+                self._live.update(_spinner(what))
+            elif self._timer is None and sys.stderr.isatty():
+                self._timer = Timer(PATIENCE, self._show)
+                self._timer.daemon = True
+                self._timer.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        """Take the line away."""
+        if self._timer is None:
+            return
+        self._timer.cancel()
+        with self._lock:
+            self._timer = None
+            if self._live is not None:
+                self._live.stop()
+
+    def _show(self) -> None:
+        from rich.live import Live
+
+        with self._lock:
+            if self._timer is None:  # it has ended meanwhile
+                return
+            self._live = Live(
+                _spinner(self._now),
+                console=console(stderr=True),
+                transient=True,
+                redirect_stdout=False,
+                redirect_stderr=False,
+            )
+            self._live.start()
+
+
+def _spinner(what: str) -> Any:
+    from rich.spinner import Spinner
+
+    return Spinner("line", text=what)
 
 
 class _Unpadded(io.TextIOBase):

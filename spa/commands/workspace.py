@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from spa.forms.build import StudyForms
-    from spa.forms.form import Form
-    from spa.forms.texts import Texts
+    from spa.records.assignment import Assignment, BlindingKey
+    from spa.records.form import Form
+    from spa.records.outputs import Outputs
+    from spa.records.raters import RaterProtocol
+    from spa.records.study import Study
+    from spa.records.texts import Texts
     from spa.responses.store import Store
-    from spa.study.assignment import Assignment, BlindingKey
     from spa.study.narrowing import Respondents
-    from spa.study.outputs import Outputs
-    from spa.study.raters import RaterProtocol
-    from spa.study.study import Study
 
 FORMS_KEPT = 1024  # people at work at once who find their form made; one takes some 50 kB
 FORMS_KEPT_BYTES = 100_000_000  # where forms are larger, fewer are kept
@@ -150,6 +150,7 @@ def choose_store(
     else has answered. A ``store`` that is itself a rehearsal's is always chosen. Raise ResponseError if the store
     cannot be used.
     """
+    from spa.records.submission import SIMULATED_RATER
     from spa.responses.rehearsal import (
         COPY,
         check_rehearsal,
@@ -159,7 +160,6 @@ def choose_store(
         rehearsal_target,
     )
     from spa.responses.store import Store
-    from spa.simulation import SIMULATED_RATER
 
     own = store or default_store(study_path)
     with Store.open(own, read_only=read_only) as opened:

@@ -6,13 +6,17 @@ import hashlib
 from functools import cache
 from importlib.resources import files
 
+from spa import widgets
+from spa.media import all_media
+
 SCRIPT = "text/javascript; charset=utf-8"
-ASSETS = {  # name -> media type
-    "form.css": "text/css; charset=utf-8",
-    "form.js": SCRIPT,
-    "spans.js": SCRIPT,
-    "connection.js": SCRIPT,
-}
+STYLE = "text/css; charset=utf-8"
+OF_ALL_PAGES = {"form.css": STYLE, "form.js": SCRIPT, "connection.js": SCRIPT}  # name -> media type
+
+
+def media_types() -> dict[str, str]:
+    """Return the files that pages link to, each with its media type."""
+    return {**OF_ALL_PAGES, **{widget.script: SCRIPT for widget in widgets.WIDGETS if widget.script is not None}}
 
 
 @cache
@@ -23,8 +27,24 @@ def common_style() -> str:
 
 @cache
 def asset_text(name: str) -> str:
-    """Return a file that pages link to."""
-    return common_style() + _read(name) if name.endswith(".css") else _read(name)
+    """Return a file that pages link to, with what media and widgets add to it."""
+    if name not in OF_ALL_PAGES:
+        return next(widget.text_of(name) for widget in widgets.WIDGETS if widget.script == name)
+    text = _read(name)
+    suffix = name[name.index(".") :]
+    if name.startswith("form."):
+        parts = [(path.name, path.read_text(encoding="utf-8")) for one in all_media() for path in one.collected]
+        parts += [(part, widget.text_of(part)) for widget in widgets.WIDGETS for part in widget.collected]
+        for part, content in parts:
+            if part.endswith(suffix):
+                text = _with_part(text, part, content)
+    return common_style() + text if suffix == ".css" else text
+
+
+def _with_part(text: str, name: str, part: str) -> str:
+    """Put a part in the place of the line that imports it; at the end where there is none."""
+    line = f'@import "{name}";\n' if name.endswith(".css") else f'import "./{name}";\n'
+    return text.replace(line, part) if line in text else text + part
 
 
 @cache

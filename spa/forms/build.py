@@ -1,30 +1,41 @@
-"""The form of one assignment: its pages in order, the instructions, and the numbers of what they hold."""
+"""The form of one assignment: its pages in order, and the numbers of what they hold.
+
+Among them are the pages for people only, guidelines by criterion, and what the protocol of a rater adds for it alone.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Literal
 
-from spa.forms.assignment_view import AssignmentView, seeded_position
-from spa.forms.comparison_pages import choice_pages, comparison_pages, ranking_pages, reading_pages
-from spa.forms.form import Exhibit, ExhibitsBlock, Form, Page, PageBlock, Question, TextBlock
-from spa.forms.form_extras import add_extras
+from spa.elicitation import ways
+from spa.elicitation.text_cache import TextCache
+from spa.elicitation.view import AssignmentView, seeded_position
 from spa.forms.form_text import exhibits_of
-from spa.forms.people_pages import (
-    attention_pages,
-    confirmation_page,
-    consent_pages,
-    interview_pages,
-    screening_pages,
+from spa.records.assignment import Assignment, BlindingKey
+from spa.records.form import (
+    AnswerOption,
+    CheckTarget,
+    ConfirmationTarget,
+    Exhibit,
+    ExhibitsBlock,
+    ExplanationTarget,
+    Form,
+    InterviewTarget,
+    Judgement,
+    Page,
+    PageBlock,
+    Question,
+    ScreeningTarget,
+    TextBlock,
 )
-from spa.forms.rating_pages import rating_pages
-from spa.forms.text_cache import TextCache
-from spa.forms.texts import Texts
-from spa.study.assignment import Assignment, BlindingKey
-from spa.study.outputs import Outputs
-from spa.study.raters import RaterProtocol
-from spa.study.study import OVERALL, Study
-
-_SECTIONS = ("likert", "continuous", "categories", "spans", "choices", "ranking")
+from spa.records.outputs import Outputs
+from spa.records.raters import RaterProtocol
+from spa.records.study import OVERALL, Study
+from spa.records.texts import Texts
+from spa.widgets import ConfirmAnswer, OptionsAnswer, TextAnswer
 
 
 class StudyForms:
@@ -71,14 +82,8 @@ def build_form(
 
 def _pages(view: AssignmentView) -> list[Page]:
     cached = view.text_cache.cached  # pages for people only are the same on every form
-    reading = reading_pages(view)
-    question_pages = [
-        *reading,
-        *comparison_pages(view, read_before=bool(reading)),
-        *rating_pages(view),
-        *choice_pages(view),
-        *ranking_pages(view),
-    ]
+    asked = view.study.sections.items()
+    question_pages = _titled(view, [page for key, section in asked for page in ways()[key].pages(view, section)])
     _insert_checks(view, question_pages)
     return [
         *cached("consent", lambda: consent_pages(view)),
@@ -89,6 +94,23 @@ def _pages(view: AssignmentView) -> list[Page]:
         *question_pages,
         *cached("interview", lambda: interview_pages(view, first=False)),
     ]
+
+
+def _titled(view: AssignmentView, pages: list[Page]) -> list[Page]:
+    """Return the pages; those of each kind that have no title of their own are numbered."""
+    totals = Counter(page.kind for page in pages)
+    numbers: Counter[str] = Counter()
+    for place, page in enumerate(pages):
+        if not page.title:
+            numbers[page.kind] += 1
+            title = view.say(f"{page.kind}_title", number=str(numbers[page.kind]), total=str(totals[page.kind]))
+            pages[place] = _changed(page, title=title, blocks=page.blocks)
+    return pages
+
+
+def _changed(page: Page, *, page_id: str = "", title: str, blocks: tuple[PageBlock, ...]) -> Page:
+    """Return a page of the same kind; in half the time of ``replace``, which every page of a form is given to."""
+    return Page(page_id=page_id, kind=page.kind, shows=page.shows, audience=page.audience, title=title, blocks=blocks)
 
 
 def _insert_checks(view: AssignmentView, pages: list[Page]) -> None:
@@ -109,11 +131,7 @@ def _instructions_page(view: AssignmentView) -> Page:
 
 
 def _preset_instructions(view: AssignmentView) -> str:
-    """Return the locale's instructions for this study, in Markdown.
-
-    What a preference probability means follows figure 4 of Ethayarajh & Jurafsky (2022): 100 % is certain that x
-    is better, 0 % certain that x is no better (not: that y is better), 50 % no idea.
-    """
+    """Return the locale's instructions for this study, in Markdown."""
     study = view.study
     labels = [view.system(label) for block in view.assignment.blocks for label in block.labels]
     separator = view.text_cache.texts.entries["form.list_separator"]
@@ -122,15 +140,8 @@ def _preset_instructions(view: AssignmentView) -> str:
         if len(labels) > 1 and not study.single_outputs and not study.deals_pairs
         else view.say("instructions_intro_pairs" if study.deals_pairs else "instructions_intro_one")
     ]
-    if study.spa is not None:
-        pair = {"x": labels[0], "y": labels[1]}
-        paragraphs.append(view.say("instructions_spa", exposure=_exposure(view), **pair))
-        if study.spa.directions == "both":
-            paragraphs.append(view.say("instructions_both_directions", **pair))
-    for section in _SECTIONS:
-        if getattr(study, section) is not None:
-            points = "" if study.likert is None else str(study.likert.points)
-            paragraphs.append(view.say(f"instructions_{section}", points=points))
+    for key, section in study.sections.items():
+        paragraphs += ways()[key].instructions(view, section)
     aspects = [criterion.name for criterion in study.criteria if criterion.id in _criteria(study)]
     if aspects:
         paragraphs.append(view.say("instructions_criteria", criteria=separator.join(aspects)))
@@ -139,17 +150,8 @@ def _preset_instructions(view: AssignmentView) -> str:
     return "\n\n".join(paragraphs)
 
 
-def _exposure(view: AssignmentView) -> str:
-    exposures = [block.exposure for block in view.assignment.blocks]
-    low, high = min(exposures), max(exposures)
-    if low < high:
-        return view.say("exposure_varied", low=str(low), high=str(high))
-    return view.say("exposure_one") if high == 1 else view.say("exposure_many", number=str(high))
-
-
 def _criteria(study: Study) -> set[str]:
-    compared = (study.criteria_of(table) for table in ("spa", "choices", "ranking"))
-    return ({criterion for criteria in compared for criterion in criteria} | _rated_criteria(study)) - {OVERALL}
+    return {criterion for section in study.sections.values() for criterion in section.asks(study)} - {OVERALL}
 
 
 def _rated_criteria(study: Study) -> set[str]:
@@ -170,9 +172,7 @@ class _Numbering:
         for number, page in enumerate(pages, start=1):
             blocks = tuple(map(self._block, page.blocks))
             title = self.clean(page.title)
-            numbered.append(
-                Page(page_id=f"p{number}", kind=page.kind, audience=page.audience, title=title, blocks=blocks)
-            )
+            numbered.append(_changed(page, page_id=f"p{number}", title=title, blocks=blocks))
             self.on_earlier_pages = len(self.exhibits)
         return tuple(numbered)
 
@@ -207,3 +207,140 @@ class _Numbering:
         exhibit = made if made.exhibit_id == number else replace(made, exhibit_id=number)
         self.exhibits[made.exhibit_id] = found = place, exhibit, made
         return found
+
+
+def consent_pages(view: AssignmentView) -> list[Page]:
+    """Return the consent page, which also says when names are deleted; none where the study has no consent text."""
+    if view.study.consent.text is None:
+        return []
+    question = Question(
+        text=view.say("consent_question"),
+        answer=ConfirmAnswer(text=view.say("consent_box")),
+        target=ConfirmationTarget(confirmation="consent"),
+    )
+    days = view.study.people.forget_after_days
+    kept = () if days is None else (TextBlock(markdown=view.say("consent_kept", days=str(days))),)
+    blocks = (TextBlock(markdown=view.study.consent.text), *kept, question)
+    return [Page(kind="consent", audience="people", title=view.say("consent_title"), blocks=blocks)]
+
+
+def screening_pages(view: AssignmentView) -> list[Page]:
+    """Return one page with all screening questions; none where there is none."""
+    questions = tuple(
+        Question(
+            text=one.question,
+            answer=_options(one.options),
+            target=ScreeningTarget(screening_id=one.id, eligible=one.eligible),
+        )
+        for one in view.study.screening
+    )
+    page = Page(kind="screening", audience="people", title=view.say("screening_title"), blocks=questions)
+    return [page] if questions else []
+
+
+def confirmation_page(view: AssignmentView) -> Page:
+    """Return the page after the instructions. It stands alone because LLMs read the instructions too."""
+    question = Question(
+        text=view.say("confirmation_question"),
+        answer=ConfirmAnswer(text=view.say("confirmation_box")),
+        target=ConfirmationTarget(confirmation="instructions"),
+    )
+    return Page(kind="instructions", audience="people", title=view.say("confirmation_title"), blocks=(question,))
+
+
+def attention_pages(view: AssignmentView) -> list[Page]:
+    """Return one page for each attention check, in the order of the study."""
+    questions = [
+        Question(
+            text=check.question,
+            answer=_options(check.options),
+            target=CheckTarget(check_id=check.id, kind="attention", expected=check.expected),
+        )
+        for check in view.study.attention_checks
+    ]
+    title = view.say("check_title")
+    return [Page(kind="check", audience="people", title=title, blocks=(question,)) for question in questions]
+
+
+def interview_pages(view: AssignmentView, *, first: bool) -> list[Page]:
+    """Return the page with the questions of the interview that come first, or last; none where there are none."""
+    questions = tuple(
+        Question(
+            text=one.question, answer=TextAnswer(required=one.required), target=InterviewTarget(interview_id=one.id)
+        )
+        for one in view.study.interview
+        if one.first == first
+    )
+    page = Page(kind="interview", audience="people", title=view.say("interview_title"), blocks=questions)
+    return [page] if questions else []
+
+
+def _options(texts: tuple[str, ...]) -> OptionsAnswer:
+    """Return the answers of a screening question or an attention check."""
+    return OptionsAnswer(options=tuple(AnswerOption(value=text, text=text) for text in texts))
+
+
+def add_extras(view: AssignmentView, pages: list[Page], protocol: RaterProtocol | None) -> list[Page]:
+    """Return the pages with what is added; pages for people only are left as they are."""
+    guidelines = {one.id: one.guidelines for one in view.study.criteria if one.guidelines is not None}
+    if protocol is not None and isinstance(protocol.guidelines, tuple):
+        guidelines |= dict(protocol.guidelines)
+    if guidelines:
+        pages = [replace(page, blocks=tuple(_with_guidelines(page.blocks, guidelines))) for page in pages]
+    if protocol is None or not (protocol.guidelines or protocol.reference or protocol.explain != "no"):
+        return pages
+    return [_extended(view, page, protocol) if page.audience == "everybody" else page for page in pages]
+
+
+def _extended(view: AssignmentView, page: Page, protocol: RaterProtocol) -> Page:
+    blocks: tuple[PageBlock, ...] = page.blocks
+    if isinstance(protocol.guidelines, str) and page.kind == "instructions":
+        blocks = (*blocks, TextBlock(markdown=protocol.guidelines))
+    if protocol.reference is not None and page.shows == "outputs":
+        blocks = tuple(_with_reference(view, blocks, protocol.reference))
+    if protocol.explain != "no":
+        blocks = tuple(_with_explanations(view, blocks, protocol.explain))
+    return replace(page, blocks=blocks)
+
+
+def _with_guidelines(blocks: tuple[PageBlock, ...], guidelines: Mapping[str, str]) -> Iterator[PageBlock]:
+    """Put the guidelines of each criterion above the page's first question about it."""
+    left = dict(guidelines)
+    for block in blocks:
+        if isinstance(block, Question) and block.criterion in left:
+            yield TextBlock(markdown=left.pop(block.criterion), criterion=block.criterion)
+        yield block
+
+
+def _with_reference(view: AssignmentView, blocks: tuple[PageBlock, ...], system: str) -> Iterator[PageBlock]:
+    """Put the reference's output for an item above the first output for it on the page."""
+    referred: set[str] = set()
+    for block in blocks:
+        if isinstance(block, ExhibitsBlock) and any(one.label is not None for one in block.exhibits):
+            item_id = block.exhibits[0].item_id
+            if item_id not in referred:
+                referred.add(item_id)
+                caption = view.say("reference_caption")
+                yield ExhibitsBlock(heading=None, exhibits=(view.reference(item_id, system, caption),))
+        yield block
+
+
+def _with_explanations(
+    view: AssignmentView, blocks: tuple[PageBlock, ...], place: Literal["before", "after"]
+) -> Iterator[PageBlock]:
+    """Ask for an explanation beside every question about outputs or systems that asks for none yet."""
+    explained = {
+        block.target.of
+        for block in blocks
+        if isinstance(block, Question) and isinstance(block.target, ExplanationTarget)
+    }
+    for block in blocks:
+        if not isinstance(block, Question) or not isinstance(block.target, Judgement) or block.target in explained:
+            yield block
+            continue
+        explanation = Question(
+            text=view.say(f"explain_{place}", question=block.text),
+            answer=TextAnswer(),
+            target=ExplanationTarget(of=block.target),
+        )
+        yield from (explanation, block) if place == "before" else (block, explanation)

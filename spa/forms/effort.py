@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from functools import lru_cache
 from math import ceil
 
-from spa.forms.form import Form
 from spa.forms.form_text import page_text
-from spa.forms.word_diff import CJK
+from spa.media import medium_of
+from spa.media.words import (
+    CJK_CHARACTERS_PER_MINUTE,
+    DEFAULT_WORDS_PER_MINUTE,
+    WORDS_PER_MINUTE,
+    count_words_and_characters,
+)
+from spa.records.form import Form
+from spa.records.study import Study
 from spa.study.stopping import counts_as_begun
-from spa.study.study import Study
 
-# Silent reading by language, from the IReST texts (Trauzettel-Klosinski & Dietz 2012, IOVS 53(9): English 228
-# words a minute, Arabic 138, Chinese 255 characters). Brysbaert (2019, J. Memory and Language 109) gives 238
-# English words for non-fiction and much the same for Chinese characters.
-WORDS_PER_MINUTE = {"ar": 138.0}
-DEFAULT_WORDS_PER_MINUTE = 230.0
-CJK_CHARACTERS_PER_MINUTE = 255.0
-# Assumed, not measured: making up one's mind, looking at an image, finding one's way on a page.
+# Assumed, not measured: making up one's mind, finding one's way on a page.
 SECONDS_A_QUESTION = 8.0
-SECONDS_AN_IMAGE = 6.0
 SECONDS_A_PAGE = 3.0
 
 SLACK = 4  # times its minutes that a form may take where nothing else is said
-
-MOST_COUNTED = 4096  # texts
-# compiled when first used: that takes longer than most commands use it
-_CJK = f"[{CJK}]"
-_WORD = rf"(?:(?![{CJK}])\w)+(?:['’\-](?:(?![{CJK}])\w)+)*"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,14 +48,14 @@ def estimate_effort(form: Form, *, words_per_minute: float | None = None) -> Eff
     Returns
     -------
     Effort
-        An exhibit is read once, however often pages repeat it. Each question, image and page takes
-        a few seconds more.
+        An exhibit is read once, however often pages repeat it. Each question and page takes a few
+        seconds more, and so does what is looked at.
     """
     primary = form.language.lower().split("-")[0]
     speed = words_per_minute or WORDS_PER_MINUTE.get(primary, DEFAULT_WORDS_PER_MINUTE)
     words, characters = _count_text(form)
     questions = sum(1 for _ in form.questions("people"))
-    seconds = SECONDS_A_PAGE * len(form.pages) + SECONDS_A_QUESTION * questions + SECONDS_AN_IMAGE * _images(form)
+    seconds = SECONDS_A_PAGE * len(form.pages) + SECONDS_A_QUESTION * questions + _seconds_of_exhibits(form)
     minutes = words / speed + characters / CJK_CHARACTERS_PER_MINUTE + seconds / 60
     return Effort(pages=len(form.pages), questions=questions, words=words + characters, minutes=round(minutes, 1))
 
@@ -85,16 +77,6 @@ def whole_minutes(study: Study, form: Form) -> int:
     return ceil(minutes_of(study, form))
 
 
-@lru_cache(MOST_COUNTED)  # outputs are counted on every page that shows them
-def count_words(text: str) -> int:
-    """Count the words of a text, and each Chinese or Japanese character as one.
-
-    >>> count_words("Don't look back."), count_words("你好 world")
-    (3, 3)
-    """
-    return len(re.findall(_WORD, text)) + len(re.findall(_CJK, text))
-
-
 def _count_text(form: Form) -> tuple[int, int]:
     """Return words and CJK characters; the answers of a question are read once for each wording."""
     words = characters = 0
@@ -105,11 +87,12 @@ def _count_text(form: Form) -> tuple[int, int]:
             if part.role not in ("title", "question") and known in read:
                 continue
             read.add(known)
-            words += len(re.findall(_WORD, part.text))
-            characters += len(re.findall(_CJK, part.text))
+            found = count_words_and_characters(part.text)
+            words, characters = words + found[0], characters + found[1]
     return words, characters
 
 
-def _images(form: Form) -> int:
+def _seconds_of_exhibits(form: Form) -> float:
+    """Return how long it takes to look at everything that is shown, beside the reading of its words."""
     shown = (exhibit for page in form.pages for block in page.exhibits for exhibit in block.exhibits)
-    return len({exhibit.exhibit_id for exhibit in shown if exhibit.image is not None})
+    return sum(medium_of(exhibit).seconds(exhibit) for exhibit in {one.exhibit_id: one for one in shown}.values())

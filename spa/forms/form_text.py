@@ -6,20 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from spa.forms.form import (
-    Answer,
-    Audience,
-    ConfirmAnswer,
-    Exhibit,
-    ExhibitsBlock,
-    Form,
-    NumberAnswer,
-    OptionsAnswer,
-    OrderAnswer,
-    Page,
-    SpansAnswer,
-    TextBlock,
-)
+from spa.media import medium_of
+from spa.records.form import Answer, Audience, Exhibit, ExhibitsBlock, Form, Page, TextBlock
+from spa.widgets import widget_of
 
 Role = Literal["title", "markdown", "caption", "material", "question", "end", "option", "box"]
 
@@ -29,14 +18,14 @@ class TextUnit:
     """One unit of text: what is said, as what, and by which exhibit."""
 
     role: Role
-    text: str  # "markdown" is Markdown, everything else plain; "" where the material is an image
+    text: str  # "markdown" is Markdown, everything else plain; "" where the material says nothing in words
     exhibit: Exhibit | None = None
     value: str | None = None  # of an option: what is sent
 
 
 def pages_for(form: Form, audience: Audience) -> tuple[Page, ...]:
     """Return the pages for people (all) or for everybody (what an LLM gets too)."""
-    return tuple(page for page in form.pages if audience == "people" or page.audience == "everybody")
+    return tuple([page for page in form.pages if audience == "people" or page.audience == "everybody"])
 
 
 def page_text(page: Page) -> Iterator[TextUnit]:
@@ -48,7 +37,7 @@ def page_text(page: Page) -> Iterator[TextUnit]:
         elif isinstance(block, ExhibitsBlock):
             for exhibit in exhibits_of(block):
                 yield TextUnit(role="caption", text=exhibit.caption, exhibit=exhibit)
-                yield TextUnit(role="material", text=visible_text(exhibit), exhibit=exhibit)
+                yield TextUnit(role="material", text=medium_of(exhibit).said(exhibit), exhibit=exhibit)
         else:
             yield TextUnit(role="question", text=block.text)
             yield from answer_text(block.answer)
@@ -59,24 +48,7 @@ def exhibits_of(block: ExhibitsBlock) -> tuple[Exhibit, ...]:
     return block.exhibits if block.heading is None else (block.heading, *block.exhibits)
 
 
-def visible_text(exhibit: Exhibit) -> str:
-    """Return an exhibit's text as it is seen, with marked words in [square brackets]; "" for an image."""
-    return "".join([f"[{segment.text}]" if segment.marked else segment.text for segment in exhibit.segments])
-
-
 def answer_text(answer: Answer) -> Iterator[TextUnit]:
     """Yield what is offered as an answer: the ends of a scale, options, a box."""
-    if isinstance(answer, NumberAnswer):
-        yield TextUnit(role="end", text=answer.low_text)
-        yield TextUnit(role="end", text=answer.high_text)
-    elif isinstance(answer, OptionsAnswer | OrderAnswer):
-        for option in answer.options:
-            yield TextUnit(role="option", text=option.text, value=option.value)
-    elif isinstance(answer, SpansAnswer):
-        for severity in answer.severities:
-            yield TextUnit(role="option", text=severity.text, value=severity.value)
-        for category in answer.categories:
-            yield TextUnit(role="option", text=category, value=category)
-        yield TextUnit(role="box", text=answer.no_errors)
-    elif isinstance(answer, ConfirmAnswer):
-        yield TextUnit(role="box", text=answer.text)
+    for one in widget_of(answer).offers(answer):
+        yield TextUnit(role=one.role, text=one.text, value=one.value)

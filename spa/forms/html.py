@@ -1,6 +1,6 @@
 """The web page of a form: the blocks of a page in their order, with the page's own controls.
 
-What is said and asked comes from the :class:`~spa.forms.form.Form` alone. Everything else that
+What is said and asked comes from the :class:`~spa.records.form.Form` alone. Everything else that
 stands on a page (buttons, progress, the list of gaps, tabs) carries the attribute ``data-chrome``,
 so that a page without its chrome says what the prompt says.
 """
@@ -9,38 +9,22 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import mimetypes
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from typing import Literal
+from typing import Any, Literal
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup, escape
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from spa.forms.assets import asset_name, asset_text
-from spa.forms.effort import count_words
-from spa.forms.form import (
-    AnswerOption,
-    ConfirmAnswer,
-    Exhibit,
-    ExhibitsBlock,
-    Form,
-    NumberAnswer,
-    OptionsAnswer,
-    OrderAnswer,
-    Page,
-    PageBlock,
-    Question,
-    SpansAnswer,
-    TextAnswer,
-    TextBlock,
-)
 from spa.forms.form_text import exhibits_of
 from spa.forms.markdown import render_emphasis, render_markdown
-from spa.forms.spans import quoted_lines
-from spa.forms.texts import Texts
+from spa.media import medium_of, page_sources, words_of
+from spa.records.form import Exhibit, ExhibitsBlock, Form, Page, PageBlock, Question, TextBlock
+from spa.records.texts import Texts
+from spa.widgets import Say, Widget, fields_of, widget_of
 
 Gap = Literal["empty", "unusable"]
 UNWRITABLE = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\ud800-\udfff]")  # not allowed in HTML, or not in UTF-8
@@ -51,16 +35,14 @@ SHORT_CAPTION = 12  # characters; up to three of these stand beside one another 
 LONG_ITEM = 700  # characters; a longer item text stands beside a single output instead of above it
 MOST_CACHED = 4096  # rendered questions; one takes one or two kB
 LONGEST_CACHED = 20  # characters of an answer: what is sent to us may be long, and is not for keeping
-SHORT_OPTION = 32  # characters; a Likert scale with longer words is a list, not a row
-SHORT_ANSWER = 12  # characters; answers no longer than this stand beside one another, as many as there is room for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Addresses:
-    """Where a page's parts are found: the post, the pictures, the style sheet and the script."""
+    """Where a page's parts are found: the post, the files shown, the style sheet and the script."""
 
     action: str = ""
-    image: Callable[[Exhibit], str] = lambda exhibit: f"image/{exhibit.exhibit_id}"
+    file: Callable[[Exhibit], str] = lambda exhibit: f"{exhibit.medium}/{exhibit.exhibit_id}"
     asset: Callable[[str], str] = lambda name: f"/static/{asset_name(name)}"
 
 
@@ -106,7 +88,7 @@ class Posting:
         digests = (hashlib.sha256(script.encode()).digest() for script in (*scripts, self.script))
         hashes = " ".join(f"'sha256-{base64.b64encode(digest).decode('ascii')}'" for digest in digests)
         return (
-            f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src {hashes}; "
+            f"default-src 'none'; style-src 'unsafe-inline'; {page_sources('data:')}script-src {hashes}; "
             f"form-action {' '.join(self.origins)}; base-uri 'none'"
         )
 
@@ -130,7 +112,7 @@ class PageRegion:
     def tabs(self) -> tuple[str, ...]:
         """Names of the columns for the switch of narrow screens; empty where nothing, or only short texts, would be."""
         outputs = [exhibit for block in self.exhibits for exhibit in block.exhibits]
-        short = all(each.image is None and count_words(each.text) <= SHORT_TEXT for each in outputs)
+        short = all((words := words_of(each)) is not None and words <= SHORT_TEXT for each in outputs)
         if short or not 1 < len(self.columns) <= MOST_TABS:
             return ()
         captions = {exhibit.caption for block in self.exhibits for exhibit in block.exhibits}
@@ -149,9 +131,10 @@ class PageRegion:
         return len(self.columns) > 1 and all(len(block.exhibits) == 1 for block in self.exhibits)
 
     @property
-    def pictures(self) -> bool:
-        """Whether the exhibits are images."""
-        return any(exhibit.image is not None for block in self.exhibits for exhibit in block.exhibits)
+    def stages(self) -> tuple[str, ...]:
+        """Classes of the style sheet for the media that are shown."""
+        shown = (exhibit.medium for block in self.exhibits for exhibit in block.exhibits)
+        return tuple(stage for medium in dict.fromkeys(shown) if (stage := medium_of(medium).stage))
 
     def column(self, exhibit: Exhibit) -> int:
         """Return the number of an exhibit's column, from 1."""
@@ -200,12 +183,12 @@ def render_whole(
         texts,
         form=form,
         pages=[(page, sections(page)) for page in form.pages],
-        addresses=Addresses(image=_image_as_data),
+        addresses=Addresses(file=_file_as_data),
         state=PageState(
             preview=posting is None and answers is None, answers=answers or {}, minimum_seconds=minimum_seconds
         ),
         style=Markup(asset_text("form.css")),  # our own files
-        scripts=[Markup(text) for text in _scripts(any(map(_marks_errors, form.pages)))],
+        scripts=[Markup(asset_text(name)) for name in ("form.js", *_scripts_of(*form.pages))],
         posting=posting,
     )
 
@@ -261,79 +244,58 @@ def _questions_from(blocks: tuple[PageBlock, ...]) -> tuple[TextBlock | Question
     return tuple(questions)
 
 
-def _marks_errors(page: Page) -> bool:
-    return any(isinstance(question.answer, SpansAnswer) for question in page.questions)
-
-
-def _scripts(spans: bool) -> tuple[str, ...]:
-    return tuple(asset_text(name) for name in ("form.js", *(("spans.js",) if spans else ())))
-
-
-KINDS: dict[type, str] = {
-    PageRegion: "stage",
-    TextBlock: "text",
-    NumberAnswer: "number",
-    OptionsAnswer: "options",
-    TextAnswer: "free_text",
-    OrderAnswer: "order",
-    SpansAnswer: "spans",
-    ConfirmAnswer: "confirm",
-}
+def _scripts_of(*pages: Page) -> tuple[str, ...]:
+    """Return the scripts of the widgets by which the pages' questions are answered, beside the script of all pages."""
+    scripts = (widget_of(question.answer).script for page in pages for question in page.questions)
+    return tuple(dict.fromkeys(script for script in scripts if script is not None))
 
 
 def _kind_of(block: object) -> str:
-    """Return which part of the template renders a block, or a question by its answer."""
-    return KINDS[type(block.answer if isinstance(block, Question) else block)]
+    """Return which part of the template renders a part of a page."""
+    if isinstance(block, Question):
+        return "question"
+    return "stage" if isinstance(block, PageRegion) else "text"
 
 
-def _arrangement(answer: OptionsAnswer) -> str:
-    """Return how options stand: a Likert scale in a row, short answers in a line, sentences in a list."""
-    longest = max(len(option.text) for option in answer.options)
-    if answer.half_points is not None and longest <= SHORT_OPTION:
-        return "row"
-    return "line" if longest <= SHORT_ANSWER else "list"
+def _asked(question: Question) -> Markup | str:
+    """Return what a list of questions calls one: its text, else the words of its box."""
+    offered = widget_of(question.answer).offers(question.answer)
+    return render_emphasis(question.text) or next((one.text for one in offered if one.role == "box"), "")
 
 
-def _option_words(option: AnswerOption) -> Markup:
-    """Return an option's text; the words after a number stand smaller below it."""
-    words = option.text.removeprefix(option.value)
-    if words == option.text or not words.startswith((" ", "（")):
-        return escape(option.text)
-    return Markup("{}{}<small>{}</small>").format(option.value, " " if words[0] == " " else "", words.lstrip(" "))
+def _content(exhibit: Exhibit, address: Callable[[Exhibit], str]) -> Markup:
+    return medium_of(exhibit).shown(exhibit, address)
 
 
-def _segments(exhibit: Exhibit) -> Markup:
-    marked = Markup("<mark>[{}]</mark>")
-    return Markup("".join(marked.format(one.text) if one.marked else escape(one.text) for one in exhibit.segments))
+def _file_as_data(exhibit: Exhibit) -> str:
+    files = medium_of(exhibit).files
+    if files is None or exhibit.file is None:
+        raise ValueError(f"exhibit {exhibit.exhibit_id} has no file")
+    return f"data:{files.media_type(exhibit.file)};base64,{base64.b64encode(exhibit.file.read_bytes()).decode('ascii')}"
 
 
-def _image_as_data(exhibit: Exhibit) -> str:
-    if exhibit.image is None:
-        raise ValueError(f"exhibit {exhibit.exhibit_id} has no image")
-    return f"data:{image_type(exhibit)};base64,{base64.b64encode(exhibit.image.read_bytes()).decode('ascii')}"
-
-
-def image_type(exhibit: Exhibit) -> str:
-    """Return the media type of an exhibit's image by its suffix."""
-    guessed, _ = mimetypes.guess_type(str(exhibit.image))
-    return guessed if guessed is not None and guessed.startswith("image/") else "application/octet-stream"
-
-
-def _cached_question(macro: Callable[[Question], Markup], question: Question, state: PageState, *texts: str) -> Markup:
-    """Render a question, or return it as it was rendered before: most look the same on everybody's form.
-
-    ``texts`` are the locale's texts that the macro uses for a question without a gap.
-    """
+def _ask(question: Question, state: PageState, say: Say) -> Markup:
+    """Render a question by its widget, or return it as rendered before: most look the same on everybody's form."""
+    widget = widget_of(question.answer)
     given = state.answers.get(question.question_id)
-    if question.question_id in state.gaps or len(given or "") > LONGEST_CACHED:
-        return macro(question)
-    key = (question.question_id, question.text, question.answer, given, *texts)
+    own = widget.own_texts
+    if own is None or question.question_id in state.gaps or len(given or "") > LONGEST_CACHED:
+        return _macro(widget)(question, state, say, widget)
+    key = (question.question_id, question.text, question.answer, given, *[say(text) for text in own])
     found = _CACHE.get(key)
     if found is None:
         if len(_CACHE) >= MOST_CACHED:
             _CACHE.clear()
-        found = _CACHE[key] = macro(question)
+        found = _CACHE[key] = _macro(widget)(question, state, say, widget)
     return found
+
+
+@cache
+def _macro(widget: Widget[Any]) -> Callable[[Question, PageState, Say, Widget[Any]], Markup]:
+    """Return the part of a page that asks a question of a widget: the macro of its template."""
+    template = _environment().from_string(widget.text_of(f"{widget.key}.html"))
+    macro: Callable[[Question, PageState, Say, Widget[Any]], Markup] = vars(template.module)["ask"]
+    return macro
 
 
 def _document(template: str, texts: Texts, **values: object) -> str:
@@ -347,7 +309,7 @@ _CACHE: dict[tuple[object, ...], Markup] = {}
 @cache
 def _environment() -> Environment:
     environment = Environment(
-        loader=PackageLoader("spa.forms", "templates"),
+        loader=ChoiceLoader([PackageLoader("spa.forms", "templates"), PackageLoader("spa.widgets", "")]),
         autoescape=True,
         auto_reload=False,  # else the file of the template is asked about for every page
         undefined=StrictUndefined,
@@ -355,16 +317,15 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.getattr = getattr  # type: ignore[assignment]  # no template takes the key of a mapping for an attribute
-    environment.globals["cached_question"] = _cached_question
+    environment.globals["ask"] = _ask
     environment.filters |= {
         "markdown": render_markdown,
         "emphasis": render_emphasis,
         "kind": _kind_of,
-        "arrangement": _arrangement,
-        "words": _option_words,
-        "quoted": quoted_lines,
-        "marks_errors": _marks_errors,
-        "segments": _segments,
+        "content": _content,
+        "asked": _asked,
+        "fields": fields_of,
+        "scripts": _scripts_of,
         "is_long": lambda exhibit: len(exhibit.text) > LONG_ITEM,
     }
     return environment

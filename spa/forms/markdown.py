@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup, escape
 
-from spa.forms.word_diff import CJK
+from spa.media.words import CJK
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

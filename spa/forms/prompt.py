@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
-from pathlib import Path
 from typing import Any, Literal
 
-from spa.errors import StudyError
-from spa.forms.form import (
-    Answer,
-    Exhibit,
-    ExhibitsBlock,
-    Form,
-    NumberAnswer,
-    OptionsAnswer,
-    OrderAnswer,
-    Page,
-    Question,
-    SpansAnswer,
-    TextAnswer,
-)
-from spa.forms.form_text import answer_text, exhibits_of, pages_for, visible_text
+from spa.forms.form_text import exhibits_of, pages_for
 from spa.forms.prompt_turns import PromptTurn
-from spa.forms.texts import Texts
+from spa.media import medium_of
+from spa.media.medium import Medium
+from spa.records.form import Answer, Exhibit, ExhibitsBlock, Form, Page, Question
+from spa.records.texts import Texts
+from spa.widgets import widget_of
 
 Wrapper = Literal[  # all that a prompt says beyond the form; nothing else may be added to a prompt
     "persona",  # a system message that says whom the rater is to speak for; only where the study gives one
@@ -43,7 +31,6 @@ Wrapper = Literal[  # all that a prompt says beyond the form; nothing else may b
     "line",  # line ends and empty lines between all of these
 ]
 _SHOWN_AGAIN = 60  # characters of what arrived
-_IMAGE_TYPES = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif", b"RIFF": "image/webp"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,18 +42,25 @@ class TextPart:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ImagePart:
-    """An image, sent where the page shows it."""
+class FilePart:
+    """A file, sent where the page shows it."""
 
-    path: Path
+    exhibit: Exhibit
+
+    def in_chat(self) -> dict[str, Any]:
+        """Return it as a part of a chat message; raise StudyError where it cannot be sent."""
+        files = medium_of(self.exhibit).files
+        if files is None or files.models is None or self.exhibit.file is None:
+            raise ValueError(f"exhibit {self.exhibit.exhibit_id} is no file for a model")
+        return files.models.part(self.exhibit.file)
 
 
-Part = TextPart | ImagePart
+Part = TextPart | FilePart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fragment:
-    """Parts that stand together, such as a question with its marker, and their text; ``None`` for an image."""
+    """Parts that stand together, such as a question with its marker, and their text; ``None`` for a file."""
 
     parts: tuple[Part, ...]
     text: str | None
@@ -95,17 +89,16 @@ class Prompt:
         Raises
         ------
         StudyError
-            If an image cannot be read or is no PNG, JPEG, GIF or WebP.
+            If a file cannot be read or sent.
         """
         ending = f"\n{answer_format}\n" if answer_format else ""
         if all([fragment.text is not None for fragment in self.fragments]):
             text = "".join([fragment.text or "" for fragment in self.fragments])
             return [{"role": "user", "content": text + ending}]
         content: list[dict[str, Any]] = []
-        for is_image, run in groupby(self.fragments, lambda fragment: fragment.text is None):
-            if is_image:
-                images = (part.path for fragment in run for part in fragment.parts if isinstance(part, ImagePart))
-                content += [{"type": "image_url", "image_url": {"url": _data_url(path)}} for path in images]
+        for is_file, run in groupby(self.fragments, lambda fragment: fragment.text is None):
+            if is_file:
+                content += [part.in_chat() for each in run for part in each.parts if isinstance(part, FilePart)]
             else:
                 content.append({"type": "text", "text": "".join([fragment.text or "" for fragment in run])})
         if content[-1]["type"] == "text":
@@ -132,7 +125,7 @@ def _render(pages: Sequence[Page], sent: Iterable[str] = ()) -> Prompt:
     rendering = _Rendering(sent)
     for page in pages:
         rendering.page(page)
-    questions = tuple(question.question_id for page in pages for question in page.questions)
+    questions = tuple([question.question_id for page in pages for question in page.questions])
     return Prompt(fragments=tuple(rendering.fragments), question_ids=questions)
 
 
@@ -166,34 +159,12 @@ def _value_lines(questions: Sequence[Question], texts: Texts) -> list[str]:
         answer = question.answer
         values = taken.get(id(answer))
         if values is None:
-            values = taken[id(answer)] = _values(answer, texts, "", separator)
+            values = taken[id(answer)] = widget_of(answer).wanted(answer, texts.say, "", separator)
         alike.setdefault(values, (answer, []))[1].append(f'"{question.question_id}"')
-    return ["- " + _values(answer, texts, separator.join(names), separator) for answer, names in alike.values()]
-
-
-def _values(answer: Answer, texts: Texts, names: str, separator: str) -> str:
-    if isinstance(answer, NumberAnswer):
-        low, high = str(answer.low), str(answer.high)
-        return texts.say("form.prompt_whole_number", questions=names, low=low, high=high)
-    if isinstance(answer, TextAnswer):
-        return texts.say("form.prompt_text", questions=names)
-    if isinstance(answer, SpansAnswer):
-        return _spans_value(answer, texts, names, separator)
-    options = answer.options if isinstance(answer, OptionsAnswer | OrderAnswer) else ()
-    values = separator.join(json.dumps(option.value, ensure_ascii=False) for option in options)
-    if isinstance(answer, OrderAnswer):
-        return texts.say("form.prompt_ranks", questions=names, values=values, high=str(len(options)))
-    return texts.say("form.prompt_one_of", questions=names, values=values or '"yes"')
-
-
-def _spans_value(answer: SpansAnswer, texts: Texts, names: str, separator: str) -> str:
-    """Return how an LLM marks errors in JSON."""
-    severities, categories = (
-        separator.join(json.dumps(name, ensure_ascii=False) for name in listed)
-        for listed in ([one.value for one in answer.severities], answer.categories)
-    )
-    value = texts.say("form.prompt_spans", questions=names, severities=severities)
-    return f"{value} {texts.say('form.prompt_span_categories', categories=categories)}" if categories else value
+    return [
+        "- " + widget_of(answer).wanted(answer, texts.say, separator.join(names), separator)
+        for answer, names in alike.values()
+    ]
 
 
 _LINE = TextPart(text="\n", wrapper="line")
@@ -212,41 +183,48 @@ class _Rendering:
     def __init__(self, sent: Iterable[str]) -> None:
         self.fragments: list[Fragment] = []
         self._sent = set(sent)  # exhibits that the conversation has shown
-        self._offered: dict[int, Fragment] = {}  # identity of an answer, of which the form has few
+        self._media: dict[str, Medium] = {}  # by their keys
+        self._offered: dict[int, tuple[Fragment, bool]] = {}  # identity of an answer, of which the form has few
 
     def page(self, page: Page) -> None:
         """Render one page."""
-        fragments = self.fragments
+        fragments, sent = self.fragments, self._sent
         if fragments:
             fragments.append(_EMPTY_LINE)
         fragments.append(_heading(page.page_id, page.title))
         below_answers = False
         for block in page.blocks:
             if isinstance(block, Question):
-                fragments += (_question(block.question_id, block.text), self._answer(block.answer))
-                below_answers = isinstance(block.answer, NumberAnswer | OptionsAnswer | OrderAnswer)
+                answer = block.answer
+                offered, below_answers = self._offered.get(id(answer)) or self._offer(answer)
+                fragments += (_question(block.question_id, block.text), offered)
                 continue
             if below_answers:
                 fragments.append(_EMPTY_LINE)
             if isinstance(block, ExhibitsBlock):
                 for exhibit in exhibits_of(block):
-                    self._exhibit(exhibit)
+                    name = exhibit.exhibit_id
+                    if name in sent:  # else it is met for the first time: with what it shows
+                        fragments.append(_reference_to(name, exhibit.caption))
+                    else:
+                        sent.add(name)
+                        fragments += (_caption(name, exhibit.caption), self._material(exhibit))
             else:
                 fragments.append(_paragraph(block.markdown))
             below_answers = False
 
-    def _exhibit(self, exhibit: Exhibit) -> None:
-        """Render an exhibit where it is first met with what it shows, unless that has been sent before."""
-        if exhibit.exhibit_id in self._sent:
-            self.fragments.append(_reference_to(exhibit.exhibit_id, exhibit.caption))
-        else:
-            self._sent.add(exhibit.exhibit_id)
-            self.fragments += (_caption(exhibit.exhibit_id, exhibit.caption), _material(exhibit))
+    def _material(self, exhibit: Exhibit) -> Fragment:
+        """Return what an exhibit shows: in words, or a file where models are sent those of its medium."""
+        medium = self._media.get(exhibit.medium)
+        if medium is None:
+            medium = self._media[exhibit.medium] = medium_of(exhibit)
+        if exhibit.file is None or medium.files is None or medium.files.models is None:
+            return _fenced(medium.said(exhibit))
+        return Fragment(parts=(FilePart(exhibit=exhibit),), text=None)
 
-    def _answer(self, answer: Answer) -> Fragment:
-        found = self._offered.get(id(answer))
-        if found is None:
-            found = self._offered[id(answer)] = _offers(answer)
+    def _offer(self, answer: Answer) -> tuple[Fragment, bool]:
+        """Return what is offered, and whether an empty line follows it."""
+        found = self._offered[id(answer)] = _offers(answer), widget_of(answer).is_list
         return found
 
 
@@ -282,12 +260,6 @@ def _reference_to(exhibit_id: str, caption: str) -> Fragment:
     )
 
 
-def _material(exhibit: Exhibit) -> Fragment:
-    if exhibit.image is None:
-        return _fenced(visible_text(exhibit))
-    return Fragment(parts=(ImagePart(path=exhibit.image),), text=None)
-
-
 @lru_cache(maxsize=1024)
 def _fenced(text: str) -> Fragment:
     """Render a text between fences longer than any that stands in it."""
@@ -302,22 +274,10 @@ def _fenced(text: str) -> Fragment:
 
 @lru_cache(maxsize=1024)  # the questions of a study have few kinds of answers
 def _offers(answer: Answer) -> Fragment:
-    coded = isinstance(answer, OptionsAnswer | OrderAnswer) and any(
-        option.value != option.text for option in answer.options
-    )
+    offered = widget_of(answer).offers(answer)
+    coded = any(one.value is not None and one.value != one.text for one in offered)
     parts: list[TextPart] = []
-    for line in answer_text(answer):
-        value = f"{json.dumps(line.value, ensure_ascii=False)}: " if coded else ""
-        parts += (TextPart(text=f"- {value}", wrapper="answer marker"), TextPart(text=line.text), _LINE)
+    for one in offered:
+        value = f"{json.dumps(one.value, ensure_ascii=False)}: " if coded and one.value is not None else ""
+        parts += (TextPart(text=f"- {value}", wrapper="answer marker"), TextPart(text=one.text), _LINE)
     return _fragment(*parts)
-
-
-def _data_url(path: Path) -> str:
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise StudyError(f"{path}: expected an image that can be read, got {error.strerror}; put it back") from error
-    kind = next((kind for start, kind in _IMAGE_TYPES.items() if content.startswith(start)), None)
-    if kind is None:
-        raise StudyError(f"{path}: expected a PNG, JPEG, GIF or WebP image, got something else; convert it")
-    return f"data:{kind};base64,{base64.b64encode(content).decode('ascii')}"

@@ -10,20 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from spa.forms.form import (
-    ChoiceTarget,
-    ExhibitsBlock,
-    ExplanationTarget,
-    Form,
-    Page,
-    PageBlock,
-    Question,
-    RankingTarget,
-    RatingTarget,
-    SpanTarget,
-    TextBlock,
-)
 from spa.forms.form_text import exhibits_of, pages_for
+from spa.records.form import ExhibitsBlock, ExplanationTarget, Form, Judgement, Page, PageBlock, Question, TextBlock
 
 Conversation = Literal["form", "page", "question"]
 WHOLE = "form"
@@ -126,17 +114,6 @@ def _concerns(block: PageBlock, question: Question) -> bool:
     return bool(labelled & outputs)
 
 
-def _outputs_of(question: Question) -> set[tuple[str | None, str, int]] | None:
+def _outputs_of(question: Question) -> frozenset[tuple[str, str, int]] | None:
     """Return the outputs that a question is about; ``None`` where it is about systems or anything else."""
-    match question.target:
-        case RatingTarget() | SpanTarget() as rated:
-            return {(rated.label, rated.item_id, rated.sample)}
-        case ChoiceTarget() as choice:
-            return {
-                (choice.label_x, choice.item_id, choice.sample_x),
-                (choice.label_y, choice.item_id, choice.sample_y),
-            }
-        case RankingTarget(labels=labels, item_id=item, samples=samples):
-            return {(label, item, sample) for label, sample in zip(labels, samples, strict=True)}
-        case _:
-            return None
+    return question.target.outputs() if isinstance(question.target, Judgement) else None

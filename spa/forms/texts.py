@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cache, lru_cache
+from functools import cache
 from importlib.resources import files
 
+from spa.elicitation import WAYS
 from spa.errors import StudyError
+from spa.media import all_media
+from spa.records.texts import Texts, placeholders
 from spa.study.validation import shipped_languages
+from spa.widgets import WIDGETS
 
-_PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 # Without these a text no longer says which system is meant, so an override must keep them.
 _KEPT = frozenset({"label", "x", "y", "system"})
-RANKING_TEXTS = ("instructions_ranking", "ranking_overall", "ranking_criterion")
 READING_TEXTS = ("page.unseen", "page.unread", "page.consent_reading")
 # Without these a translation of its own does without what they say: a study that runs need not be changed.
 _DISPENSABLE = frozenset(
@@ -26,58 +26,17 @@ _DISPENSABLE = frozenset(
         *("page.pause", "page.pause_text", "page.pause_copy", "page.pause_copied", "page.pause_platform"),
         *READING_TEXTS,
         *("form.consent_kept", "page.paused_title", "page.paused_text"),
-        *(f"page.{name}" for name in ("gap_order", "order_unranked", "order_place", "order_up", "order_down")),
-        *(f"page.{name}" for name in ("order_tie", "order_moved", "order_help", "order_confirm")),
-        *("form.ranking_title", "form.prompt_ranks"),
-        *(f"form.{name}{kind}" for name in RANKING_TEXTS for kind in ("", "_image")),
-        *("page.span_hint", "page.span_lines", "page.span_category", "page.span_remove", "page.span_marked"),
-        *("form.instructions_spans", "form.spans_overall", "form.spans_criterion", "form.spans_none"),
-        *("form.prompt_spans", "form.prompt_span_categories"),
+        *(
+            f"form.{name}{wording}"
+            for way in WAYS
+            for name in way.late_texts
+            for wording in ("", *(medium.wording for medium in all_media()))
+        ),
+        *(text for widget in WIDGETS for text in widget.late_texts),
     }
 )
 _RIGHT_TO_LEFT = frozenset({"ar", "arc", "ckb", "dv", "fa", "he", "ks", "ps", "sd", "syr", "ug", "ur", "yi"})
 _RIGHT_TO_LEFT_SCRIPTS = frozenset({"arab", "hebr", "nkoo", "syrc", "thaa"})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Texts:
-    """The texts of one study, in its language."""
-
-    language: str
-    right_to_left: bool
-    entries: Mapping[str, str]
-
-    def has(self, *keys: str) -> bool:
-        """Return whether there are all of these texts."""
-        return self.entries.keys() >= set(keys)
-
-    def say(self, key: str, **values: str) -> str:
-        """Return the text of ``key`` with its ``{placeholders}`` filled.
-
-        Parameters
-        ----------
-        key : str
-            "form.x" or "page.x".
-        **values : str
-            What the placeholders become; braces inside a value mean nothing.
-
-        Raises
-        ------
-        StudyError
-            If this language and study have no such text.
-
-        >>> load_texts("en", {"form.system_label": "Writer {label}"}).say("form.system_label", label="B")
-        'Writer B'
-        """
-        text = self.entries.get(key)
-        if text is None:
-            raise StudyError(f"texts: no text {key!r} in language {self.language!r}; add it under [texts]")
-        pieces = _pieces(text)
-        if len(pieces) == 1:
-            return text
-        filled = [*pieces]
-        filled[1::2] = [values.get(name, f"{{{name}}}") for name in pieces[1::2]]
-        return "".join(filled)
 
 
 def load_texts(language: str, overrides: Mapping[str, str]) -> Texts:
@@ -102,7 +61,8 @@ def load_texts(language: str, overrides: Mapping[str, str]) -> Texts:
     expected = _read_locale(primary if primary in shipped else "en")
     problems = _override_problems(expected, overrides)
     known = expected if primary in shipped else {}
-    missing = [key for key in expected if key not in {*known, *overrides, *_DISPENSABLE}]
+    given = {*known, *overrides, *_DISPENSABLE}
+    missing = [key for key in expected if key not in given]
     if missing:
         listed = ", ".join(missing[:5]) + (", ..." if len(missing) > 5 else "")
         problems.append(
@@ -113,15 +73,6 @@ def load_texts(language: str, overrides: Mapping[str, str]) -> Texts:
         raise StudyError(*problems)
     right_to_left = primary in _RIGHT_TO_LEFT or not _RIGHT_TO_LEFT_SCRIPTS.isdisjoint(subtags)
     return Texts(language=language, right_to_left=right_to_left, entries={**known, **overrides})
-
-
-def placeholders(text: str) -> frozenset[str]:
-    """Return the names in braces that ``Texts.say`` fills.
-
-    >>> sorted(placeholders("{x} or {y}, {7*7}"))
-    ['x', 'y']
-    """
-    return frozenset(_PLACEHOLDER.findall(text))
 
 
 def _override_problems(expected: Mapping[str, str], overrides: Mapping[str, str]) -> list[str]:
@@ -144,12 +95,6 @@ def _override_problems(expected: Mapping[str, str], overrides: Mapping[str, str]
                 f"texts: {key!r} must contain {{{name}}}, got {text!r}; without it nobody knows what is meant"
             )
     return problems
-
-
-@lru_cache(maxsize=2048)
-def _pieces(text: str) -> tuple[str, ...]:
-    """Cut a text at its placeholders: what stands between them, and every second one a name."""
-    return tuple(_PLACEHOLDER.split(text))
 
 
 @cache

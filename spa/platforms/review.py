@@ -1,7 +1,6 @@
 """Review on any platform: what reviewers' decisions mean for approval, and the rules for rejections.
 
-A platform registers a function without arguments under ``spa.review_rules``, named as its visits' source; it
-returns :class:`ReviewRules`. The dashboard shows them, and the platform's own commands check them.
+The dashboard shows the rules of the platform that a visit came from; the platform's own commands check them.
 """
 
 from __future__ import annotations
@@ -9,15 +8,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from functools import cache
-from importlib.metadata import entry_points
 from typing import Generic, TypeVar
 
+from spa.records.platforms import find_platform
 from spa.responses.decisions import Decision, VisitDecisions
 from spa.responses.store import Store
 from spa.responses.two_reviewers import read_visit_decisions
 
-GROUP = "spa.review_rules"
 PROPOSED = "a reviewer proposed a rejection"
 Waiting = TypeVar("Waiting")  # as a platform has it
 
@@ -59,20 +56,19 @@ class ReviewQueue(Generic[Waiting]):
     look_at: tuple[tuple[Waiting, str], ...]
 
 
-@cache
 def rules_for(source: str) -> ReviewRules | None:
     """Return the rules of the platform that visits of a source came from; ``None`` where it has none.
 
     >>> rules_for("link") is None
     True
     """
-    for found in entry_points(group=GROUP):
-        if found.name == source:
-            rules = found.load()()
-            if not isinstance(rules, ReviewRules):
-                raise TypeError(f"{found.value}: expected ReviewRules, got {type(rules).__name__}")
-            return rules
-    return None
+    platform = find_platform(source)
+    if platform is None or platform.review_rules is None:
+        return None
+    rules = platform.review_rules()
+    if not isinstance(rules, ReviewRules):
+        raise TypeError(f"the platform {source}: expected ReviewRules, got {type(rules).__name__}")
+    return rules
 
 
 def decided_by_reviewers(store: Store) -> dict[str, VisitDecisions]:

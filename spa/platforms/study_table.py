@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from spa.errors import StudyError
-from spa.study.problems import quote
+from spa.records.problems import quote
 
 Table = TypeVar("Table", bound=BaseModel)
 
 
-def read_study_table(record: type[Table], raw: Mapping[str, Any], *, name: str, file: Path | str, keys: str) -> Table:
+def read_study_table(record: type[Table], raw: Mapping[str, Any], *, name: str, file: str, keys: str) -> Table:
     """Check a platform's table ``name`` of the study file; messages about unknown keys end in ``keys``.
 
     Raises
@@ -28,13 +27,6 @@ def read_study_table(record: type[Table], raw: Mapping[str, Any], *, name: str, 
     except ValidationError as error:
         details = error.errors(include_url=False)
         raise StudyError(*(_line(f"{file}: [{name}]", detail, keys) for detail in details)) from error
-
-
-def _plain(value: Any) -> Any:
-    """Return frozen mappings and tuples as dicts and lists."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(inner) for key, inner in value.items()}
-    return [_plain(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def _line(table: str, detail: Any, keys: str) -> str:

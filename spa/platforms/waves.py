@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from spa import live
 from spa.errors import SpaError, StudyError
 from spa.live import LiveState
-from spa.study.study import Study
+from spa.records.study import Study
 
 if TYPE_CHECKING:
     from spa.responses.store import Store

@@ -1,47 +1,45 @@
-"""A rater asked through batch files: ``provider = "batch"``.
+"""A rater asked through batches.
 
-A run collects finished results and submits open requests. Each request is recorded before its file is uploaded, and is
-made once per attempt.
+A run collects finished results and submits open requests. Each request is recorded before its batch is submitted, and
+is made once per attempt.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import groupby
-from typing import Any
 
 from spa import journal
 from spa.errors import StudyError
 from spa.forms.prompt_turns import PromptTurn
-from spa.journal import STARTED, Journal, JournalEntry, calls_of
+from spa.journal import STARTED, Journal, calls_of
 from spa.raters.budget import RaterBudget, budget_message, expected_tokens
 from spa.raters.conversation import RaterConversation
-from spa.raters.endpoints.batch_files import ENDED, KIND, BatchFile, BatchFiles, files_of, jsonl
-from spa.raters.endpoints.endpoint import LLMReply, LLMRequest, mapping, read_body
-from spa.raters.endpoints.http_endpoint import ChatEndpoint
+from spa.raters.endpoints.endpoint import LLMEndpoint, LLMReply, LLMRequest
 from spa.raters.prompt_messages import PromptWriter
 from spa.raters.run import Forms
 from spa.raters.stopping import RaterStopping
 from spa.raters.summary import Progress, RatingSummary
+from spa.raters.vendors import vendor_of
+from spa.raters.vendors.batches import COMPLETED, KIND, NOT_SENT, Batches, EndedBatch, SubmittedBatch, batches_of
 from spa.raters.visits import KIND as REQUEST
 from spa.raters.visits import RaterVisit, rater_visits, visit_state_of, visit_states
+from spa.records.raters import rater_variants
 from spa.responses.leases import Lease, leases_named
 from spa.responses.visit_ends import complete_rater_visit
-from spa.study.raters import rater_variants
 
-MAX_LINES = 20_000  # in a file; the API takes 50,000
-MAX_BYTES = 40_000_000  # the API takes 200 MB
+MAX_LINES = 20_000  # in a batch; vendors take 50,000 or more
+MAX_BYTES = 40_000_000  # vendors take 200 MB or more
 POLL = 20.0  # seconds between two looks
-NOT_SENT = "not_sent"  # outcome of a request whose file never arrived
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchRequest:
-    """One request of a batch file."""
+    """One request of a batch."""
 
     lease: Lease
     turn: PromptTurn
@@ -54,18 +52,18 @@ def rate_in_batches(
     visits: Sequence[RaterVisit],
     prompts: PromptWriter,
     *,
-    endpoint: ChatEndpoint,
+    endpoint: LLMEndpoint,
     rater_budget: RaterBudget | None = None,
     wait: bool = False,
     progress: Progress | None = None,
     stopping: RaterStopping | None = None,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> RatingSummary:
-    """Collect the results of a rater's batch files, and submit open requests.
+    """Collect the results of a rater's batches, and submit open requests.
 
     The arguments are those of :func:`spa.raters.run.rate_visits`; ``wait`` polls until nothing is pending or open.
-    ``waiting`` of the summary counts the visits that are under way. Raise PlatformError if the endpoint refuses a file
-    or a batch, or cannot be reached; what is known is on record.
+    ``waiting`` of the summary counts the visits that are under way. Raise PlatformError if the endpoint refuses a
+    batch, or cannot be reached; what is known is on record.
     """
     run = BatchRun(forms, visits, prompts, endpoint, rater_budget or RaterBudget(None), progress, stopping)
     return asyncio.run(run.run(wait=wait, sleep=sleep))
@@ -73,44 +71,47 @@ def rate_in_batches(
 
 @dataclass(slots=True)
 class BatchRun:
-    """One run of one rater through batch files."""
+    """One run of one rater through batches."""
 
     forms: Forms
     visits: Sequence[RaterVisit]
     prompts: PromptWriter
-    endpoint: ChatEndpoint
+    endpoint: LLMEndpoint
     rater_budget: RaterBudget
     progress: Progress | None
     stopping: RaterStopping | None
     _journal: Journal = field(init=False)
-    _files: BatchFiles = field(init=False)
+    _batches: Batches = field(init=False)
     summary: RatingSummary = field(init=False)
 
     def __post_init__(self) -> None:
-        rater_id = self.endpoint.rater.id
+        rater = self.endpoint.rater
         if any(visit.asked.protocol.conversation == "page" for visit in self.visits):
             raise StudyError(
-                f'rater {rater_id!r}: expected conversation = "form" or "question" with batch files, got "page", which '
+                f'rater {rater.id!r}: expected conversation = "form" or "question" with batch files, got "page", which '
                 "needs several turns; set one of them"
             )
         self._journal = Journal(self.forms.store)
-        self._files = BatchFiles(self.endpoint, self._journal)
-        self.summary = RatingSummary(rater=rater_id, visits=len(self.visits))
+        open_batches = vendor_of(rater).batches
+        if open_batches is None:
+            raise StudyError(f"rater {rater.id!r}: expected a provider that takes batches, got {rater.provider!r}")
+        self._batches = open_batches(self.endpoint, self._journal)
+        self.summary = RatingSummary(rater=rater.id, visits=len(self.visits))
 
     async def run(self, *, wait: bool, sleep: Callable[[float], Awaitable[None]]) -> RatingSummary:
         """Recover, collect and submit; repeat where the user waits."""
-        for file in self._pending_files():
-            self.rater_budget.reserved += file.expected
+        for batch in self._pending():
+            self.rater_budget.reserved += batch.expected
         known = visit_states(self.forms.store, self.visits, lambda assignment_ids: None)
         self.summary.finished_before = sum(not visit_state.open for visit_state in known)
         async with self.endpoint:
             while True:
-                for file in self._pending_files():
-                    await self._advance(file)
+                for batch in self._pending():
+                    await self._advance(batch)
                 if self.summary.problem is None:
                     await self._submit()
                 self._report()
-                if not wait or not self._pending_files():
+                if not wait or not self._pending():
                     self._note_stopping()
                     return self.summary
                 await sleep(POLL)
@@ -122,86 +123,45 @@ class BatchRun:
             self.summary.notes.append(f"{self.summary.later} assignments wait for the results of this wave")
 
     def _report(self) -> None:
-        under_way = {name.rsplit("|", 2)[0] for file in self._pending_files() for name in file.custom_ids}
+        under_way = {name.rsplit("|", 2)[0] for batch in self._pending() for name in batch.custom_ids}
         self.summary.waiting = sum(visit.submission_id in under_way for visit in self.visits)
         if self.progress is not None:
             self.progress(self.summary)
 
-    def _pending_files(self) -> list[BatchFile]:
-        return files_of(self._journal, self._files.rater_id)
+    def _pending(self) -> list[SubmittedBatch]:
+        return batches_of(self._journal, self.endpoint.rater.id)
 
-    async def _advance(self, file: BatchFile) -> None:
-        if file.upload.outcome == STARTED:  # a crash, or an interrupted connection
-            found = await self._files.find_upload(file.digest)
-            if found is None:
-                self._journal.finish(file.upload, NOT_SENT)
-                self._reopen(file, NOT_SENT)
-                return
-            file = replace(file, upload=self._journal.finish(file.upload, "ok", id=found))
-        if file.upload.outcome != "ok" or file.file_id is None:
-            self._reopen(file, NOT_SENT)
-            return
-        if file.create is not None and file.create.outcome == STARTED:
-            found = await self._files.find_batch(file.digest)
-            facts = {"outcome": NOT_SENT} if found is None else {"outcome": "ok", "id": found}
-            file = replace(file, create=self._journal.finish(file.create, **facts))
-        if file.batch_id is None:
-            file = replace(file, create=await self._files.create(file.digest, str(file.file_id)))
-        batch = await self._files.retrieve(str(file.batch_id))
-        if batch.status in ENDED:
-            await self._collect(file, batch)
-
-    def _reopen(self, file: BatchFile, outcome: str) -> None:
-        self._record_replies(file, {}, outcome)
-        self._journal.finish(self._begin_collecting(file), outcome)
-
-    def _begin_collecting(self, file: BatchFile) -> JournalEntry:
-        return self._journal.begin(KIND, self._files.rater_id, f"collect {file.digest}", "{}")
-
-    async def _collect(self, file: BatchFile, batch: Any) -> None:
+    async def _advance(self, batch: SubmittedBatch) -> None:
         """Read the results of a batch that has ended; requests without a result are open again."""
-        begun = self._begin_collecting(file)
-        replies: dict[str, LLMReply] = {}
-        for file_id in (batch.output_file_id, batch.error_file_id):
-            for line in await self._files.fetch(file_id):
-                replies[str(line.get("custom_id"))] = self._reply(line)
-        left = "failed" if batch.status == "completed" else f"batch_{batch.status}"
-        self._record_replies(file, replies, left)
-        self._journal.finish(begun, str(batch.status), response=batch.to_json())
-        if batch.status != "completed":
-            errors = "; ".join(str(one.message) for one in (batch.errors.data or ()) if one) if batch.errors else ""
-            shown = self.endpoint.redacted(f" ({errors})" if errors else "")
-            fix = "correct what it names, then " if batch.status == "failed" else ""
+        ended = await self._batches.look(batch)
+        if ended is None:
+            return
+        begun = self._journal.begin(KIND, self.endpoint.rater.id, f"collect {batch.digest}", "{}")
+        replies = await self._batches.fetch(ended)
+        self._record_replies(batch, replies, left_open(ended))
+        self._journal.finish(begun, ended.status, response=ended.record)
+        if ended.status not in (COMPLETED, NOT_SENT):
+            fix = "correct what it names, then " if ended.status == "failed" else ""
             self.summary.problem = (
-                f"rater {self._files.rater_id!r}: the batch {batch.id} {batch.status}{shown}; "
+                f"rater {self.endpoint.rater.id!r}: the batch {ended.batch_id} {ended.status}{ended.detail}; "
                 f"{fix}run the command again to submit what is left"
             )
 
-    def _reply(self, line: dict[str, Any]) -> LLMReply:
-        response = mapping(line.get("response"))
-        body = self.endpoint.redacted(json.dumps(response.get("body"), ensure_ascii=False), cut=None)
-        status = response.get("status_code")
-        if isinstance(response.get("body"), dict) and status in (None, 200):
-            return read_body(body)
-        error = mapping(line.get("error")) or mapping(mapping(response.get("body")).get("error"))
-        outcome = f"http_{status}" if status else str(error.get("code") or "failed")
-        return LLMReply(outcome=outcome, body=body, detail=self.endpoint.redacted(str(error.get("message") or "")))
-
-    def _record_replies(self, file: BatchFile, replies: dict[str, LLMReply], left: str) -> None:
-        visits = {visit.submission_id: visit for visit in self._visits_of(file)}
-        each = file.expected / max(1, len(file.custom_ids))
-        for submission_id, names in groupby(sorted(file.custom_ids), key=lambda name: name.rsplit("|", 2)[0]):
+    def _record_replies(self, batch: SubmittedBatch, replies: Mapping[str, LLMReply], left: str) -> None:
+        visits = {visit.submission_id: visit for visit in self._visits_of(batch)}
+        each = batch.expected / max(1, len(batch.custom_ids))
+        for submission_id, names in groupby(sorted(batch.custom_ids), key=lambda name: name.rsplit("|", 2)[0]):
             if submission_id in visits:
                 self._record_visit(visits[submission_id], list(names), replies, left, each)
 
-    def _visits_of(self, file: BatchFile) -> Iterator[RaterVisit]:
-        """Yield the visits of a file, also those that this run is not to make: they are paid."""
-        submission_ids = {name.rsplit("|", 2)[0] for name in file.custom_ids}
+    def _visits_of(self, batch: SubmittedBatch) -> Iterator[RaterVisit]:
+        """Yield the visits of a batch, also those that this run is not to make: they are paid."""
+        submission_ids = {name.rsplit("|", 2)[0] for name in batch.custom_ids}
         every = rater_visits(self.forms.store, rater_variants(self.endpoint.rater))
         return (visit for visit in (*self.visits, *every) if visit.submission_id in submission_ids)
 
     def _record_visit(
-        self, visit: RaterVisit, names: Sequence[str], replies: dict[str, LLMReply], left: str, expected: float
+        self, visit: RaterVisit, names: Sequence[str], replies: Mapping[str, LLMReply], left: str, expected: float
     ) -> None:
         lease, conversation = self._open(visit)
         calls = {(call.key, call.attempt): call for call in self._journal.calls(REQUEST, visit.submission_id)}
@@ -247,7 +207,7 @@ class BatchRun:
             await self._send(waiting)
 
     def _open_requests(self) -> Iterator[BatchRequest]:
-        under_way = {name.rsplit("|", 1)[0] for file in self._pending_files() for name in file.custom_ids}
+        under_way = {name.rsplit("|", 1)[0] for batch in self._pending() for name in batch.custom_ids}
         asked = self._begin_wave(under_way)
         for visit_state in visit_states(self.forms.store, self.visits, self.forms.expect):
             visit = visit_state.visit
@@ -296,20 +256,26 @@ class BatchRun:
         return True
 
     async def _send(self, lines: Sequence[BatchRequest]) -> None:
-        """Record every request, then upload the file and create its batch."""
+        """Record every request, then submit the batch."""
         with self.forms.store.transaction() as connection:
-            bodies = []
+            requests = []
             for line in lines:
                 record = self.endpoint.record(line.request)
                 begun = journal.begin(connection, REQUEST, line.lease.submission_id, line.turn.turn_id, record)
                 name = f"{begun.scope}|{begun.key}|{begun.attempt}"
-                bodies.append((name, self.endpoint.body(line.request)))
-            content = jsonl(bodies)
+                requests.append((name, line.request))
+            content = self._batches.content(requests)
             digest = sha256(content).hexdigest()
-            asked = {"custom_ids": [name for name, _ in bodies], "expected": sum(line.expected for line in lines)}
+            asked = {"custom_ids": [name for name, _ in requests], "expected": sum(line.expected for line in lines)}
             key = f"upload {digest}"
-            upload = journal.begin(connection, KIND, self._files.rater_id, key, json.dumps(asked))
-        upload = await self._files.upload(upload, digest, content)
-        await self._files.create(digest, str(upload.facts["id"]))
+            upload = journal.begin(connection, KIND, self.endpoint.rater.id, key, json.dumps(asked))
+        await self._batches.submit(upload, digest, content)
         note = f"{len(lines):,} requests submitted as a batch file; run the command again to collect"
         self.summary.notes.append(note)
+
+
+def left_open(ended: EndedBatch) -> str:
+    """Return the outcome of requests of which a batch holds no result."""
+    if ended.status == NOT_SENT:
+        return NOT_SENT
+    return "failed" if ended.status == COMPLETED else f"batch_{ended.status}"

@@ -11,14 +11,14 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from spa.errors import StudyError, unreadable
-from spa.forms.form import Question
+from spa.media import model_files
 from spa.raters.endpoints.endpoint import LLMReply, LLMRequest
-from spa.study.raters import Rater
+from spa.records.form import Question
+from spa.records.raters import Rater
 
 TABLE = "prices.toml"  # beside the study file
 MILLION = 1_000_000
 CHARACTERS_A_TOKEN = 4.0  # of scripts written with letters; a Chinese or Japanese character counts as a token
-TOKENS_AN_IMAGE = 1000  # assumed: endpoints count them differently
 LEAST_READ = 0.6  # of the tokens expected; texts hardly ever have more than 6.7 characters a token
 TOKENS_AN_ANSWER = 10  # a key and a value of JSON
 TOKENS_AN_EXPLANATION = 120
@@ -146,8 +146,8 @@ def tokens_of(messages: Iterable[Mapping[str, Any]]) -> int:
     letters, whole = 0, 0
     for message in messages:
         for part in parts_of(message):
-            if part.get("type") != "text":
-                whole += TOKENS_AN_IMAGE
+            if (models := model_files(part)) is not None:
+                whole += models.tokens(part)
                 continue
             ideographs = 0 if part["text"].isascii() else len(IDEOGRAPH.findall(part["text"]))
             whole += ideographs
@@ -156,7 +156,7 @@ def tokens_of(messages: Iterable[Mapping[str, Any]]) -> int:
 
 
 def parts_of(message: Mapping[str, Any]) -> Sequence[Any]:
-    """Return the texts and images of a message."""
+    """Return the texts and files of a message."""
     content = message["content"]
     return content if isinstance(content, list) else [{"type": "text", "text": content}]
 

@@ -13,14 +13,16 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
+from spa.elicitation.ratings import RatingTarget
 from spa.errors import PlatformError
-from spa.forms.form import AnswerOption, OptionsAnswer, Question, RatingTarget
 from spa.journal import Journal, JournalEntry
 from spa.raters.budget import RaterBudget
-from spa.raters.endpoints.endpoint import LLMReply, LLMRequest, listed, mapping, parts_of, read_body
+from spa.raters.endpoints.endpoint import LLMEndpoint, LLMReply, LLMRequest, mapping
 from spa.raters.endpoints.failures import failure_message, remedy_for
-from spa.raters.endpoints.http_endpoint import HTTPEndpoint
-from spa.study.raters import Rater, RaterProtocol, RaterVariant
+from spa.raters.vendors import provider_here, read_body, texts_of, top_tokens, vendor_of
+from spa.records.form import AnswerOption, Question
+from spa.records.raters import Rater, RaterProtocol, RaterVariant
+from spa.widgets import OptionsAnswer
 
 KIND = "llm-capability"
 MAX_REQUESTS = 6  # requests
@@ -62,12 +64,11 @@ class Probe:
 
     key: str
     request: LLMRequest
-    more: tuple[tuple[str, Any], ...] = ()
 
 
 def probes_for(rater: Rater, variants: Sequence[RaterVariant]) -> Iterator[Probe]:
     """Yield the requests that show what the variants rely on, at most six."""
-    chat = rater.provider != "responses"
+    vendor = vendor_of(rater)
     used = [asked.protocol for asked in variants]
     put, draw = partial(_tiny_request, used[0]), partial(_tiny_request, used[0], RANDOM, temperature=1.0)
     if any(protocol.answer_format == "schema" for protocol in used):
@@ -76,25 +77,32 @@ def probes_for(rater: Rater, variants: Sequence[RaterVariant]) -> Iterator[Probe
         yield Probe(key="logprobs", request=put(GREET, readout="logit"))
     values: dict[str, Any] = {"seed": SEED, "top_p": 1e-6}
     for name, value in values.items():
-        if any(getattr(protocol, name) is not None for protocol in used) and (chat or name != "seed"):
+        if any(getattr(protocol, name) is not None for protocol in used) and name not in vendor.refused_keys:
             yield Probe(key=name, request=draw(**{name: value}))
             yield Probe(key=f"{name} again", request=draw(**{name: value}))
-    yield Probe(key="sample", request=draw(), more=(("n", 2),) if chat else ())
+    yield Probe(key="sample", request=draw(samples=2 if vendor.several else 1))
     yield Probe(key="sample again", request=draw())
 
 
 def _tiny_request(
-    own: RaterProtocol, messages: list[dict[str, str]], *, held: bool = False, tokens: int = TOKENS, **keys: Any
+    own: RaterProtocol,
+    messages: list[dict[str, str]],
+    *,
+    held: bool = False,
+    tokens: int = TOKENS,
+    samples: int = 1,
+    **keys: Any,
 ) -> LLMRequest:
     """Return a request with the rater's own words to the endpoint beside what is tried."""
     limit = "max_tokens" if own.max_completion_tokens is None else "max_completion_tokens"
     kept = {"reasoning_effort": own.reasoning_effort, "extra_body": own.extra_body}
     protocol = RaterProtocol().model_copy(update={**FREE, **kept, limit: tokens, **keys})
-    return LLMRequest(messages=tuple(messages), questions=(SCHEMA_QUESTION,) if held else (), protocol=protocol)
+    questions = (SCHEMA_QUESTION,) if held else ()
+    return LLMRequest(messages=tuple(messages), questions=questions, protocol=protocol, samples=samples)
 
 
 def probe(
-    endpoint: HTTPEndpoint,
+    endpoint: LLMEndpoint,
     variants: Sequence[RaterVariant],
     journal: Journal,
     rater_budget: RaterBudget,
@@ -121,24 +129,24 @@ def probe(
     return read_capabilities(calls, requests=requests)
 
 
-async def _try(endpoint: HTTPEndpoint, trial: Probe, journal: Journal, rater_budget: RaterBudget) -> None:
+async def _try(endpoint: LLMEndpoint, trial: Probe, journal: Journal, rater_budget: RaterBudget) -> None:
     reserved = rater_budget.reserve(50, TOKENS)
     if reserved is None:
         raise PlatformError(f"rater {endpoint.rater.id!r}: the budget does not hold a request of the probe")
-    body = {**endpoint.body(trial.request), **dict(trial.more)}
-    begun = journal.begin(KIND, scope_of(endpoint), trial.key, json.dumps(body, sort_keys=True))
-    reply = await endpoint.send(body)
+    body = json.dumps(endpoint.body(trial.request), sort_keys=True)
+    begun = journal.begin(KIND, scope_of(endpoint), trial.key, body)
+    reply = await endpoint.ask(trial.request)
     journal.finish(begun, reply.outcome, response=reply.body, **rater_budget.pay(reserved, reply))
     if remedy_for(reply.outcome).hopeless and reply.outcome != "no_schema":
         raise PlatformError(failure_message(reply, endpoint.rater, endpoint.shown))
 
 
-def scope_of(endpoint: HTTPEndpoint) -> str:
+def scope_of(endpoint: LLMEndpoint) -> str:
     """Return what a probe holds for: this rater, model and address."""
     return f"{endpoint.rater.id}/{endpoint.rater.provider} {endpoint.rater.model} {endpoint.shown}"
 
 
-def skip(endpoint: HTTPEndpoint, journal: Journal) -> None:
+def skip(endpoint: LLMEndpoint, journal: Journal) -> None:
     """Write down that the endpoint was not probed."""
     journal.finish(journal.begin(KIND, scope_of(endpoint), SKIPPED, "{}"), SKIPPED)
 
@@ -155,7 +163,7 @@ def read_capabilities(calls: dict[str, JournalEntry], *, requests: int = 0) -> C
     """Read what an endpoint does from the last response to each trial, by key."""
     bodies = {key: call.response or "" for key, call in calls.items() if call.outcome in ("answered", "truncated")}
     replies = {key: read_body(body) for key, body in bodies.items()}
-    texts = {key: samples(reply) for key, reply in replies.items()}
+    texts = {key: tuple(texts_of(reply)) for key, reply in replies.items()}
     drawn = [text for key in ("sample", "sample again", "seed") for text in texts.get(key, ())]
     varies = None if len(drawn) < 2 else len(set(drawn)) > 1
     return Capabilities(
@@ -169,14 +177,6 @@ def read_capabilities(calls: dict[str, JournalEntry], *, requests: int = 0) -> C
         model=next((reply.model for reply in replies.values() if reply.model), None),
         requests=requests,
     )
-
-
-def samples(reply: LLMReply) -> tuple[str, ...]:
-    """Return every sample of a response."""
-    body = mapping(json.loads(reply.body or "{}"))
-    texts = [mapping(mapping(choice).get("message")).get("content") for choice in listed(body.get("choices"))]
-    found = tuple(text for text in texts if isinstance(text, str))
-    return found or ((reply.text,) if reply.text else ())
 
 
 def _support(seen: bool) -> str:
@@ -205,9 +205,7 @@ def _same_samples(texts: dict[str, tuple[str, ...]], first: str, second: str, va
 
 def _has_probabilities(reply: LLMReply) -> bool:
     body = mapping(json.loads(reply.body or "{}"))
-    of_chat = [mapping(mapping(choice).get("logprobs")) for choice in listed(body.get("choices"))]
-    lists = [one.get("content") for one in of_chat] + [part.get("logprobs") for part in parts_of(body)]
-    return any(mapping(token).get("top_logprobs") for tokens in lists for token in listed(tokens))
+    return any(token.get("top_logprobs") for token in top_tokens(body))
 
 
 def problems(
@@ -223,7 +221,7 @@ def problems(
         errors.append(f'{place} {does} (response_format); set answer_format = "json" in the rater{again}')
     if any(protocol.readout == "logit" for protocol in used) and found.logprobs == "ignored":
         instead = 'set readout = "verbalised" (with answer_format = "json"), or run the model here'
-        errors.append(f'{place} accepts logprobs but returns none; {instead} (provider = "local"){again}')
+        errors.append(f'{place} accepts logprobs but returns none; {instead} (provider = "{provider_here()}"){again}')
     if found.temperature == "ignored" and any(protocol.temperature or protocol.repeats > 1 for protocol in used):
         why = "samples at temperature 1 are identical, so repeats add no information"
         warnings.append(f"{place} ignores temperature: {why}")

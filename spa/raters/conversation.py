@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 
-from spa.forms.form import Form
 from spa.forms.prompt_turns import PromptTurn, turns_of
 from spa.journal import JournalEntry
 from spa.raters.endpoints.endpoint import LLMReply, LLMRequest
 from spa.raters.prompt_messages import PromptWriter, conversation_messages
-from spa.raters.reading.reply_reader import READ_OUTCOMES, TurnOutcome, read_turn
+from spa.raters.reading import READ_OUTCOMES, TurnOutcome, read_turn
 from spa.raters.visits import RaterVisit
+from spa.records.form import Form
+from spa.records.submission import Missing, Response, Submission
 from spa.responses.leases import Lease
-from spa.responses.submission import Missing, Response, Submission
 
 
 class RaterConversation:

@@ -12,6 +12,7 @@ from spa.raters import capabilities
 from spa.raters.budget import CHARACTERS_A_TOKEN, Price, answer_tokens, tokens_of
 from spa.raters.prompt_messages import PromptWriter, conversation_messages
 from spa.raters.run import Forms
+from spa.raters.vendors import in_batches
 from spa.raters.visits import KIND, RaterVisit, visit_states
 
 SAMPLE = 200  # visits that are looked at; the rest are extrapolated from these
@@ -49,7 +50,7 @@ def estimate(
     step = max(1, len(open_visits) // SAMPLE)
     sample = open_visits[::step]
     requests = prompt = completion = 0
-    batch = bool(visits) and visits[0].asked.rater.provider == "batch"
+    batch = bool(visits) and in_batches(visits[0].asked.rater)
     for visit, answered in sample:
         for asked, read, said in _asked_of(forms, visit, answered, prompts):
             requests, prompt, completion = requests + asked, prompt + read, completion + said

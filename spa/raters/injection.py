@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from spa.forms.form import ChoiceTarget, NumberAnswer, OptionsAnswer, PreferenceTarget, Question, RatingTarget
 from spa.raters.visits import CLEAN, RaterVisit
+from spa.records.assignment import Assignment
+from spa.records.form import Judgement, Question
+from spa.records.raters import RaterVariant
+from spa.records.submission import Missing, Response, Submission
 from spa.responses.store import Store
-from spa.responses.submission import Missing, Response, Submission
-from spa.study.assignment import Assignment
-from spa.study.raters import RaterVariant
+from spa.widgets import widget_of
 
 MOVED = 0.1  # of the scale: a change at least as large counts
 
@@ -91,24 +92,12 @@ def _pairs(
 
 def _favour(answer: Response | Missing, question: Question, label: str) -> float | None:
     """Return how favourable an answer is to a label; ``None`` where it is missing or not about it."""
-    if isinstance(answer, Missing):
+    if isinstance(answer, Missing) or not isinstance(answer.target, Judgement):
         return None
-    match answer.target, answer.value:
-        case PreferenceTarget(label_x=x, label_y=y), float(value) if label in (x, y):
-            return value if label == x else 1 - value
-        case RatingTarget(label=rated), float(value) if rated == label:
-            low, high = _range(question)
-            return (value - low) / (high - low)
-        case ChoiceTarget(label_x=x, label_y=y), str(value) if label in (x, y):
-            return 0.5 if value == "tie" else float((value == "x") == (label == x))
-        case _:
-            return None
+    return answer.target.favour(answer.value, label, _range(question))
 
 
-def _range(question: Question) -> tuple[float, float]:
-    answer = question.answer
-    if isinstance(answer, NumberAnswer):
-        return answer.low / answer.scale, answer.high / answer.scale
-    options = answer.options if isinstance(answer, OptionsAnswer) else ()
-    scores = [option.score for option in options if option.score is not None]
-    return min(scores), max(scores)
+def _range(question: Question) -> tuple[float, float] | None:
+    widget = widget_of(question.answer)
+    scores, scale = widget.scores(question.answer).values(), widget.scale(question.answer)
+    return (min(scores) / scale, max(scores) / scale) if scores else None

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from spa.forms.form import Form
 from spa.forms.prompt import answer_format, ask_again, render_turn
 from spa.forms.prompt_turns import PromptTurn, turns_of
-from spa.forms.texts import Texts
-from spa.raters.reading.reply_reader import ReplyTurn
-from spa.study.raters import RaterProtocol, RaterVariant
+from spa.raters.reading import ReplyTurn
+from spa.records.form import Form
+from spa.records.raters import RaterProtocol, RaterVariant
+from spa.records.texts import Texts
 
 Message = Mapping[str, Any]
 

@@ -17,7 +17,7 @@ from sqlalchemy import Connection, select
 
 from spa.files import written_whole
 from spa.journal import Journal, JournalEntry
-from spa.raters.endpoints.endpoint import read_body
+from spa.raters.vendors import read_body
 from spa.raters.visits import KIND
 from spa.responses.leases import PROBE, Lease, condition_from_json
 from spa.responses.store import Store

@@ -18,23 +18,24 @@ import numpy as np
 from sqlalchemy import Connection
 
 from spa import journal
-from spa.forms.form import Form
 from spa.journal import JournalEntry
 from spa.raters.budget import RaterBudget, budget_message, expected_tokens, is_cut
 from spa.raters.conversation import RaterConversation
-from spa.raters.endpoints.endpoint import LLMEndpoint, LLMReply, LLMRequest, samples_of
+from spa.raters.endpoints.endpoint import LLMEndpoint, LLMReply, LLMRequest
 from spa.raters.endpoints.failures import LONGEST_WAIT, backoff, failure_message, is_refusal, remedy_for
 from spa.raters.endpoints.rate_limiter import RateLimiter
 from spa.raters.interrupts import STOPPED, stop_on_interrupt
 from spa.raters.prompt_messages import PromptWriter
 from spa.raters.stopping import RaterStopping
 from spa.raters.summary import Progress, RatingSummary
+from spa.raters.vendors import in_batches, samples_of, vendor_of
 from spa.raters.visits import KIND, RaterVisit, RaterVisitState, group_repeats, visit_states
+from spa.records.form import Form
+from spa.records.raters import Rater, RaterProtocol
 from spa.responses.batches import BatchedWriter, LoopWriter, Writer
 from spa.responses.leases import Lease
 from spa.responses.store import Store
 from spa.responses.visit_ends import complete_rater_visit
-from spa.study.raters import Rater, RaterProtocol
 
 TRIES = 4  # requests in one run for a turn that the endpoint does not answer
 TRIES_BUSY = 10  # where it says that there are too many
@@ -84,15 +85,14 @@ def rate_visits(
     between tries, and nothing else depends on it.
     """
     rater = visits[0].asked.rater
-    concurrency = 1 if rater.provider == "local" else rater.concurrency  # a local model reuses what it read last
     run = RatingRun(
         forms=forms,
         prompts=prompts,
         endpoint=endpoint,
         rater_budget=rater_budget or RaterBudget(None),
         rater=rater,
-        samples=MAX_SAMPLES if several and rater.provider == "chat" else 1,
-        most=min(concurrency, len(visits)),
+        samples=most_samples(rater, several=several),
+        most=min(requests_at_once(rater), len(visits)),
         sleep=sleep,
         rng=np.random.default_rng() if rng is None else rng,
         progress=progress,
@@ -303,7 +303,7 @@ class RatingRun:
                 if conversation.is_over:
                     self._count_visit(conversation)
             self.summary.shared += len(done) - 1
-            self.summary.cut_prompts += self.rater.provider != "local" and is_cut(request, reply)
+            self.summary.cut_prompts += not vendor_of(self.rater).on_this_machine and is_cut(request, reply)
 
         self._save(save, count)
         self._report()
@@ -337,6 +337,16 @@ class RatingRun:
         """Store the answers of a visit, which may be one that was asked nothing."""
         self._write_lease(connection, lease)
         complete_rater_visit(connection, conversation.submission(lease), completion_code="rater")
+
+
+def requests_at_once(rater: Rater) -> int:
+    """Return how many requests may be under way; a model on this machine reuses what it read last."""
+    return 1 if vendor_of(rater).on_this_machine else rater.concurrency
+
+
+def most_samples(rater: Rater, *, several: bool) -> int:
+    """Return how many visits may share a request, where the endpoint was seen to give ``several`` answers."""
+    return MAX_SAMPLES if several and vendor_of(rater).several and not in_batches(rater) else 1
 
 
 def next_asked(conversations: Sequence[OpenConversation]) -> tuple[list[OpenConversation], list[OpenConversation]]:

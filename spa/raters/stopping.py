@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from spa import live
 from spa.raters.visits import RaterVisit
+from spa.records.study import Study
 from spa.responses.store import Store
-from spa.study.study import Study
 
 
 class RaterStopping:

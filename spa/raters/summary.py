@@ -10,7 +10,7 @@ from typing import Any
 from spa.errors import PlatformError
 from spa.raters.budget import RaterBudget
 from spa.raters.endpoints.endpoint import LLMReply
-from spa.responses.submission import Missing, Response
+from spa.records.submission import Missing, Response
 
 Progress = Callable[["RatingSummary"], None]
 

@@ -15,9 +15,13 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from spa.errors import StudyError
-from spa.forms.form import Exhibit, ExhibitsBlock, Form, PageBlock
 from spa.journal import STARTED, JournalEntry, calls_of
+from spa.media import medium_of
 from spa.raters.endpoints.endpoint import mapping
+from spa.raters.vendors import in_batches, limit_keys
+from spa.records.form import Exhibit, ExhibitsBlock, Form, PageBlock
+from spa.records.raters import RaterProtocol, RaterVariant
+from spa.records.submission import RaterCondition
 from spa.responses.leases import (
     Lease,
     ask_anew,
@@ -29,8 +33,6 @@ from spa.responses.leases import (
 )
 from spa.responses.store import Store
 from spa.responses.store_schema import journal
-from spa.responses.submission import RaterCondition
-from spa.study.raters import RaterProtocol, RaterVariant
 
 KIND = "llm"  # of a rater's calls, in the journal
 CLEAN = "clean"
@@ -118,7 +120,7 @@ def with_hostile_line(form: Form, label: str) -> Form:
     """Return the form with the hostile line at the end of every text under one label."""
 
     def changed(exhibit: Exhibit) -> Exhibit:
-        if exhibit.label != label or exhibit.image is not None:
+        if exhibit.label != label or not medium_of(exhibit).has_words:
             return exhibit
         hostile = replace(exhibit.segments[-1], text=HOSTILE_LINE, marked=False)
         return replace(exhibit, segments=(*exhibit.segments, hostile))
@@ -136,7 +138,6 @@ AHEAD = 32  # visits; only one run of a rater is under way, so that nobody else 
 BINDING = ("ok", "unreadable", "refused")  # outcomes of a call that answered, or was meant as an answer
 CUT = "truncated"
 SUPERSEDED = "overtaken"  # in the place of ``CUT``, where other settings or a larger limit have come since
-LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")  # names under which it is sent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,7 +204,7 @@ def visit_state_of(visit: RaterVisit, lease: Lease | None, calls: Sequence[Journ
         replace(label, fingerprint=visit.asked.fingerprint_with(limit))
         for limit in {visit.protocol.limit, *map(_sent_limit, cut)}
     ]
-    binding = (*BINDING, STARTED) if visit.asked.rater.provider == "batch" else BINDING
+    binding = (*BINDING, STARTED) if in_batches(visit.asked.rater) else BINDING
     if changed and (any(call.outcome in binding for call in calls) or (lease.completed and not cut)):
         refuse_other_settings(lease, label)
     if not changed and not any(_allows_longer(visit, call) for call in cut):
@@ -230,7 +231,7 @@ def _without_superseded(lease: Lease, calls: Sequence[JournalEntry]) -> tuple[Jo
 
 def _sent_limit(call: JournalEntry) -> int | None:
     sent = mapping(mapping(json.loads(call.request)).get("parameters"))
-    return next((sent[name] for name in LIMITS if isinstance(sent.get(name), int)), None)
+    return next((sent[name] for name in limit_keys() if isinstance(sent.get(name), int)), None)
 
 
 def _allows_longer(visit: RaterVisit, call: JournalEntry) -> bool:

@@ -11,9 +11,11 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from spa.errors import ResponseError
+from spa.records.study import People
+from spa.records.submission import AnnotatorKind
 from spa.responses.capacity import (
     OF_PEOPLE,
     assignment_to_stand_by,
@@ -31,10 +33,20 @@ from spa.responses.capacity import (
 from spa.responses.leases import Lease, lease_of, lease_of_external, leases_of, lock_leases
 from spa.responses.outcomes import REPLACED, STANDBY, TIMED_OUT, claimed_name, is_claim
 from spa.responses.pauses import is_paused
+from spa.responses.prepared_statements import PreparedStatement
+from spa.responses.recounts import note_recount
 from spa.responses.store_schema import payloads, people, submissions, tokens
-from spa.responses.submission import AnnotatorKind
 from spa.responses.tokens import count_personal, has_token, is_personal, random_token
-from spa.study.study import People
+
+_KNOWN_PERSON = PreparedStatement(select(people.c.annotator_id).where(people.c.annotator_id == bindparam("person")))
+_ADD_PERSON = PreparedStatement(
+    insert(people).values(
+        {name: bindparam(name) for name in ("annotator_id", "source", "external_person", "first_seen")}
+    )
+)
+_ADD_TOKEN = PreparedStatement(
+    insert(tokens).values({name: bindparam(name) for name in ("token", "personal", "submission_id")})
+)
 
 
 class AdmissionRefused(ResponseError):
@@ -313,6 +325,7 @@ def _same_visit(connection: Connection, who: Arrival) -> Lease | None:
         name = claimed_name(lease.submission_id)  # somebody made it up; what they send is kept, and does not count
         own = submissions.c.submission_id == lease.submission_id
         connection.execute(update(submissions).where(own).values(external_id=name))
+        note_recount(connection)
         return None
     if lease.annotator_id != who.annotator_id:
         raise SecondVisit(f"{who.source} visit {who.external_id} belongs to another person")
@@ -412,7 +425,7 @@ def _new_visit(connection: Connection, who: Arrival, rules: AdmissionRules, *, n
     if who.token is not None:
         _open_with(connection, who.token, lease.submission_id)
     elif token is not None:
-        connection.execute(insert(tokens).values(token=token, personal=False, submission_id=lease.submission_id))
+        _ADD_TOKEN.rows(connection, token=token, personal=False, submission_id=lease.submission_id)
     if who.person is not None:
         _note_person(connection, who, now=now)
     return lease
@@ -453,13 +466,9 @@ def _find_place(
 
 
 def _note_person(connection: Connection, who: Arrival, *, now: float) -> None:
-    known = select(people.c.annotator_id).where(people.c.annotator_id == who.annotator_id)
-    if connection.scalar(known) is None:
-        connection.execute(
-            insert(people).values(
-                annotator_id=who.annotator_id, source=who.source, external_person=who.person, first_seen=now
-            )
-        )
+    if not _KNOWN_PERSON.rows(connection, person=who.annotator_id):
+        named = {"annotator_id": who.annotator_id, "source": who.source, "external_person": who.person}
+        _ADD_PERSON.rows(connection, **named, first_seen=now)
 
 
 def _random_id() -> str:

@@ -8,14 +8,24 @@ how fast people are says nothing about who counts. Only stored times and ``now``
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
+
+from sqlalchemy import Connection, bindparam, or_, select
 
 from spa.responses.capacity import deadline
 from spa.responses.leases import Lease
 from spa.responses.outcomes import COMPLETED, NOT_SUBMITTED
+from spa.responses.prepared_statements import PreparedStatement
+from spa.responses.recounts import RECOUNTED
+from spa.responses.store_schema import meta
 
 BEGUN_UNTIL = "begun_until"  # fact of a store: everybody who began earlier is known, though a platform hands out forms
+_NAME = meta.c.name
+_NOTED = PreparedStatement(
+    select(_NAME, meta.c.value).where(or_(_NAME == bindparam("recounted"), _NAME == bindparam("until")))
+)
+VisitStatus = Literal["counts", "open", "passed over"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +55,7 @@ def in_time(visit: Lease, at: float) -> bool:
     return not given_up and not again and (limit is None or at <= limit)
 
 
-def standing(visit: Lease, now: float, known_until: float | None = None) -> Literal["counts", "open", "passed over"]:
+def visit_status(visit: Lease, now: float, known_until: float | None = None) -> VisitStatus:
     """Return what is known of a visit ``now``; all but "open" is for good."""
     if visit.outcome not in (None, COMPLETED) or (visit.claimed and visit.release_reason == NOT_SUBMITTED):
         return "passed over"
@@ -54,6 +64,13 @@ def standing(visit: Lease, now: float, known_until: float | None = None) -> Lite
         return "passed over"
     others_unknown = known_until is not None and visit.leased_at >= known_until
     return "open" if visit.outcome is None or visit.claimed or others_unknown else "counts"
+
+
+def counting_facts(connection: Connection) -> tuple[int, float | None]:
+    """Return how many times visits were to be counted anew, and ``known_until`` as for :func:`begun_order`."""
+    noted = dict(_NOTED.rows(connection, recounted=RECOUNTED, until=BEGUN_UNTIL))
+    until = noted.get(BEGUN_UNTIL)
+    return int(noted.get(RECOUNTED, 0)), None if until is None else float(until)
 
 
 def begun_order(visits: Iterable[Lease], now: float, known_until: float | None = None) -> dict[str, BegunOrder]:
@@ -81,11 +98,11 @@ def begun_order(visits: Iterable[Lease], now: float, known_until: float | None =
         for visit in began:
             if visit.annotator_kind != kind:
                 continue
-            stands = standing(visit, now, known_until)
-            blocked = blocked or stands == "open"
-            late += stands == "passed over" and visit.completed
+            status = visit_status(visit, now, known_until)
+            blocked = blocked or status == "open"
+            late += status == "passed over" and visit.completed
             known = visit.annotator_id in counted or visit.assignment_id in answered
-            if stands == "passed over" or visit.outcome is None or known:
+            if status == "passed over" or visit.outcome is None or known:
                 continue
             waiting += blocked
             if not blocked:
@@ -93,3 +110,71 @@ def begun_order(visits: Iterable[Lease], now: float, known_until: float | None =
                 answered.add(visit.assignment_id)
         found[kind] = BegunOrder(counted=tuple(counted.values()), waiting=waiting, late=late)
     return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewlyCounted:
+    """What later visits add to those that count already.
+
+    Attributes
+    ----------
+    counted : tuple of Lease
+        Further visits that count, in order.
+    after : int
+        Number of the last visit of which all is known for good, and of everybody before.
+    now : float
+        Seconds since 1970, never before an earlier look.
+    """
+
+    counted: tuple[Lease, ...]
+    after: int
+    now: float
+
+
+@dataclass(slots=True, kw_only=True)
+class CountedVisits:
+    """The people of one kind who count, kept up: what :func:`begun_order` finds, without reading all visits again.
+
+    Only visits after the first that is open are looked at, since of those before all is known for good; where
+    something undoes that, :mod:`spa.responses.recounts` says so, and whoever keeps this begins anew. Not for studies
+    whose people are known late (``known_until``).
+    """
+
+    after: int = 0  # number of a visit; everything up to it is known for good
+    now: float = 0.0
+    people: set[str] = field(default_factory=set)
+    assignments: set[str] = field(default_factory=set)
+
+    def look(self, visits: Iterable[tuple[int, Lease]], now: float) -> NewlyCounted:
+        """Return who counts besides by ``now``, and change nothing yet.
+
+        Parameters
+        ----------
+        visits : iterable of (int, Lease)
+            Number and lease of all visits of this kind after ``self.after``, in the order of their numbers.
+        now : float
+            As for :func:`begun_order`.
+        """
+        began = list(visits)
+        times = [time for _, one in began for time in (one.leased_at, one.completed_at, one.released_at) if time]
+        now = max(now, self.now, *times)
+        counted: list[Lease] = []
+        people, assignments, after = set[str](), set[str](), self.after
+        for number, visit in began:
+            status = visit_status(visit, now)
+            if status == "open":
+                break
+            after = number
+            known = visit.annotator_id in self.people or visit.assignment_id in self.assignments
+            again = visit.annotator_id in people or visit.assignment_id in assignments
+            if status == "counts" and not known and not again:
+                counted.append(visit)
+                people.add(visit.annotator_id)
+                assignments.add(visit.assignment_id)
+        return NewlyCounted(counted=tuple(counted), after=after, now=now)
+
+    def take(self, found: NewlyCounted) -> None:
+        """Note what :meth:`look` found."""
+        self.after, self.now = found.after, found.now
+        self.people.update(visit.annotator_id for visit in found.counted)
+        self.assignments.update(visit.assignment_id for visit in found.counted)

@@ -17,6 +17,7 @@ from sqlalchemy import ColumnElement, Connection, ScalarSelect, and_, bindparam,
 from spa.responses.leases import Lease, give, lease_from_row, lease_of, select_leases
 from spa.responses.outcomes import CLAIMED, COMPLETED, STANDBY, TIMED_OUT
 from spa.responses.prepared_statements import PreparedStatement
+from spa.responses.recounts import note_recount
 from spa.responses.store_schema import payloads, places, submissions
 
 MINUTE = 60.0  # seconds
@@ -34,6 +35,14 @@ _RECOUNT = PreparedStatement(
     update(places)
     .where(places.c.assignment_id == bindparam("of_assignment"))
     .values(people=people_seated(places.c.assignment_id))
+)
+_SEATS_TAKEN = PreparedStatement(
+    select(submissions.c.seat).where(submissions.c.assignment_id == bindparam("of_assignment"), OF_PEOPLE)
+)
+_OVERDUE = PreparedStatement(
+    select(submissions.c.submission_id).where(
+        submissions.c.outcome.is_(None), submissions.c.released_at.is_(None), submissions.c.deadline < bindparam("now")
+    )
 )
 _LEAST_ANSWERED = PreparedStatement(
     select(places.c.assignment_id)
@@ -67,8 +76,7 @@ def give_place(connection: Connection, lease: Lease) -> None:
 
 def free_seat(connection: Connection, assignment_id: str, per_assignment: int) -> str | None:
     """Return the first seat of an assignment that nobody holds; ``None`` where all are taken."""
-    own = submissions.c.assignment_id == assignment_id, OF_PEOPLE
-    taken = set(connection.scalars(select(submissions.c.seat).where(*own)))
+    taken = {seat for (seat,) in _SEATS_TAKEN.rows(connection, of_assignment=assignment_id)}
     seats = (f"{PERSON} {number}" for number in range(1, per_assignment + 1))
     return next((seat for seat in seats if seat not in taken), None)
 
@@ -90,12 +98,16 @@ def release(connection: Connection, submission_id: str, reason: str, *, now: flo
     lease = lease_of(connection, submission_id)
     if lease is None or lease.annotator_kind == "llm" or (lease.finished and not finished):
         return False
+    if lease.completed_at is not None and now <= lease.completed_at:  # as if it had been given up before
+        note_recount(connection)
     if lease.seat is None:
         # who was late and then left does not come back, nor take a place later; who left is not late afterwards
         if (not lease.finished or finished) and not (lease.released_at is not None and reason == TIMED_OUT):
             _set(connection, submission_id, release_reason=reason, released_at=lease.released_at or now)
         return False
-    _set(connection, submission_id, seat=None, released_at=now, release_reason=reason, extra=lease.outcome == COMPLETED)
+    since = lease.released_at or now  # who was passed over, and seated again since, is not in time by leaving
+    done = lease.outcome == COMPLETED
+    _set(connection, submission_id, seat=None, released_at=since, release_reason=reason, extra=done)
     seat_extra(connection, lease.assignment_id, lease.seat)
     recount(connection, lease.assignment_id)
     return True
@@ -108,8 +120,8 @@ def overdue(now: float) -> tuple[ColumnElement[bool], ...]:
 
 def release_overdue(connection: Connection, *, now: float) -> int:
     """Give up the places of all whose deadline has passed, and return how many these were."""
-    late = list(connection.execute(select(submissions.c.submission_id).where(*overdue(now))).scalars())
-    for submission_id in late:
+    late = _OVERDUE.rows(connection, now=now)
+    for (submission_id,) in late:
         release(connection, submission_id, TIMED_OUT, now=now)
     return len(late)
 
@@ -132,6 +144,9 @@ def reclaim(
     held: dict[str, Any] = {"seat": seat, "released_at": None, "release_reason": None, "deadline": until}
     _set(connection, lease.submission_id, **held)
     recount(connection, lease.assignment_id)
+    limit = deadline(lease.leased_at, lease.minutes_allowed)
+    if limit is None or until is None or until <= limit:  # else a live study has passed over it for good
+        note_recount(connection)
     return replace(lease, **held)
 
 

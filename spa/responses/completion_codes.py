@@ -22,8 +22,8 @@ def random_code() -> str:
 def code_source(source: str, session: int) -> str:
     """Return the name under which the codes of a session are kept, so that no two sessions share one.
 
-    >>> code_source("prolific", 1), code_source("prolific", 2)
-    ('prolific', 'prolific session 2')
+    >>> code_source("lab", 1), code_source("lab", 2)
+    ('lab', 'lab session 2')
     """
     return source if session == 1 else f"{source} session {session}"
 

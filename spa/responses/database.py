@@ -29,12 +29,14 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, Operati
 from sqlalchemy.pool import NullPool, PoolProxiedConnection, QueuePool
 
 from spa.errors import ResponseError, how_to_install
-from spa.responses.log_mark import LogMark, has_log, log_of, needs_log
+from spa.responses.log_mark import LogMark, has_log, is_written, log_of, needs_log
+from spa.responses.sqlite_dialect import sqlite_engine
 from spa.responses.store_schema import meta
 from spa.responses.tokens import keyed
 
 TABLE_MADE = "table made"  # of a connection, in its transaction
 CHUNK = 500  # rows written or read at once, so that memory stays flat
+VISITS = 100  # read at once, each with all its answers
 TRIES = 8  # of a transaction that PostgreSQL aborted because two processes waited for one another
 CONFLICTS = ("40001", "40P01")  # its codes for that
 T = TypeVar("T")
@@ -150,7 +152,7 @@ class Database:
             return False
         with self.copying() as connection:
             marked = needs_log(connection)
-        return marked and not has_log(path)  # else somebody began to write meanwhile
+        return marked and not has_log(path) and not is_written(path)  # or somebody began to write meanwhile
 
     @contextmanager
     def copying(self) -> Iterator[sqlite3.Connection]:
@@ -386,7 +388,7 @@ def _sqlite_engine(path: Path, *, read_only: bool, wait: float) -> Engine:
             raise
         return connection
 
-    engine = create_engine("sqlite://", creator=connect, poolclass=QueuePool, pool_size=10, max_overflow=90)
+    engine = sqlite_engine(connect, QueuePool, pool_size=10, max_overflow=90)
     event.listen(engine, "begin", _begin)
     return engine
 
@@ -413,7 +415,7 @@ def exclusive_connection(path: Path, *, wait: float) -> Iterator[Connection]:
 
     No transaction is open, foreign keys are not enforced; what is not committed at the end is undone.
     """
-    engine = create_engine("sqlite://", creator=lambda: _connect(path, "?mode=rw", 0), poolclass=NullPool)
+    engine = sqlite_engine(lambda: _connect(path, "?mode=rw", 0), NullPool)
     until = time.monotonic() + wait
     while True:
         with engine.connect() as connection:

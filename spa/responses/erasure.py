@@ -17,17 +17,17 @@ from secrets import token_hex
 from sqlalchemy import Connection, delete, func, insert, or_, select, update
 
 from spa.errors import ResponseError
-from spa.forms.form import ExplanationTarget, Form, InterviewTarget, SpansAnswer, SpanTarget, TextAnswer
-from spa.forms.spans import has_unplaced_quote
-from spa.responses.answer_rows import target_from_json
+from spa.records.form import Form
+from spa.records.submission import Response
 from spa.responses.answers import parse_answer
 from spa.responses.capacity import recount, seat_extra
 from spa.responses.leases import Lease, lease_from_row, lock_leases, select_leases
 from spa.responses.outcomes import CLAIMED, FORGOTTEN, WITHDRAWN, forgotten_name
 from spa.responses.payloads import fields_of
+from spa.responses.recounts import note_recount
 from spa.responses.store import Store
 from spa.responses.store_schema import answers, decisions, journal, meta, payloads, people, submissions, tokens
-from spa.responses.submission import Response
+from spa.widgets import widget_of
 
 DELETED = "deleted on request"
 FORGET = "forget"  # kind of the journal's entries
@@ -252,7 +252,8 @@ def forget_person(
     else:
         gone = 0
         pages = sum(_clean_pages(connection, visit, forms(visit.assignment_id)) for visit in visits)
-        texts = sum(_clean_answers(connection, visit) for visit in visits)
+        texts = sum(_clean_answers(connection, visit, forms(visit.assignment_id)) for visit in visits)
+    note_recount(connection)
     noted = select(func.count()).select_from(decisions).where(decisions.c.submission_id.in_(ids))
     return ErasureCounts(
         people=1,
@@ -291,8 +292,7 @@ def _clean_pages(connection: Connection, visit: Lease, form: Form) -> int:
             name: value
             for name, value in fields_of(row.body).items()
             if name in questions
-            and not isinstance(questions[name].answer, TextAnswer)
-            and not (isinstance(questions[name].answer, SpansAnswer) and "quote" in str(value))
+            and not widget_of(questions[name].answer).is_written(value)
             and isinstance(parse_answer(questions[name], value), Response)
         }
         body = json.dumps(remaining)
@@ -302,14 +302,14 @@ def _clean_pages(connection: Connection, visit: Lease, form: Form) -> int:
     return cleaned
 
 
-def _clean_answers(connection: Connection, visit: Lease) -> int:
+def _clean_answers(connection: Connection, visit: Lease, form: Form) -> int:
     """Empty free texts and unreadable answers, whose raw form may hold anything."""
+    asked = {question.question_id: question.answer for question in form.questions("people")}
     number = select(submissions.c.number).where(submissions.c.submission_id == visit.submission_id).scalar_subquery()
     cleaned = 0
     for row in connection.execute(select(answers).where(answers.c.submission == number)).all():
-        target = target_from_json(row.target)
-        free = isinstance(target, ExplanationTarget | InterviewTarget)
-        free |= isinstance(target, SpanTarget) and has_unplaced_quote(row.choice)
+        answer = asked.get(row.question_id)
+        free = answer is None or widget_of(answer).keeps_written(row.choice)
         if row.raw is None or not (free or row.missing_reason is not None):
             continue
         cleaned += 1

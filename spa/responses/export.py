@@ -8,45 +8,28 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from itertools import islice
 
 import polars as pl
 
-from spa.forms.form import (
-    CheckTarget,
-    ChoiceTarget,
-    ExplainedTarget,
-    ExplanationTarget,
-    Form,
-    InterviewTarget,
-    PreferenceTarget,
-    RankingTarget,
-    RatingTarget,
-    ScreeningTarget,
-    SpanTarget,
-)
-from spa.forms.spans import NO_ERRORS, MarkedSpan, spans_from_json
-from spa.responses.answers import NO_ANSWER
+from spa.records.assignment import Assignment, AssignmentLabels, BlindingKey
+from spa.records.clean_text import printable
+from spa.records.form import CheckTarget, ExplanationTarget, Form, InterviewTarget, Judgement, ScreeningTarget
+from spa.records.submission import Missing, RaterCondition, Response, Submission
 from spa.responses.dashboard_log import both_logs, read_entries
+from spa.responses.database import VISITS
 from spa.responses.decisions import Decision, read_decisions
-from spa.responses.orders import ranks_of
 from spa.responses.reading_evidence import exposure_rows, with_evidence
 from spa.responses.store import Store
-from spa.responses.submission import Missing, RaterCondition, Response, Submission
-from spa.responses.tidy_tables import ANNOTATORS, ASKED, DASHBOARD_LOG, DECISIONS, EXCLUSIONS, ROWS, Tables
+from spa.responses.tidy_tables import ANNOTATORS, ASKED, DASHBOARD_LOG, DECISIONS, EXCLUSIONS, Tables, row_tables
 from spa.responses.two_reviewers import read_visit_decisions, reviews_of, settled_decisions, two_decide
-from spa.study.assignment import Assignment, BlindingKey
+from spa.study.narrowing import Respondents
+from spa.widgets.payload import NO_ANSWER
 
-
-@dataclass(frozen=True, slots=True)
-class AssignmentLabels:
-    """What the labels of one assignment hide, and in which column each stood."""
-
-    systems: dict[str, str]
-    positions: dict[str, int]  # 1-based
+GATHERED = 10_000  # rows of a table that wait as rows
 
 
 @dataclass(slots=True)
@@ -83,9 +66,9 @@ class Annotator:
                 self.checks.append(value is not None and _is_expected(value, target.expected))
             case ScreeningTarget() as target:
                 self.eligible.append(value in target.eligible)
-                self.own_words[f"screening:{target.screening_id}"] = _printable(answer.raw)
+                self.own_words[f"screening:{target.screening_id}"] = printable(answer.raw)
             case InterviewTarget() as target:
-                self.own_words[f"interview:{target.interview_id}"] = _printable(answer.raw) or None
+                self.own_words[f"interview:{target.interview_id}"] = printable(answer.raw) or None
 
 
 def export_tables(
@@ -94,6 +77,7 @@ def export_tables(
     incomplete: Iterable[Submission] = (),
     form_of: Callable[[str], Form] | None = None,
     counted: Collection[str] | None = None,
+    coded: Collection[str] = (),
 ) -> Tables:
     """Build the tidy tables of a store.
 
@@ -108,23 +92,25 @@ def export_tables(
         Takes the id of an assignment and returns its form. Without it the table ``reading`` is empty.
     counted : collection of str, optional
         Submission ids: no other visits of people are exported, and these as they were when they ended.
+    coded : collection of str, optional
+        Tables of answers whose texts are of polars' categorical type, a quarter of the memory.
 
     Returns
     -------
     Tables
         One row an answer. A missing answer has an empty value and its ``missing_reason``.
     """
-    unblinded = _unblind(store)
-    gathered = _Gathered(store, form_of)
-    for submission in store.submissions():
+    labels = _Labels(store)
+    gathered = _Gathered(store, form_of, coded)
+    for submission, hidden in labels.beside(store.submissions()):
         if counted is not None and submission.annotator_kind != "llm":
             if submission.submission_id not in counted:
                 continue
             submission = replace(submission, extra=False)
-        gathered.add(submission, unblinded(submission), complete=True)
+        gathered.add(submission, hidden, complete=True)
     partial = list(incomplete)
-    for submission in partial:
-        gathered.add(submission, unblinded(submission), complete=False)
+    for submission, hidden in labels.beside(partial):
+        gathered.add(submission, hidden, complete=False)
     tables = gathered.tables(with_complete=bool(partial), exclusions=_exclusions_by_reviewers(store))
     return replace(tables, decisions=_two_reviewers_log(store), dashboard_log=_dashboard_log(store))
 
@@ -132,10 +118,13 @@ def export_tables(
 class _Gathered:
     """Rows of all tables, gathered submission by submission."""
 
-    def __init__(self, store: Store, form_of: Callable[[str], Form] | None) -> None:
+    def __init__(self, store: Store, form_of: Callable[[str], Form] | None, coded: Collection[str]) -> None:
         self._store = store
+        self._coded = coded
         self._form_of = form_of
-        self.rows: dict[str, list[tuple[object, ...]]] = {table: [] for table in ROWS}
+        self.columns = {table: {**names, "complete": pl.Boolean} for table, names in row_tables().items()}
+        self.rows: dict[str, list[tuple[object, ...]]] = {table: [] for table in self.columns}
+        self.frames: dict[str, list[pl.DataFrame]] = {table: [] for table in self.columns}
         self.annotators: dict[str, Annotator] = {}
 
     def add(self, submission: Submission, hidden: AssignmentLabels, *, complete: bool) -> None:
@@ -151,30 +140,32 @@ class _Gathered:
         self.rows["reading"] += [(*who, *cells, *visit, complete) for cells in self._exposures(submission, hidden)]
         for answer in submission.answers:
             value = answer.value if isinstance(answer, Response) else None
-            reason = _printable(answer.reason) if isinstance(answer, Missing) else None
-            match answer.target:
-                case PreferenceTarget() as target:
-                    table, cells = "preferences", [_preference(target, value, hidden.systems)]
-                case RatingTarget() as target:
-                    table, cells = "ratings", [_rating(target, value, hidden)]
-                case ChoiceTarget() as target:
-                    table, cells = "choices", [_choice(target, value, hidden.systems)]
-                case RankingTarget() as target:
-                    table, cells = "orders", list(_order(target, value, hidden.systems))
-                case SpanTarget() as target:
-                    table, cells = "spans", _spans(target, value, hidden)
-                case _:
-                    annotator.note(answer)
-                    if isinstance(answer.target, CheckTarget) and answer.target.kind == "identical_pair":
-                        if _is_due(answer):
-                            rated = _identical_pair(answer.target, value)
-                            row = (*who, *rated, *condition, reason, *visit, complete)
-                            self.rows["identical_pairs"].append(row)
-                    continue
+            reason = printable(answer.reason) if isinstance(answer, Missing) else None
+            target = answer.target
+            if not isinstance(target, Judgement):
+                annotator.note(answer)
+                if isinstance(target, CheckTarget) and target.kind == "identical_pair" and _is_due(answer):
+                    rated = _identical_pair(target, value)
+                    self.rows["identical_pairs"].append((*who, *rated, *condition, reason, *visit, complete))
+                continue
             level = answer.level if isinstance(answer, Missing) else None
             read = _reading_cells(answer, submission.asked)
-            end = (*condition, *read, explained.get(target), reason, level, *visit, complete)
-            self.rows[table] += [(*who, *row, *end) for row in cells]
+            after = (reason, level, *visit, complete)
+            written = explained.get(target)
+            for row in target.rows(value, hidden):
+                self.rows[target.table].append((*who, *row, *condition, *read, written, *after))
+                written = None if target.explained_once else written
+        for table, rows in self.rows.items():
+            if len(rows) >= GATHERED:
+                self._put_by(table)
+
+    def _put_by(self, table: str) -> None:
+        """Make a frame of the rows gathered so far, which takes a fraction of their memory."""
+        frame = pl.DataFrame(self.rows[table], schema=self.columns[table], orient="row")
+        self.frames[table].append(
+            frame.with_columns(pl.col(pl.String).cast(pl.Categorical)) if table in self._coded else frame
+        )
+        self.rows[table].clear()
 
     def _exposures(self, submission: Submission, hidden: AssignmentLabels) -> Iterable[tuple[object, ...]]:
         if self._form_of is None or submission.annotator_kind == "llm":
@@ -188,18 +179,23 @@ class _Gathered:
     def tables(self, *, with_complete: bool, exclusions: pl.DataFrame) -> Tables:
         """Build the tables from what was gathered."""
 
-        def frame(rows: list[tuple[object, ...]], columns: dict[str, Any]) -> pl.DataFrame:
-            built = pl.DataFrame(rows, schema={**columns, "complete": pl.Boolean}, orient="row")
-            return built if with_complete else built.drop("complete")
+        def finished(frame: pl.DataFrame) -> pl.DataFrame:
+            return frame if with_complete else frame.drop("complete")
 
         columns = list(dict.fromkeys(name for each in self.annotators.values() for name in each.own_words))
         rows = [
             (*_annotator_row(annotator_id, each), *map(each.own_words.get, columns), each.submissions > 0)
             for annotator_id, each in self.annotators.items()
         ]
+        of_annotators = {**ANNOTATORS, **dict.fromkeys(columns, pl.String), "complete": pl.Boolean}
+        for table in self.columns:
+            self._put_by(table)
+        frames = {table: finished(pl.concat(parts)) for table, parts in self.frames.items()}
+        known = {one.name for one in fields(Tables)}
         return Tables(
-            **{table: frame(self.rows[table], names) for table, names in ROWS.items()},
-            annotators=frame(rows, {**ANNOTATORS, **dict.fromkeys(columns, pl.String)}),
+            **{table: built for table, built in frames.items() if table in known},
+            more={table: built for table, built in frames.items() if table not in known},
+            annotators=finished(pl.DataFrame(rows, schema=of_annotators, orient="row")),
             exclusions=exclusions,
         )
 
@@ -241,77 +237,18 @@ def _reading_cells(answer: Response | Missing, condition: RaterCondition | None)
     return mass, None if answer.readings_differ is None else int(answer.readings_differ)
 
 
-def _explanations(answers: Iterable[Response | Missing]) -> dict[ExplainedTarget, str | None]:
+def _explanations(answers: Iterable[Response | Missing]) -> dict[Judgement, str | None]:
     """Return what was written about an answer, by what that answer is about."""
     return {
-        answer.target.of: _printable(str(answer.value))
+        answer.target.of: printable(str(answer.value))
         for answer in answers
         if isinstance(answer.target, ExplanationTarget) and isinstance(answer, Response) and answer.value
     }
 
 
-def _preference(target: PreferenceTarget, value: object, systems: dict[str, str]) -> tuple[object, ...]:
-    x, y = target.label_x, target.label_y
-    return (systems[x], systems[y], value, target.criterion, target.exposure, int(target.asked_first), "spa", x, y)
-
-
-def _rating(target: RatingTarget, value: object, hidden: AssignmentLabels) -> tuple[object, ...]:
-    return (
-        target.item_id,
-        hidden.systems[target.label],
-        target.criterion,
-        value,
-        target.elicitation,
-        target.sample,
-        target.label,
-        hidden.positions.get(target.label),
-    )
-
-
-def _spans(target: SpanTarget, value: object, hidden: AssignmentLabels) -> list[tuple[object, ...]]:
-    """Return a row an error; one row where none was marked, or nothing was answered."""
-    output = target.item_id, hidden.systems[target.label], target.criterion
-    shown = "spans", target.sample, target.label, hidden.positions.get(target.label)
-    if not isinstance(value, str):
-        return [(*output, *(None,) * 8, *shown)]
-    marked = spans_from_json(value)
-    if not marked.spans:
-        return [(*output, *(None,) * 6, NO_ERRORS, marked.characters, *shown)]
-    return [(*output, *_span(span), marked.characters, *shown) for span in marked.spans]
-
-
-def _span(span: MarkedSpan) -> tuple[object, ...]:
-    reason, text = _printable(span.reason), _printable(span.text)
-    return span.start, span.end, text, span.severity, span.weight, span.category, reason
-
-
 def _identical_pair(target: CheckTarget, value: object) -> tuple[object, ...]:
     pair, _, criterion = target.check_id.partition("/")
     return pair, criterion, value, float(target.expected)
-
-
-def _choice(target: ChoiceTarget, value: object, systems: dict[str, str]) -> tuple[object, ...]:
-    x, y = target.label_x, target.label_y
-    return (
-        target.item_id,
-        systems[x],
-        systems[y],
-        target.criterion,
-        value,
-        "choice",
-        target.sample_x,
-        target.sample_y,
-        x,
-        y,
-    )
-
-
-def _order(target: RankingTarget, value: object, systems: dict[str, str]) -> Iterator[tuple[object, ...]]:
-    """Yield a row for each output of an ordering, in the order of the page."""
-    ranks = ranks_of(value) if isinstance(value, str) else {}
-    for position, (label, sample) in enumerate(zip(target.labels, target.samples, strict=True), start=1):
-        rank = ranks.get(label)
-        yield target.item_id, systems[label], target.criterion, rank, "ranking", sample, label, position
 
 
 def _exclusions_by_reviewers(store: Store) -> pl.DataFrame:
@@ -338,7 +275,7 @@ def _dashboard_log(store: Store) -> pl.DataFrame:
         of_whom: tuple[str | None, str | None, str | None] = (None, None, None)
         if visit is not None:
             of_whom = (visit.annotator_id, visit.annotator_kind, visit.assignment_id)
-        rows.append((*of_whom, line.when, _printable(line.who), line.action, line.decision, _printable(line.detail)))
+        rows.append((*of_whom, line.when, printable(line.who), line.action, line.decision, printable(line.detail)))
     return pl.DataFrame(rows, schema=DASHBOARD_LOG, orient="row")
 
 
@@ -349,7 +286,7 @@ def _two_reviewers_log(store: Store) -> pl.DataFrame:
     independent = {each.number for review in reviews_of(log) for each in review.independent or ()}
     undone = {each.undoes for each in log}
     stands = {each.number for each in log if each.action == "settle"} - undone
-    stands |= {each.number for standing in settled_decisions(log).values() for each in standing.decisions}
+    stands |= {each.number for settled in settled_decisions(log).values() for each in settled.decisions}
     visits = {lease.submission_id: lease for lease in (store.visits.leases() if log else ())}
     rows = [
         (
@@ -357,11 +294,11 @@ def _two_reviewers_log(store: Store) -> pl.DataFrame:
             visit.annotator_kind,
             visit.assignment_id,
             each.number,
-            _printable(each.reviewer),
+            printable(each.reviewer),
             datetime.fromtimestamp(each.decided_at, UTC).isoformat(timespec="seconds"),
             each.action,
-            _printable(each.rule),
-            _printable(each.note),
+            printable(each.rule),
+            printable(each.note),
             None if each.amount is None else str(each.amount),
             each.undoes,
             int(each.number in independent),
@@ -373,19 +310,34 @@ def _two_reviewers_log(store: Store) -> pl.DataFrame:
 
 
 def _evidence(decision: Decision) -> str | None:
-    return _printable(": ".join(part for part in (decision.rule, decision.note) if part))
+    return printable(": ".join(part for part in (decision.rule, decision.note) if part))
 
 
-def _unblind(store: Store) -> Callable[[Submission], AssignmentLabels]:
-    """Return a function that gives the labels of the assignment of a submission."""
-    drawn = zip(store.assignments, store.assignments.keys(), strict=True)
-    for_people = {key.assignment_id: _labels(assignment, key) for assignment, key in drawn}
-    adapted = store.assignments.draws(store.assignments.adapted_ids(), "llm")
-    for_llms = for_people | {name: _labels(*draw) for name, draw in adapted.items()}
-    return lambda visit: (for_llms if visit.annotator_kind == "llm" else for_people)[visit.assignment_id]
+class _Labels:
+    """What the labels of the assignments that were answered hide, each read once."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._known: dict[Respondents, dict[str, AssignmentLabels]] = {"people": {}, "llm": {}}
+
+    def beside(self, submissions: Iterable[Submission]) -> Iterator[tuple[Submission, AssignmentLabels]]:
+        """Yield submissions with the labels of their assignments."""
+        stream = iter(submissions)
+        while chunk := list(islice(stream, VISITS)):
+            for respondents, known in self._known.items():
+                asked = {visit.assignment_id for visit in chunk if _respondents(visit) == respondents}
+                if unknown := sorted(asked - known.keys()):
+                    draws = self._store.assignments.draws(unknown, respondents)
+                    known |= {name: labels_of(*draw) for name, draw in draws.items()}
+            yield from ((visit, self._known[_respondents(visit)][visit.assignment_id]) for visit in chunk)
 
 
-def _labels(assignment: Assignment, key: BlindingKey) -> AssignmentLabels:
+def _respondents(visit: Submission) -> Respondents:
+    return "llm" if visit.annotator_kind == "llm" else "people"
+
+
+def labels_of(assignment: Assignment, key: BlindingKey) -> AssignmentLabels:
+    """Return what the labels of an assignment hide, and where each stands."""
     positions = {label: place for block in assignment.blocks for place, label in enumerate(block.labels, start=1)}
     return AssignmentLabels(systems=key.systems, positions=positions)
 
@@ -393,11 +345,6 @@ def _labels(assignment: Assignment, key: BlindingKey) -> AssignmentLabels:
 def _is_due(answer: Response | Missing) -> bool:
     """Return whether an answer was waited for; a visit that ended at the screening has questions never shown."""
     return isinstance(answer, Response) or answer.raw is not None or answer.reason == NO_ANSWER
-
-
-def _printable(text: str | None) -> str | None:
-    """Spell out lone surrogates, which no file format takes."""
-    return None if text is None else text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _is_expected(value: float | str, expected: str) -> bool:

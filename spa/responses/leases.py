@@ -9,13 +9,13 @@ from dataclasses import asdict, dataclass, fields
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Select, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, Select, bindparam, delete, insert, literal, select, update
 
 from spa.errors import ResponseError
+from spa.records.submission import AnnotatorKind, Missing, RaterCondition, Response, Submission
 from spa.responses.outcomes import COMPLETED, STANDBY, is_claim
 from spa.responses.prepared_statements import PreparedStatement
 from spa.responses.store_schema import answers, meta, submissions, tokens
-from spa.responses.submission import AnnotatorKind, Missing, RaterCondition, Response, Submission
 
 RATER = "rater:"
 PROBE = "probe"  # source of visits that try a rater out
@@ -32,7 +32,7 @@ class Lease:
     assignment_id: str
     annotator_id: str
     annotator_kind: AnnotatorKind
-    source: str  # "link", a platform's name, "rater", ...
+    source: str  # a platform's name, "rater", ...
     leased_at: float
     seat: str | None = None  # None: the place was given up, by a deadline, a platform's event or the outcome
     asked: RaterCondition | None = None  # of a rater
@@ -127,6 +127,14 @@ _OF_VISIT = PreparedStatement(select_leases().where(submissions.c.submission_id 
 _OF_PERSON = PreparedStatement(
     select_leases().where(submissions.c.annotator_id == bindparam("person"), submissions.c.annotator_kind != "llm")
 )
+_OF_EXTERNAL = PreparedStatement(
+    select_leases().where(submissions.c.source == bindparam("came_by"), submissions.c.external_id == bindparam("name"))
+)
+_BEGUN_AFTER = PreparedStatement(
+    select(*(submissions.c[name] for name in _WRITTEN), literal(None), submissions.c.number)
+    .where(submissions.c.number > bindparam("after"), submissions.c.annotator_kind == bindparam("kind"))
+    .order_by(submissions.c.number)
+)
 _LOCK = PreparedStatement(select(meta.c.value).where(meta.c.name == "schema").with_for_update())
 
 
@@ -157,14 +165,18 @@ def lease_of_token(connection: Connection, token: str) -> Lease | None:
 
 def lease_of_external(connection: Connection, source: str, external_id: str) -> Lease | None:
     """Return one visit by the platform's name of it."""
-    named = submissions.c.source == source, submissions.c.external_id == external_id
-    row = connection.execute(select_leases().where(*named)).first()
-    return None if row is None else lease_from_row(row)
+    rows = _OF_EXTERNAL.rows(connection, came_by=source, name=external_id)
+    return lease_from_row(rows[0]) if rows else None
 
 
 def leases_of(connection: Connection, annotator_id: str) -> list[Lease]:
     """Return all visits of a person, oldest first."""
     return [lease_from_row(row) for row in _OF_PERSON.rows(connection, person=annotator_id)]
+
+
+def leases_after(connection: Connection, number: int, annotator_kind: str) -> list[tuple[int, Lease]]:
+    """Return the visits of one kind of annotators after that of a number, with their numbers; without their tokens."""
+    return [(row[-1], lease_from_row(row)) for row in _BEGUN_AFTER.rows(connection, after=number, kind=annotator_kind)]
 
 
 def refuse_other_settings(lease: Lease, condition: RaterCondition) -> None:

@@ -31,8 +31,7 @@ class LogMark:
     def __init__(self, path: Path, connect: Connect, *, wait: float) -> None:
         self._connect = connect
         self._wait = wait
-        real = path.resolve()
-        self._place = real.with_name(f".{real.name}.open.lock")
+        self._place = _lock_beside(path)
         self._shared: int | None = None  # descriptor of the lock file, while this process may write
         self._process = os.getpid()
         self._cleared = False
@@ -98,6 +97,26 @@ class LogMark:
         finally:
             fcntl.flock(descriptor, fcntl.LOCK_UN)  # a fork has the descriptor, too
             os.close(descriptor)
+
+
+def _lock_beside(path: Path) -> Path:
+    real = path.resolve()
+    return real.with_name(f".{real.name}.open.lock")
+
+
+def is_written(path: Path) -> bool:
+    """Return whether somebody who may write has the file open; no copy of it is."""
+    with suppress(OSError, ImportError):
+        import fcntl
+
+        descriptor = os.open(_lock_beside(path), os.O_RDWR)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(descriptor)
+    return False
 
 
 def log_of(path: Path) -> Path:

@@ -23,6 +23,7 @@ from spa.errors import ResponseError
 from spa.responses import database
 from spa.responses.database import Target
 from spa.responses.log_mark import COMPLETE
+from spa.responses.sqlite_dialect import create_tables
 
 LOCK = 7_302_114_560  # of PostgreSQL, so that one process at a time migrates
 log = logging.getLogger(__name__)
@@ -129,7 +130,7 @@ def _tables(connection: Connection, schema: Schema, within: str | None) -> Itera
 
 
 def _fill(connection: Connection, schema: Schema, version: int, former: str) -> None:
-    schema.metadata.create_all(connection, checkfirst=False)
+    create_tables(connection, schema.metadata)
     reflected = MetaData()
     only = list(_tables(connection, schema, former))
     reflected.reflect(connection, schema=former, only=only, resolve_fks=False)

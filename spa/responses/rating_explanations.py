@@ -60,7 +60,7 @@ def explained_ratings(store: Store, raters: Sequence[str], variants: Sequence[st
     if silent:
         raise ResponseError(
             f"{store.name}: expected ratings with explanations by {silent[0]!r}, got none; ask it with "
-            'explain = "after" or "before" and a [likert], [continuous] or [categories] section'
+            'explain = "after" or "before" and a section that rates outputs'
         )
     whole = {target: by_variant for target, by_variant in found.items() if len(by_variant) == len(rater_of)}
     if not whole:

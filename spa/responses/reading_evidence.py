@@ -13,16 +13,16 @@ from types import MappingProxyType
 from typing import NoReturn
 
 from spa.files import json_object, unique_keys
-from spa.forms.effort import count_words
-from spa.forms.form import Exhibit, Form, Page
-from spa.forms.texts import READING_TEXTS, Texts
+from spa.forms.texts import READING_TEXTS
+from spa.media import medium_of, words_of
+from spa.records.form import Exhibit, Form, Page
+from spa.records.study import Study
+from spa.records.texts import Texts
 from spa.responses.payloads import Payload, fields_of
-from spa.study.study import Study
 
 READING = "reading"  # the field; no question is called so
 LONGEST = 50_000  # characters; an output takes about 30
 MOST_SECONDS = 90 * 24 * 3600.0  # how long a link is remembered
-IMAGE_SECONDS = 1.0  # least time on screen, where there is one for texts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,10 +77,7 @@ def minimum_seconds(page: Page, per_100_words: float) -> dict[str, float]:
     """Return how long each output new on a page must be on screen, in seconds by exhibit id; none where 0."""
     if not per_100_words:
         return {}
-    return {
-        one.exhibit_id: IMAGE_SECONDS if one.image else round(count_words(one.text) * per_100_words / 100, 2)
-        for one in page.new_outputs
-    }
+    return {one.exhibit_id: medium_of(one).least_seconds(one, per_100_words) for one in page.new_outputs}
 
 
 def required_seconds(study: Study, texts: Texts) -> float:
@@ -131,7 +128,7 @@ def _exposure_row(
     about = page.page_id, page.kind, exposure.seconds
     if exhibit is None or exhibit.label is None:
         return (*about, *(None,) * 9)
-    label, words = exhibit.label, None if exhibit.image else count_words(exhibit.text)
+    label, words = exhibit.label, words_of(exhibit)
     shown = exhibit.item_id, systems[label], exhibit.sample, label, positions.get(label), words
     seen = exposure.outputs.get(exhibit.exhibit_id)
     return (*about, *shown, *((None, 0.0, 0.0) if seen is None else (seen.first_seen, seen.seconds, seen.scrolled)))

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import floor
 
-from spa.forms.form import Exhibit, ExhibitsBlock, Page, TextBlock
+from spa.records.form import Exhibit, ExhibitsBlock, Page, TextBlock
 from spa.responses.reading_evidence import LONGEST, minimum_seconds
 
 SERVED = "served"  # the field; no question is called so

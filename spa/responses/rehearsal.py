@@ -18,6 +18,7 @@ from spa.errors import ResponseError
 from spa.responses.capacity import recount
 from spa.responses.database import note, parse_target
 from spa.responses.leases import PROBE, lock_leases
+from spa.responses.recounts import note_recount
 from spa.responses.store import Store
 from spa.responses.store_schema import adapted, answers, decisions, payloads, people, submissions, tokens
 from spa.responses.stored_assignments import LIVE_RULES
@@ -190,6 +191,7 @@ def forget_simulated(store: Store, raters: Collection[str], *, apply: bool) -> i
 
 
 def _delete_visits(connection: Connection, which: ColumnElement[bool]) -> None:
+    note_recount(connection)
     numbers, names, who = (
         select(column).where(which)
         for column in (submissions.c.number, submissions.c.submission_id, submissions.c.annotator_id)

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Connection, func, select, true
 
+from spa.records.study import People
 from spa.responses.database import CHUNK
 from spa.responses.leases import LEASE_COLUMNS, lease_from_row
 from spa.responses.status import Status, VisitTally
 from spa.responses.store import Store
 from spa.responses.store_schema import answers, payloads, submissions, tokens
-from spa.study.study import People
 
 ANEW = 600.0  # seconds after which everything is counted again, in the background
 OPEN = submissions.c.outcome.is_(None)

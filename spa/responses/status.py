@@ -13,11 +13,11 @@ from typing import Literal
 
 from sqlalchemy import Connection, func, select
 
+from spa.records.study import People
 from spa.responses.leases import Lease
 from spa.responses.outcomes import COMPLETED, OUTCOMES, REPLACED, WITHDRAWN
 from spa.responses.store_schema import decisions, payloads, submissions
 from spa.responses.visits import PersonVisit
-from spa.study.study import People
 
 CENT = Decimal("0.01")
 MOST_POINTS = 400  # on a curve; a screen shows no more

@@ -24,7 +24,7 @@ from sqlalchemy import (
     false,
 )
 
-SCHEMA_VERSION = 7  # stores of earlier versions are migrated, see spa.responses.store_versions
+SCHEMA_VERSION = 7  # stores of earlier versions are migrated, see spa.responses.store
 
 
 class Verbatim(TypeDecorator[str]):

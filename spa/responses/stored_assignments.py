@@ -4,30 +4,31 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import astuple
+from dataclasses import astuple, dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, Select, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, Row, Select, bindparam, delete, exists, func, insert, select, true, update
 
+from spa.elicitation.assignment_json import assignment_from_json, assignment_to_json
+from spa.elicitation.balanced_orders import NEIGHBOURS, Balancing
 from spa.errors import ResponseError
-from spa.responses.database import CHUNK, Database, note
-from spa.responses.leases import lock_leases
-from spa.responses.store_schema import adapted, assignments, blinding, meta, places, submissions, tokens
-from spa.responses.tokens import random_token
-from spa.study.assignment import (
+from spa.records.assignment import (
     Assignment,
     BlindingKey,
-    assignment_from_json,
-    assignment_to_json,
     key_from_json,
     key_to_json,
 )
-from spa.study.balanced_orders import NEIGHBOURS, Balancing
-from spa.study.narrowing import DealtPair, Pair, Respondents, narrowed, redealt
+from spa.responses.database import CHUNK, Database, note
+from spa.responses.leases import lock_leases
+from spa.responses.prepared_statements import PreparedStatement
+from spa.responses.store_schema import adapted, assignments, blinding, meta, places, submissions, tokens
+from spa.responses.tokens import random_token
+from spa.study.narrowing import CountedUpTo, DealtPair, Pair, Respondents, narrowed, redealt
 
 LIVE_RULES = "live_rules"  # name of the fact in the store, see Store.live_rules
 NEWEST_LIVE_RULES = 2
+ADAPTED_AFTER = "adapted_after:"  # and a group: what had counted when its assignments were last adapted
 BALANCING = "balancing"  # the fact; stores of earlier releases have none
 _ID = assignments.c.assignment_id
 
@@ -39,7 +40,27 @@ def _select_draws(respondents: Any) -> Select[Any]:
     return select(*columns).join(blinding, blinding.c.assignment_id == _ID).outerjoin(adapted, for_them)
 
 
+class _Draw(NamedTuple):
+    """A row of :func:`_select_draws`."""
+
+    assignment_id: str
+    record: str
+    key: str
+    left_out: str | None
+    dealt: str | None
+
+
+def _free() -> Select[Any]:
+    """Select the assignments that no person has begun, and that stand on no platform, in the order of the draw."""
+    name = places.c.assignment_id
+    begun = exists().where(submissions.c.assignment_id == name, submissions.c.annotator_kind != "llm")
+    published = exists().where(adapted.c.assignment_id == name, adapted.c.published)
+    return select(name).where(places.c.people == 0, ~begun, ~published).order_by(places.c.number)
+
+
+_FREE = _free()
 _IN_ORDER = _select_draws("people").order_by(assignments.c.number)
+_DRAW = PreparedStatement(_select_draws("people").where(_ID == bindparam("assignment_id")))
 _DRAWS = _select_draws(bindparam("respondents")).where(_ID.in_(bindparam("assignment_ids", expanding=True)))
 
 
@@ -153,11 +174,6 @@ class StoredAssignments:
             found = connection.execute(select(adapted.c.left_out, adapted.c.dealt).where(own)).one_or_none()
         return None if found is None else (found.left_out, found.dealt)
 
-    def adapted_ids(self) -> list[str]:
-        """Return the ids of the assignments that people or LLMs see otherwise than drawn."""
-        with self._database.reading() as connection:
-            return list(connection.scalars(select(adapted.c.assignment_id).distinct()))
-
     def dealt(self, respondents: Respondents = "people") -> dict[str, list[DealtPair]]:
         """Return the pairs of the assignments that were dealt others than those drawn."""
         own = adapted.c.dealt.is_not(None) & (adapted.c.respondents == respondents)
@@ -170,17 +186,20 @@ class StoredAssignments:
         rows = self._rows(assignment_ids, "people")
         return [(assignment_from_json(row.record), key_from_json(row.key)) for row in rows if row.left_out is not None]
 
-    def leave_out(self, decided: Collection[Pair]) -> int:
+    def leave_out(self, decided: Collection[Pair], *, counted: CountedUpTo | None = None) -> int:
         """Leave decided pairs out of every assignment that no person has begun, and return how many changed.
 
         The draw itself stays as it is. Forms that were given to people, or published, never change; LLMs see them as
-        drawn.
+        drawn. Nothing changes where another process did it that has ``counted`` further visits.
         """
         pairs = json.dumps(sorted(sorted(pair) for pair in decided), ensure_ascii=False)
-        return self._adapt(lambda waiting: [{"assignment_id": each, "left_out": pairs} for each in waiting])
+        return self._adapt(lambda waiting: [{"assignment_id": each, "left_out": pairs} for each in waiting], counted)
 
-    def deal(self, pairs: Sequence[DealtPair], *, each: int) -> int:
-        """Deal other pairs to the next assignments that no person has begun, ``each`` to one; says how many changed."""
+    def deal(self, pairs: Sequence[DealtPair], *, each: int, counted: CountedUpTo | None = None) -> int:
+        """Deal other pairs to the next assignments that no person has begun, ``each`` to one; says how many changed.
+
+        ``counted`` is as for :meth:`leave_out`.
+        """
         hands = [pairs[start : start + each] for start in range(0, len(pairs), each)]
 
         def deal(waiting: Sequence[str]) -> list[dict[str, str]]:
@@ -189,21 +208,26 @@ class StoredAssignments:
                 for name, hand in zip(waiting, hands, strict=False)
             ]
 
-        return self._adapt(deal)
+        return self._adapt(deal, counted, most=len(hands))
 
-    def _adapt(self, change: Callable[[Sequence[str]], list[dict[str, str]]]) -> int:
-        """Replace what was adapted of assignments that no person has begun; returns how many rows are new."""
-        begun = select(submissions.c.assignment_id).where(submissions.c.annotator_kind != "llm")
-        for_people = adapted.c.respondents == "people"
-        published = select(adapted.c.assignment_id).where(adapted.c.published)
+    def _adapt(
+        self,
+        change: Callable[[Sequence[str]], list[dict[str, str]]],
+        counted: CountedUpTo | None,
+        *,
+        most: int | None = None,
+    ) -> int:
+        """Replace what was adapted of the first assignments that no person has begun; returns how many rows are new."""
         with self._database.transaction() as connection:
             lock_leases(connection)
-            name = places.c.assignment_id
-            free = select(name).where(name.not_in(begun), name.not_in(published)).order_by(places.c.number)
-            rows = change(list(connection.scalars(free)))
+            if counted is not None and not _is_latest(connection, counted):
+                return 0
+            rows = change(connection.scalars(_FREE.limit(most)).all())
+            for_people = adapted.c.respondents == "people"
+            own = adapted.c.assignment_id.in_([row["assignment_id"] for row in rows]) if most is not None else true()
             known = {
                 row.assignment_id: (row.left_out, row.dealt)
-                for row in connection.execute(select(adapted).where(for_people))
+                for row in connection.execute(select(adapted).where(for_people, own))
             }
             rows = [row for row in rows if known.get(row["assignment_id"]) != (row.get("left_out"), row.get("dealt"))]
             for start in range(0, len(rows), CHUNK):
@@ -223,12 +247,41 @@ class StoredAssignments:
                     connection.execute(insert(adapted).values(assignment_id=name, published=True))
 
 
+def _is_latest(connection: Connection, counted: CountedUpTo) -> bool:
+    """Note which visits had counted when assignments were adapted; false where it was done with later ones."""
+    own, name = [counted.recounts, counted.visits], ADAPTED_AFTER + counted.group
+    known = connection.scalar(select(meta.c.value).where(meta.c.name == name))
+    if known is not None and json.loads(known) > own:
+        return False
+    note(connection, name, json.dumps(own))
+    return True
+
+
 def _as_asked(row: Any) -> tuple[Assignment, BlindingKey]:
     """Return an assignment and its key, as earlier answers changed them, from a row of :func:`_select_draws`."""
     drawn, hidden = assignment_from_json(row.record), key_from_json(row.key)
     if row.left_out is not None:
         drawn = narrowed(drawn, hidden, json.loads(row.left_out))
     return drawn, hidden if row.dealt is None else redealt(hidden, drawn, _pairs(row.dealt))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedAssignment:
+    """An assignment as people see it."""
+
+    assignment: Assignment
+    key: BlindingKey
+    dealt: list[DealtPair] | None  # in the place of the pairs drawn
+
+
+def asked_of_people(connection: Connection, assignment_id: str) -> AskedAssignment | None:
+    """Return one assignment as people see it; ``None`` of an id that is unknown."""
+    for row in _DRAW.rows(connection, assignment_id=assignment_id):
+        found = _Draw(*row)
+        assignment, key = _as_asked(found)
+        dealt = None if found.dealt is None else _pairs(found.dealt)
+        return AskedAssignment(assignment=assignment, key=key, dealt=dealt)
+    return None
 
 
 def _pairs(dealt: str) -> list[DealtPair]:

@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Literal
 
 import polars as pl
 
-from spa.files import write_text, written_whole
+from spa.elicitation import judgements
+from spa.files import written_whole
 from spa.responses.tidy_tables import Tables
 from spa.tables.formulas import without_formulas
 
 TableFormat = Literal["csv", "parquet", "jsonl"]
-CARD = "README.md"
 ABOUT = {
-    "preferences": "chances that one system is preferred to another, one row an answer",
-    "ratings": "ratings of single outputs, one row an answer",
-    "choices": "choices between two outputs, one row an answer",
-    "orders": "outputs put in order, best first, one row an output",
     "identical_pairs": "ratings of outputs that equal their source, one row an answer",
     "annotators": "one row an annotator, under a pseudonym",
     "exclusions": "whom reviewers left out of the analysis, and why",
     "decisions": "what two reviewers decided, who and when",
+    "dashboard_log": "who decided, took files away or looked behind the labels, and when",
     "reading": "how long each output was on screen, one row an output on a page",
 }
+
+
+def table_words() -> dict[str, str]:
+    """Return what the rows of each table are, by its name."""
+    return ABOUT | {one.table: one.about for one in judgements().values()}
 
 
 def write_tables(tables: Tables, folder: Path, *, format: TableFormat = "csv") -> list[Path]:
@@ -45,32 +46,3 @@ def write_table(frame: pl.DataFrame, path: Path, *, format: TableFormat) -> None
             frame.write_parquet(temporary)
         else:
             frame.write_ndjson(temporary)
-
-
-def write_dataset(tables: Tables, folder: Path, *, title: str, language: str) -> dict[Path, int]:
-    """Write ``data/TABLE.parquet`` for each table that has rows, and a card, as the Hugging Face hub reads them.
-
-    The card names the study by its ``title`` and ``language`` and leaves the licence open, which whoever publishes the
-    answers chooses. Return the files written and the rows that each holds.
-    """
-    filled = {name: table for name, table in tables.files.items() if not table.is_empty()}
-    written: dict[Path, int] = {}
-    for name, frame in filled.items():
-        path = folder / "data" / f"{name}.parquet"
-        write_table(frame, path, format="parquet")
-        written[path] = frame.height
-    write_text(folder / CARD, _card(list(filled), title=title, language=language))
-    written[folder / CARD] = len(filled)
-    return written
-
-
-def _card(names: list[str], *, title: str, language: str) -> str:
-    """Return the card; its head is YAML, in which JSON strings are strings too."""
-    configurations = [
-        line for name in names for line in (f"- config_name: {name}", f"  data_files: data/{name}.parquet")
-    ]
-    head = ["---", f"pretty_name: {json.dumps(title)}", f"language: [{json.dumps(language)}]"]
-    head += ["configs:", *configurations, "---"]
-    lines = [f"- `{name}`: {ABOUT[name]}" for name in names]
-    plain = " ".join(title.split()).replace("<", "&lt;")
-    return "\n".join([*head, "", f"# {plain}", "", "Human and LLM judgements collected with spa-eval.", "", *lines, ""])

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import polars as pl
+
+from spa.elicitation import judgements
 
 WHO = {"annotator_id": pl.String, "annotator_kind": pl.String, "assignment_id": pl.String}
 VISIT = {"session": pl.Int64, "visit": pl.String}  # of people; else empty
@@ -17,57 +21,6 @@ ANSWERED = {  # how a question was answered
     "missing_reason": pl.String,
     "missing_level": pl.String,
     **VISIT,
-}
-OUTPUT = {"item_id": pl.String, "system": pl.String, "criterion": pl.String}
-SHOWN = {"elicitation": pl.String, "sample": pl.Int64, "label": pl.String, "position": pl.Int64}  # position: from 1
-PREFERENCES = {
-    **WHO,
-    "system_x": pl.String,
-    "system_y": pl.String,
-    "preference": pl.Float64,
-    "criterion": pl.String,
-    "exposure": pl.Int64,
-    "asked_first": pl.Int64,
-    "elicitation": pl.String,
-    "label_x": pl.String,
-    "label_y": pl.String,
-    **ANSWERED,
-}
-RATINGS = {**WHO, **OUTPUT, "score": pl.Float64, **SHOWN, **ANSWERED}
-SPANS = {  # one row a marked error; an answer without any has one row of its own
-    **WHO,
-    **OUTPUT,
-    "start": pl.Int64,  # code points of the output's text, half-open
-    "end": pl.Int64,
-    "text": pl.String,
-    "severity": pl.String,
-    "weight": pl.Float64,
-    "category": pl.String,
-    "reason": pl.String,  # why an error has no place; "no errors" where none was marked
-    "characters": pl.Int64,  # of the output's text
-    **SHOWN,
-    **ANSWERED,
-}
-CHOICES = {
-    **WHO,
-    "item_id": pl.String,
-    "system_x": pl.String,
-    "system_y": pl.String,
-    "criterion": pl.String,
-    "winner": pl.String,
-    "elicitation": pl.String,
-    "sample_x": pl.Int64,
-    "sample_y": pl.Int64,
-    "label_x": pl.String,
-    "label_y": pl.String,
-    **ANSWERED,
-}
-ORDERS = {  # one row an output of an ordering
-    **WHO,
-    **OUTPUT,
-    "rank": pl.Int64,  # 1 = best; tied outputs share the lowest
-    **SHOWN,
-    **ANSWERED,
 }
 IDENTICAL_PAIRS = {  # ratings of outputs that equal their source
     **WHO,
@@ -129,15 +82,26 @@ READING = {  # one row an output on a page of a person's form; a page without ou
     "scrolled": pl.Float64,
     **VISIT,
 }
-ROWS = {  # tables with a row an answer, or several
-    "preferences": PREFERENCES,
-    "ratings": RATINGS,
-    "choices": CHOICES,
-    "orders": ORDERS,
-    "spans": SPANS,
-    "identical_pairs": IDENTICAL_PAIRS,
-    "reading": READING,
-}
+TYPES = {"String": pl.String, "Int64": pl.Int64, "Float64": pl.Float64}
+
+
+def answer_tables() -> dict[str, dict[str, Any]]:
+    """Return the tables with a row an answer, or several, and their columns: those that ways of asking bring."""
+    made = {}
+    for judgement in judgements().values():
+        own = {name: TYPES[kind] for name, kind in judgement.columns.items()}
+        made[judgement.table] = {**WHO, **own, **ANSWERED}
+    return made
+
+
+def row_tables() -> dict[str, dict[str, Any]]:
+    """Return the tables that are gathered row by row, and their columns."""
+    return {**answer_tables(), "identical_pairs": IDENTICAL_PAIRS, "reading": READING}
+
+
+PREFERENCES, RATINGS, CHOICES, ORDERS, SPANS = (
+    answer_tables()[name] for name in ("preferences", "ratings", "choices", "orders", "spans")
+)
 # an analysis takes these
 TABLES = ("preferences", "ratings", "choices", "orders", "spans", "identical_pairs", "annotators", "exclusions")
 MORE = ("reading", "decisions", "dashboard_log")
@@ -158,9 +122,11 @@ class Tables:
     reading: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=READING))
     decisions: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=DECISIONS))
     dashboard_log: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=DASHBOARD_LOG))
+    more: Mapping[str, pl.DataFrame] = field(default_factory=dict)  # of ways of asking with a table of their own
 
     @property
     def files(self) -> dict[str, pl.DataFrame]:
         """The tables to write, by name: those of an analysis, and some only where there is anything in them."""
         absent = [name for name in ("orders", "spans", *MORE) if getattr(self, name).is_empty()]
-        return {name: getattr(self, name) for name in (*TABLES, *MORE) if name not in absent}
+        own = {name: frame for name, frame in self.more.items() if not frame.is_empty()}
+        return {name: getattr(self, name) for name in (*TABLES, *MORE) if name not in absent} | own

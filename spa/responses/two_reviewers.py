@@ -145,15 +145,15 @@ def settled_decisions(log: Sequence[Decision], *, seen_by: str | None = None) ->
     """
     reviews = reviews_of(log)
     undone = {each.undoes for each in log}
-    standing = [
+    kept = [
         *(each for each in log if each.reviewer.startswith(PROGRAM) and each.number not in undone),
         *_seconded(log),
     ]
     for review in reviews:
         own = [] if seen_by is None else review.answers.get(seen_by, [])
         decision = review.settled or (own[-1] if own else None)
-        standing += [decision] if decision is not None else []
-    found = visit_decisions(sorted((each for each in standing if each.action != "undo"), key=_number))
+        kept += [decision] if decision is not None else []
+    found = visit_decisions(sorted((each for each in kept if each.action != "undo"), key=_number))
     for review in reviews:
         if review.question == "payment" and review.awaits is not None:
             known = found.get(review.submission_id, VisitDecisions(submission_id=review.submission_id))

@@ -7,17 +7,19 @@ import time
 from sqlalchemy import Connection, bindparam, delete, select, update
 
 from spa.errors import ResponseError
+from spa.records.submission import Submission
 from spa.responses.admission import AdmissionRules
 from spa.responses.answer_rows import save_answers
 from spa.responses.begun_order import in_time
-from spa.responses.capacity import free_seat, recount, seat_extra
+from spa.responses.capacity import deadline, free_seat, recount, seat_extra
 from spa.responses.leases import Lease, known_lease, lock_leases
-from spa.responses.outcomes import COMPLETED, LATE, NO_CONSENT, STANDBY, TIMED_OUT, Outcome
+from spa.responses.outcomes import COMPLETED, LATE, NO_CONSENT, NOT_SUBMITTED, STANDBY, TIMED_OUT, Outcome
 from spa.responses.prepared_statements import PreparedStatement
+from spa.responses.recounts import note_recount
 from spa.responses.store_schema import payloads, submissions
-from spa.responses.submission import Submission
 
 EVERYBODY = AdmissionRules()
+CLOCKS_DIFFER = 60.0  # seconds, by which those of several servers may
 # Run for every visit of a rater: it ends one that is open and its annotator's
 _COMPLETE = PreparedStatement(
     update(submissions)
@@ -84,6 +86,9 @@ def finish_visit(
             seconds=submission.seconds,
         )
     )
+    limit = deadline(lease.leased_at, lease.minutes_allowed)
+    if limit is not None and limit - CLOCKS_DIFFER < now <= limit:  # another process may have passed over it
+        note_recount(connection)
     if freed is not None:
         seat_extra(connection, lease.assignment_id, freed)
     if seat != lease.seat:
@@ -103,6 +108,8 @@ def confirm_visit(connection: Connection, lease: Lease, external_id: str, *, rul
         .values(external_id=external_id, seat=seat, extra=done and seat is None)
     )
     recount(connection, lease.assignment_id)
+    if lease.release_reason == NOT_SUBMITTED:  # it was passed over
+        note_recount(connection)
 
 
 def complete_rater_visit(connection: Connection, submission: Submission, *, completion_code: str) -> str:

@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Row, Select, case, func, select
 
+from spa.records.platforms import LINK
+from spa.records.submission import AnnotatorKind, Submission
 from spa.responses import admission, capacity, completion_codes, leases
 from spa.responses.admission import AdmissionRules, Arrival
 from spa.responses.begun_order import BEGUN_UNTIL, BegunOrder, begun_order
@@ -16,7 +18,6 @@ from spa.responses.leases import LEASE_COLUMNS, Lease, lease_facts
 from spa.responses.outcomes import COMPLETED, Outcome, forgotten_name
 from spa.responses.payloads import UNREADABLE, Payload, read_pages
 from spa.responses.store_schema import payloads, people, submissions, tokens
-from spa.responses.submission import AnnotatorKind, Submission
 from spa.responses.tokens import is_token
 from spa.responses.visit_ends import EVERYBODY, finish_visit
 
@@ -102,7 +103,7 @@ class StoredVisits:
         token: str,
         *,
         now: float,
-        source: str = "link",
+        source: str = LINK,
         minutes_allowed: float | None = None,
         annotator_kind: AnnotatorKind = "human",
         rules: AdmissionRules = EVERYBODY,
@@ -208,6 +209,15 @@ class StoredVisits:
         with self._database.reading() as connection:
             done = select(func.count()).select_from(submissions).where(submissions.c.outcome == COMPLETED)
             return connection.scalar(done) or 0
+
+    def completed_mark(self) -> tuple[int, int, int]:
+        """Return what differs where another visit is completed, or one holds a place that did not before."""
+        number = submissions.c.number
+        without = func.sum(case((submissions.c.extra, number), else_=0))
+        done = select(func.count(), func.sum(number), without).where(submissions.c.outcome == COMPLETED)
+        with self._database.reading() as connection:
+            count, numbers, extra = connection.execute(done).one()
+        return count, int(numbers or 0), int(extra or 0)
 
     def completion_order(self) -> dict[tuple[str, str], int]:
         """Return annotator and assignment of every completed visit, raters' too, numbered as they were completed."""

@@ -19,14 +19,16 @@ from starlette.exceptions import HTTPException
 
 from spa.errors import ResponseError
 from spa.forms.effort import minutes_allowed, whole_minutes
-from spa.forms.form import Form
-from spa.forms.texts import Texts
 from spa.live import LiveProgress
+from spa.records.form import Form
+from spa.records.platforms import LINK
+from spa.records.study import Study
+from spa.records.submission import AnnotatorKind
+from spa.records.texts import Texts
 from spa.responses.admission import AdmissionRefused
-from spa.responses.families import StudyFamily
 from spa.responses.rehearsal import APART, FACT
 from spa.responses.store import Store
-from spa.responses.submission import AnnotatorKind
+from spa.responses.study_families import StudyFamily
 from spa.server.admin import AdminRoutes
 from spa.server.page_responses import send_notice
 from spa.server.rate_limits import Limits, UnbegunVisits
@@ -37,7 +39,6 @@ from spa.server.security_headers import SecurityHeaders, content_policy
 from spa.server.survey_context import PlatformAdapter, SurveyContext
 from spa.server.survey_routes import SurveyRoutes
 from spa.study.stopping import counts_as_begun
-from spa.study.study import Study
 
 SWEEP = 30.0  # seconds between releases of overdue places
 REFUSED = {  # what was wrong with posts that are counted and not stored
@@ -76,7 +77,7 @@ def create_app(
     workspace: OpenStudy,
     *,
     annotator_kind: AnnotatorKind = "human",
-    source: str = "link",
+    source: str = LINK,
     adapters: Iterable[PlatformAdapter] = (),
     public_url: str = "",
     only_public_host: bool = False,
@@ -169,16 +170,16 @@ async def running(survey: SurveyRoutes, context: SurveyContext) -> AsyncIterator
     """Release overdue places while the server runs; finish queued work at shutdown."""
 
     async def sweep() -> None:
-        told = 0
+        reported = 0
         while True:
             try:
                 await asyncio.to_thread(lambda: context.store.visits.release_overdue(context.clock()))
             except ResponseError as error:  # a store that is locked for a while; the next sweep finds the same
                 log.error("%s", error)
             refused = context.refused_posts
-            if refused.total() > told:
-                told = refused.total()
-                log.warning("posts of pages that were not stored since the start: %d (%s)", told, _listed(refused))
+            if refused.total() > reported:
+                reported = refused.total()
+                log.warning("posts of pages that were not stored since the start: %d (%s)", reported, _listed(refused))
             await asyncio.sleep(SWEEP)
 
     task = asyncio.create_task(sweep())

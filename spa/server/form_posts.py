@@ -10,17 +10,16 @@ from urllib.parse import parse_qsl
 
 from fastapi import Depends, HTTPException, Request
 
-from spa.forms.form import Form, OptionsAnswer, Page, Question, SpansAnswer, TextAnswer
+from spa.records.form import Form, Page, Question
+from spa.widgets import fields_of, widget_of
 
 LARGEST_BODY = 1_000_000  # bytes; the longest page of answers has a few thousand
 SMALL_BODY = 16_384  # bytes: read before it is known whose they are
 SLOWEST_BODY = 60.0  # seconds within which a body must have arrived
 MOST_FIELDS = 2_000
 FORM_TYPE = "application/x-www-form-urlencoded"
-ESCAPED = 12  # bytes of a character at most: four in UTF-8, each sent as %XX
 FIELD = 1_000  # bytes of a field beside what its answer may take, so that an answer that is none is kept too
 OUTPUT = 500  # bytes of the evidence of reading that tell of one output
-MARKED = 100  # bytes of a marked error, for each character of the text: most mark longer pieces
 SMALL_VISIT = 500_000  # bytes that every visit may send
 SENT_AGAIN = 4  # how often all pages of a visit may be sent at their largest; drafts are far smaller
 
@@ -46,15 +45,7 @@ def largest_visit(form: Form) -> int:
 
 
 def _largest(question: Question) -> int:
-    fields = FIELD * len(question.fields)
-    match question.answer:
-        case TextAnswer(longest=longest):
-            return fields + ESCAPED * longest
-        case SpansAnswer(text=text, severities=severities):
-            return fields + (MARKED + ESCAPED * len(severities)) * len(text)
-        case OptionsAnswer(options=options):
-            return fields + ESCAPED * max(len(option.value) + len(option.text) for option in options)
-    return fields
+    return FIELD * len(fields_of(question)) + widget_of(question.answer).longest(question.answer)
 
 
 async def read_body(request: Request, most: int) -> bytes | None:

@@ -12,10 +12,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 
-from spa.forms.form import CheckTarget, Exhibit, Form, Page, ScreeningTarget
 from spa.forms.html import Gap, ReadingStep
+from spa.records.form import CheckTarget, Exhibit, Form, Page, ScreeningTarget
+from spa.records.submission import Missing, Response, Submission
 from spa.responses import outcomes
-from spa.responses.answers import NO_ANSWER, parse_answers
+from spa.responses.answers import parse_answers
 from spa.responses.leases import Lease
 from spa.responses.payloads import Payload
 from spa.responses.reading_evidence import READING, PageExposure, minimum_seconds, parse_exposure, unseen_outputs
@@ -28,7 +29,7 @@ from spa.responses.reading_steps import (
     unserved_outputs,
     write_served,
 )
-from spa.responses.submission import Missing, Response, Submission
+from spa.widgets.payload import NO_ANSWER
 
 Fields = Mapping[str, str]
 NOTHING: Fields = MappingProxyType({})

@@ -1,4 +1,4 @@
-"""Responses that the survey server and the preview share: pages, images, style sheet, notices."""
+"""Responses that the survey server and the preview share: pages, files shown, style sheet, notices."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from http import HTTPStatus
 from fastapi import HTTPException
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from spa.forms.assets import ASSETS, asset_name, asset_text
-from spa.forms.form import Exhibit, Form, Page
+from spa.forms.assets import asset_name, asset_text, media_types
 from spa.forms.form_text import exhibits_of
-from spa.forms.html import Addresses, PageState, image_type, render_notice, render_page
-from spa.forms.texts import Texts
+from spa.forms.html import Addresses, PageState, render_notice, render_page
+from spa.media import all_media, medium_of
+from spa.records.form import Exhibit, Form, Page
+from spa.records.texts import Texts
 
 FOR_EVER = "public, max-age=31536000, immutable"
 # An SVG is a document of its own: opened alone, it may show itself but not run.
-IMAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+FILE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
 
 def page_response(form: Form, page: Page, texts: Texts, *, addresses: Addresses, state: PageState) -> HTMLResponse:
@@ -34,27 +35,37 @@ def send_notice(texts: Texts, name: str, *, status: int, link: str | None = None
 
 def send_asset(name: str) -> Response:
     """Send the style sheet or the script under the name that carries its hash."""
-    for asset, media_type in ASSETS.items():
+    for asset, media_type in media_types().items():
         if name == asset_name(asset):
             return Response(asset_text(asset), media_type=media_type, headers={"cache-control": FOR_EVER})
     raise HTTPException(404)
 
 
-def find_image(form: Form, exhibit_id: str) -> Exhibit:
-    """Return the image exhibit of a form by its opaque id."""
+def find_shown(form: Form, exhibit_id: str) -> Exhibit:
+    """Return the exhibit of a form that is a file by its opaque id."""
     shown = (exhibit for page in form.pages for block in page.exhibits for exhibit in exhibits_of(block))
     for exhibit in shown:
-        if exhibit.exhibit_id == exhibit_id and exhibit.image is not None:
+        if exhibit.exhibit_id == exhibit_id and exhibit.file is not None:
             return exhibit
     raise HTTPException(404)
 
 
-def send_image(exhibit: Exhibit) -> Response:
-    """Send an image without its name, date or size on disk: any of them could tell systems apart."""
-    if exhibit.image is None or not exhibit.image.is_file():
+def send_shown(exhibit: Exhibit) -> Response:
+    """Send a file without its name, date or size on disk: any of them could tell systems apart."""
+    files = medium_of(exhibit).files
+    if files is None or exhibit.file is None or not exhibit.file.is_file():
         raise HTTPException(404)
-    headers = {"content-security-policy": IMAGE_POLICY}
-    return Response(exhibit.image.read_bytes(), media_type=image_type(exhibit), headers=headers)
+    headers = {"content-security-policy": FILE_POLICY}
+    return Response(exhibit.file.read_bytes(), media_type=files.media_type(exhibit.file), headers=headers)
+
+
+def paths_of_files(before: str) -> tuple[str, ...]:
+    """Return where files are served, a path for each medium with files.
+
+    >>> paths_of_files("/a/{token}")
+    ('/a/{token}/image/{exhibit_id}',)
+    """
+    return tuple(f"{before}/{medium.key}/{{exhibit_id}}" for medium in all_media() if medium.files is not None)
 
 
 def redirect_to(address: str) -> RedirectResponse:

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from fastapi import FastAPI
 from fastapi.responses import HTMLResponse, Response
 from starlette.exceptions import HTTPException
 
-from spa.forms.form import Form, Page
 from spa.forms.html import Addresses, PageState
-from spa.forms.texts import Texts
+from spa.records.form import Form, Page
+from spa.records.texts import Texts
 from spa.server.form_posts import Fields
-from spa.server.page_responses import find_image, page_response, redirect_to, send_asset, send_image, send_notice
+from spa.server.page_responses import (
+    find_shown,
+    page_response,
+    paths_of_files,
+    redirect_to,
+    send_asset,
+    send_notice,
+    send_shown,
+)
 from spa.server.request_guard import PlainPaths
 from spa.server.security_headers import SecurityHeaders, content_policy
 
@@ -33,7 +44,7 @@ def create_preview(form: Form, texts: Texts, *, minutes: int | None = None) -> F
         return redirect_to(f"/p/{order[0]}")
 
     def show(page_id: str) -> Response:
-        addresses = Addresses(action=f"/p/{page_id}", image=lambda exhibit: f"/image/{exhibit.exhibit_id}")
+        addresses = Addresses(action=f"/p/{page_id}", file=lambda exhibit: f"/{exhibit.medium}/{exhibit.exhibit_id}")
         return page_response(form, known(page_id), texts, addresses=addresses, state=state)
 
     def leave(page_id: str, fields: Fields, go: str = "on") -> Response:
@@ -45,20 +56,21 @@ def create_preview(form: Form, texts: Texts, *, minutes: int | None = None) -> F
     def done() -> Response:
         return send_notice(texts, "done", status=200)
 
-    def image(exhibit_id: str) -> Response:
-        return send_image(find_image(form, exhibit_id))
+    def shown(exhibit_id: str) -> Response:
+        return send_shown(find_shown(form, exhibit_id))
 
     def failed(request: object, error: Exception) -> Response:
         return send_notice(texts, "unknown", status=error.status_code if isinstance(error, HTTPException) else 400)
 
-    for path, method, route in (
+    routes: list[tuple[str, str, Callable[..., Any]]] = [
         ("/", "GET", first),
         ("/p/{page_id}", "GET", show),
         ("/p/{page_id}", "POST", leave),
         ("/done", "GET", done),
-        ("/image/{exhibit_id}", "GET", image),
+        *((path, "GET", shown) for path in paths_of_files("")),
         ("/static/{name}", "GET", send_asset),
-    ):
+    ]
+    for path, method, route in routes:
         methods = ["GET", "HEAD"] if method == "GET" else [method]
         app.add_api_route(path, route, methods=methods, response_class=HTMLResponse, response_model=None)
     app.add_exception_handler(HTTPException, failed)

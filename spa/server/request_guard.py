@@ -26,7 +26,7 @@ FORBIDDEN, MISDIRECTED, TOO_MANY = 403, 421, 429
 MONITORED = frozenset({"/health", "/metrics", "/admin/status"})  # asked for by address, and the same under any name
 log = logging.getLogger("uvicorn.error")
 FORWARDED_FOR = b"x-forwarded-for"
-MOST_TOLD = 3  # web servers that nobody named, in the log
+MOST_LISTED = 3  # web servers that nobody named, in the log
 DEFAULT_PORTS = (":80", ":443")
 Refuse = Callable[[str, int], Response]
 Network = IPv4Network | IPv6Network
@@ -160,7 +160,7 @@ class RequestGuard:
         address = address_of(peer)
         if address is None or not address.is_private or not any(name == FORWARDED_FOR for name, _ in scope["headers"]):
             return False
-        if peer not in self._untrusted and len(self._untrusted) < MOST_TOLD:
+        if peer not in self._untrusted and len(self._untrusted) < MOST_LISTED:
             self._untrusted.add(peer)
             log.warning(
                 "%s asks for other machines (X-Forwarded-For) and is not trusted; if it is your web server, name "

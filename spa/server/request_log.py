@@ -6,11 +6,12 @@ import json
 import logging
 import re
 import sys
-import time
 from datetime import UTC, datetime
 from typing import Any
 
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from spa.server.request_metrics import noted
 
 REQUESTS = "spa.requests"
 # tokens, submissions, annotators, addresses of networks: none of them is anybody's business but the store's
@@ -45,27 +46,17 @@ class RequestLog:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on and note what came of it."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        began, status = time.perf_counter(), 500
 
-        async def send_and_see(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-            await send(message)
-
-        try:
-            await self.app(scope, receive, send_and_see)
-        finally:
+        def log(status: int, seconds: float) -> None:
             facts = {
                 "method": scope["method"],
                 "route": pattern_of(scope),
                 "status": status,
-                "ms": round(1000 * (time.perf_counter() - began), 1),
+                "ms": round(1000 * seconds, 1),
             }
             self._log.info("request", extra={"facts": facts})
+
+        await noted(self.app, scope, receive, send, log)
 
 
 def pattern_of(scope: Scope) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import accumulate
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -41,18 +41,23 @@ class RequestMetrics:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Count one request, also one that fails."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        began, status = time.perf_counter(), 500
+        await noted(self.app, scope, receive, send, self._counts.note)
 
-        async def note(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-            await send(message)
 
-        try:
-            await self.app(scope, receive, note)
-        finally:
-            self._counts.note(status, time.perf_counter() - began)
+async def noted(app: ASGIApp, scope: Scope, receive: Receive, send: Send, note: Callable[[int, float], None]) -> None:
+    """Answer a request, then note its status and how many seconds it took; one that fails has status 500."""
+    if scope["type"] != "http":
+        await app(scope, receive, send)
+        return
+    began, status = time.perf_counter(), 500
+
+    async def seen(message: Message) -> None:
+        nonlocal status
+        if message["type"] == "http.response.start":
+            status = message["status"]
+        await send(message)
+
+    try:
+        await app(scope, receive, seen)
+    finally:
+        note(status, time.perf_counter() - began)

@@ -7,6 +7,8 @@ from functools import lru_cache
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from spa.media import page_sources
+
 HEADERS: Mapping[str, str] = {
     "x-content-type-options": "nosniff",
     "referrer-policy": "same-origin",  # "no-referrer" would hide from us where our own forms come from
@@ -26,8 +28,10 @@ def content_policy(places: frozenset[str] = frozenset(), *, frames: frozenset[st
     """
     form_action = " ".join(("'self'", *sorted(places)))
     ancestors = " ".join(sorted(frames)) or "'none'"
+    files = page_sources("'self' data:")
     return (
-        "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        "default-src 'none'; style-src 'self'; script-src 'self'; "
+        f"{files}connect-src 'self'; "
         f"form-action {form_action}; frame-ancestors {ancestors}; base-uri 'none'"
     )
 

@@ -1,21 +1,21 @@
 """What a platform adapter may use of the survey server.
 
-A *platform adapter* is a callable ``mount(app, context)`` registered under the entry-point group ``spa.routes``.
-It adds routes under its own path (such as ``/prolific``), verifies visitors with its platform and calls ``context``::
+A *platform adapter* is the callable ``mount(app, context)`` of a :class:`spa.records.platforms.Platform`.
+It adds routes under its own path (such as ``/lab``), verifies visitors with its platform and calls ``context``::
 
     def mount(app: FastAPI, context: SurveyContext) -> None:
-        if not context.study.bridges["prolific"]:
+        if "lab" not in context.study.platforms:
             return
 
-        @app.api_route("/prolific", methods=["GET", "HEAD", "POST"])
+        @app.api_route("/lab", methods=["GET", "HEAD", "POST"])
         def enter(request: Request, pid: str, submission: str) -> Response:
             if request.method != "POST":  # whoever only looks takes no place
-                known = context.known_visit("prolific", person=pid, external_id=submission)
+                known = context.known_visit("lab", person=pid, external_id=submission)
                 return known or context.first_page(request)
             ...  # verify with the platform
-            return context.admit(source="prolific", person=pid, external_id=submission)
+            return context.admit(source="lab", person=pid, external_id=submission)
 
-        context.on_finish("prolific", lambda visit, outcome: context.redirect("https://..."))
+        context.on_finish("lab", lambda visit, outcome: context.redirect("https://..."))
 
 Routes that use the store are plain functions, which the framework runs in threads.
 """
@@ -29,7 +29,6 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
-from importlib.metadata import entry_points
 from types import MappingProxyType
 from urllib.parse import urlsplit
 
@@ -37,23 +36,23 @@ from fastapi import FastAPI
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from starlette.requests import Request
 
-from spa.forms.form import Form
 from spa.forms.html import render_notice
-from spa.forms.texts import Texts
 from spa.live import LiveProgress
+from spa.records.form import Form
+from spa.records.platforms import installed_platforms
+from spa.records.study import Study
+from spa.records.submission import AnnotatorKind
+from spa.records.texts import Texts
 from spa.responses.admission import AdmissionRefused, AdmissionRules, NoneLeft, QuotaFull, UnknownGroup
-from spa.responses.families import StudyFamily
 from spa.responses.outcomes import Outcome, is_claim
 from spa.responses.reading_evidence import required_seconds
 from spa.responses.store import Store
-from spa.responses.submission import AnnotatorKind
+from spa.responses.study_families import StudyFamily
 from spa.responses.visits import PersonVisit
 from spa.server.page_responses import redirect_to, send_notice
 from spa.server.rate_limits import MINUTE, Limits, UnbegunVisits, client_block
 from spa.study.stopping import counts_as_begun
-from spa.study.study import Study
 
-GROUP = "spa.routes"  # entry points: name -> mount(app, context)
 FORBIDDEN = 403
 LEAST_TO_BEGIN = 15.0  # minutes
 NO_FIELDS: Mapping[str, str] = MappingProxyType({})
@@ -277,5 +276,5 @@ PlatformAdapter = Callable[[FastAPI, SurveyContext], None]
 
 
 def installed_adapters() -> tuple[PlatformAdapter, ...]:
-    """Return the platform adapters of all installed packages, in the order of their names."""
-    return tuple(point.load() for point in sorted(entry_points(group=GROUP), key=lambda each: each.name))
+    """Return the platform adapters of all installed packages, in the order of their platforms' keys."""
+    return tuple(platform.mount for platform in installed_platforms())

@@ -16,9 +16,9 @@ from starlette.requests import Request
 from starlette.routing import Route
 
 from spa.forms.effort import whole_minutes
-from spa.forms.form import Form, Page
 from spa.forms.html import Addresses, PageState, render_notice
 from spa.live import is_live
+from spa.records.form import Form, Page
 from spa.responses import outcomes
 from spa.responses.batches import BatchedReader, BatchedWriter
 from spa.responses.leases import Lease, lease_of_token, lock_leases
@@ -29,7 +29,7 @@ from spa.responses.tokens import add_token, has_token, is_token, random_token
 from spa.server.form_posts import FormPost, largest_post, read_post, read_press
 from spa.server.form_progress import FormProgress
 from spa.server.health_check import HealthCheck
-from spa.server.page_responses import find_image, page_response, redirect_to, send_asset, send_image
+from spa.server.page_responses import find_shown, page_response, paths_of_files, redirect_to, send_asset, send_shown
 from spa.server.survey_context import SurveyContext
 from spa.server.visit_cookie import ELSEWHERE, VisitCookie, is_from_elsewhere
 from spa.server.visit_transactions import Navigation, VisitTransactions
@@ -86,7 +86,7 @@ class SurveyRoutes:
             Route("/a/{token}", self.take_place, methods=["POST"]),
             Route("/a/{token}/done", self.show_end, methods=["GET"]),
             Route("/a/{token}/next", self.begin_session, methods=["POST"]),
-            Route("/a/{token}/image/{exhibit_id}", self.show_image, methods=["GET"]),
+            *(Route(path, self.show_file, methods=["GET"]) for path in paths_of_files("/a/{token}")),
         ]
 
     async def show_start(self, request: Request) -> Response:
@@ -291,13 +291,13 @@ class SurveyRoutes:
         await self._writer.write(begin)
         return redirect_to(f"/a/{token}")
 
-    async def show_image(self, request: Request) -> Response:
-        """Send an image of this person's form."""
+    async def show_file(self, request: Request) -> Response:
+        """Send a file that this person's form shows."""
         visit = await self._find(request.path_params["token"])
         if visit is None:
             raise HTTPException(404)
-        exhibit = find_image(visit.form, request.path_params["exhibit_id"])
-        return await asyncio.to_thread(send_image, exhibit)
+        exhibit = find_shown(visit.form, request.path_params["exhibit_id"])
+        return await asyncio.to_thread(send_shown, exhibit)
 
     def _can_resume(self, connection: Connection, token: str) -> bool:
         lease = lease_of_token(connection, token)
@@ -355,7 +355,7 @@ class SurveyRoutes:
             step=visit.step(page, now=self.context.clock(), again=mark_gaps) if in_steps else None,
         )
         addresses = Addresses(
-            action=f"{base}/p/{page.page_id}", image=lambda exhibit: f"{base}/image/{exhibit.exhibit_id}"
+            action=f"{base}/p/{page.page_id}", file=lambda exhibit: f"{base}/{exhibit.medium}/{exhibit.exhibit_id}"
         )
         return page_response(visit.form, page, self.texts, addresses=addresses, state=state)
 

@@ -11,7 +11,7 @@ from typing import Literal
 
 from sqlalchemy import Connection
 
-from spa.forms.form import Form, Page, TextBlock
+from spa.records.form import Form, Page, TextBlock
 from spa.responses import admission, completion_codes, outcomes
 from spa.responses.admission import Arrival, QuotaFull
 from spa.responses.answers import unknown_keys

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterator
-from itertools import pairwise
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -13,31 +14,69 @@ from pydantic import Field, ValidationError
 
 from spa.errors import StudyError
 from spa.files import read_toml
-from spa.forms.form import (
-    CheckTarget,
-    ChoiceTarget,
-    ConfirmAnswer,
-    ConfirmationTarget,
-    Form,
-    NumberAnswer,
-    OptionsAnswer,
-    OrderAnswer,
-    PreferenceTarget,
-    Question,
-    RankingTarget,
-    RatingTarget,
-    ScreeningTarget,
-    SpansAnswer,
-    SpanTarget,
-    TextAnswer,
-)
-from spa.simulation.simulated_reading import ReadingHabit
-from spa.simulation.simulated_spans import marked_errors, true_errors
+from spa.media import medium_of, words_of
+from spa.records.assignment import BlindingKey
+from spa.records.form import Answer, CheckTarget, Exhibit, Form, Judgement, Page, Question, ScreeningTarget
+from spa.responses.reading_evidence import minimum_seconds
 from spa.simulation.true_utilities import Share, SimulationTable, Spread, TrueUtilities
-from spa.study.assignment import BlindingKey
+from spa.widgets import widget_of
+
+RACING_WORDS_PER_MINUTE = 1500.0  # nobody reads so fast
+NOISE = 0.3  # standard deviation of the log pace from one output to the next
+SKIPPED = 0.5  # share of the outputs that whoever skips outputs leaves at their first lines
+QUESTION_SECONDS = 6.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadingHabit:
+    """How one annotator reads."""
+
+    words_per_minute: float
+    skips: bool
+    races: bool
+    rng: np.random.Generator
+
+    def evidence(self, form: Form, seconds_per_100_words: float) -> dict[str, str]:
+        """Return what the script sends with each page, by page id.
+
+        Outputs of one row stand side by side and are on screen together, for as long as all of them are read
+        and at least until the page may be left. What earlier pages showed is not looked at again.
+        """
+        return {page.page_id: self._page(page, minimum_seconds(page, seconds_per_100_words)) for page in form.pages}
+
+    def _page(self, page: Page, least: Mapping[str, float]) -> str:
+        seconds = 0.0
+        outputs: dict[str, list[float]] = {}
+        for row in _rows(page):
+            skipped = [self.skips and self.rng.random() < SKIPPED for _ in row]
+            paces = [0.0 if skip else self._seconds(one) for one, skip in zip(row, skipped, strict=True)]
+            passed = round(max(sum(paces), *(least.get(one.exhibit_id, 0.0) for one in row)), 2)
+            for one, skip in zip(row, skipped, strict=True):
+                if passed:
+                    outputs[one.exhibit_id] = [round(seconds, 2), passed, 0.3 if skip else 1.0]
+            seconds += passed
+        seconds += QUESTION_SECONDS * len(page.questions)
+        return json.dumps({"seconds": round(seconds, 2), "outputs": outputs})
+
+    def _seconds(self, exhibit: Exhibit) -> float:
+        noise = float(np.exp(NOISE * self.rng.standard_normal()))
+        if (words := words_of(exhibit)) is None:
+            return medium_of(exhibit).least_seconds(exhibit, 0.0) * (1 if self.races else 5 * noise)
+        speed = RACING_WORDS_PER_MINUTE if self.races else self.words_per_minute
+        return words * 60 / speed * noise
+
+
+def _rows(page: Page) -> Iterator[tuple[Exhibit, ...]]:
+    """Yield the outputs new on a page row by row, each output once."""
+    new, done = {one.exhibit_id for one in page.new_outputs}, set[str]()
+    for block in page.exhibits:
+        row = tuple(one for one in block.exhibits if one.exhibit_id in new - done)
+        done |= {one.exhibit_id for one in row}
+        if row:
+            yield row
+
 
 Seen = tuple[str, str, int]  # system, item, sample
-EXPLANATION = "A simulated explanation."  # says what it is
 
 
 class Temperament(SimulationTable):
@@ -97,7 +136,7 @@ class SimulatedAnnotator:
         temperament = Temperament() if temperament is None else temperament
         self.truth = truth
         self.temperament = temperament
-        self._rng = rng if answering is None else answering
+        self.rng = rng if answering is None else answering
         self._taste = {
             system: temperament.taste_sd * float(rng.standard_normal()) for system in sorted(truth.utilities)
         }
@@ -137,9 +176,12 @@ class SimulatedReading:
 
     def __init__(self, annotator: SimulatedAnnotator, form: Form, key: BlindingKey) -> None:
         self._annotator = annotator
-        self._truth = annotator.truth
-        self._temperament = annotator.temperament
-        self._rng = annotator._rng
+        self.truth = annotator.truth
+        self.temperament = annotator.temperament
+        self.rng = annotator.rng
+        self.careless = annotator.careless
+        self.excess = annotator._excess if annotator.inconsistent else None
+        self.severity = annotator._severity
         self._systems = key.systems
         self._noise: dict[tuple[Seen, str], float] = {}
         self._percent: dict[tuple[str, str, str], float] = {}
@@ -150,138 +192,59 @@ class SimulatedReading:
     def answer(self, question: Question) -> str:
         """Return the text that the page would send for one question."""
         answer, target = question.answer, question.target
-        if isinstance(answer, ConfirmAnswer) or isinstance(target, ConfirmationTarget):
-            return "yes"
-        if isinstance(target, ScreeningTarget) and isinstance(answer, OptionsAnswer):
-            return self._pick(answer, target.eligible, right=self._annotator.eligible)
-        if isinstance(target, CheckTarget) and target.kind == "attention" and isinstance(answer, OptionsAnswer):
-            return self._pick(answer, (target.expected,), right=not self._annotator.fails_checks)
-        if isinstance(answer, TextAnswer):
-            return EXPLANATION
-        if isinstance(answer, SpansAnswer):
-            if not isinstance(target, SpanTarget):
-                raise TypeError("only errors of an output are marked")
-            return self._spans(target, answer)
-        if self._annotator.careless != "no":
-            return self._careless(answer)
+        widget = widget_of(answer)
         match target:
-            case RankingTarget():
-                return self._order(target)
-            case PreferenceTarget() if isinstance(answer, NumberAnswer):
-                return self._preference(target, answer)
-            case RatingTarget():
-                return self._rating(target, answer)
-            case ChoiceTarget() if isinstance(answer, OptionsAnswer):
-                return self._choice(target, answer)
-            case CheckTarget() if isinstance(answer, NumberAnswer):
-                return target.expected
-            case CheckTarget() if isinstance(answer, OptionsAnswer):
+            case ScreeningTarget():
+                return self._pick(answer, target.eligible, right=self._annotator.eligible)
+            case CheckTarget(kind="attention"):
+                return self._pick(answer, (target.expected,), right=not self._annotator.fails_checks)
+        if self.careless != "no" and not (isinstance(target, Judgement) and target.careless_itself):
+            return widget.careless(answer, self.rng if self.careless == "random" else None)
+        match target:
+            case Judgement():
+                return target.simulated(self, answer)
+            case CheckTarget():
                 return self._pick(answer, (target.expected,), right=True)
-        raise TypeError(f"a simulated annotator cannot answer {type(target).__name__} with {type(answer).__name__}")
+        return widget.careless(answer, None)
 
-    def _careless(self, answer: NumberAnswer | OptionsAnswer | OrderAnswer) -> str:
-        random = self._annotator.careless == "random"
-        if isinstance(answer, OrderAnswer):  # as shown, or any
-            labels = [option.value for option in answer.options]
-            return " > ".join(self._rng.permutation(labels).tolist() if random else labels)
-        if isinstance(answer, NumberAnswer):
-            value = int(self._rng.integers(answer.low, answer.high + 1)) if random else (answer.low + answer.high) // 2
-            return str(value)
-        place = int(self._rng.integers(len(answer.options))) if random else len(answer.options) // 2
-        return answer.options[place].value
+    def _pick(self, answer: Answer, accepted: tuple[str, ...], *, right: bool) -> str:
+        """Return an option that is accepted (``right``) or one that is not; without options, what is accepted."""
+        values = [(one.value, one.text) for one in widget_of(answer).offers(answer) if one.value is not None]
+        fits = [value for value, text in values if (value in accepted or text in accepted) == right]
+        return (fits or [value for value, _ in values] or list(accepted))[0]
 
-    def _pick(self, answer: OptionsAnswer, accepted: tuple[str, ...], *, right: bool) -> str:
-        fits = [option for option in answer.options if (option.value in accepted or option.text in accepted) == right]
-        return (fits or list(answer.options))[0].value
+    def system(self, label: str) -> str:
+        """Return the system that a label hides."""
+        return self._systems[label]
+
+    def perceived(self, label: str, item_id: str, sample: int, criterion: str) -> float:
+        """Return how good this annotator finds an output; the same however often it is asked."""
+        return self._perceived((self._systems[label], item_id, sample), criterion)
 
     def _perceived(self, seen: Seen, criterion: str) -> float:
-        """Return how good this annotator finds an output; the same however often it is asked."""
         if (seen, criterion) not in self._noise:
-            self._noise[seen, criterion] = self._temperament.noise_sd * float(self._rng.standard_normal())
+            self._noise[seen, criterion] = self.temperament.noise_sd * float(self.rng.standard_normal())
         system, item_id, sample = seen
         liking = self._annotator._taste.get(system, 0.0)
-        return self._truth.utility(system, item_id, sample, criterion) + liking + self._noise[seen, criterion]
+        return self.truth.utility(system, item_id, sample, criterion) + liking + self._noise[seen, criterion]
 
-    def _chance(self, target: PreferenceTarget) -> float:
+    def chance(self, label_x: str, label_y: str, criterion: str) -> float:
         """Return P(x preferred to y) as the annotator sees it before any habit of answering."""
-        pair = (min(target.label_x, target.label_y), max(target.label_x, target.label_y))
-        known = self._percent.get((*pair, target.criterion))
+        pair = (min(label_x, label_y), max(label_x, label_y))
+        known = self._percent.get((*pair, criterion))
         if known is None:
             first, second = (list(self._seen.get(label, ())) for label in pair)
             if not first or not second:
                 raise ValueError(f"the form shows no output under {pair[0]!r} or {pair[1]!r}")
             means = [
-                sum(self._perceived(seen, target.criterion) for seen in outputs) / len(outputs)
-                for outputs in (first, second)
+                sum(self._perceived(seen, criterion) for seen in outputs) / len(outputs) for outputs in (first, second)
             ]
-            spread = math.hypot(self._truth.output_sd, self._temperament.noise_sd, self._temperament.doubt)
+            spread = math.hypot(self.truth.output_sd, self.temperament.noise_sd, self.temperament.doubt)
             if {item for _, item, _ in first} != {item for _, item, _ in second}:
-                spread = math.hypot(spread, self._truth.item_sd)
+                spread = math.hypot(spread, self.truth.item_sd)
             known = phi(means[0] - means[1], spread * math.sqrt(1 / len(first) + 1 / len(second)))
-            self._percent[(*pair, target.criterion)] = known
-        return known if target.label_x == pair[0] else 1 - known
-
-    def _preference(self, target: PreferenceTarget, answer: NumberAnswer) -> str:
-        chance = self._chance(target)
-        if self._annotator.inconsistent:
-            chance = min(1.0, chance + self._annotator._excess)
-        else:  # taken from both directions alike: what is left over is the indifference
-            chance -= self._temperament.indifference * min(chance, 1 - chance)
-        percent = chance * 100
-        step = self._temperament.rounding
-        if step > 0:
-            percent = step * round(percent / step)
-        return nearest_whole(answer.low + percent / 100 * (answer.high - answer.low), answer)
-
-    def _rating(self, target: RatingTarget, answer: NumberAnswer | OptionsAnswer | OrderAnswer) -> str:
-        seen = (self._systems[target.label], target.item_id, target.sample)
-        utility = self._perceived(seen, target.criterion)
-        if target.criterion in self._truth.lower_is_better:
-            utility = self._truth.low + self._truth.high - utility
-        utility += self._annotator._severity
-        if isinstance(answer, NumberAnswer):
-            return nearest_whole(answer.low + self._truth.normalised(utility) * (answer.high - answer.low), answer)
-        options = sorted(answer.options, key=lambda option: option.score or 0.0)  # in their own order without scores
-        bounds = self._temperament.thresholds
-        if bounds is not None and len(bounds) == len(options) - 1:
-            place = sum(utility > bound for bound in sorted(bounds))
-        else:
-            place = math.ceil(round(self._truth.normalised(utility) * len(options), 9)) - 1
-        return options[min(max(place, 0), len(options) - 1)].value
-
-    def _spans(self, target: SpanTarget, answer: SpansAnswer) -> str:
-        system = self._systems[target.label]
-        utility = self._truth.utility(system, target.item_id, target.sample, target.criterion)
-        rate = 2 * self._truth.error_rate * (1 - self._truth.normalised(utility))
-        names = (str(self._truth.seed), system, target.item_id, str(target.sample), target.criterion)
-        errors = true_errors(answer, rate, names)
-        if self._annotator.careless == "straight":
-            return "[]"
-        habit = self._temperament
-        recall, precision = (0.1, 0.1) if self._annotator.careless == "random" else (habit.recall, habit.precision)
-        return marked_errors(answer, errors, recall=recall, precision=precision, rng=self._rng)
-
-    def _choice(self, target: ChoiceTarget, answer: OptionsAnswer) -> str:
-        x, y = (
-            self._perceived((self._systems[label], target.item_id, sample), target.criterion)
-            for label, sample in ((target.label_x, target.sample_x), (target.label_y, target.sample_y))
-        )
-        values = {option.value for option in answer.options}
-        if "tie" in values and abs(x - y) < self._temperament.tie_width:
-            return "tie"
-        if x == y:
-            return "x" if self._rng.random() < 0.5 else "y"
-        return "x" if x > y else "y"
-
-    def _order(self, target: RankingTarget) -> str:
-        """Order outputs by how good they are found; what is hardly worse than the one before is tied with it."""
-        found = {
-            label: self._perceived((self._systems[label], target.item_id, sample), target.criterion)
-            for label, sample in zip(target.labels, target.samples, strict=True)
-        }
-        order = sorted(found, key=lambda label: -found[label])
-        signs = ["=" if found[x] - found[y] < self._temperament.tie_width else ">" for x, y in pairwise(order)]
-        return " ".join([order[0], *(f"{sign} {label}" for sign, label in zip(signs, order[1:], strict=True))])
+            self._percent[(*pair, criterion)] = known
+        return known if label_x == pair[0] else 1 - known
 
 
 def outputs_of_labels(form: Form, key: BlindingKey) -> Iterator[tuple[str, Seen]]:
@@ -290,7 +253,7 @@ def outputs_of_labels(form: Form, key: BlindingKey) -> Iterator[tuple[str, Seen]
     Pages that rate or choose may show further outputs; they count where no other page shows any.
     """
     found = [
-        (page.kind in ("reading", "comparison"), exhibit)
+        (page.shows == "systems", exhibit)
         for page in form.pages
         for exhibit in page.outputs
         if exhibit.label in key.systems
@@ -310,15 +273,6 @@ def phi(difference: float, standard_error: float) -> float:
     if standard_error == 0:
         return 0.5 if difference == 0 else float(difference > 0)
     return 0.5 * (1 + math.erf(difference / standard_error / math.sqrt(2)))
-
-
-def nearest_whole(value: float, answer: NumberAnswer) -> str:
-    """Return the whole number of an answer that is nearest to a value.
-
-    >>> nearest_whole(104.2, NumberAnswer(low=0, high=100, scale=100, low_text="", high_text=""))
-    '100'
-    """
-    return str(min(max(round(value), answer.low), answer.high))
 
 
 class TruthFile(TrueUtilities):

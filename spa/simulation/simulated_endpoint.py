@@ -12,21 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spa.forms.form import Form, NumberAnswer, OptionsAnswer, OrderAnswer, Question, SpansAnswer, TextAnswer
 from spa.forms.prompt_turns import PromptTurn
 from spa.raters.endpoints.endpoint import mapping
 from spa.raters.prompt_messages import Message
-from spa.responses.orders import order_of, ranks_of
-from spa.simulation import SIMULATED_RATER
+from spa.records.assignment import BlindingKey
+from spa.records.form import Form
+from spa.records.submission import SIMULATED_RATER
 from spa.simulation.simulated_annotators import SimulatedAnnotator, Temperament
-from spa.simulation.simulated_spans import quoted
 from spa.simulation.true_utilities import TrueUtilities
-from spa.study.assignment import BlindingKey
+from spa.widgets import widget_of
 
 if TYPE_CHECKING:
     from fastapi import FastAPI, Request, Response
 
-MODEL = SIMULATED_RATER
 SAMPLING = ("temperature", "top_p", "seed")
 STEADY = Temperament(noise_sd=0.5, taste_sd=0.05, doubt=0.8, severity_sd=0.1, tie_width=0.1, rounding=5)
 
@@ -47,7 +45,7 @@ class SimulatedModel:
         *,
         temperament: Temperament = STEADY,
         seed: int = 0,
-        rater_id: str = MODEL,
+        rater_id: str = SIMULATED_RATER,
     ) -> None:
         self._truth = truth
         self._temperament = temperament
@@ -83,7 +81,7 @@ class SimulatedModel:
             del sampling["seed"]
         personas = [one.get("content") for one in map(mapping, body["messages"]) if one.get("role") == "system"]
         others = {"rater": self._rater_id, "wording": wording, "persona": personas}
-        plain = {"rater": MODEL, "wording": 0, "persona": []}
+        plain = {"rater": SIMULATED_RATER, "wording": 0, "persona": []}
         sampling |= {name: value for name, value in others.items() if value != plain[name]}
         return assignment_rng(self._seed, form.assignment_id, sampling)
 
@@ -93,8 +91,8 @@ class SimulatedModel:
         """Answer the questions named, as JSON values."""
         annotator = SimulatedAnnotator(self._truth, self._temperament, rng=rng)
         answers = annotator.answers(form, key)
-        questions = {question.question_id: question for question in form.questions("everybody")}
-        return {name: json_value(questions[name], answers[name]) for name in names if name in questions}
+        asked = {question.question_id: question.answer for question in form.questions("everybody")}
+        return {name: widget_of(asked[name]).as_json(asked[name], answers[name]) for name in names if name in asked}
 
 
 def assignment_rng(seed: int, assignment_id: str, sampling: Mapping[str, object] | None = None) -> np.random.Generator:
@@ -114,23 +112,6 @@ def fingerprint(messages: Sequence[object]) -> str:
     return sha256(json.dumps(messages, sort_keys=True).encode()).hexdigest()
 
 
-def json_value(question: Question, raw: str) -> object:
-    """Return an answer as the JSON Schema of the question wants it."""
-    answer = question.answer
-    if isinstance(answer, NumberAnswer):
-        return int(raw)
-    if isinstance(answer, TextAnswer):
-        return raw
-    if isinstance(answer, SpansAnswer):
-        return quoted(answer, raw)
-    if isinstance(answer, OptionsAnswer):
-        scores = answer.half_points is not None and all(option.value.isdecimal() for option in answer.options)
-        return int(raw) if scores else raw
-    if isinstance(answer, OrderAnswer):
-        return ranks_of(raw)
-    return True
-
-
 def create_endpoint(model: SimulatedModel) -> FastAPI:
     """Build the application: ``POST /v1/chat/completions`` and ``GET /v1/models``."""
     from fastapi import FastAPI
@@ -142,7 +123,10 @@ def create_endpoint(model: SimulatedModel) -> FastAPI:
         return complete_chat(model, await request.body())
 
     async def models() -> dict[str, Any]:
-        return {"object": "list", "data": [{"id": MODEL, "object": "model", "created": 0, "owned_by": "simulation"}]}
+        return {
+            "object": "list",
+            "data": [{"id": SIMULATED_RATER, "object": "model", "created": 0, "owned_by": "simulation"}],
+        }
 
     # routes are added by call: annotations of nested functions cannot name what is imported lazily
     app.router.routes.append(Route("/v1/chat/completions", complete, methods=["POST"]))
@@ -172,7 +156,7 @@ def complete_chat(model: SimulatedModel, content: bytes) -> Response:
             "id": f"simulated-{fingerprint([body, text])[:16]}",
             "object": "chat.completion",
             "created": 0,
-            "model": MODEL,
+            "model": SIMULATED_RATER,
             "system_fingerprint": "simulated",
             "choices": [{"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}],
             "usage": {**used, "total_tokens": sum(used.values())},
@@ -197,20 +181,8 @@ def wants_json(body: dict[str, Any], questions: Iterable[str]) -> bool:
 def in_prose(form: Form, answers: dict[str, object]) -> str:
     """Return answers as sentences; what is chosen is named by its words."""
     answer_of = {question.question_id: question.answer for question in form.questions("everybody")}
-    sentences = []
-    for name, value in answers.items():
-        answer = answer_of[name]
-        if isinstance(answer, TextAnswer):
-            sentences.append(str(value))
-        elif isinstance(answer, OrderAnswer) and isinstance(value, dict):
-            sentences.append(f"My answer is {order_of(value)}.")
-        elif isinstance(answer, SpansAnswer):
-            sentences.append(json.dumps(value))
-        elif isinstance(answer, OptionsAnswer) and not isinstance(value, int):
-            sentences.append(next(option.text for option in answer.options if option.value == value))
-        else:
-            sentences.append(f"My answer is {value}.")
-    return " ".join(sentences)
+    spoken = [widget_of(answer_of[name]).in_words(answer_of[name], value) for name, value in answers.items()]
+    return " ".join(spoken)
 
 
 def error_response(status: int, message: str) -> Response:

@@ -15,18 +15,9 @@ from urllib.parse import urljoin, urlsplit
 import httpx2
 
 from spa.errors import ResponseError
-from spa.forms.form import (
-    ConfirmAnswer,
-    Form,
-    NumberAnswer,
-    OptionsAnswer,
-    OrderAnswer,
-    Page,
-    SpansAnswer,
-    TextAnswer,
-)
-from spa.responses.orders import order_fields
+from spa.records.form import Form, Page
 from spa.responses.reading_evidence import READING
+from spa.widgets import widget_of
 
 THREADS = 4
 MOST_STEPS = 2  # requests a page, before a server that leads in circles is given up
@@ -161,8 +152,7 @@ def fill_in(served: ServedForm, form: Form, answers: Mapping[str, str]) -> dict[
     measured = {READING: answers[page.page_id]} if served.measured and page.page_id in answers else {}
     filled: dict[str, str] = {}
     for one in page.questions:
-        answer = answers[one.question_id]
-        filled |= order_fields(one, answer) if isinstance(one.answer, OrderAnswer) else {one.question_id: answer}
+        filled |= widget_of(one.answer).sends(one.answer, one.question_id, answers[one.question_id])
     return {**served.hidden, **filled, **measured}
 
 
@@ -170,15 +160,7 @@ def offered_by(page: Page) -> dict[str, list[str] | None]:
     """Return the values that each field of a page offers; ``None`` for free entry."""
     offered: dict[str, list[str] | None] = {}
     for question in page.questions:
-        match question.answer:
-            case NumberAnswer() | TextAnswer() | OrderAnswer():
-                offered |= dict.fromkeys(question.fields.values())
-            case SpansAnswer():
-                offered |= {**dict.fromkeys(question.fields.values()), question.fields["none"]: ["yes"]}
-            case OptionsAnswer(options=options):
-                offered[question.question_id] = [option.value for option in options]
-            case ConfirmAnswer():
-                offered[question.question_id] = ["yes"]
+        offered |= widget_of(question.answer).controls(question.answer, question.question_id)
     return offered
 
 

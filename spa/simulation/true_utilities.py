@@ -11,7 +11,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from spa.errors import StudyError
-from spa.study.study import OVERALL
+from spa.records.study import OVERALL
 
 STANDARD = NormalDist()
 Spread = Annotated[float, Field(ge=0)]

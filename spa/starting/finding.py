@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 from spa.errors import StudyError, TableError
-from spa.starting.folders import TEXTS, OutputPaths, found_in_folders, line_sheets, paths_in
+from spa.starting.columns import OutputColumn
+from spa.starting.folders import OutputPaths, found_in_folders, line_sheets, may_hold_lines, paths_in
 from spa.starting.found import Found, OpenQuestion
-from spa.starting.pairs import taken_apart
+from spa.starting.names import Role, place_in
 from spa.starting.rows import Given
 from spa.starting.sheets import OutputSheet, labelled, read_sheets
 from spa.starting.tables import found_in_tables
@@ -18,6 +21,47 @@ from spa.study.output_files import display_files
 from spa.tables.options import TableOptions
 from spa.tables.selection import chosen_problems
 from spa.tables.source import Source
+
+SIDES = (("a", "b"), ("1", "2"), ("x", "y"), ("left", "right"), ("0", "1"))
+PAIRED: tuple[Role, ...] = ("system", "output")
+
+
+def taken_apart(sheet: OutputSheet) -> OutputSheet:
+    """Return a sheet with a row for each of two answers, where columns name two systems and their outputs."""
+    for sides in SIDES:
+        stems = _stems(sheet, sides)
+        if not any(place_in("system", stem) is not None for stem in stems):
+            continue
+        if not any(place_in("output", stem) is not None or place_in("prompt", stem) is not None for stem in stems):
+            continue
+        sided = {name for pair in stems.values() for name in pair}
+        columns = {
+            name: replace(column, cells=_doubled(column, column))
+            for name, column in sheet.columns.items()
+            if name not in sided
+        }
+        for stem, (first, second) in stems.items():
+            both = sheet.columns[first], sheet.columns[second]
+            columns[stem] = OutputColumn(name=stem, cells=_doubled(*both), said=f"from {first} and {second}")
+        said = f"{sheet.file.name}: each row holds two answers ({', '.join(sorted(sided)[:6])})"
+        numbers = [number for number in sheet.numbers for _ in sides]
+        return replace(sheet, columns=columns, numbers=numbers, notes=(*sheet.notes, said))
+    return sheet
+
+
+def _stems(sheet: OutputSheet, sides: tuple[str, str]) -> dict[str, tuple[str, str]]:
+    """Return what columns are called without their side, where both sides are there."""
+    by_name = {name.casefold(): name for name in sheet.columns}
+    first = re.compile(rf"([_ -]){sides[0]}(?=$|[\[.])")
+    found: dict[str, tuple[str, str]] = {}
+    for key, name in by_name.items():
+        if first.search(key) and (other := by_name.get(first.sub(rf"\g<1>{sides[1]}", key))):
+            found[first.sub("", key)] = (name, other)
+    return found
+
+
+def _doubled(first: OutputColumn, second: OutputColumn) -> list[str | None]:
+    return list(chain.from_iterable(zip(first.cells, second.cells, strict=True)))
 
 
 def find_answers(
@@ -28,7 +72,7 @@ def find_answers(
     Parameters
     ----------
     paths : sequence of Path
-        Tables of any format of :mod:`spa.tables.reading`, folders of such, or folders of texts or images.
+        Tables of any format of :mod:`spa.tables.reading`, folders of such, or folders with a file for each output.
     given : Given
         What is known of the columns.
     options : TableOptions
@@ -44,7 +88,7 @@ def find_answers(
     inside = paths_in(paths)
     if inside.folders:
         return found_in_folders(inside.folders)
-    if texts := [path for path in inside.tables if path.suffix.lower() in TEXTS]:
+    if texts := [path for path in inside.tables if may_hold_lines(path)]:
         if len(texts) < len(inside.tables):
             others = next(path for path in inside.tables if path not in texts)
             raise StudyError(f"{display_files([others])}: expected text files or tables, got both; give one kind")

@@ -1,20 +1,22 @@
-"""Folders with a file for each system and item: texts or images."""
+"""Folders with a file for each system and item: texts, or files of another medium."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from spa.errors import StudyError, shortened
+from spa.media import PLAIN, all_media, medium_of, medium_of_file
+from spa.media.medium import Medium
 from spa.starting.columns import OutputColumn
 from spa.starting.found import Answer, Found, systems_listed
 from spa.starting.sheets import OutputSheet
 from spa.study.output_files import decoded, display_path
 from spa.tables.reading import table_suffix
 
-TEXTS, IMAGES = (".txt", ".md", ".text"), (".png", ".jpg", ".jpeg", ".gif", ".webp")
 PROMPTS = frozenset(("prompt", "prompts", "input", "inputs", "source", "sources", "instruction", "question"))
 NUMBERED = re.compile(r"\d$")
 MOST_FILES, MOST_BYTES = 200_000, 10_000_000
@@ -24,7 +26,7 @@ MOST_FILES, MOST_BYTES = 200_000, 10_000_000
 class OutputPaths:
     """Files with tables or lines of text, those among them that only lay in a folder, folders with a file an output.
 
-    ``aside`` are texts and images beside tables.
+    ``aside`` are files with an output each beside tables.
     """
 
     tables: tuple[Path, ...]
@@ -36,7 +38,7 @@ class OutputPaths:
 def paths_in(paths: Sequence[Path]) -> OutputPaths:
     """Return what lies at some paths.
 
-    Raise StudyError where one is a folder without tables, texts and images, or both kinds of folders are there.
+    Raise StudyError where one is a folder without tables and outputs, or both kinds of folders are there.
     """
     tables: list[Path] = []
     inside: list[Path] = []
@@ -48,8 +50,8 @@ def paths_in(paths: Sequence[Path]) -> OutputPaths:
             continue
         files = sorted(_files(path), key=str)
         found = [file for file in files if table_suffix(file.name) is not None]
-        ours = [file for file in files if file.suffix.lower() in (*TEXTS, *IMAGES)]
-        flat = all(file.parent == path and file.suffix.lower() in TEXTS for file in ours)
+        ours = [file for file in files if medium_of_file(file) is not None]
+        flat = all(file.parent == path and may_hold_lines(file) for file in ours)
         if found and len(ours) <= len(found):
             inside += found
             aside += ours
@@ -58,7 +60,9 @@ def paths_in(paths: Sequence[Path]) -> OutputPaths:
         elif ours:
             folders.append(path)
         else:
-            kinds = f"tables, or of {', '.join(TEXTS[:2])}, .png or other images"
+            plain, *others = all_media()
+            of_others = (f"{medium.suffixes[0]} or other {medium.many}" for medium in others)
+            kinds = f"tables, or of {', '.join((*plain.suffixes[:2], *of_others))}"
             raise StudyError(f"{display_path(path)}: expected a folder of {kinds}, got none in it; name the right one")
     if folders and (tables or inside):
         raise StudyError(
@@ -96,7 +100,7 @@ def found_in_folders(folders: Sequence[Path]) -> Found:
         for path in sorted(_files(folder), key=str):
             inner = path.relative_to(folder).with_suffix("")
             parts = inner.parts if root is not None else (folder.resolve().name, *inner.parts)
-            if path.suffix.lower() not in (*TEXTS, *IMAGES) or len(parts) < 2:
+            if medium_of_file(path) is None or len(parts) < 2:
                 aside.append(path)
                 continue
             files[parts[0], "/".join(parts[1:])] = path
@@ -113,20 +117,18 @@ def found_in_folders(folders: Sequence[Path]) -> Found:
     }  # fmt: skip
     prompts = {item: path for (system, item), path in named.items() if system.casefold() in PROMPTS}
     named = {key: path for key, path in named.items() if key[0].casefold() not in PROMPTS}
-    images = {path for path in named.values() if path.suffix.lower() in IMAGES}
-    if images and len(images) < len(named):
-        raise StudyError(f"{where}: expected texts or images, got both ({len(images)} images); give one kind")
+    medium = _one_medium(where, named.values())
     answers = tuple(
         Answer(
             item=item,
             system=system,
-            output=str(path) if images else _text(path),
+            output=_text(path) if medium.files is None else str(path),
             prompt=_text(prompts[item]) if item in prompts else None,
             place=display_path(path),
         )
         for (system, item), path in named.items()
     )
-    what = "images" if images else "texts"
+    what = medium.many
     took = [
         f"system: the {'folders' if systems_first else 'names of files'} in {where} {systems_listed(answers)}",
         f"item: the {'names of files' if systems_first else 'folders'} ({len({one.item for one in answers}):,} items)",
@@ -135,7 +137,17 @@ def found_in_folders(folders: Sequence[Path]) -> Found:
     if prompts:
         took.append(f"prompt: the {len(prompts):,} texts called {next(iter(prompts.values())).stem}")
     left = (f"files that lie in no folder or are no {what}: {len(aside)} (first: {aside[0].name})",) if aside else ()
-    return Found(answers=answers, kind="image" if images else "text", took=tuple(took), left_out=left)
+    return Found(answers=answers, kind=medium.key, took=tuple(took), left_out=left)
+
+
+def _one_medium(where: str, paths: Iterable[Path]) -> Medium:
+    found = Counter(medium.key for path in paths if (medium := medium_of_file(path)) is not None)
+    media = [medium for medium in all_media() if medium.key in found]
+    if len(media) > 1:
+        expected = " or ".join(medium.many for medium in media)
+        got = f"{'both' if len(media) == 2 else 'all'} ({found[media[-1].key]} {media[-1].many})"
+        raise StudyError(f"{where}: expected {expected}, got {got}; give one kind")
+    return media[0] if media else medium_of(PLAIN)
 
 
 def _systems_first(files: dict[tuple[str, str], Path]) -> bool:
@@ -144,6 +156,12 @@ def _systems_first(files: dict[tuple[str, str], Path]) -> bool:
     if PROMPTS & {name.casefold() for name in inner} or all(map(NUMBERED.search, outer)):
         return all(map(NUMBERED.search, inner)) and len(outer) <= len(inner)
     return bool(PROMPTS & {name.casefold() for name in outer}) or len(outer) <= len(inner)
+
+
+def may_hold_lines(path: Path) -> bool:
+    """Return by its suffix whether a file is a text, which may have an output a line."""
+    medium = medium_of_file(path)
+    return medium is not None and medium.files is None
 
 
 def line_sheets(paths: Sequence[Path]) -> list[OutputSheet]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 from spa.errors import shortened
+from spa.media import PLAIN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +18,7 @@ class Answer:
     item, system : str
         In the words of the file.
     output : str
-        The text as it stands there, or the path of an image.
+        The text as it stands there, or the path of a file.
     prompt : str, optional
         What every system was given for the item.
     sample : str, optional
@@ -65,8 +65,8 @@ class Found:
     ----------
     answers : tuple of Answer
         In the order of the files.
-    kind : {"text", "image"}
-        What the outputs are.
+    kind : str
+        Key of the medium of the outputs.
     took : tuple of str
         One line for each thing that was taken for something.
     left_out : tuple of str
@@ -82,7 +82,7 @@ class Found:
     """
 
     answers: tuple[Answer, ...]
-    kind: Literal["text", "image"] = "text"
+    kind: str = PLAIN
     took: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     caveats: tuple[str, ...] = ()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from spa.tables.other_rows import UNNAMED
+
 Role = Literal["item", "system", "output", "prompt", "reference", "aside"]
 NAMES: dict[Role, tuple[str, ...]] = {  # the likeliest first; "aside" are texts beside an output
     "item": tuple(
@@ -65,7 +67,6 @@ ITEM_NAMES = {  # what prompts of some names are called on a form
 }
 PROMPTS_WITH = frozenset(("input", "context", "passage", "document", "article", "source"))  # go below the prompt itself
 PROMPTS_FIRST = frozenset(("instruction", "question", "query", "task", "prompt"))
-UNNAMED = re.compile(r"(Unnamed: \d+|__index_level_\d+__|_duplicated_\d+|column_\d+)?")  # an index that pandas wrote
 TEXT = re.compile("_(text|content|string|sentence|body)$")  # "input_text" is an input
 INDEX = re.compile("_(idx|index|number|num|nr|no|key)$")  # "prompt_index" is as good as a "prompt_id"
 REFERENCES = frozenset(("reference", "references", "gold"))  # words that any name of a reference may hold

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import fmean
 from typing import Literal
 
-from spa.forms.effort import (
-    CJK_CHARACTERS_PER_MINUTE,
-    DEFAULT_WORDS_PER_MINUTE,
-    SECONDS_A_PAGE,
-    SECONDS_A_QUESTION,
-    SECONDS_AN_IMAGE,
-    WORDS_PER_MINUTE,
-    count_words,
-)
+from spa.forms.effort import SECONDS_A_PAGE, SECONDS_A_QUESTION
+from spa.media import medium_of, words_of
+from spa.media.medium import Medium
+from spa.media.words import CJK_CHARACTERS_PER_MINUTE, DEFAULT_WORDS_PER_MINUTE, WORDS_PER_MINUTE, count_words
+from spa.records.outputs import Output
+from spa.starting.found import Answer
 from spa.starting.settling import Settled
 
 MINUTES, MOST_MINUTES = 10.0, 15.0  # that a form should take, and may take
@@ -72,11 +70,10 @@ def proposed(study: Settled) -> ProposedForm:
     exposure = max(LEAST_EXPOSURE, min(exposure, items))
     fits = texts.spa(exposure, systems, pairs) <= MOST_MINUTES
     if items >= exposure and fits and not (chain and systems > MOST_IN_CHAIN):
-        reasons = [f"{exposure} texts of each system are read, then compared as systems"]
+        medium = medium_of(study.kind)
+        reasons = [f"{exposure} {medium.many} of each system are {medium.read}, then compared as systems"]
         if chain:
             reasons.append(neighbours)
-        if study.kind == "image":
-            reasons[0] = reasons[0].replace("texts", "images").replace("read", "seen")
         return ProposedForm(way="spa", number=exposure, chain=chain, language=language, reasons=(*reasons, *said))
     number = max(1, min(MOST_DEALT, items, int(MINUTES / (2 * texts.output + texts.prompt + _seconds(1, 1)))))
     chain = systems * (systems - 1) // 2 * ENOUGH_CHOICES > ANNOTATORS * number
@@ -99,20 +96,25 @@ class _Texts:
         speed = CJK_CHARACTERS_PER_MINUTE if language == "zh" else speed
         prompts = {answer.item: answer.prompt or "" for answer in study.answers}
         self.prompt = fmean(map(count_words, prompts.values())) / speed
-        if study.kind == "image":
-            self.output = SECONDS_AN_IMAGE / 60
-        else:
-            self.output = fmean(count_words(answer.output) for answer in study.answers) / speed
+        outputs = [_output(answer, medium_of(study.kind)) for answer in study.answers]
+        words = fmean(words_of(output) or 0 for output in outputs)
+        self.output = words / speed + fmean(medium_of(output).seconds(output) for output in outputs) / 60
 
     def spa(self, exposure: int, systems: int, pairs: int) -> float:
         """Return how long it takes to read ``exposure`` outputs of each system, and to compare pairs."""
         return exposure * (systems * self.output + self.prompt) + _seconds(2 * pairs, exposure + pairs) + AROUND
 
 
+def _output(answer: Answer, medium: Medium) -> Output:
+    text, file = (answer.output, None) if medium.files is None else (None, Path(answer.output))
+    return Output(item_id=answer.item, system=answer.system, sample=1, medium=medium.key, text=text, file=file)
+
+
 def language_of(study: Settled) -> tuple[str, tuple[str, ...]]:
     """Return the language of the form by the letters of the outputs, and what is to be said of it."""
     beginnings = [f"{answer.prompt or ''} {answer.output}"[:BEGINNING] for answer in study.answers[:LEAST_LETTERS]]
-    letters = [letter for text in beginnings for letter in text if letter.isalpha()] if study.kind == "text" else []
+    letters = [letter for text in beginnings for letter in text if letter.isalpha()]
+    letters = letters if medium_of(study.kind).has_words else []
     kana = sum(KANA[0] <= letter <= KANA[1] for letter in letters)
     for language, (first, last) in SCRIPTS.items():
         theirs = sum(first <= letter <= last for letter in letters)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from spa.errors import shortened
+from spa.media import all_media
 from spa.starting.found import OpenQuestion
 from spa.starting.names import (
     NAMES,
@@ -19,6 +20,7 @@ from spa.starting.names import (
     place_in,
 )
 from spa.starting.rows import FILE, LINE, Given, SheetRows, joined, varies
+from spa.tables.scale_words import LEVELS
 
 MOST_SYSTEMS, LONGEST_NAME = 100, 120
 ENOUGH, PERFECT = 0.3, 0.99  # share of rows that must join; where nothing else is tried
@@ -27,7 +29,6 @@ VARIED = 0.5  # share of items within which a rival's texts differ
 ALIKE = 0.05  # share of items whose prompts may differ
 WORDY = 15  # characters of a prompt on average
 TRIED = 6  # columns for a role
-IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 INPUT = "input"  # of an instruction: shown however short
 ITEMS: tuple[Role, ...] = ("item", "prompt")  # what names items: ids, else what every system was given
 OTHER: tuple[Role, ...] = ("item", "system", "prompt", "reference", "aside")
@@ -153,18 +154,25 @@ def answers_of_people(rows: SheetRows) -> tuple[str, str] | None:
     people = [name for name in filled if is_person(name)]
     answers = [name for name in filled if is_answer(name)]
     answers += [name for name in filled if rows.column(name).is_number and place_in("item", name) is None]
+    answers += [name for name in filled if _are_levels(rows, name)]
     answers = [name for name in answers if name not in people]
     if not people or not answers or any(_may_be_outputs(rows, name) for name in filled):
         return None
     return people[0], answers[0]
 
 
+def _are_levels(rows: SheetRows, name: str) -> bool:
+    """Return whether a column holds the levels of a scale in words."""
+    words = {" ".join(cell.casefold().split()) for cell in rows.column(name).filled}
+    return len(words) > 1 and any(words <= {*scale} for scale in LEVELS)
+
+
 def _may_be_outputs(rows: SheetRows, name: str) -> bool:
     column, named = rows.column(name), place_in("output", name) is not None
     if (is_other(name) and not named) or place_in("item", name) is not None or column.is_number:
         return False
-    images = any(cell.lower().endswith(IMAGES) for cell in column.filled[:TRIED])
-    return images or (column.length >= WORDY and column.distinct > 1 and (named or not column.is_code))
+    files = any(medium.holds_path(cell) for medium in all_media() for cell in column.filled[:TRIED])
+    return files or (column.length >= WORDY and column.distinct > 1 and (named or not column.is_code))
 
 
 def doubtful_output(rows: SheetRows, given: Given, roles: Roles) -> OpenQuestion | None:
@@ -207,6 +215,7 @@ def _systems_in(rows: SheetRows, given: Given, output: str, *, named: bool) -> I
         return
     others = [name for name in rows.names if name not in found and name not in {output, given.item, *given.prompts}]
     few = [name for name in others if _names_few(rows, name) and _is_text(rows, name) and not is_other(name)]
+    few = [name for name in few if not is_answer(name)]
     yield from sorted(few, key=lambda name: rows.column(name).distinct)
 
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from spa.errors import StudyError, shortened
+from spa.records.clean_text import cleaned
+from spa.records.toml_table import NOTHING
 from spa.starting.found import Answer, Found, OpenQuestion
 from spa.starting.rows import identified
-from spa.study.output_files import cleaned
-from spa.study.toml_table import NOTHING
 from spa.tables.near_matches import as_shown, near_matches
 
 LONGEST = 80  # characters of an id
@@ -27,7 +27,7 @@ class Settled:
     """What a study is made of: answers under its ids, and what systems and items are called in the files."""
 
     answers: tuple[Answer, ...]
-    kind: Literal["text", "image"]
+    kind: str
     systems: Mapping[str, str]  # id -> the file's words
     references: Mapping[str, str]  # item -> a text that metrics compare with
     item_name: str | None  # what people read above a prompt, in English

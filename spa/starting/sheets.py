@@ -7,12 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from spa.errors import StudyError, TableError, called
+from spa.errors import StudyError, TableError, called, shortened
 from spa.starting.columns import MOST, OutputColumn, columns_in
 from spa.starting.names import is_unnamed, place_in
 from spa.study.output_files import OutputFileRow, display_path
 from spa.tables.addresses import address_of, at_hand
 from spa.tables.options import TableOptions
+from spa.tables.other_rows import LOOKED_AT, further_headers
+from spa.tables.other_tools import annotations_of
 from spa.tables.reading import open_table, table_stem, table_suffix
 from spa.tables.selection import nested
 from spa.tables.source import Source, Wanted
@@ -85,6 +87,12 @@ def read_sheet(path: Path, named: frozenset[str], options: TableOptions) -> tupl
     try:
         with at_hand(path) as file:
             source = open_source(file, named, options)
+            if not named and (tool := annotations_of(source.schema)):
+                raise TableError(
+                    f"{source.place}: expected the systems' outputs, got annotations of {tool}: what people answered, "
+                    "in lists beside the outputs of each document (spa report reads them); give the outputs, or "
+                    "name a column for each system, such as --system 'item[0].tgt.NAME'"
+                )
             each = next((name for name in source.schema if _lists_systems(source, name)), None)
             if options.each is None and each is not None:
                 options = replace(options, each=each)
@@ -115,14 +123,16 @@ def _columns(source: Source, apart: frozenset[str]) -> tuple[dict[str, OutputCol
     found: dict[str, OutputColumn] = {}
     unread: list[str] = []
     unnamed: list[str] = []
-    for name in source.schema:
-        if is_unnamed(name) and not (name == "" and "" in apart):
-            unnamed.append(name)
-            continue
+    starts: dict[str, Sequence[object]] = {}
+    for place, name in enumerate(source.schema, start=1):
         try:
             values = source.values(name)
         except TableError:
             unread.append(name)
+            continue
+        starts[name] = values[:LOOKED_AT]
+        if is_unnamed(name) and not (name == "" and "" in apart):
+            unnamed.append(f"column {place}" if place > 1 and _are_texts(starts[name]) else "")
             continue
         nests = any(isinstance(value, list | dict) for value in values)
         if nests and (name in apart or ("" in apart and all(value == values[0] for value in values))):
@@ -132,7 +142,21 @@ def _columns(source: Source, apart: frozenset[str]) -> tuple[dict[str, OutputCol
                 unread.append(column.name)
             else:
                 found.setdefault(column.name, column)
+    numbers = source.numbers()
+    if len(numbers) and (problem := further_headers(starts, numbers[0])) is not None:
+        raise TableError(f"{source.place}: {problem}")
+    if texts := [name for name in unnamed if name]:
+        raise TableError(
+            f"{source.place}: expected a name of each column of texts, got none of {shortened(', '.join(texts), 60)}; "
+            "write it into the header (where names stand in two rows, write them as one)"
+        )
     return found, tuple(unread), tuple(unnamed)
+
+
+def _are_texts(cells: Sequence[object]) -> bool:
+    """Return whether cells hold texts of some words, which no index does."""
+    filled = [cell for cell in cells if isinstance(cell, str) and cell.strip()]
+    return bool(filled) and sum(" " in cell.strip() for cell in filled) > len(filled) / 2
 
 
 def _lists_systems(source: Source, name: str) -> bool:

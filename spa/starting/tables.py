@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 from spa.errors import StudyError, shortened
+from spa.media import PLAIN, all_media, medium_of
+from spa.media.medium import Medium
 from spa.starting.columns import OutputColumn
 from spa.starting.found import Answer, Found, OpenQuestion, systems_listed
 from spa.starting.names import ITEM_NAMES, NAMES, last_part, place_in
 from spa.starting.roles import (
     ALIKE,
     ENOUGH,
-    IMAGES,
     PLAINEST,
     Roles,
     answers_of_people,
@@ -29,10 +30,16 @@ from spa.starting.rows import FILE, LINE, Given, SheetRows, varies
 from spa.starting.sheets import OutputSheet
 from spa.starting.wide import WideRoles, are_places, check_columns, wide_roles_in
 from spa.study.output_files import display_files
+from spa.tables.other_rows import totals
 
 SAMPLES = frozenset("sample sample_id sample_idx sample_index sample_number try attempt repeat replicate".split())
 FEW = 20  # values of a column that tells answers of one system apart
+BEGINNING = 3  # columns in which a row's first cell stands
 SHOWN = 8  # names that a line lists
+FAILURE = re.compile(  # what tools write in the place of an output
+    r"(?is)#(?:N/A|NAME\?|VALUE!|REF!|DIV/0!|NUM!|NULL!)$|(?:nan|none|null|n/a|undefined|\[?(?:object Object)\]?)$"
+    r"|Traceback \(most recent call last\)|(?:\w*Error|\w*Exception|HTTP [45]\d\d|Error code)\s*:"
+)
 Words = str | None
 
 
@@ -43,10 +50,10 @@ def found_in_tables(sheets: Sequence[OutputSheet], given: Given, settle: Callabl
     """
     rows = SheetRows(sheets)
     check_columns(rows, given)
-    if given.output is None and len(given.systems) < 2 and (told := answers_of_people(rows)):
+    if given.output is None and len(given.systems) < 2 and (names := answers_of_people(rows)):
         place = display_files(sheet.file for sheet in rows.sheets)
         raise StudyError(
-            f"{place}: expected the systems' outputs as texts, got what people answered ({_names(told)}); a report of "
+            f"{place}: expected the systems' outputs as texts, got what people answered ({_names(names)}); a report of "
             "finished answers: spa report FILE; if a column holds outputs, name it with --output"
         )
     long = roles_in(rows, given) if len(given.systems) < 2 else None
@@ -145,17 +152,17 @@ def _found(
             empty[name] += 1
         else:
             answers.append(Answer(item=item, system=name, output=text, prompt=prompts.get(item), place=rows.place(row)))
-    kind = _kind(given, [answer.output for answer in answers])
-    if kind == "image":
-        answers = [_with_image(rows, answer) for answer in answers]
+    medium = _medium(given, [answer.output for answer in answers])
+    if medium.files is not None:
+        answers = [_with_file(rows, answer) for answer in answers]
     longest = max(columns, key=lambda column: column.length)
     return Found(
         answers=tuple(answers),
-        kind=kind,
+        kind=medium.key,
         took=(
             f"system: {system} {systems_listed(answers)}",
             f"item: {_said(rows, roles.item)} ({len({answer.item for answer in answers}):,} items)",
-            f"output: {output}{_size(longest, kind)}",
+            f"output: {output}{_size(longest, medium)}",
             *_prompt_lines(rows, roles.prompts),
             *(f"references for metrics: {_said(rows, name)}" for name in reference),
         ),
@@ -165,10 +172,32 @@ def _found(
             *(line for column in columns for line in _further(column)),
             *_unused(rows, {*roles.columns, *reference}),
         ),
-        caveats=(*_notes(rows), *caveats, *_differing(rows, items, roles.prompts)),
+        caveats=(*_notes(rows), *caveats, *_differing(rows, items, roles.prompts), *_failures(answers), *_totals(rows)),
         references=_prompts(rows, items, reference),
         item_name=_item_name(roles.prompts),
     )
+
+
+def _totals(rows: SheetRows) -> Iterator[str]:
+    """Name rows at the end of a file that look like totals, which are no items."""
+    for sheet in rows.sheets:
+        if found := totals({name: column.cells for name, column in [*sheet.columns.items()][:BEGINNING]}):
+            name, words = found
+            drop = " --drop ".join(shlex.quote(f"{name}={word}") for word in words)
+            yield f"{sheet.file.name}: rows at the end begin with {_names(words)}, as totals do: --drop {drop}"
+
+
+def _failures(answers: Sequence[Answer]) -> Iterator[str]:
+    """Say how many outputs are what a program wrote where there was none: an error, NaN, a cell's #NAME?."""
+    found = [answer for answer in answers if FAILURE.match(answer.output.strip())]
+    if found:
+        by_system = Counter(answer.system for answer in found)
+        whose = ", ".join(f"{count:,} of {shortened(system, 40)}" for system, count in [*by_system.items()][:SHOWN])
+        first = shortened(" ".join(found[0].output.split()), 60)
+        yield (
+            f"outputs that look like failures and are shown as they stand: {len(found):,} ({whose}; first: {first}); "
+            "--drop COLUMN=VALUE leaves rows out"
+        )
 
 
 def _tells_apart(rows: SheetRows, roles: Roles, asked: Sequence[bool]) -> Iterator[str]:
@@ -224,15 +253,19 @@ def _differing(rows: SheetRows, items: Sequence[Words], prompts: Sequence[str]) 
             yield f"{shortened(name)} differs within {share:.1%} of the items: the first is shown"
 
 
-def _kind(given: Given, outputs: Sequence[str]) -> Literal["text", "image"]:
+def _medium(given: Given, outputs: Sequence[str]) -> Medium:
+    """Return the medium of outputs: what is said of it, else that of which nearly all are paths, else texts."""
     if given.kind is not None:
-        return "image" if given.kind == "image" else "text"
-    images = sum(output.strip().lower().endswith(IMAGES) and "\n" not in output.strip() for output in outputs)
-    return "image" if outputs and images >= 0.9 * len(outputs) else "text"
+        return medium_of(given.kind)
+    for medium in all_media():
+        paths = sum("\n" not in output.strip() and medium.holds_path(output.strip()) for output in outputs)
+        if outputs and paths >= 0.9 * len(outputs):
+            return medium
+    return medium_of(PLAIN)
 
 
-def _with_image(rows: SheetRows, answer: Answer) -> Answer:
-    """Return an answer whose output is the path of an image: beside the table, else in the working folder."""
+def _with_file(rows: SheetRows, answer: Answer) -> Answer:
+    """Return an answer whose output is the path of a file: beside the table, else in the working folder."""
     folders = (*(sheet.file.parent for sheet in rows.sheets), Path())
     named = Path(answer.output.strip())
     paths = (folder / named for folder in folders)
@@ -254,8 +287,9 @@ def _item_name(prompts: Sequence[str]) -> str | None:
     return ITEM_NAMES.get(last_part(prompts[0])) if prompts else None
 
 
-def _size(column: OutputColumn, kind: str) -> str:
-    return " (images)" if kind == "image" else f" (texts of {column.length:,.0f} characters on average)"
+def _size(column: OutputColumn, medium: Medium) -> str:
+    size = f" of {column.length:,.0f} characters on average" if medium.files is None else ""
+    return f" ({medium.many}{size})"
 
 
 def _prompt_lines(rows: SheetRows, prompts: Sequence[str]) -> Iterator[str]:
@@ -314,6 +348,9 @@ def _missing(rows: SheetRows, given: Given) -> str:
         got = f"empty cells in {_names(empty)}" if empty else f"only numbers, ids or prompts ({names})"
         do = f"name it with --output{_columns_as_systems(rows)}"
         return f"{place}: expected a column with the systems' outputs as texts, got {got}; {do}"
+    if rows.height > 1 and rows.column(outputs[0]).distinct == 1 and len(rows.column(outputs[0]).filled) == rows.height:
+        text = shortened(rows.column(outputs[0]).filled[0], 80)
+        return f"{place}: expected outputs that differ, got one text in every row of {shortened(outputs[0])} ({text})"
     known = [name for name in rows.names if place_in("system", name) is not None and rows.column(name).filled]
     systems = [*(given.systems or known)[:1]]
     if systems and rows.column(systems[0]).distinct == 1:

@@ -83,6 +83,8 @@ def _systems_in(rows: SheetRows, taken: set[str | None]) -> list[str]:
         return best if nested and len(best) > 1 else mapped if not nested or len(leaves) == 1 else best
     texts = [name for name in free if not rows.column(name).is_number and not rows.column(name).is_code]
     texts = [name for name in texts if f"{name}{LAST}" not in rows.names and not is_other(name.removesuffix(LAST))]
+    if any(_of_one_system([name for name in texts if name in sheet.columns]) for sheet in rows.sheets):
+        return []
     longest = max((rows.column(name).length for name in texts), default=0.0)
     return [
         name
@@ -90,6 +92,15 @@ def _systems_in(rows: SheetRows, taken: set[str | None]) -> list[str]:
         if rows.column(name).length >= WORDY * longest
         and (rows.column(name).distinct > 0.2 * len(rows.column(name).filled) or len(rows.column(name).filled) < 5)
     ]
+
+
+def _of_one_system(columns: Sequence[str]) -> bool:
+    """Return whether columns are the output of one system and texts beside it.
+
+    One is called as outputs are, where the others are not alike but for their places.
+    """
+    usual = any(place_in("output", name) is not None for name in columns)
+    return usual and len({last_part(name) for name in columns}) > 1 and not are_places(columns)
 
 
 def _called(rows: SheetRows, systems: Sequence[str]) -> dict[str, str]:
@@ -144,7 +155,7 @@ def check_columns(rows: SheetRows, given: Given) -> None:
         for name in names:
             if name is not None and name not in rows.names:
                 from spa.errors import expected_got, shortened
-                from spa.study.problems import nearest
+                from spa.records.problems import nearest
 
                 there = nearest(name, rows.names)
                 raise StudyError(

@@ -1,9 +1,10 @@
-"""The folder of a study: study.toml, outputs.jsonl and images, all of them or none."""
+"""The folder of a study: study.toml, outputs.jsonl and the files it names, all of them or none."""
 
 from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 import tempfile
 import unicodedata
@@ -13,25 +14,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from spa.errors import StudyError
+from spa.errors import StudyError, shortened
+from spa.media import PLAIN, medium_of
 from spa.starting.proposal import ANNOTATORS, ProposedForm
 from spa.starting.settling import Settled
 from spa.study.file_schema import SCHEMA_FILE, SCHEMA_NAME, schema_line
-from spa.study.output_files import is_image
 
-OUTPUTS, STUDY, IMAGES, REFERENCE = "outputs.jsonl", "study.toml", "images", "reference"
-TITLES = {  # what annotators read at the top, which must name no system
-    ("en", "text"): "Comparing texts",
-    ("en", "image"): "Comparing images",
-    ("zh", "text"): "文本比较",
-    ("zh", "image"): "图像比较",
-    ("ar", "text"): "مقارنة نصوص",
-    ("ar", "image"): "مقارنة صور",
-}
+OUTPUTS, STUDY, REFERENCE = "outputs.jsonl", "study.toml", "reference"
 
 
 def check_free(folder: Path, names: Sequence[str] = (OUTPUTS, SCHEMA_NAME, STUDY)) -> None:
-    """Raise StudyError where a file of one of these names is in a folder."""
+    """Raise StudyError where a file of one of these names is in a folder, or a file in its place."""
+    if folder.is_file():
+        name = shlex.quote(shortened(folder.name, 60))
+        raise StudyError(
+            f"{folder}: expected a folder for the study, got a file; name one before your outputs: spa init FOLDER "
+            f"--outputs {name}"
+        )
     there = [path for name in names if (path := folder / name).exists()]
     if there:
         found = "expected no such file, got one; it is not overwritten, choose another folder"
@@ -62,7 +61,8 @@ def new_files(folder: Path, names: Sequence[str]) -> Iterator[Path]:
 
 def study_files(study: Settled) -> tuple[str, ...]:
     """Return the names of what is written; study.toml comes last: where it is, the rest is."""
-    return (OUTPUTS, *((IMAGES,) if study.kind == "image" else ()), SCHEMA_NAME, STUDY)
+    medium = medium_of(study.kind)
+    return (OUTPUTS, *(() if medium.files is None else (medium.many,)), SCHEMA_NAME, STUDY)
 
 
 def write_study(place: Path, folder: Path, study: Settled, proposal: ProposedForm) -> Path:
@@ -75,13 +75,14 @@ def write_study(place: Path, folder: Path, study: Settled, proposal: ProposedFor
 
 
 def _write_outputs(place: Path, study: Settled) -> None:
-    if study.kind == "image":
-        (place / IMAGES).mkdir()
+    medium = medium_of(study.kind)
+    if medium.files is not None:
+        (place / medium.many).mkdir()
     with (place / OUTPUTS).open("w", encoding="utf-8") as stream:
         for number, answer in enumerate(study.answers, start=1):
-            if study.kind == "image":
-                source = Path(answer.output)
-                name = f"{IMAGES}/{number:04}{source.suffix.lower()}"
+            if medium.files is not None:
+                source = Path(answer.output)  # its name may be that of a system
+                name = f"{medium.many}/{number:04}{source.suffix.lower()}"
                 shutil.copyfile(source, place / name)
                 answer = replace(answer, output=name)
             row = {"item": answer.item, "system": answer.system, "output": answer.output}
@@ -100,13 +101,15 @@ def _line(row: dict[str, str]) -> str:
     return f"{line}\n"
 
 
-def check_images(study: Settled) -> None:
-    """Raise StudyError with the first outputs that are no images, and how many there are."""
+def check_files(study: Settled) -> None:
+    """Raise StudyError with the first output that is no file of the study's medium, and how many there are."""
+    medium = medium_of(study.kind)
+    if medium.files is None:
+        return
     wrong = []
     for answer in study.answers:
         try:
-            with Path(answer.output).open("rb") as stream:
-                fits = is_image(stream.read(16))
+            fits = medium.files.fits(Path(answer.output))
         except (OSError, ValueError):
             fits = False
         if not fits:
@@ -114,8 +117,8 @@ def check_images(study: Settled) -> None:
     if wrong:
         more = f" ({len(wrong):,} in all)" if len(wrong) > 1 else ""
         raise StudyError(
-            f"{wrong[0].place}: expected a PNG, JPEG, GIF or WebP file, its path relative to the table, got "
-            f"{wrong[0].output!r}{more}; put the images there, or say --kind text"
+            f"{wrong[0].place}: expected a {medium.files.formats} file, its path relative to the table, got "
+            f"{wrong[0].output!r}{more}; put the {medium.many} there, or say --kind {PLAIN}"
         )
 
 
@@ -139,14 +142,14 @@ def study_text(folder: Path, study: Settled, proposal: ProposedForm, *, pay: str
     )
     document.add(tomlkit.nl())
     _add(document, "id", study_id(folder))
-    _add(document, "title", TITLES[proposal.language, study.kind], "what annotators read at the top")
+    _add(document, "title", medium_of(study.kind).titles[proposal.language], "what annotators read at the top")
     _add(document, "language", proposal.language, "words of the form: en, zh or ar")
     _add(document, "seed", 1, "the same study and seed draw the same questionnaires")
     document.add(tomlkit.nl())
     outputs = tomlkit.table()
     _add(outputs, "files", [OUTPUTS])
-    if study.kind == "image":
-        _add(outputs, "kind", "image")
+    if study.kind != PLAIN:
+        _add(outputs, "kind", study.kind)
     _add(outputs, "item", "item")
     if any(answer.prompt for answer in study.answers):
         _add(outputs, "item_text", "prompt", "shown with the outputs; without this line it is not")

@@ -1,4 +1,4 @@
-"""Checks of who answers: people, a panel and LLM raters, once each table of the study file can be read."""
+"""Checks of who answers: people and LLM raters, once each table of the study file can be read."""
 
 from __future__ import annotations
 
@@ -6,18 +6,23 @@ from collections.abc import Iterator
 
 from pydantic import ValidationError
 
-from spa.study.problems import StudyProblem, mistake, nearest, quote, repeated, unfit_system
-from spa.study.raters import FROM_ENVIRONMENT, OWN_KEYS, SECRET, Rater, RaterProtocol, rater_variants
-from spa.study.study import OVERALL, PeopleGroup, Study
+from spa.raters.vendors import in_batches, provider_with, providers, vendor_of
+from spa.records.problems import StudyProblem, mistake, nearest, quote, repeated, unfit_system
+from spa.records.raters import FROM_ENVIRONMENT, SECRET, Rater, RaterProtocol, rater_variants
+from spa.records.study import OVERALL, PeopleGroup, Study
 
-RESERVED_SOURCES = ("link", "prolific", "mturk", "rater", "simulated", "human", "llm")  # of other annotators
 RESERVED_RATERS = ("human", "simulated")  # groups of annotators that are analysed apart
 
 
 def rater_problems(study: Study) -> Iterator[StudyProblem]:
     """Yield every mistake about raters."""
-    for rater in study.raters:
+    for number, rater in enumerate(study.raters, 1):
         place = f"[[raters]] {rater.id}"
+        if rater.provider not in (known := list(providers())):
+            expected = "one of " + ", ".join(map(quote, known))
+            do = f"correct it or remove the key (default: {quote(Rater.model_fields['provider'].default)})"
+            yield mistake(f"[[raters]] {number}, provider", expected, quote(rater.provider), do)
+            continue
         if rater.id in RESERVED_RATERS:
             yield mistake("[[raters]] id", "another name", f"{quote(rater.id)}, a group of annotators", "rename it")
         try:
@@ -33,9 +38,6 @@ def rater_problems(study: Study) -> Iterator[StudyProblem]:
         )
         for variant in variants:
             named = f"{place} {variant.variant or ''}".strip()
-            if rater.provider == "local" and variant.protocol.answer_format == "schema":
-                expected = '"json" or "text": a model on this machine cannot be held to a schema'
-                yield mistake(f"{named}, answer_format", expected, '"schema"', "set one of them")
             yield from _endpoint_takes(named, rater, variant.protocol)
             yield from _check_protocol(study, named, variant.protocol)
 
@@ -49,18 +51,17 @@ def _sent_beside(place: str, rater: Rater) -> Iterator[StudyProblem]:
 
 
 def _endpoint_takes(place: str, rater: Rater, protocol: RaterProtocol) -> Iterator[StudyProblem]:
-    if rater.provider == "responses" and protocol.seed is not None:
-        expected = "no seed: the Responses API takes none"
-        yield mistake(f"{place}, seed", expected, str(protocol.seed), 'remove it, or set provider = "chat"')
+    vendor = vendor_of(rater)
+    yield from vendor.problems(place, protocol)
+    for key, expected in vendor.refused_keys.items():
+        if (value := getattr(protocol, key)) is not None:
+            do = f'remove it, or set provider = "{provider_with(key)}"'
+            yield mistake(f"{place}, {key}", expected, quote(value), do)
     if protocol.max_tokens is not None and protocol.max_completion_tokens is not None:
         yield mistake(f"{place}, max_tokens", "one limit", "max_tokens and max_completion_tokens", "remove one of them")
-    for name in (name for name in OWN_KEYS if name in (protocol.extra_body or {})):
+    for name in (name for name in vendor.own_keys if name in (protocol.extra_body or {})):
         yield mistake(f"{place}, extra_body.{name}", "none: keys of the rater decide about it", "one", "remove it")
-    for key in ("max_completion_tokens", "reasoning_effort", "extra_body"):
-        if rater.provider == "local" and getattr(protocol, key) is not None:
-            expected = 'none with provider = "local": it is for endpoints over HTTP'
-            yield mistake(f"{place}, {key}", expected, quote(getattr(protocol, key)), "remove it")
-    if rater.provider == "batch" and protocol.conversation == "page":
+    if in_batches(rater) and protocol.conversation == "page":
         expected = 'conversation = "form" or "question": a batch file has no second turn'
         yield mistake(f"{place}, conversation", expected, '"page"', "set one of them")
 
@@ -75,13 +76,10 @@ def _check_protocol(study: Study, place: str, protocol: RaterProtocol) -> Iterat
     if protocol.readout == "logit" and (protocol.conversation, protocol.answer_format) != ("question", "text"):
         got = f'conversation = "{protocol.conversation}", answer_format = "{protocol.answer_format}"'
         yield mistake(f"{place}, readout", 'conversation = "question" and answer_format = "text"', got, "set both")
-    if protocol.readout == "logit" and study.ranking is not None:
-        yield mistake(
-            f"{place}, readout", '"verbalised" beside [ranking]', '"logit"', "set it: orders have no one token"
-        )
-    if protocol.readout == "logit" and study.spans is not None:
-        expected = '"verbalised" beside [spans], as marks have no probabilities'
-        yield mistake(f"{place}, readout", expected, '"logit"', "remove it", "spans")
+    for section in study.sections.values():
+        if protocol.readout == "logit" and section.unread is not None:
+            expected = f'"verbalised" beside [{section.key}], as {section.unread}'
+            yield mistake(f"{place}, readout", expected, '"logit"', "remove it", section.key)
     if protocol.readout == "logit" and protocol.explain != "no":
         got = f'explain = "{protocol.explain}"'
         yield mistake(
@@ -98,26 +96,6 @@ def _check_protocol(study: Study, place: str, protocol: RaterProtocol) -> Iterat
             )
     if protocol.reference is not None:
         yield from unfit_system(study, f"{place}, reference", protocol.reference, role="any")
-
-
-def panel_problems(study: Study) -> Iterator[StudyProblem]:
-    """Yield every mistake about the panel."""
-    panel = study.panel
-    if panel is None:
-        return
-    if panel.name in RESERVED_SOURCES:
-        expected = f"a name other than {', '.join(RESERVED_SOURCES)}"
-        yield mistake("[panel] name", expected, quote(panel.name), "choose another name")
-    if (panel.study is None) != (panel.study_id is None):
-        given, absent = ("study", "study_id") if panel.study_id is None else ("study_id", "study")
-        yield mistake(f"[panel] {given}", f"{absent} beside it", "none", f"add {absent}, or remove {given}")
-    if panel.session is None and any("{session}" in str(address) for _, address in panel.redirects):
-        yield mistake("[panel.redirects]", "session in [panel] where {session} is used", "none", "name its parameter")
-    signature = None if panel.secret_env is None else panel.signature
-    if signature is None and "signature" in panel.model_fields_set:
-        yield mistake("[panel] signature", "secret_env beside it", "none", "add secret_env, or remove signature")
-    parameters = [one for one in (panel.participant, panel.session, panel.study, signature) if one is not None]
-    yield from repeated("[panel] participant, session, study, signature", parameters)
 
 
 def people_problems(study: Study) -> Iterator[StudyProblem]:

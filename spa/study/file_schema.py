@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel
-
-from spa.study.schema_errors import study_tables
-from spa.study.study import Study
+from spa.raters.vendors import providers
+from spa.records.platforms import installed_platforms
+from spa.study.schema_errors import key_choices, study_tables
+from spa.study.study_file import study_file
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 SCHEMA_NAME = "study.schema.json"  # beside study.toml
@@ -37,13 +37,11 @@ def is_outdated(study: Path) -> bool:
     return beside.is_file() and beside.read_text(encoding="utf-8", errors="replace") != schema_text()
 
 
-def file_schema(platforms: Mapping[str, type[BaseModel]], meanings: Meanings) -> dict[str, Any]:
-    """Make the schema of a study file.
+def file_schema(meanings: Meanings) -> dict[str, Any]:
+    """Make the schema of a study file with the tables of all installed platforms.
 
     Parameters
     ----------
-    platforms : mapping
-        Name of a platform's table -> the record that checks it; ``Study`` itself holds such tables as they are.
     meanings : mapping
         What is shown beside a key of a table, as ``("[spa]", "exposure")``; keys may be absent.
 
@@ -53,24 +51,35 @@ def file_schema(platforms: Mapping[str, type[BaseModel]], meanings: Meanings) ->
         JSON Schema, draft 2020-12. Every table refuses other keys than its own; ``[texts]``, whose keys belong to the
         form, takes any.
     """
-    schema = Study.model_json_schema()
+    schema = study_file().model_json_schema()
     definitions: dict[str, Any] = schema["$defs"]
-    for name, record in platforms.items():
-        own = record.model_json_schema()
-        definitions |= own.pop("$defs", {})
-        definitions[record.__name__] = own
-        schema["properties"][name] = {"$ref": f"#/$defs/{record.__name__}"}
+    for platform in installed_platforms():
+        if platform.table is not None:
+            own, name = platform.table.model_json_schema(), platform.table.__name__
+            definitions |= own.pop("$defs", {})
+            definitions[name] = own
+            schema["properties"][platform.key] = {"$ref": f"#/$defs/{name}"}
+    keys = definitions["Rater"]["properties"]
+    keys["provider"] = {"default": keys["provider"]["default"], "enum": list(providers())} | keys["provider"]
     # The keys of texts have dots, with or without quotes around them: "form.title" = ... or form.title = ...
     text = {"type": "string"}
     inner = {"type": "object", "additionalProperties": text}
     schema["properties"]["texts"] = {"type": "object", "additionalProperties": {"anyOf": [text, inner]}}
     for header, record in study_tables():
-        table = schema if record is Study else definitions[record.__name__]
+        table = schema if record is study_file() else definitions[record.__name__]
         for key, property_ in table["properties"].items():
+            if choices := key_choices(record.model_fields[key].metadata if key in record.model_fields else ()):
+                table["properties"][key] = property_ = _with_choices(property_, choices)
             if (meaning := meanings.get((header, key))) is not None:
                 property_["description"] = meaning
     plain = _as_toml(schema)
     return {"$schema": DIALECT, **plain, "title": "study.toml"}
+
+
+def _with_choices(property_: dict[str, Any], choices: tuple[str, ...]) -> dict[str, Any]:
+    """Return the schema of a text that names a member of an axis as that of a choice."""
+    kept = {key: value for key, value in property_.items() if key not in ("type", "anyOf")}
+    return {**kept, "enum": list(choices), "type": "string"}
 
 
 def _as_toml(schema: Any) -> Any:

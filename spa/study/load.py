@@ -7,25 +7,33 @@ import hashlib
 import json
 import os.path
 import re
+import shlex
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from spa.errors import StudyError, TableError, shortened, unreadable
-from spa.study.output_files import decoded, is_control
-from spa.study.outputs import Outputs, load_outputs
-from spa.study.problems import LONGEST_VALUE, StudyProblem, mistake, quote
+from spa.elicitation import ways
+from spa.errors import StudyError, TableError, expected_got, shortened, unreadable
+from spa.media import medium_of
+from spa.records.clean_text import is_control
+from spa.records.platforms import Platform, platforms_of, table_keys
+from spa.records.problems import LONGEST_VALUE, StudyProblem, mistake, quote
+from spa.records.study import Study, Words
+from spa.study.output_files import decoded
+from spa.study.outputs import load_outputs
 from spa.study.schema_errors import schema_errors
-from spa.study.study import Study, Words
+from spa.study.study_file import known_keys, study_file, study_of, written_tables
 from spa.study.validation import validate_study
 from spa.tables.addresses import address_of, at_hand
 from spa.tables.reading import table_suffix
 
 DEEPEST = 20  # tables within tables
+DOCUMENTS = (b"PK\x03\x04", b"%PDF", b"\xd0\xcf\x11\xe0")  # how files of office programs begin
+NO_TOML = ("{", "|", "<")  # JSON, a table of Markdown, a page of the web
 # tomllib takes memory by the square of a dotted key's parts, so a monstrous one is not given to it.
 _LONG_KEY = re.compile(r"""(?<![\w"'.-])(?:[\w"'-]++[ \t]*+\.[ \t]*+){200}""")
 _TOML_PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
@@ -61,7 +69,8 @@ def load_study(path: Path) -> Study:
     """Load and check a study file.
 
     Files that it names are looked for beside it; in the result their paths are absolute, and texts are in ``text``.
-    Raise StudyError with every mistake found, one line each.
+    Raise StudyError with every mistake found, one line each; platforms with commands of their own read their tables
+    themselves.
     """
     checked = check_study(path)
     if checked.problems:
@@ -76,23 +85,60 @@ def check_study(path: Path) -> CheckedStudy:
     """
     raw = _with_text_keys(_parse(path))
     problems = list(_unfit_values(str(path), raw))
+    others = raw.keys() - study_file().model_fields.keys()
+    tables = {key: raw.pop(key) for key in (table_keys() if others else ()) if key in others}
     tainted: set[str] = set()
     try:
         study = _validate(raw)
     except ValidationError as error:
-        reported = {problem.partition(": expected ")[0] for problem in problems}
-        lines = schema_errors(str(path), raw, error)
-        problems += [line for line in lines if line.partition(": expected ")[0] not in reported]
+        problems += _of_other_places(schema_errors(str(path), raw, error), problems)
         study, tainted = _without_bad_tables(raw, error)
+    problems += [
+        expected_got(f"{path}: [{key}]", "a table", quote(table), "correct it")
+        for key, table in tables.items()
+        if not isinstance(table, dict)
+    ]
     study, findings = _read_files(study, path.parent)
     findings += validate_study(study)
     findings = [finding for finding in findings if not tainted.intersection(finding.tables)]
+    study._platforms = {key: table for key, table in tables.items() if isinstance(table, dict)}
+    whole = not problems and not findings
+    for platform in platforms_of(study):
+        if not platform.own_commands:
+            problems += _of_other_places(_mistakes_of(platform, study, str(path), whole=whole), problems)
     return CheckedStudy(
         study=study,
-        unfit=frozenset(tainted.union(*(finding.tables[:1] for finding in findings))),
-        unread=frozenset(tainted),
+        unfit=frozenset(tainted.union(*(finding.tables[:1] for finding in findings)) - {"sections"}),
+        unread=frozenset(tainted - {"sections"}),
         problems=(*problems, *(f"{path}: {finding.message}" for finding in findings)),
     )
+
+
+def own_mistakes(path: Path, checked: CheckedStudy) -> tuple[str, ...]:
+    """Return the mistakes in the tables of platforms with commands of their own, which alone refuse them."""
+    platforms = [platform for platform in platforms_of(checked.study) if platform.own_commands]
+    whole = not checked.problems
+    lines = [line for one in platforms for line in _mistakes_of(one, checked.study, str(path), whole=whole)]
+    return tuple(_of_other_places(lines, checked.problems))
+
+
+def _of_other_places(lines: Iterable[str], problems: Iterable[str]) -> list[str]:
+    """Return the lines about places of which no mistake was told; a date that became text is no text to mend."""
+    places = tuple(f"{line.partition(': expected ')[0]}: " for line in problems)
+    return [line for line in lines if not line.startswith(places)]
+
+
+def _mistakes_of(platform: Platform, study: Study, file: str, *, whole: bool) -> tuple[str, ...]:
+    """Return the mistakes in a platform's table; those beside other tables only of a study that is ``whole``."""
+    if platform.record is None:
+        return (expected_got(f"{file}: [{platform.key}]", "no such table", "one", "remove it"),)
+    try:
+        table = platform.read(study.platforms[platform.key], file)
+        if whole:
+            platform.suit(study, table, file)
+    except StudyError as error:
+        return error.problems
+    return ()
 
 
 def study_fingerprint(study: Study) -> str:
@@ -115,7 +161,7 @@ def former_fingerprints(path: Path, study: Study) -> Iterator[str]:
 
 
 _ASIDE: dict[str, Any] = {
-    **dict.fromkeys(("raters", "analysis", "stopping", "people", "prolific", "mturk", "panel"), True),
+    **dict.fromkeys(("raters", "analysis", "stopping", "people"), True),
     **dict.fromkeys(("allowed_names", "debriefing"), True),
     "outputs": {"files", "references"},
     "instructions": {"file"},
@@ -124,24 +170,18 @@ _ASIDE: dict[str, Any] = {
 
 
 def _without(study: Study, aside: dict[str, Any]) -> list[bytes]:
-    return [study.model_dump_json(exclude=aside).encode()]
+    return [written_tables(study).model_dump_json(exclude=aside).encode()]
 
 
 def _digest(parts: list[bytes], study: Study) -> str:
     digest = hashlib.sha256()
     parts = parts + [_read_bytes(file) for file in study.outputs.files]
-    if study.outputs.kind == "image":
-        parts += [_read_bytes(image) for image in _images(load_outputs(study))]
+    if medium_of(study.outputs.kind).files is not None:
+        parts += [_read_bytes(output.file) for output in load_outputs(study).all() if output.file is not None]
     for part in parts:  # each part's length first, so that no two lists of parts look alike
         digest.update(len(part).to_bytes(8, "big"))
         digest.update(part)
     return digest.hexdigest()
-
-
-def _images(outputs: Outputs) -> Iterator[Path]:
-    for output in outputs.all():
-        if output.image is not None:
-            yield output.image
 
 
 def _read_bytes(path: Path, do: str = "check its name") -> bytes:
@@ -157,14 +197,17 @@ def _read_bytes(path: Path, do: str = "check its name") -> bytes:
 
 
 def _parse(path: Path) -> dict[str, Any]:
-    text = decoded(str(path), _read_bytes(path, "name the study, or begin one with `spa init FOLDER`"))
-    do = "`spa init FOLDER` writes a study.toml to start from"
-    if not text.strip():
-        raise StudyError(f"{path}: expected a study file, got an empty one; {do}")
-    if table_suffix(path.name) is not None or text.lstrip().startswith("{"):
+    data = _read_bytes(path, "name the study, or begin one with `spa init FOLDER`")
+    other = table_suffix(path.name) is not None or data.startswith(DOCUMENTS)
+    text = "" if other else decoded(str(path), data)
+    if (other and data.strip()) or text.lstrip().startswith(NO_TOML):
         raise StudyError(
-            f"{path}: expected a study file in TOML, got outputs or other data; give the study.toml "
-            f"that names this file in [outputs] files ({do})"
+            f"{path}: expected a study file in TOML, got outputs or other data; give the study.toml that names this "
+            f"file in [outputs] files, or make one: spa init FOLDER --outputs {shlex.quote(shortened(path.name, 60))}"
+        )
+    if not text.strip():
+        raise StudyError(
+            f"{path}: expected a study file, got an empty one; `spa init FOLDER` writes a study.toml to start from"
         )
     too_deep = StudyError(f"{path}: expected at most {DEEPEST} tables within tables, got more; shorten the key")
     if _LONG_KEY.search(text):
@@ -236,7 +279,7 @@ def _unfit_values(file: str, table: dict[str, Any], place: str = "") -> Iterator
 
 def _validate(raw: dict[str, Any]) -> Study:
     # JSON mode reads lists as tuples and texts as paths or decimals; strict, it coerces nothing else.
-    return Study.model_validate_json(json.dumps(raw), strict=True)
+    return study_of(study_file().model_validate_json(json.dumps(raw), strict=True, context=known_keys()))
 
 
 def _without_bad_tables(raw: dict[str, Any], error: ValidationError) -> tuple[Study, set[str]]:
@@ -250,13 +293,15 @@ def _without_bad_tables(raw: dict[str, Any], error: ValidationError) -> tuple[St
         table = str(detail["loc"][0])
         tainted.add(table)
         rest.pop(table, None)
+    if tainted.intersection(ways()):
+        tainted.add("sections")  # what depends on which sections there are
     placeholders = {"id": "study", "title": "Study", "outputs": {"files": ["-"]}, "systems": [{"id": "x"}, {"id": "y"}]}
     rest = placeholders | rest
     return _validate(rest), tainted
 
 
 def _is_inside(given: Path, folder: Path) -> bool:
-    """Return whether a relative path stays in a folder, wherever links lead, as those of images do."""
+    """Return whether a relative path stays in a folder, wherever links lead, as those of outputs do."""
     return not given.is_absolute() and Path(os.path.realpath(folder / given)).is_relative_to(os.path.realpath(folder))
 
 

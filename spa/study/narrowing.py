@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from spa.study.assignment import Assignment, BlindingKey, Block
+from spa.elicitation import ways
+from spa.records.assignment import Assignment, BlindingKey, Block, Group
 
 Pair = tuple[str, str]  # two systems, in either order
 Respondents = Literal["people", "llm"]  # each see an assignment as adapted for them, or else as drawn
@@ -22,8 +23,9 @@ def narrowed(assignment: Assignment, key: BlindingKey, decided: Collection[Pair]
 
     Comparisons and choices of these pairs are left out, and so are the outputs of systems that no comparison or
     choice left is about (where there are none: systems of which every pair is decided). A ranking keeps the outputs
-    that have an open pair in it. Labels, order, and which direction comes first stay as drawn, so that what is left is
-    as balanced as before. The two systems of a ``decided`` pair stand in either order.
+    that have an open pair in it; what decides nothing keeps those that are left, where there are two. Labels, order,
+    and which direction comes first stay as drawn, so that what is left is as balanced as before. The two systems of a
+    ``decided`` pair stand in either order.
     """
     closed = {frozenset(pair) for pair in decided}
 
@@ -31,34 +33,47 @@ def narrowed(assignment: Assignment, key: BlindingKey, decided: Collection[Pair]
         return frozenset((key.systems[label_x], key.systems[label_y])) not in closed
 
     comparisons = tuple(each for each in assignment.comparisons if is_open(*each.directions[0]))
-    choices = tuple(each for each in assignment.choices if is_open(each.output_x.label, each.output_y.label))
-    rankings = [
-        tuple(one for one in ranked if any(one != other and is_open(one.label, other.label) for other in ranked))
-        for ranked in assignment.rankings
-    ]
-    if assignment.comparisons or assignment.choices:
+    groups = {name: _with_open_pairs(name, found, is_open) for name, found in assignment.groups.items()}
+    paired = [name for name in groups if not ways()[name].settings.of_all_systems]
+    if assignment.comparisons or paired:
         labels = {label for each in comparisons for label in each.directions[0]}
-        labels |= {label for each in choices for label in (each.output_x.label, each.output_y.label)}
+        labels |= {output.label for name in paired for group in groups[name] for output in group}
     else:
         systems = set(key.systems.values())
         asked = {one for one in systems for other in systems - {one} if frozenset((one, other)) not in closed}
         labels = {label for label, system in key.systems.items() if system in asked}
-    blocks = tuple(_with_labels(block, labels) for block in assignment.blocks)
+    left = {
+        name: tuple(group for whole in found if len(group := _of_labels(whole, labels)) > 1)
+        for name, found in groups.items()
+    }
     return replace(
         assignment,
-        blocks=blocks,
+        blocks=tuple(_with_labels(block, labels) for block in assignment.blocks),
         comparisons=comparisons,
         rated=tuple(each for each in assignment.rated if each.output.label in labels),
-        choices=choices,
-        rankings=tuple(ranked for ranked in rankings if ranked),
+        groups={name: found for name, found in left.items() if found},
     )
+
+
+def _with_open_pairs(name: str, groups: tuple[Group, ...], is_open: Callable[[str, str], bool]) -> tuple[Group, ...]:
+    """Return the outputs of each group that have an open pair in it, where the way of asking can decide pairs."""
+    if ways()[name].settings().decides() is None:
+        return groups
+    return tuple(
+        tuple(one for one in group if any(one != other and is_open(one.label, other.label) for other in group))
+        for group in groups
+    )
+
+
+def _of_labels(outputs: Group, labels: Collection[str]) -> Group:
+    return tuple(output for output in outputs if output.label in labels)
 
 
 def _with_labels(block: Block, labels: Collection[str]) -> Block:
     return replace(
         block,
         labels=tuple(label for label in block.labels if label in labels),
-        shown=tuple(output for output in block.shown if output.label in labels),
+        shown=_of_labels(block.shown, labels),
     )
 
 
@@ -71,9 +86,19 @@ class DealtPair:
     subject: str | None  # None: both
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountedUpTo:
+    """Which visits a live study has counted when it changes assignments; of two, the later one knows more."""
+
+    group: str
+    recounts: int  # see spa.responses.recounts
+    visits: int  # that counted since
+
+
 def redealt(key: BlindingKey, assignment: Assignment, pairs: Sequence[DealtPair]) -> BlindingKey:
     """Return the key under which the same labels and items hide other pairs, choice by choice."""
     systems = dict(key.systems)
-    for choice, pair in zip(assignment.choices, pairs, strict=True):
-        systems |= {choice.output_x.label: pair.system_x, choice.output_y.label: pair.system_y}
+    dealt = [group for found in assignment.groups.values() for group in found]
+    for (x, y), pair in zip(dealt, pairs, strict=True):
+        systems |= {x.label: pair.system_x, y.label: pair.system_y}
     return replace(key, systems=systems)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,14 +13,8 @@ from spa.tables.paths import path_to_text
 from spa.tables.reading import open_table, reading, table_suffix
 from spa.tables.source import RowsChosen, Source, Wanted
 
-# Control characters but tab and line ends, halves of surrogate pairs, and the two non-characters
-# that no XML or HTML document may hold. Joiners and direction marks are part of ordinary writing.
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 LINES = (".jsonl", ".ndjson")  # what a row is called in files of these
-_LINE_END = re.compile("\r\n?")
-IMAGE_STARTS = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a")
 NO_ROWS = "expected rows of outputs, got none; write the systems' outputs there"
-REPLACEMENT = "\ufffd"
 
 
 Value = str | None
@@ -54,25 +47,6 @@ def display_files(paths: Iterable[Path]) -> str:
     """Return paths as a reader knows them, the first few of many."""
     listed = [display_path(path) for path in paths]
     return ", ".join(listed[:3]) + (", ..." if len(listed) > 3 else "")
-
-
-def is_control(character: str) -> bool:
-    """Return whether a character cannot be shown on a page or sent to a service."""
-    return _CONTROL.match(character) is not None
-
-
-def is_image(start: bytes) -> bool:
-    """Return by its first bytes whether a file is a PNG, JPEG, GIF or WebP image."""
-    return start.startswith(IMAGE_STARTS) or (start.startswith(b"RIFF") and start[8:12] == b"WEBP")
-
-
-def cleaned(text: str) -> str:
-    r"""Return the text with one kind of line end, and U+FFFD for every character that cannot be shown.
-
-    >>> ascii(cleaned("a\r\nb\x00c"))
-    "'a\\nb\\ufffdc'"
-    """
-    return _CONTROL.sub(REPLACEMENT, _LINE_END.sub("\n", text))
 
 
 def decoded(place: str, content: bytes) -> str:
@@ -118,8 +92,8 @@ def read_rows(path: Path, columns: Sequence[str], options: TableOptions) -> Outp
         raise StudyError(f"{place}: {NO_ROWS}") from error
     except TableError as error:
         known = address_of(path) or str(path)
-        told = (called(called(one, f"{known}, ", f"{place} "), known, place) for one in error.problems)
-        raise StudyError(*told) from error
+        renamed = (called(called(one, f"{known}, ", f"{place} "), known, place) for one in error.problems)
+        raise StudyError(*renamed) from error
     if not source.height and source.chosen:
         left = "; ".join(one.note() for one in source.chosen)
         raise StudyError(f"{place}: expected rows of outputs, got none that stay ({left})")

@@ -6,16 +6,17 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from spa.study.output_files import OutputFileRow, cleaned, display_files
-from spa.study.problems import nearest, quote
-from spa.study.raters import rater_variants
-from spa.study.study import Study
-from spa.study.toml_table import NOTHING
+from spa.records.clean_text import cleaned
+from spa.records.outputs import Key
+from spa.records.problems import nearest, quote
+from spa.records.raters import rater_variants
+from spa.records.study import Study
+from spa.records.toml_table import NOTHING
+from spa.study.output_files import OutputFileRow, display_files
 from spa.tables.near_matches import matches_shown, near_matches
 from spa.tables.source import Number
 
 LISTED = 5  # how many of many like mistakes are listed
-Key = tuple[str, str]  # (item_id, system)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,85 +1,26 @@
-"""The systems' outputs: which item, which system, which text or image."""
+"""Reads the systems' outputs: which item, which system, which text or file."""
 
 from __future__ import annotations
 
 import os.path
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 from spa.errors import StudyError
+from spa.media import medium_of
+from spa.media.medium import Medium, MediumFiles
+from spa.records.clean_text import REPLACEMENT, cleaned
+from spa.records.outputs import DroppedItem, Item, Key, Output, Outputs
+from spa.records.problems import quote
+from spa.records.study import Study
 from spa.study.filters import cut_to_sentences, failures
-from spa.study.output_files import REPLACEMENT, OutputFileRows, cleaned, display_files, is_image, read_rows
-from spa.study.output_table import Cells, Key, RawOutput, first_few, required_columns, sort_rows
-from spa.study.problems import quote
-from spa.study.study import Study
+from spa.study.output_files import OutputFileRows, display_files, read_rows
+from spa.study.output_table import Cells, RawOutput, first_few, required_columns, sort_rows
 from spa.tables.selection import chosen_problems
 
 EMPTY_ADVICE = '[[outputs.filters]] field = "{field}" min_characters = 1 leaves such items out'
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
-    """What every system was given; ``text`` is shown with the outputs, where the study names it."""
-
-    item_id: str
-    text: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Output:
-    """What a system made of an item: a text, or an image file."""
-
-    item_id: str
-    system: str
-    sample: int  # 1, 2, ...; which of several outputs of that system for that item
-    text: str | None
-    image: Path | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DroppedItem:
-    """An item that left the study, the rule that it failed and what was seen."""
-
-    item_id: str
-    rule: str
-    evidence: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outputs:
-    """All outputs of a study that remain after filters and length matching."""
-
-    items: tuple[Item, ...]
-    dropped: tuple[DroppedItem, ...]
-    cells: dict[Key, tuple[Output, ...]]  # (item_id, system) -> samples in order
-    by_id: dict[str, Item]
-    unreadable: dict[Key, int]  # characters replaced by U+FFFD; the system of an item text is ""
-    references: dict[str, tuple[str, ...]] = field(default_factory=dict)  # item_id -> texts that metrics compare with
-    notes: tuple[str, ...] = ()  # what is to be said of how the files were read
-
-    def item(self, item_id: str) -> Item:
-        """Return one item."""
-        return self.by_id[item_id]
-
-    def of(self, item_id: str, system_id: str) -> tuple[Output, ...]:
-        """Return what a system made of an item, in the order of the samples; nothing where it was not asked."""
-        return self.cells.get((item_id, system_id), ())
-
-    def output(self, item_id: str, system_id: str, sample: int) -> Output:
-        """Return one sample, numbered from 1."""
-        return self.cells[item_id, system_id][sample - 1]
-
-    def all(self) -> Iterator[Output]:
-        """Yield every output: items in order, systems in the order of the study file."""
-        for samples in self.cells.values():
-            yield from samples
-
-    def of_compared(self, study: Study) -> Iterator[Output]:
-        """Yield every output of the systems that are compared, in the same order."""
-        compared = {one.id for one in study.compared}
-        return (output for output in self.all() if output.system in compared)
 
 
 def too_few_outputs(study: Study, place: str, outputs: Outputs) -> list[str]:
@@ -161,44 +102,45 @@ def _read_cells(study: Study) -> Cells:
 def _build_outputs(study: Study, cells: Cells) -> tuple[dict[Key, tuple[Output, ...]], list[str]]:
     made: dict[Key, tuple[Output, ...]] = {}
     problems: list[str] = []
+    medium = medium_of(study.outputs.kind)
     for (item_id, system), raws in cells.outputs.items():
         samples = []
         for number, raw in enumerate(raws, start=1):
-            text, image = cleaned(raw.value), None
-            if study.outputs.kind == "image" and text:
-                image = raw.row.file.parent / text
-                problems += _unfit_image(raw, image, study.folder)
+            text, file = cleaned(raw.value), None
+            if medium.files is not None and text:
+                file = raw.row.file.parent / text
+                problems += _unfit_file(raw, file, study.folder, medium, medium.files)
             samples.append(
                 Output(
                     item_id=item_id,
                     system=system,
                     sample=number,
-                    text=None if study.outputs.kind == "image" else text,
-                    image=image,
+                    medium=medium.key,
+                    text=text if medium.files is None else None,
+                    file=file,
                 )
             )
         made[item_id, system] = tuple(samples)
-    return made, first_few(problems, "images that cannot be shown")
+    return made, first_few(problems, f"{medium.many} that cannot be shown")
 
 
-def _unfit_image(raw: RawOutput, image: Path, folder: Path | None) -> Iterator[str]:
-    found = Path(os.path.realpath(image))
+def _unfit_file(raw: RawOutput, file: Path, folder: Path | None, medium: Medium, files: MediumFiles) -> Iterator[str]:
+    found = Path(os.path.realpath(file))
     inside = any(found.is_relative_to(place) for place in (raw.row.file.parent, folder) if place is not None)
     if Path(raw.value).is_absolute() or not inside:
-        expected = "an image in the study's folder, its path relative to the outputs file"
-        yield f"{raw.place}: expected {expected}, got {quote(raw.value)}; copy the image there"
+        expected = f"{medium.one} in the study's folder, its path relative to the outputs file"
+        yield f"{raw.place}: expected {expected}, got {quote(raw.value)}; copy the {medium.noun} there"
         return
     try:
-        with image.open("rb") as file:
-            fits = is_image(file.read(16))
+        fits = files.fits(file)
     except FileNotFoundError:
         do = "paths are relative to the outputs file"
-        yield f"{raw.place}: expected an image, got {quote(raw.value)}, no such file; {do}"
+        yield f"{raw.place}: expected {medium.one}, got {quote(raw.value)}, no such file; {do}"
     except OSError as error:
-        yield f"{raw.place}: expected an image, got {quote(raw.value)}: {error.strerror}"
+        yield f"{raw.place}: expected {medium.one}, got {quote(raw.value)}: {error.strerror}"
     else:
         if not fits:
-            expected = "a PNG, JPEG, GIF or WebP image"
+            expected = f"a {files.formats} {medium.noun}"
             yield f"{raw.place}: expected {expected}, got {quote(raw.value)}, which is none; convert it"
 
 
@@ -243,9 +185,10 @@ def _empty_outputs(study: Study, items: Sequence[Item], made: dict[Key, tuple[Ou
         for one in study.systems:
             key = (item.item_id, one.id)
             for raw, output in zip(cells.outputs.get(key, ()), made.get(key, ()), strict=True):
-                if study.outputs.kind == "image" and output.image is None:
+                if output.text is None and output.file is None:
                     do = "name its file or remove the item"
-                    lines.append(f"{raw.place}: expected an image of {quote(one.id)}, got nothing; {do}")
+                    expected = f"{medium_of(output).one} of {quote(one.id)}"
+                    lines.append(f"{raw.place}: expected {expected}, got nothing; {do}")
                 if output.text is not None and not output.text.strip():
                     empty[one.id] += 1
                     lines.append(

@@ -7,34 +7,21 @@ does not depend on how many are drawn after it, so a study may grow without chan
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from math import lcm
 
 import numpy as np
 
+from spa.elicitation import ways
+from spa.elicitation.balanced_draws import Deck, SpreadDeck, draw_order
+from spa.elicitation.balanced_orders import NEIGHBOURS, Balancing, Orders, RotatedOrders, WilliamsOrders
+from spa.elicitation.dealing import Dealt, Draw
+from spa.elicitation.ratings import rating_sections
 from spa.errors import StudyError
-from spa.study.assignment import (
-    RATED_BY,
-    Assignment,
-    BlindingKey,
-    Block,
-    Comparison,
-    OutputPair,
-    RatedOutput,
-    ShownOutput,
-)
-from spa.study.balanced_draws import Deck, SpreadDeck, draw_order
-from spa.study.balanced_orders import (
-    NEIGHBOURS,
-    Balancing,
-    CyclicOrders,
-    FixedOrders,
-    Orders,
-    RotatedOrders,
-    WilliamsOrders,
-)
-from spa.study.outputs import Output, Outputs, too_few_outputs
-from spa.study.study import RatingSection, RatingTable, Study
+from spa.records.assignment import Assignment, BlindingKey, Block, ShownOutput, label_name
+from spa.records.outputs import Output, Outputs
+from spa.records.study import Study
+from spa.study.outputs import too_few_outputs
 
 
 def study_rng(seed: int) -> np.random.Generator:
@@ -97,20 +84,6 @@ def exposure_run(exposures: int) -> int:
     return lcm(4, exposures)
 
 
-def label_name(position: int) -> str:
-    """Return the label of a column: A to Z, then AA, AB, ...
-
-    >>> [label_name(position) for position in (0, 25, 26, 27, 702)]
-    ['A', 'Z', 'AA', 'AB', 'AAA']
-    """
-    name = ""
-    position += 1
-    while position:
-        position, letter = divmod(position - 1, 26)
-        name = chr(ord("A") + letter) + name
-    return name
-
-
 def _check_drawable(study: Study, outputs: Outputs) -> None:
     problems = []
     needed = study.items_per_annotator
@@ -121,12 +94,12 @@ def _check_drawable(study: Study, outputs: Outputs) -> None:
             f"study {study.id!r}: one assignment shows {needed} different items, got {len(outputs.items)}; "
             "add items, or lower the exposure"
         )
-    exposure_study = study.spa is not None and study.spa.exposure_study is not None
-    if study.choices is not None and study.spa is not None and not study.spa.same_items and not exposure_study:
-        problems.append(
-            f"study {study.id!r}: [choices] compares two outputs of one item, but [spa] same_items = false "
-            "shows no item twice; set same_items = true or leave [choices] out"
-        )
+    for key, section in study.sections.items():
+        if section.joint and not study.shares_items:
+            problems.append(
+                f"study {study.id!r}: [{key}] compares two outputs of one item, but same_items = false "
+                f"shows no item twice; set same_items = true or leave [{key}] out"
+            )
     if problems:
         raise StudyError(*problems)
 
@@ -137,53 +110,38 @@ class _Sampler:
     def __init__(self, study: Study, outputs: Outputs, rng: np.random.Generator, balancing: Balancing) -> None:
         self.study = study
         self.rng = rng
-        self.neighbours = balancing == NEIGHBOURS
-        self.items = Deck([item.item_id for item in outputs.items], rng)
-        self.single: Deck[Output] | None = None
+        self.deck = Draw(study, outputs, rng, balancing)
+        self.neighbours = self.deck.neighbours
+        self.exposures = self.deck.exposures
+        self.single: SpreadDeck[Output] | None = None
         if study.single_outputs:
             cards = list(outputs.of_compared(study))
             self.single = SpreadDeck(cards, [card.system for card in cards], rng)
-        self.pairs = Deck(study.choice_pairs, rng) if study.deals_pairs else None
-        self.samples: dict[tuple[str, str], Deck[int]] = {}
-        self.outputs = outputs
-        exposure_study = study.spa.exposure_study if study.spa is not None else None
-        if exposure_study is not None:
-            self.systems: tuple[str, ...] = (exposure_study.system_x, exposure_study.system_y)
-            self.exposures = exposure_study.exposures
-        else:
-            self.systems = tuple(system.id for system in study.compared)
-            self.exposures = (study.spa.exposure if study.spa is not None else study.design.items,)
-        self.same_items = exposure_study is not None or study.spa is None or study.spa.same_items
-        self.order: Orders = _drawn_orders(len(self.systems), rng, self.neighbours)
+        asked = [(ways()[key], section) for key, section in study.sections.items()]
+        self.alone = {
+            way.key: way.deals_alone(self.deck, section)
+            for way, section in asked
+            if section.dealt() is not None and way.deals_alone is not None
+        }
+        self.systems, self.same_items = study.systems_shown, study.shares_items
+        self.needed = study.items_per_annotator
+        self.order: Orders = self.deck.orders(len(self.systems))
         self.turned = Deck((0, 1), rng)  # of each run of an exposure study: the system that is first to begin with
         size = len(self.systems)
         self.blocked: Orders = WilliamsOrders(size, rng) if self.neighbours else RotatedOrders(size)
-        self.exposure_order = self._question_orders(len(self.exposures), mirrored=True)
-        self.comparison_order = self._question_orders(len(study.pairs))
-        self.choice_order = self._question_orders(len(study.choice_pairs), former=FixedOrders)
+        self.exposure_order = self.deck.question_orders(len(self.exposures), mirrored=True)
         self.turn = 0
-        self.directions = [[Deck((False, True), rng) for _ in study.pairs] for _ in self.exposures]
-        self.ranked = _RankedOutputs(study, rng, self.neighbours) if study.ranking is not None else None
-        self.sides = {
-            (place, pair): Deck((False, True), rng)
-            for place in range(len(self.exposures))
-            for pair in study.choice_pairs
-        }
-
-    def _question_orders(
-        self, size: int, *, mirrored: bool = False, former: Callable[[int], Orders] = RotatedOrders
-    ) -> Orders:
-        """Return orders of what is asked; ``former`` is what stores have that balance places alone."""
-        if self.study.design.question_order == "fixed":
-            return FixedOrders(size)
-        return WilliamsOrders(size, self.rng, mirrored=mirrored) if self.neighbours else former(size)
+        self.dealers = {way.key: way.dealer(self.deck, section) for way, section in asked}
 
     def draw(self, number: int) -> tuple[Assignment, BlindingKey]:
         assignment_id = f"a{number + 1:05d}"
         if self.single is not None:
             return self._single_outputs(assignment_id, number, self.single.deal(self.study.design.outputs))
-        if self.pairs is not None:
-            return self._dealt_pairs(assignment_id, number, self.pairs)
+        for key, deal in self.alone.items():
+            hand = deal(self.needed)
+            groups = {key: hand.groups}
+            drawn = Assignment(assignment_id=assignment_id, number=number, blocks=hand.blocks, groups=groups)
+            return drawn, _key(drawn, hand.systems)
         places = self.exposure_order.deal()  # in the study's list of exposures, in the order shown
         orders = self._orders(number, places)
         systems: dict[str, str] = {}
@@ -192,25 +150,30 @@ class _Sampler:
             column = self._labels(orders[place], place, appearance)
             columns.append(column)
             systems |= column
-        hand = iter(self.items.deal(self.study.items_per_annotator))
+        hand_of_items = iter(self.deck.items.deal(self.needed))
         blocks = tuple(
-            self._block(self.exposures[place], column, hand) for place, column in zip(places, columns, strict=True)
+            self._block(self.exposures[place], column, hand_of_items)
+            for place, column in zip(places, columns, strict=True)
         )
-        drawn = Assignment(
+        drawn = self._asked(assignment_id, number, Dealt(places=places, columns=columns, blocks=blocks))
+        return drawn, _key(drawn, systems)
+
+    def _asked(self, assignment_id: str, number: int, dealt: Dealt) -> Assignment:
+        """Return the assignment of blocks, with what every way of asking has judged of them."""
+        demands = {key: deal(dealt) for key, deal in self.dealers.items()}
+        return Assignment(
             assignment_id=assignment_id,
             number=number,
-            blocks=blocks,
-            comparisons=self._comparisons(places, columns),
-            rated=self._rated(blocks),
-            choices=self._choices(places, columns, blocks),
-            rankings=self._rankings(columns, blocks),
+            blocks=dealt.blocks,
+            comparisons=tuple(each for one in demands.values() for each in one.comparisons),
+            rated=tuple(each for one in demands.values() for each in one.rated),
+            groups={key: one.groups for key, one in demands.items() if one.groups},
         )
-        return drawn, _key(drawn, systems)
 
     def _single_outputs(self, assignment_id: str, number: int, hand: list[Output]) -> tuple[Assignment, BlindingKey]:
         """Return outputs in random order, each under a label of its own: labels reveal no system."""
         cards = [hand[card] for card in draw_order(len(hand), self.rng)]
-        if any(getattr(self.study, table).order == "blocked" for table in self.study.rating_tables):
+        if any(section.order == "blocked" for section in rating_sections(self.study).values()):
             turn = {self.systems[system]: place for place, system in enumerate(self.blocked.deal())}
             cards.sort(key=lambda card: turn[card.system])
         dealt = {label_name(place): card for place, card in enumerate(cards)}
@@ -218,30 +181,8 @@ class _Sampler:
             ShownOutput(label=label, item_id=output.item_id, sample=output.sample) for label, output in dealt.items()
         )
         block = Block(exposure=1, labels=tuple(dealt), shown=outputs)
-        rated = self._rated((block,))
-        drawn = Assignment(assignment_id=assignment_id, number=number, blocks=(block,), rated=rated)
+        drawn = self._asked(assignment_id, number, Dealt(places=(), columns=(), blocks=(block,)))
         return drawn, _key(drawn, {label: output.system for label, output in dealt.items()})
-
-    def _dealt_pairs(
-        self, assignment_id: str, number: int, pairs: Deck[tuple[str, str]]
-    ) -> tuple[Assignment, BlindingKey]:
-        """Return pairs on an item each, every output under a label of its own."""
-        blocks, choices = [], []
-        systems: dict[str, str] = {}
-        for place, item_id in enumerate(self.items.deal(self.study.items_per_annotator)):
-            pair = pairs.deal_one()
-            if self.sides[0, pair].deal_one() and self.study.design.directions == "counterbalanced":
-                pair = pair[::-1]
-            labels = label_name(2 * place), label_name(2 * place + 1)
-            x, y = (
-                ShownOutput(label=label, item_id=item_id, sample=self._sample(item_id, system))
-                for label, system in zip(labels, pair, strict=True)
-            )
-            blocks.append(Block(exposure=1, labels=labels, shown=(x, y)))
-            choices.append(OutputPair(output_x=x, output_y=y))
-            systems |= dict(zip(labels, pair, strict=True))
-        drawn = Assignment(assignment_id=assignment_id, number=number, blocks=tuple(blocks), choices=tuple(choices))
-        return drawn, _key(drawn, systems)
 
     def _orders(self, number: int, places: Sequence[int]) -> list[Sequence[int]]:
         """Return the order of the systems at each exposure; ``places`` are the exposures in the order shown.
@@ -275,116 +216,10 @@ class _Sampler:
             item_id = next(hand) if self.same_items else ""
             for label, system in column.items():
                 own = item_id if self.same_items else next(hand)
-                outputs.append(ShownOutput(label=label, item_id=own, sample=self._sample(own, system)))
+                outputs.append(ShownOutput(label=label, item_id=own, sample=self.deck.sample(own, system)))
         return Block(exposure=exposure, labels=tuple(column), shown=tuple(outputs))
-
-    def _sample(self, item_id: str, system: str) -> int:
-        deck = self.samples.get((item_id, system))
-        if deck is None:
-            numbers = [output.sample for output in self.outputs.of(item_id, system)]
-            deck = self.samples[item_id, system] = Deck(numbers, self.rng)
-        return deck.deal_one()
-
-    def _comparisons(self, places: Sequence[int], columns: list[dict[str, str]]) -> tuple[Comparison, ...]:
-        spa, design, pairs = self.study.spa, self.study.design, self.study.pairs
-        if spa is None:
-            return ()
-        turns = [[deck.deal_one() for deck in decks] for decks in self.directions]  # dealt in the study's order
-        asked = self.comparison_order.deal()
-        comparisons = []
-        for block, (place, column) in enumerate(zip(places, columns, strict=True)):
-            label_of = {system: label for label, system in column.items()}
-            for listed in asked:
-                x, y = (label_of[system] for system in pairs[listed])
-                turned = turns[place][listed] and design.directions == "counterbalanced"
-                directions = ((y, x), (x, y)) if turned else ((x, y), (y, x))
-                count = 2 if spa.directions == "both" else 1
-                comparisons.append(Comparison(block=block, directions=directions[:count]))
-        return tuple(comparisons)
-
-    def _rated(self, blocks: tuple[Block, ...]) -> tuple[RatedOutput, ...]:
-        drawn: dict[RatingTable, list[ShownOutput]] = {}  # once for all sections on the same pages
-        rated: list[RatedOutput] = []
-        for elicitation, table in RATED_BY.items():
-            if table not in self.study.rating_tables:
-                continue
-            host = self.study.page_table(table)
-            if host not in drawn:
-                section: RatingSection = getattr(self.study, host)
-                selection = "all" if self.single is not None else section.outputs
-                outputs = [output for block in blocks for row in self._rows(selection, block) for output in row]
-                drawn[host] = outputs if self.single is not None else self._ordered(section, outputs)
-            rated += [RatedOutput(elicitation=elicitation, output=output) for output in drawn[host]]
-        return tuple(rated)
-
-    def _ordered(self, section: RatingSection, outputs: list[ShownOutput]) -> list[ShownOutput]:
-        """Return outputs in the order rated; by label, blocked ones are as balanced as labels are."""
-        if section.order == "mixed":
-            return [outputs[place] for place in draw_order(len(outputs), self.rng)]
-        if section.order == "blocked":
-            labels = list(dict.fromkeys(output.label for output in outputs))
-            return sorted(outputs, key=lambda output: labels.index(output.label))
-        return outputs
-
-    def _rows(self, selection: str | int, block: Block) -> list[tuple[ShownOutput, ...]]:
-        """Return the rows of a block that are judged one by one, in the order of the page."""
-        rows = block.rows
-        if selection == "first":
-            return rows[:1]
-        if isinstance(selection, int) and selection < len(rows):
-            return [rows[row] for row in sorted(draw_order(len(rows), self.rng)[:selection])]
-        return rows
-
-    def _choices(
-        self, places: Sequence[int], columns: list[dict[str, str]], blocks: tuple[Block, ...]
-    ) -> tuple[OutputPair, ...]:
-        if self.study.choices is None:
-            return ()
-        choices = []
-        for place, column, block in zip(places, columns, blocks, strict=True):
-            systems = set(column.values())
-            for row in self._rows(self.study.choices.outputs, block):
-                made_by = {column[output.label]: output for output in row}
-                asked = [self.study.choice_pairs[listed] for listed in self.choice_order.deal()]
-                for pair in (pair for pair in asked if systems.issuperset(pair)):
-                    x, y = (made_by[system] for system in pair)
-                    turned = self.sides[place, pair].deal_one() and self.study.design.directions == "counterbalanced"
-                    choices.append(OutputPair(output_x=y, output_y=x) if turned else OutputPair(output_x=x, output_y=y))
-        return tuple(choices)
-
-    def _rankings(
-        self, columns: list[dict[str, str]], blocks: tuple[Block, ...]
-    ) -> tuple[tuple[ShownOutput, ...], ...]:
-        if self.study.ranking is None or self.ranked is None:
-            return ()
-        return tuple(
-            tuple(made_by[system] for system in self.ranked.deal())
-            for column, block in zip(columns, blocks, strict=True)
-            for row in self._rows(self.study.ranking.outputs, block)
-            for made_by in ({column[output.label]: output for output in row},)
-        )
 
 
 def _key(drawn: Assignment, systems: dict[str, str]) -> BlindingKey:
     blocks = {label: index for index, block in enumerate(drawn.blocks) for label in block.labels}
     return BlindingKey(assignment_id=drawn.assignment_id, systems=systems, blocks=blocks)
-
-
-def _drawn_orders(size: int, rng: np.random.Generator, neighbours: bool) -> Orders:
-    return WilliamsOrders(size, rng) if neighbours else CyclicOrders(size, rng)
-
-
-class _RankedOutputs:
-    """Systems whose outputs are put in order: each as often as any other, and as often in every place."""
-
-    def __init__(self, study: Study, rng: np.random.Generator, neighbours: bool) -> None:
-        systems = [system.id for system in study.compared]
-        size = len(systems) if study.ranking is None else study.ranking.size or len(systems)
-        self.size = size
-        self.listed = {system: place for place, system in enumerate(systems)}
-        self.systems = Deck(systems, rng)
-        self.places = _drawn_orders(size, rng, neighbours)
-
-    def deal(self) -> list[str]:
-        hand = sorted(self.systems.deal(self.size), key=self.listed.__getitem__)
-        return [hand[place] for place in self.places.deal()]

@@ -1,15 +1,14 @@
 """Mistakes in a study file, one line each: place, what was expected, what was found, what to do.
 
-Everything said here is derived from the records in :mod:`spa.study.study`, so a new key
+Everything said here is derived from the records in :mod:`spa.records.study`, so a new key
 needs no words of its own.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
-from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -19,8 +18,10 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from spa.errors import expected_got
-from spa.study.problems import nearest, quote
-from spa.study.study import Study
+from spa.records.platforms import installed_platforms, table_keys
+from spa.records.problems import nearest, quote
+from spa.records.toml_table import KeyOf, key_of
+from spa.study.study_file import known_keys, study_file
 
 PATTERNS = {  # what a pattern means in words, by the start of the pattern
     "^[A-Za-z][A-Za-z0-9_-]": "a name of a URL parameter: letters, digits, _ and -",
@@ -33,20 +34,28 @@ PATTERNS = {  # what a pattern means in words, by the start of the pattern
     "^[^": "a text of 1 to 80 characters that neither starts with a slash nor has spaces at its ends "
     "nor is NaN or NA (a missing value)",
 }
-MOST_TOLD = 100  # mistakes; more come from one cause
+REFERENCE = "study-file.md"  # in docs/
+MOST_LISTED = 100  # mistakes; more come from one cause
+
+
+def key_choices(limits: Iterable[object]) -> tuple[str, ...]:
+    """Return what may stand where a member of an axis is named; nothing for other keys."""
+    return next((known_keys()[limit.axis] for limit in limits if isinstance(limit, KeyOf)), ())
 
 
 def schema_errors(
-    file: str, raw: dict[str, Any], error: ValidationError, kind: type[BaseModel] = Study
+    file: str, raw: dict[str, Any], error: ValidationError, kind: type[BaseModel] | None = None
 ) -> tuple[str, ...]:
     """Return a line for every mistake that pydantic found in the tables of a study file.
 
-    One line per key; the alternatives of one key are reported together. ``kind`` is the validated record.
+    One line per key; the alternatives of one key are reported together. ``kind`` is the record checked, else
+    that of a study file.
     """
+    kind = study_file() if kind is None else kind
     lines: dict[tuple[str | int, ...], str] = {}
     details = error.errors(include_url=False)
     for number, detail in enumerate(details):
-        if len(lines) == MOST_TOLD:
+        if len(lines) == MOST_LISTED:
             return (*lines.values(), f"{file}: {len(details) - number} more mistakes; correct these first")
         at = detail["loc"]
         if detail["type"] == "too_short" and any(
@@ -55,6 +64,10 @@ def schema_errors(
             continue  # pydantic counts only the good entries; the bad ones are reported themselves
         found = _locate(detail["loc"], kind)
         place = f"{file}: {found.place}"
+        if detail["type"] == "extra_forbidden" and found.key not in (None, at[-1]):
+            expected, do = "one of its two names", "remove this one, its former name"
+            lines.setdefault(at, expected_got(place, expected, f'"{found.key}" too', do))
+            continue
         if detail["type"] == "extra_forbidden":
             lines.setdefault(detail["loc"], f"{place}: {_unknown_key(found.keys, str(detail['loc'][-1]), kind)}")
             continue
@@ -68,7 +81,9 @@ class _Location:
 
     def __init__(self, kind: type[BaseModel]) -> None:
         self.path: tuple[str | int, ...] = ()
-        self.keys: tuple[str, ...] = tuple(kind.model_fields)  # known keys of the innermost table
+        own = table_keys() if kind is study_file() else ()
+        self.keys: tuple[str, ...] = (*kind.model_fields, *own)  # known keys of the innermost table
+        self.key: str | None = None  # known one of the innermost table at which this is, whatever its name in the file
         self.annotation: Any = kind
         self.default: Any = PydanticUndefined
         self.tables: list[str] = []  # "spa", "exposure_study"
@@ -97,10 +112,12 @@ def _locate(location: Sequence[str | int], kind: type[BaseModel]) -> _Location:
     for step in location:
         inner = _without_none(found.annotation)
         if isinstance(inner, type) and issubclass(inner, BaseModel):
-            if step not in inner.model_fields:  # an unknown key
+            key = key_of(inner, str(step))
+            found.key = key if key in inner.model_fields else None
+            if found.key is None:
                 found.inside.append(str(step))
                 break
-            field = inner.model_fields[str(step)]
+            field = inner.model_fields[key]
             found.annotation, found.default = _annotation_of(field), field.default
             _enter(found, str(step))
         elif isinstance(step, int) and get_origin(inner) is tuple:
@@ -161,9 +178,9 @@ def _table_of(annotation: Any) -> type[BaseModel] | None:
 def describe(annotation: Any) -> str:
     """Return in words what an annotation of the study's records lets through.
 
-    >>> from spa.study.study import Spa
-    >>> describe(Spa.model_fields["directions"].annotation)
-    'one of "both", "one"'
+    >>> from spa.records.study import Design
+    >>> describe(Design.model_fields["directions"].annotation)
+    'one of "counterbalanced", "fixed"'
     """
     limits: list[Any] = []
     while get_origin(annotation) is Annotated:
@@ -172,10 +189,9 @@ def describe(annotation: Any) -> str:
     origin = get_origin(annotation)
     if origin in (Union, UnionType):
         parts = [part for part in get_args(annotation) if part is not NoneType]
-        return " or ".join(describe(part) for part in parts)
+        return _one_of(choices) if (choices := key_choices(limits)) else " or ".join(map(describe, parts))
     if origin is Literal:
-        values = ", ".join(f'"{value}"' for value in get_args(annotation))
-        return values if len(get_args(annotation)) == 1 else f"one of {values}"
+        return _one_of(get_args(annotation))
     if origin is tuple:
         return _describe_list(get_args(annotation), limits)
     if origin is dict:
@@ -183,6 +199,11 @@ def describe(annotation: Any) -> str:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return "a table"
     return _describe_single(annotation, limits)
+
+
+def _one_of(values: tuple[str, ...]) -> str:
+    listed = ", ".join(f'"{value}"' for value in values)
+    return listed if len(values) == 1 else f"one of {listed}"
 
 
 def _describe_list(entries: tuple[Any, ...], limits: list[Any]) -> str:
@@ -199,6 +220,8 @@ def _describe_list(entries: tuple[Any, ...], limits: list[Any]) -> str:
 
 
 def _describe_single(kind: Any, limits: list[Any]) -> str:
+    if choices := key_choices(limits):
+        return _one_of(choices)
     if kind is bool:
         return "true or false"
     if kind is Path:
@@ -250,14 +273,14 @@ def _advice(found: _Location, value: object) -> str:
 
 def _unknown_key(keys: tuple[str, ...], key: str, kind: type[BaseModel]) -> str:
     here = nearest(key, keys)
-    if here.startswith("known") and kind is Study:  # nothing like it in this table: perhaps it stands in the wrong one
+    # nothing like it in this table: perhaps it stands in the wrong one
+    if here.startswith("known") and kind is study_file():
         elsewhere = difflib.get_close_matches(key, _tables_by_key(), n=1, cutoff=0.8)
         if elsewhere:
             return f'unknown key; "{elsewhere[0]}" belongs in {" or ".join(_tables_by_key()[elsewhere[0]])}'
     return f"unknown key; {here}"
 
 
-@cache
 def _tables_by_key() -> dict[str, tuple[str, ...]]:
     """Return for each key the tables that know it, so that a key in a wrong table is reported with the right one."""
     tables: dict[str, tuple[str, ...]] = {}
@@ -268,8 +291,19 @@ def _tables_by_key() -> dict[str, tuple[str, ...]]:
 
 
 def study_tables() -> Iterator[tuple[str, type[BaseModel]]]:
-    """Yield every table of a study file as (its header, its record); the top level has the header ""."""
-    waiting: list[tuple[str, str, type[BaseModel]]] = [("", "", Study)]
+    """Yield every table that the reference of the study file lists as (its header, its record).
+
+    The top level has the header ""; platforms with a page of their own are left out.
+    """
+    yield from tables_in(study_file())
+    for platform in installed_platforms():
+        if platform.page == REFERENCE and platform.table is not None:
+            yield from tables_in(platform.table, platform.key)
+
+
+def tables_in(outermost: type[BaseModel], key: str = "") -> Iterator[tuple[str, type[BaseModel]]]:
+    """Yield a table and those in it, each as (its header, its record); ``key`` is the outermost one's."""
+    waiting: list[tuple[str, str, type[BaseModel]]] = [(f"[{key}]" if key else "", key, outermost)]
     while waiting:
         header, name, record = waiting.pop(0)
         yield header, record

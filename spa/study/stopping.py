@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from itertools import combinations
+from typing import Any, get_args
 
+from spa.elicitation import ways
 from spa.errors import StudyError
-from spa.study.problems import StudyProblem, mistake
-from spa.study.study import OVERALL, Elicitation, Study, expand_pairs
+from spa.records.problems import StudyProblem, mistake
+from spa.records.study import OVERALL, Deciding, Section, Study
 
-Deciding = Literal["preferences", "choices", "ratings"]
-ASKED_BY: dict[Deciding, tuple[Elicitation, ...]] = {
-    "preferences": ("spa",),
-    "choices": ("choices", "ranking"),  # of a ranking those that it implies
-    "ratings": ("likert", "continuous", "spans"),  # of marked errors the score after them; counts have no upper end
-}
+KINDS: tuple[Deciding, ...] = get_args(Deciding)
 
 
 def kinds_asked(study: Study) -> tuple[Deciding, ...]:
     """Return the kinds of answers that a study asks for and that can decide."""
-    return tuple(kind for kind, tables in ASKED_BY.items() if any(_can_decide(study, table) for table in tables))
+    asked = {section.decides() for section in study.sections.values() if section.asks(study)}
+    return tuple(kind for kind in KINDS if kind in asked)
+
+
+def deciding_sections() -> str:
+    """Return the sections whose answers can decide, in words."""
+    named = [
+        f"[{way.key}] {way.decides_with}".strip()
+        for kind in KINDS
+        for way in sorted(ways().values(), key=lambda each: bool(each.decides_with))
+        if way.settings().decides() == kind
+    ]
+    return f"{', '.join(named[:-1])}, or {named[-1]}"
 
 
 def deciding_answers(study: Study) -> Deciding:
@@ -27,19 +36,15 @@ def deciding_answers(study: Study) -> Deciding:
     return study.stopping.answers or kinds_asked(study)[0]
 
 
-def deciding_elicitation(study: Study) -> Elicitation:
+def deciding_section(study: Study) -> Section:
     """Return the section whose answers decide; of ratings in two ways, the first."""
-    return next(table for table in ASKED_BY[deciding_answers(study)] if _can_decide(study, table))
-
-
-def _can_decide(study: Study, table: Elicitation) -> bool:
-    without_score = table == "spans" and study.spans is not None and not study.spans.score
-    return bool(study.criteria_of(table)) and not without_score
+    answers = deciding_answers(study)
+    return next(one for one in study.sections.values() if one.decides() == answers and one.asks(study))
 
 
 def deciding_criteria(study: Study) -> tuple[str, ...]:
     """Return the criteria that decide: those that [stopping] names, "overall" where it is asked, else all."""
-    asked = study.criteria_of(deciding_elicitation(study))
+    asked = deciding_section(study).asks(study)
     return study.stopping.criteria or ((OVERALL,) if OVERALL in asked else asked)
 
 
@@ -53,10 +58,7 @@ def criteria_apart(study: Study, live_rules: int) -> bool:
 
 def deciding_pairs(study: Study) -> tuple[tuple[str, str], ...]:
     """Return the pairs of systems to be decided, in the direction first listed."""
-    answers = deciding_answers(study)
-    if answers == "ratings" or deciding_elicitation(study) == "ranking":
-        return expand_pairs("all", None, study.compared)
-    return study.pairs if answers == "preferences" else study.choice_pairs
+    return deciding_section(study).pairs(study) or tuple(combinations([one.id for one in study.compared], 2))
 
 
 def ranks_systems(study: Study) -> bool:
@@ -71,7 +73,11 @@ def stopping_facts(study: Study) -> dict[str, Any]:
     error_rate = study.analysis.fwer if study.stopping.error_rate is None else study.stopping.error_rate
     filled: dict[str, Any] = {"answers": deciding_answers(study), "criteria": list(deciding_criteria(study))}
     filled["counted"] = "begun" if counts_as_begun(study) else "completed"
-    return study.stopping.model_dump() | filled | {"error_rate": error_rate, "most": planned_annotators(study)}
+    return (
+        study.stopping.model_dump(by_alias=True)
+        | filled
+        | {"error_rate": error_rate, "most": planned_annotators(study)}
+    )
 
 
 def counts_as_begun(study: Study) -> bool:
@@ -108,9 +114,7 @@ def late_answers_kept(study: Study) -> Iterator[StudyProblem]:
 
 def rating_scale_width(study: Study) -> float:
     """Return the highest less the lowest rating of the section that decides, in points."""
-    if deciding_elicitation(study) != "likert" or study.likert is None:
-        return 100.0
-    return float(study.likert.points - 1)
+    return deciding_section(study).scale_width()
 
 
 def planned_annotators(study: Study) -> int:

@@ -5,21 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from importlib import resources
-from typing import get_args
+from math import comb
 
-from spa.study.annotator_validation import panel_problems, people_problems, rater_problems
-from spa.study.problems import StudyProblem, mistake, nearest, quote, repeated, unfit_system
-from spa.study.rating_validation import RATINGS, rating_problems
+from spa.elicitation import ways
+from spa.elicitation.ratings import rating_problems
+from spa.media import medium_of
+from spa.records.problems import StudyProblem, mistake, nearest, quote, repeated, unfit_system
+from spa.records.study import OVERALL, Section, Study, Words
+from spa.study.annotator_validation import people_problems, rater_problems
 from spa.study.stopping import (
     deciding_answers,
     deciding_criteria,
-    deciding_elicitation,
+    deciding_section,
+    deciding_sections,
     kinds_asked,
     late_answers_kept,
     planned_annotators,
     ranks_systems,
 )
-from spa.study.study import OVERALL, Elicitation, Study, Words
 
 
 def validate_study(study: Study) -> list[StudyProblem]:
@@ -31,19 +34,15 @@ def validate_study(study: Study) -> list[StudyProblem]:
         _outputs,
         _filters,
         _systems,
-        _spa,
-        _exposure_study,
-        _choices,
-        _ranking,
         _criteria,
-        _section_criteria,
+        _hidden_item_text,
+        _sections,
         rating_problems,
         _answers,
         _text_tables,
         _expected,
         _stopping,
         people_problems,
-        panel_problems,
         rater_problems,
     )
     return [finding for check in checks for finding in check(study)]
@@ -86,8 +85,8 @@ def _outputs(study: Study) -> Iterator[StudyProblem]:
     if outputs.match_length_of is not None:
         place = "[outputs] match_length_of"
         yield from unfit_system(study, place, outputs.match_length_of, role="any")
-        if outputs.kind == "image":
-            yield mistake(place, "text outputs", "images", "remove the key")
+        if not (medium := medium_of(outputs.kind)).has_words:
+            yield mistake(place, "text outputs", medium.many, "remove the key")
     columns = (outputs.item,) if isinstance(outputs.item, str) else outputs.item
     yield from repeated("[outputs] item", columns)
     yield from repeated("[outputs] files", [str(file) for file in outputs.files])
@@ -110,8 +109,9 @@ def _filters(study: Study) -> Iterator[StudyProblem]:
         place = f"[[outputs.filters]] {number}"
         if condition.field == "item_text" and study.outputs.item_text is None:
             yield mistake(place, "[outputs] item_text", "none", 'name that column, or set field = "output"')
-        if condition.field == "output" and study.outputs.kind == "image":
-            yield mistake(place, "text outputs", "images", 'set field = "item_text" or remove the filter')
+        medium = medium_of(study.outputs.kind)
+        if condition.field == "output" and not medium.has_words:
+            yield mistake(place, "text outputs", medium.many, 'set field = "item_text" or remove the filter')
         if not condition.model_dump(exclude={"field"}, exclude_defaults=True):
             yield mistake(place, "a condition such as min_characters = 1", "none", "add one or remove the filter")
         for unit, least, most in (
@@ -123,94 +123,32 @@ def _filters(study: Study) -> Iterator[StudyProblem]:
 
 
 def _systems(study: Study) -> Iterator[StudyProblem]:
-    compares = study.spa is not None or study.choices is not None or study.ranking is not None
+    compares = any(section.compares for section in study.sections.values())
     least = 2 if compares else 1  # what is only rated may come from one system
     if len(study.compared) < least:
         do = "add systems or change a role"
         expected = f"at least {least} that {'are' if compares else 'is'} no reference"
         yield mistake("[[systems]]", expected, str(len(study.compared)), do)
-    tables = get_args(Elicitation)
-    if all(getattr(study, table) is None for table in tables):
+    tables = tuple(ways())
+    if not study.sections:
         expected = f"at least one of {', '.join(f'[{table}]' for table in tables)}"
-        yield StudyProblem(tables, f"nothing is asked: expected {expected}, got none; add [spa]")
+        yield StudyProblem(tables, f"nothing is asked: expected {expected}, got none; add [{tables[0]}]")
 
 
-def _spa(study: Study) -> Iterator[StudyProblem]:
-    if study.spa is not None and study.spa.exposure_study is None:
-        yield from _pairs(study, "[spa]", study.spa.comparisons, study.spa.baseline)
-
-
-def _choices(study: Study) -> Iterator[StudyProblem]:
-    if study.choices is not None:
-        if study.spa is not None and not study.spa.same_items:
-            got = "false, which shows no item twice"
-            yield mistake(
-                "[spa] same_items", "true beside [choices]", got, "set it to true or leave out one", "choices"
-            )
-        if study.deals_pairs:
-            place = "[choices] per_annotator"
-            alone = study.spa is None and study.ranking is None and not study.rating_tables
-            if not alone or "outputs" in study.choices.model_fields_set:
-                got = "outputs" if alone else "another section"
-                yield mistake(
-                    place, "no [spa], [ranking], rating section or outputs beside it", got, "remove it", "spa", *RATINGS
-                )
-        yield from _pairs(study, "[choices]", study.choices.comparisons, study.choices.baseline)
-
-
-def _ranking(study: Study) -> Iterator[StudyProblem]:
-    if study.ranking is None:
-        return
-    size, most = study.ranking.size, len(study.compared)
-    if size is not None and size > most:
-        yield mistake("[ranking] size", f"at most the {most} systems", str(size), "lower it or remove it", "systems")
-    if study.spa is not None and study.spa.exposure_study is not None:
-        yield mistake("[spa.exposure_study]", "no [ranking] beside it", "one", "leave out one", "ranking")
-    elif study.spa is not None and not study.spa.same_items:
-        got = "false, which shows no item twice"
-        yield mistake("[spa] same_items", "true beside [ranking]", got, "set it to true or leave out one", "ranking")
-    if study.stopping.rule == "when_decided" and (study.spa or study.choices):
-        place, got = '[stopping] rule = "when_decided"', "[spa]" if study.spa else "[choices]"
-        yield mistake(place, "[ranking] without [spa] or [choices]", got, "leave out one", "ranking", "spa", "choices")
-
-
-def _pairs(study: Study, table: str, comparisons: object, baseline: str | None) -> Iterator[StudyProblem]:
-    if baseline is not None:
-        yield from unfit_system(study, f"{table} baseline", baseline)
-        if comparisons != "baseline":
-            yield mistake(f"{table} baseline", 'none unless comparisons = "baseline"', quote(baseline), "remove it")
-    elif comparisons == "baseline":
-        yield mistake(f"{table} baseline", 'a system, as comparisons = "baseline"', "none", 'add baseline = "..."')
-    if not isinstance(comparisons, tuple):
-        return
-    if not comparisons:
-        yield mistake(f"{table} comparisons", "at least one pair", "[]", 'add pairs, or write "all"')
-    seen: set[frozenset[str]] = set()
-    for number, (system_x, system_y) in enumerate(comparisons, start=1):
-        place = f"{table} comparisons, entry {number}"
-        for system in dict.fromkeys((system_x, system_y)):
-            yield from unfit_system(study, place, system)
-        if system_x == system_y:
-            yield mistake(place, "two systems", f"{quote(system_x)} against itself", "change one")
-        if frozenset((system_x, system_y)) in seen:
-            do = "remove it ([spa] directions says whether both directions are asked)"
-            yield mistake(place, "each pair once", f"{quote([system_x, system_y])} twice", do)
-        seen.add(frozenset((system_x, system_y)))
-
-
-def _exposure_study(study: Study) -> Iterator[StudyProblem]:
-    if study.spa is None or (two := study.spa.exposure_study) is None:
-        return
-    place = "[spa.exposure_study]"
-    yield from unfit_system(study, f"{place} system_x", two.system_x)
-    if two.system_x == two.system_y:
-        yield mistake(f"{place} system_y", "another system than system_x", quote(two.system_y), "change one")
-    else:
-        yield from unfit_system(study, f"{place} system_y", two.system_y)
-    yield from repeated(f"{place} exposures", two.exposures)
-    for key in ("exposure", "comparisons", "baseline", "same_items", "reading"):
-        if key in study.spa.model_fields_set:
-            yield mistake(f"[spa] {key}", f"none beside {place}, which settles it", "one", "remove it")
+def _sections(study: Study) -> Iterator[StudyProblem]:
+    """Yield what each section means wrongly beside the others, and what it asks about."""
+    most, single = study.items_per_annotator, study.single_outputs
+    deciding = next((section for section in study.sections.values() if section.items_key), None)
+    where = "[design] items" if deciding is None else f"[{deciding.key}] {deciding.items_key}"
+    for key, section in study.sections.items():
+        way = ways()[key]
+        yield from way.problems(study, section)
+        judged = section.judged()
+        if isinstance(judged, int) and judged > most and not single:
+            do = f'write "all" or raise {where}'
+            expected = f"at most the {most} items that an annotator reads"
+            yield mistake(f"[{way.key}] outputs", expected, str(judged), do, "sections", "design", "systems")
+        yield from _section_criteria(study, section)
 
 
 def _criteria(study: Study) -> Iterator[StudyProblem]:
@@ -231,34 +169,49 @@ def _criteria(study: Study) -> Iterator[StudyProblem]:
             if getattr(criterion, key) and study.outputs.item_text is None:
                 do = "name the column with the source texts in [outputs] item_text"
                 yield mistake(f"{place}, {key}", "[outputs] item_text to compare with", "none", do, "outputs")
-        if criterion.mark_differences and study.outputs.kind == "image":
-            yield mistake(f"{place}, mark_differences", "text outputs", "images", "set it to false", "outputs")
+        medium = medium_of(study.outputs.kind)
+        if criterion.mark_differences and not medium.has_words:
+            yield mistake(f"{place}, mark_differences", "text outputs", medium.many, "set it to false", "outputs")
 
 
-def _section_criteria(study: Study) -> Iterator[StudyProblem]:
+def _section_criteria(study: Study, section: Section) -> Iterator[StudyProblem]:
     known = {criterion.id: criterion for criterion in study.criteria}
-    for table in get_args(Elicitation):
-        section = getattr(study, table)
-        if section is None:
+    place = f"[{section.key}] criteria"
+    named: tuple[str, ...] = getattr(section, "criteria", None) or ()
+    yield from repeated(place, named)
+    for name in named:
+        if name == OVERALL:
+            do = "remove it and set overall = true" if "overall" in type(section).model_fields else "remove it"
+            yield mistake(place, "criteria", quote(OVERALL), do)
+        elif name not in known:
+            yield mistake(place, "the id of a criterion", quote(name), nearest(name, list(known)), "criteria")
+        elif not section.fits(bool(known[name].options)):
+            options = bool(known[name].options)
+            others = " or ".join(
+                f"[{way.key}]" for way in ways().values() if way.settings.fits(True) and not way.settings.fits(False)
+            )
+            do = f"ask it in {others}" if options else "give it options, or ask it in another section"
+            expected, got = ("without", "with") if options else ("with", "without")
+            yield mistake(place, f"criteria {expected} options", f"{quote(name)} {got}", do, "criteria")
+    if not section.asks(study):
+        do = "set overall = true or name criteria" if section.fits(False) else "give a criterion options"
+        yield mistake(f"[{section.key}]", "something to ask", "no criterion", do, "criteria")
+
+
+def _hidden_item_text(study: Study) -> Iterator[StudyProblem]:
+    hiding = [f"[{key}]" for key, section in study.sections.items() if not section.shows_item_text()]
+    for criterion in study.criteria:
+        place = f"[[criteria]] {criterion.id}"
+        if criterion.show_item_text is not False:
             continue
-        place = f"[{table}] criteria"
-        yield from repeated(place, section.criteria or ())
-        for name in section.criteria or ():
-            if name == OVERALL:
-                do = "remove it" if table == "categories" else "remove it and set overall = true"
-                yield mistake(place, "criteria", quote(OVERALL), do)
-            elif name not in known:
-                yield mistake(place, "the id of a criterion", quote(name), nearest(name, list(known)), "criteria")
-            elif table == "categories" and not known[name].options:
-                do = "give it options, or ask it in another section"
-                yield mistake(place, "criteria with options", f"{quote(name)} without", do, "criteria")
-            elif table != "categories" and known[name].options:
-                yield mistake(
-                    place, "criteria without options", f"{quote(name)} with", "ask it in [categories]", "criteria"
-                )
-        if not study.criteria_of(table):
-            do = "give a criterion options" if table == "categories" else "set overall = true or name criteria"
-            yield mistake(f"[{table}]", "something to ask", "no criterion", do, "criteria")
+        hiding.append(place)
+        if criterion.against_source or criterion.mark_differences:
+            key = "against_source" if criterion.against_source else "mark_differences"
+            yield mistake(f"{place}, show_item_text", f"true beside {key}", "false", "remove one of them")
+    if study.outputs.item_text is None:
+        for place in hiding:
+            do = "remove the key, or name the column in [outputs] item_text"
+            yield mistake(f"{place}, show_item_text", "an item text to leave out", "none", do, "outputs")
 
 
 def _answers(study: Study) -> Iterator[StudyProblem]:
@@ -295,8 +248,8 @@ def _stopping(study: Study) -> Iterator[StudyProblem]:
     place = '[stopping] rule = "when_decided"'
     asked = kinds_asked(study)
     if not asked or len(study.compared) < 2:
-        expected = "[spa], [choices], [ranking], [likert], [continuous], or [spans] with a score, of two systems"
-        found = ", ".join(f"[{table}]" for table in get_args(Elicitation) if study.criteria_of(table))
+        found = ", ".join(f"[{table}]" for table in study.sections if study.criteria_of(table))
+        expected = f"{deciding_sections()}, of two systems"
         yield mistake(place, expected, found if len(study.compared) > 1 else "one system", "add one or remove the rule")
         return
     if given.answers is not None and given.answers not in asked:
@@ -304,13 +257,14 @@ def _stopping(study: Study) -> Iterator[StudyProblem]:
             "[stopping] answers", " or ".join(quote(kind) for kind in asked), quote(given.answers), "change it"
         )
         return
-    criteria = study.criteria_of(deciding_elicitation(study))
+    yield from _deciding_alone(study, place)
+    criteria = study.criteria_of(deciding_section(study).key)
     for name in given.criteria or ():
         if name not in criteria:
             yield mistake("[stopping] criteria", " or ".join(map(quote, criteria)), quote(name), "change it")
     if given.freed == "open_pairs" and not (deciding_answers(study) == "choices" and study.deals_pairs):
-        do = 'set [choices] per_annotator, or freed = "shorter": nobody is asked about the same pair twice'
-        yield mistake("[stopping] freed", '"shorter" unless pairs are dealt', '"open_pairs"', do, "choices")
+        do = 'deal pairs (per_annotator), or set freed = "shorter": nobody is asked about the same pair twice'
+        yield mistake("[stopping] freed", '"shorter" unless pairs are dealt', '"open_pairs"', do, "sections")
     yield from _systems_ranked(study)
     if given.counted == "begun":
         yield from late_answers_kept(study)
@@ -324,28 +278,37 @@ def _stopping(study: Study) -> Iterator[StudyProblem]:
         yield mistake(place, "[people] per_assignment = 1 and sessions = 1", "more", do)
 
 
+def _deciding_alone(study: Study, place: str) -> Iterator[StudyProblem]:
+    """Yield the sections beside which one that must decide alone cannot."""
+    for key, section in study.sections.items():
+        others = [other.key for other in study.sections.values() if other.compares and other is not section]
+        if section.decides_alone and others:
+            expected = f"[{key}] without another section that compares"
+            yield mistake(place, expected, f"[{others[0]}]", "leave out one", key, *others)
+
+
 def _systems_ranked(study: Study) -> Iterator[StudyProblem]:
     """Yield what keeps a live study from ranking systems: it draws each form's pairs by the answers before."""
     given, place = study.stopping, f"[stopping] {'order' if study.stopping.order else 'top'}"
     if not ranks_systems(study):
-        if "epsilon" in given.model_fields_set:
-            yield mistake("[stopping] epsilon", "top or order beside it", "none", "set one or remove it")
+        if "tolerance" in given.model_fields_set:
+            yield mistake("[stopping] tolerance", "top or order beside it", "none", "set one or remove it")
         return
     if given.order and given.top is not None:
         yield mistake(place, "no top beside it", str(given.top), "remove one: an order tells the best few too")
     if deciding_answers(study) != "choices" or not study.deals_pairs:
         do = "only dealt pairs can be chosen by the answers before"
-        yield mistake(place, "[choices] per_annotator, and choices that decide", "another design", do, "choices")
+        expected = "dealt pairs (per_annotator), and choices that decide"
+        yield mistake(place, expected, "another design", do, "sections")
     elif len(deciding_criteria(study)) > 1:
         yield mistake(place, "one criterion", "several", "name it in [stopping] criteria")
     if given.top is not None and given.top >= len(study.compared):
         yield mistake(place, f"less than the {len(study.compared)} systems", str(given.top), "lower it", "systems")
     if study.outputs.sample is not None:
         yield mistake(place, "one output of each system and item", "[outputs] sample", "remove that key", "outputs")
-    if study.choices is not None and (study.choices.comparisons or "all") != "all":
-        yield mistake(
-            place, 'comparisons = "all"', "another choice of pairs", "remove [choices] comparisons", "choices"
-        )
+    for key, section in study.sections.items():
+        if section.dealt() is not None and len(section.pairs(study)) < comb(len(study.compared), 2):
+            yield mistake(place, 'comparisons = "all"', "another choice of pairs", f"remove [{key}] comparisons", key)
 
 
 def _expected(study: Study) -> Iterator[StudyProblem]:

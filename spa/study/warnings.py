@@ -7,22 +7,23 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from statistics import fmean
-from typing import get_args
 
+from spa.elicitation import ways
+from spa.elicitation.scale_words import reversed_scale
+from spa.media import medium_of
+from spa.records.outputs import Outputs
+from spa.records.platforms import lowest_hourly_pay, platforms_of
+from spa.records.study import People, Study
 from spa.study.filters import count_words
 from spa.study.output_files import display_files
-from spa.study.outputs import Outputs, count_rules
-from spa.study.study import Continuous, Elicitation, Likert, People, Study
+from spa.study.outputs import count_rules
 from spa.study.validation import parse_expected
 from spa.tables.near_matches import matches_shown, near_matches
 
-ADVISED_EXPOSURE = 4  # Ethayarajh & Jurafsky (2022) advise to show at least so many outputs of each system
 FAST_READING = 500  # words a minute; Brysbaert (2019) gives 175 to 300 as usual for silent reading of English
 FEW_ANNOTATORS = 10  # below this the tests speak of these annotators only
 LENGTH_RATIO = 1.5  # systems whose mean lengths differ by more are recognised by length
-MINIMUM_HOURLY = {"USD": Decimal(8), "GBP": Decimal(6)}  # that Prolific allows, 2026
 TOO_MUCH = 10  # times the minimum
-OFFERED = ("title", "description", "keywords")  # keys of [prolific] and [mturk] that people read
 CENT = Decimal("0.01")
 LEAST_LETTERS = 10  # fewer say nothing of a text's script
 BEGINNING = 400  # characters; a text is in the script in which it begins
@@ -32,37 +33,22 @@ SCRIPTS = {  # letters by language; of other languages no script is checked
     "zh": "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff",
     **dict.fromkeys("cs da de en es fi fr hu id it nl no pl pt ro sv tr vi".split(), LATIN),
 }
-STRONGER = frozenset(("very", "extremely", "really", "quite", "rather", "strongly", "the", "most", "completely"))
-GOOD = frozenset(
-    "excellent good great best better perfect outstanding superb high agree like love "
-    "非常好 很好 好 优秀 最好 ممتاز جيد رائع".split()
-)
-BAD = frozenset(
-    "terrible bad poor worst worse awful horrible unacceptable low disagree dislike hate "
-    "非常差 很差 差 最差 很糟 سيئ رديء ضعيف".split()
-)
 
 
 def study_warnings(study: Study, outputs: Outputs) -> tuple[str, ...]:
     """Return the warnings to read before annotators are paid, one line each."""
     of_analysis = (_checks, _careless, _expected_pairs)
-    checks = (_exposure, _annotators, _never_used, _item_name, *of_analysis, _alike, _disconnected, _scales)
-    of_texts = (_single_words, _other_scripts, _lengths, _equal_outputs) if study.outputs.kind == "text" else ()
+    has_words = medium_of(study.outputs.kind).has_words
+    of_texts = (_single_words, _other_scripts, _lengths, _equal_outputs) if has_words else ()
+    checks = (_sections, _annotators, _never_used, _item_name, *of_analysis, _alike, _scales)
     of_outputs = (_how_read, _alike_items, _dropped, _unreadable, *of_texts, _equal_items, _name_leaks)
     of_study = [line for check in checks for line in check(study)]
     return (*of_study, *(line for check in of_outputs for line in check(study, outputs)))
 
 
-def _exposure(study: Study) -> Iterator[str]:
-    if study.spa is None or study.spa.exposure_study is not None:
-        return
-    if study.spa.exposure < ADVISED_EXPOSURE:
-        yield (
-            f"[spa] exposure = {study.spa.exposure}: the SPA paper advises at least {ADVISED_EXPOSURE} outputs "
-            "of each system, as fewer say little about outputs not seen"
-        )
-    if study.spa.directions == "one" and study.analysis.consistency_tau is not None:
-        yield '[spa] directions = "one": self-consistency cannot be checked, so no annotator is excluded for it'
+def _sections(study: Study) -> Iterator[str]:
+    for key, section in study.sections.items():
+        yield from ways()[key].warnings(study, section)
 
 
 def _annotators(study: Study) -> Iterator[str]:
@@ -76,18 +62,19 @@ def _annotators(study: Study) -> Iterator[str]:
 
 
 def _never_used(study: Study) -> Iterator[str]:
-    used = {criterion for table in get_args(Elicitation) for criterion in study.criteria_of(table)}
+    used = {criterion for section in study.sections.values() for criterion in section.asks(study)}
     for criterion in study.criteria:
         if criterion.id not in used:
             yield f"[[criteria]] {criterion.id}: no section asks it"
-    orientation = set()
-    if study.continuous is not None:
-        orientation = {study.continuous.best_reference, study.continuous.worst_reference}
+    orientation = {system for section in study.sections.values() for system in section.references()}
+    showing = " or ".join(f"[{way.key}]" for way in ways().values() if way.settings.shows_references)
     for system in study.systems:
         if system.role == "reference" and system.id not in orientation:
-            yield f'[[systems]] {system.id}: role "reference", but [continuous] never shows it'
-    if study.spa is not None and "items" in study.design.model_fields_set:
-        yield "[design] items: not used, because [spa] says how many items an annotator reads"
+            yield f'[[systems]] {system.id}: role "reference", but {showing} never shows it'
+    if "items" in study.design.model_fields_set:
+        for section in study.sections.values():
+            if section.items_key is not None:
+                yield f"[design] items: not used, because [{section.key}] says how many items an annotator reads"
 
 
 def _item_name(study: Study) -> Iterator[str]:
@@ -113,16 +100,16 @@ def _careless(study: Study) -> Iterator[str]:
                 f"[analysis] {name}: excludes nobody, as [people] seconds_per_100_words = 0 measures no reading; "
                 "a small number, such as 0.01, measures and asks for next to nothing"
             )
-    if speed is not None and study.outputs.kind == "image":
-        yield "[analysis] max_words_per_minute: excludes nobody, as images have no words"
+    medium = medium_of(study.outputs.kind)
+    if speed is not None and not medium.has_words:
+        yield f"[analysis] max_words_per_minute: excludes nobody, as {medium.many} have no words"
     if speed is not None and speed < FAST_READING:
         yield (
             f"[analysis] max_words_per_minute = {speed:g}: honest people read that fast; "
             f"expected {FAST_READING} or more"
         )
-    asks = study.rating_tables or study.choices or study.ranking
-    one_way = study.spa is None or study.spa.directions == "one"
-    if plan.max_same_answers is not None and not asks and one_way:
+    tells = any(section.tells_same_answers() for section in study.sections.values())
+    if plan.max_same_answers is not None and not tells:
         yield (
             "[analysis] max_same_answers: excludes nobody, as answers about pairs count only where a person "
             "judges the pair in both orders"
@@ -130,7 +117,7 @@ def _careless(study: Study) -> Iterator[str]:
 
 
 def _expected_pairs(study: Study) -> Iterator[str]:
-    compared = {frozenset(pair) for pair in (*study.pairs, *study.choice_pairs)}
+    compared = {frozenset(pair) for pair in study.pairs}
     for text in study.analysis.expected:
         parsed = parse_expected(text, [system.id for system in study.compared])
         if compared and parsed is not None and frozenset((parsed[0], parsed[2])) not in compared:
@@ -154,48 +141,12 @@ def _alike_items(study: Study, outputs: Outputs) -> Iterator[str]:
         )
 
 
-def _disconnected(study: Study) -> Iterator[str]:
-    for table, pairs in (("spa", study.pairs), ("choices", study.choice_pairs)):
-        if not pairs or (table == "spa" and study.spa is not None and study.spa.exposure_study is not None):
-            continue
-        part = {one.id: frozenset([one.id]) for one in study.compared}
-        for x, y in pairs:
-            joined = part[x] | part[y]
-            part.update(dict.fromkeys(joined, joined))
-        if len(parts := dict.fromkeys(part.values())) > 1:
-            listed = "; ".join(", ".join(name for name in part if name in group) for group in parts)
-            yield (
-                f"[{table}] comparisons: {len(parts)} groups of systems with no comparison between them ({listed}); "
-                "Bradley-Terry cannot put them on one scale"
-            )
-
-
 def _scales(study: Study) -> Iterator[str]:
-    """Warn of a scale whose low end is praise, or whose high end is blame, unless all it rates is lower-is-better."""
-    lower = {criterion.id: criterion.lower_is_better for criterion in study.criteria}
-    scales: tuple[tuple[Elicitation, Likert | Continuous | None], ...] = (
-        ("likert", study.likert),
-        ("continuous", study.continuous),
-    )
-    ends = [
-        (f"[{table}]", scale.low or "", scale.high or "")
-        for table, scale in scales
-        if scale is not None and not all(lower.get(one, False) for one in study.criteria_of(table))
-    ]
+    """Warn of options that seem reversed, unless low is better."""
     for criterion in study.criteria:
         scored = sorted((option.score, option.text) for option in criterion.options if option.score is not None)
         if scored and not criterion.lower_is_better:
-            ends.append((f"[[criteria]] {criterion.id}, options", scored[0][1], scored[-1][1]))
-    for place, low, high in ends:
-        if _meaning(low) > _meaning(high):
-            end = f'low end "{low}"' if _meaning(low) > 0 else f'high end "{high}"'
-            yield f"{place}: {end} seems to be reversed; swap the ends, or set lower_is_better on the criterion"
-
-
-def _meaning(words: str) -> int:
-    """Return 1 for praise, -1 for blame, 0 where neither is plain from the first word that is no mere emphasis."""
-    first = next((word for word in words.casefold().split() if word not in STRONGER), "").strip(".,;:!")
-    return (first in GOOD) - (first in BAD)
+            yield from reversed_scale(f"[[criteria]] {criterion.id}, options", scored[0][1], scored[-1][1])
 
 
 def effort_warnings(people: People, *, minutes: float, hourly: Decimal | None) -> tuple[str, ...]:
@@ -214,7 +165,8 @@ def effort_warnings(people: People, *, minutes: float, hourly: Decimal | None) -
     pay = f"[people] pay = {people.pay} is {hourly:,} {people.currency} an hour"
     least = people.minimum_hourly_pay
     if least is None:
-        least = MINIMUM_HOURLY.get(people.currency, Decimal(0))
+        lowest = lowest_hourly_pay(people.currency)
+        least = Decimal(0) if lowest is None else lowest.amount
     if people.pay < CENT or hourly < least:
         lines.append(f"{pay}, below the minimum of {max(least, CENT)} ([people] minimum_hourly_pay)")
     elif least and hourly > TOO_MUCH * least:
@@ -362,8 +314,8 @@ def _texts_shown(study: Study) -> Iterator[tuple[str, str]]:
         options = " | ".join(option.text for option in criterion.options)
         words = (criterion.name, criterion.question or "", criterion.guidelines or "", options)
         yield f"[[criteria]] {criterion.id}", " | ".join(words)
-    for table, scale in (("likert", study.likert), ("continuous", study.continuous)):
-        yield f"[{table}]", f"{scale.low or ''} | {scale.high or ''}" if scale is not None else ""
+    for key, section in study.sections.items():
+        yield f"[{key}]", " | ".join(section.words())
     for question in study.screening:
         yield f"[[screening]] {question.id}", " | ".join((question.question, *question.options))
     for interview in study.interview:
@@ -375,6 +327,6 @@ def _texts_shown(study: Study) -> Iterator[tuple[str, str]]:
     for rater in study.raters:
         for variant in (rater, *rater.variants):
             yield f"[[raters]] {rater.id}", f"{variant.persona or ''} | {variant.guidelines or ''}"
-    for platform, table_of in study.bridges.items():
-        for key in OFFERED:
-            yield f"[{platform}] {key}", str(table_of.get(key, ""))
+    for platform in platforms_of(study):
+        for key in platform.shown:
+            yield f"[{platform.key}] {key}", str(study.platforms[platform.key].get(key, ""))

@@ -230,8 +230,8 @@ class _How:
             )
         if header[0] and not any(header[1:]):
             start = [*islice(self.dialect.lines(self.file), SAMPLED)]
-            if told := title_above(start, self.path, self.dialect.skipped):
-                raise told
+            if title := title_above(start, self.path, self.dialect.skipped):
+                raise title
         doubled = sorted(name for name, times in Counter(header).items() if name and times > 1)
         if doubled:
             names = shortened(", ".join(doubled))
@@ -331,12 +331,12 @@ class _How:
             return
         line, size = wrong
         more = "more" if size > width else "fewer"
+        sign = ONE.get(self.dialect.separator, "that sign")
         if len(sizes) == 1 and rows > 1:
             raise TableError(
                 f"{self.path}, line {line}: expected {width} values, as the header has, got {size} here and in all "
-                "other rows; give each column of the rows one name in the header"
+                f"other rows; give each column of the rows one name in the header"
             )
-        sign = ONE.get(self.dialect.separator, "that sign")
         do = f"put a text that holds {sign} in double quotes" if size > width else "fill in what is missing"
         raise TableError(
             f"{self.path}, line {line}: expected {width} values, got {size}, {more} fields than the header; {do}"

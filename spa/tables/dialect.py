@@ -128,8 +128,8 @@ def _parted_by_blanks(path: Path, place: Path, found: Dialect, lines: Sequence[s
     if len(names) < 2:
         return None
     if not lines[1:2] or not lines[1].strip():  # a title may have as many words as there are columns
-        if told := title_above(lines, place, found.skipped):
-            raise told
+        if title := title_above(lines, place, found.skipped):
+            raise title
     dialect = replace(found, separator=BLANKS, header=tuple(names))
     by_tabs = next(_other_widths(path, dialect, "\t"), None)
     if by_tabs is None:
@@ -137,8 +137,8 @@ def _parted_by_blanks(path: Path, place: Path, found: Dialect, lines: Sequence[s
     wrong = next(_other_widths(path, dialect, None), None)
     if wrong is None:
         return dialect
-    if told := title_above(lines, place, found.skipped):
-        raise told
+    if title := title_above(lines, place, found.skipped):
+        raise title
     number, fields = by_tabs if "\t" in row.strip() else wrong
     raise TableError(
         f"{place}, row {number}: expected {len(names)} fields, as the header has parted by blanks "

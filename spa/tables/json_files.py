@@ -16,7 +16,7 @@ from spa.tables.json_lines import json_lines_slices
 from spa.tables.options import TableOptions
 from spa.tables.records import Records, gathered
 from spa.tables.source import Number, Source, Wanted, json_decoder
-from spa.tables.text_files import utf8_lines
+from spa.tables.text_files import check_table_file, utf8_lines
 
 BLANK = re.compile(r"[ \t\r\n]*")
 ARRAY = "an array of objects, or an object of columns that are arrays"
@@ -47,10 +47,24 @@ def json_slices(path: Path, wanted: Wanted, options: TableOptions, rows: int) ->
     yield from gathered(objects, Records(str(path), "row", wanted.columns), rows=rows, expected=expected)
 
 
+def read_json(path: Path) -> Any:
+    """Return what a JSON file holds, whatever its shape: numbers as they are written, NaN as ``None``.
+
+    Raise TableError where it cannot be read, or is no JSON in UTF-8.
+    """
+    check_table_file(path)
+    return json_value("".join(line for _, line in utf8_lines(path)), str(path))
+
+
+def json_value(text: str, place: str) -> Any:
+    """Return what a text of JSON holds, as :func:`read_json` does; messages name ``place``."""
+    return _Document(place, text, halves=True).only()
+
+
 class _Document:
     """The text of a JSON file, taken apart one object at a time."""
 
-    def __init__(self, path: Path, text: str, *, halves: bool) -> None:
+    def __init__(self, path: Path | str, text: str, *, halves: bool) -> None:
         self.path = path
         self.text = text
         self._halves = halves
@@ -86,6 +100,14 @@ class _Document:
         self._check_end(end)
         if not isinstance(value, dict):
             raise TableError(f"{self.path}: expected {ARRAY}, got {_shown(value)}")
+        return value
+
+    def only(self) -> Any:
+        """Return the one value that the file holds."""
+        if self._start == len(self.text):
+            raise NoRows(f"{self.path}: expected JSON, got an empty file")
+        value, end = self._value(self._start, str(self.path))
+        self._check_end(end)
         return value
 
     def _elements(self) -> Iterator[Mapping[str, object]]:
@@ -133,7 +155,7 @@ def _shown(value: object) -> str:
     return "a list" if isinstance(value, list) else shortened(value if isinstance(value, Number) else repr(value))
 
 
-def _rows(columns: Mapping[str, object], wanted: Wanted, path: Path) -> Iterator[Mapping[str, object]]:
+def _rows(columns: Mapping[str, object], wanted: Wanted, path: Path | str) -> Iterator[Mapping[str, object]]:
     """Yield the rows of an object of columns: arrays, or objects by row as pandas writes them.
 
     Rows that are arrays stand under ``data``, the names of their cells under ``columns`` (pandas' ``split``, tables of
@@ -159,12 +181,27 @@ def _rows(columns: Mapping[str, object], wanted: Wanted, path: Path) -> Iterator
         )
     if not found or len(found) < len(cells):
         others = shortened(", ".join(name for name, values in cells.items() if values is None))
-        raise TableError(f"{path}: expected {ARRAY}, got an object with single values: {others or 'none'}")
+        before = f"{path}: expected {ARRAY}, got an object with single values: {others or 'none'}"
+        if (below := next(_arrays_below(columns), None)) is not None:
+            problem = ArgumentProblem(
+                "each", before=f"{before}; its rows may be named: ", in_python=f"={below!r}", in_command=f" {below}"
+            )
+            raise TableError(problem)
+        raise TableError(before)
     heights = {name: len(values) for name, values in found.items()}
     if len(set(heights.values())) > 1:
         listed = ", ".join(f"{height} in {name}" for name, height in list(heights.items())[:4])
         raise TableError(f"{path}: expected columns of one length, got {shortened(listed, 160)}")
     return (dict(zip(found, values, strict=True)) for values in zip(*found.values(), strict=True))
+
+
+def _arrays_below(record: Mapping[str, object], depth: int = 3) -> Iterator[str]:
+    """Yield the paths of arrays of objects within a record."""
+    for name, value in record.items():
+        if isinstance(value, list) and value and all(isinstance(one, dict) for one in value):
+            yield name
+        elif isinstance(value, dict) and depth:
+            yield from (f"{name}.{path}" for path in _arrays_below(value, depth - 1))
 
 
 def _split(parts: Mapping[str, object]) -> Iterator[Mapping[str, object]] | None:
@@ -188,7 +225,7 @@ def _cells(column: object) -> Sequence[object] | None:
     return None
 
 
-def _named_tables(path: Path, tables: Sequence[str], found: Mapping[str, Sequence[object]]) -> ArgumentProblem:
+def _named_tables(path: Path | str, tables: Sequence[str], found: Mapping[str, Sequence[object]]) -> ArgumentProblem:
     """Say that the rows stand under a key, and how it is named."""
     listed = ", ".join(f"{len(found[name])} in {name}" for name in tables[:4]) + ", ..." * (len(tables) > 4)
     every = "" if len(tables) == 1 else ", or all with {part}[] in its place"

@@ -36,8 +36,13 @@ def read_json_lines(path: Path, *, halves: bool = False) -> Iterator[tuple[int, 
         except UnicodeEncodeError as error:
             raise TableError(f"{path}, line {number}: expected UTF-8, got half of a surrogate pair") from error
         except ValueError as error:
-            array = "; if the file is one array, call it .json" if text.startswith("[") and not begun else ""
-            raise TableError(f"{path}, line {number}: {error}{array}") from error
+            what = ""
+            if not begun and (text.startswith("[") or text == "{"):
+                of = "one array" if text.startswith("[") else "an array of objects that go on over lines"
+                what = f"; if the file is {of}, call it .json"
+            elif begun:
+                what = "; where the file breaks off, remove that line or make it again"
+            raise TableError(f"{path}, line {number}: {error}{what}") from error
         begun = True
         yield number, read
 

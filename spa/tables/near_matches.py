@@ -63,11 +63,13 @@ def near_matches(names: Iterable[str], *, versions: bool = False) -> list[NearMa
     [('x', 'openai/x', 'x-2026-01-01')]
     """
     different = list(dict.fromkeys(names))
-    keys = (
-        list(map(_key, different))
-        if len(different) <= FEW
-        else skeletons(pl.Series(different, dtype=pl.String)).to_list()
-    )
+    if len(different) <= FEW:
+        keys = list(map(_key, different))
+    else:
+        many = skeletons(pl.Series(different, dtype=pl.String))
+        if not versions and many.n_unique() == len(many):
+            return []
+        keys = many.to_list()
     table = list(zip(keys, different, strict=True))
     often = Counter(keys)
     groups: dict[str, list[str]] = {}

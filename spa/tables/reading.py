@@ -1,27 +1,36 @@
-"""Opens a file with a table, whatever its format: one module a format, one registry."""
+"""Opens a file with a table, whatever its format: one module a format, one registry.
+
+Text files may be packed with gzip: they are unpacked where temporary files are, and no further than tables go.
+"""
 
 from __future__ import annotations
 
+import gzip
 import os
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
+from tempfile import TemporaryDirectory
 
 import polars as pl
 
 from spa.errors import TableError, shortened, unreadable
+from spa.tables.bounds import most_unpacked
 from spa.tables.delimited import delimited_slices, open_delimited
 from spa.tables.encodings import in_utf8
 from spa.tables.json_files import json_slices, open_json
 from spa.tables.json_lines import json_lines_slices, open_json_lines
 from spa.tables.options import TableOptions
-from spa.tables.packed import PACKED, is_packed, unpacked
 from spa.tables.parquet import open_parquet, parquet_slices
 from spa.tables.selection import arranged, needed
 from spa.tables.source import Source, Wanted
 from spa.tables.text_files import check_table_file
 from spa.tables.workbooks import open_workbook, workbook_slices
+
+PACKED = ".gz"
+PIECE = 1 << 20  # bytes unpacked at a time
 
 Open = Callable[[Path, Wanted, TableOptions], Source]
 Slices = Callable[[Path, Wanted, TableOptions, int], Iterator[Source]]
@@ -165,3 +174,32 @@ def reading(path: Path) -> Iterator[FileFormat]:
         raise TableError(f"{path}: cannot be read as {suffix[1:]}: {reason}") from error
     except MemoryError as error:
         raise TableError(f"{path}: expected a table that fits into memory, got one that does not") from error
+
+
+def is_packed(path: Path) -> bool:
+    """Whether a file's name says that it is packed."""
+    return path.suffix.lower() == PACKED
+
+
+@contextmanager
+def unpacked(path: Path) -> Iterator[Path]:
+    """Yield a temporary file with what a file of gzip holds.
+
+    Raise TableError where it breaks off, or holds more than its size allows.
+    """
+    most = most_unpacked(path)
+    with TemporaryDirectory(prefix="spa-unpacked-") as folder:
+        inside = Path(folder) / path.stem
+        size = 0
+        try:
+            with gzip.open(path) as packed, inside.open("wb") as whole:
+                while piece := packed.read(PIECE):
+                    size += len(piece)
+                    if size > most:
+                        raise TableError(f"{path}: expected at most {most} bytes in a file of its size, got more")
+                    whole.write(piece)
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise TableError(
+                f"{path}: expected a whole gzip file, got one that breaks off or is damaged; make or download it again"
+            ) from error
+        yield inside

@@ -17,6 +17,7 @@ KINDS = {  # how files begin that are not texts
     b"\x28\xb5\x2f\xfd": "a zstd file",
 }
 BINARY = {".parquet": PARQUET, ".xlsx": WORKBOOK, ".gz": "a gzip file"}  # by what names end in; the others are texts
+POINTER = b"version https://git-lfs.github.com/spec/"
 BOM = b"\xef\xbb\xbf"
 
 
@@ -32,9 +33,11 @@ def check_table_file(path: Path) -> None:
             found = "a folder" if path.is_dir() else "a pipe or device"
             raise TableError(f"{path}: expected a file, got {found}; name a file with a table")
         with path.open("rb") as stream:
-            start = stream.read(4)
+            start = stream.read(len(POINTER))
     except OSError as error:
         raise TableError(unreadable(path, error)) from error
+    if start == POINTER:
+        raise TableError(f"{path}: expected a table, got a pointer of Git LFS; fetch the file itself: git lfs pull")
     found = next((kind for signature, kind in KINDS.items() if start.startswith(signature)), "another kind of file")
     expected = BINARY.get(path.suffix.lower())
     if expected is not None:

@@ -76,8 +76,8 @@ def _json_cells(column: pl.Series, place: str, first_row: int) -> list[object]:
             values.append(None if text is None else decoder.decode(text))
         except (ValueError, RecursionError) as error:
             found = shortened(str(error) or type(error).__name__, 160)
-            told = f"{place}, row {row}: {column.name}: expected JSON in the cell, got a mistake: {found}"
-            raise TableError(told) from error
+            problem = f"{place}, row {row}: {column.name}: expected JSON in the cell, got a mistake: {found}"
+            raise TableError(problem) from error
     return values
 
 

@@ -36,7 +36,7 @@ from typing import Literal
 
 Winner = Literal["x", "y", "tie"]
 Sides = Literal["names", "places"]
-Standing = Literal["read", "proposed", "differs", "unknown"]
+ReadingStatus = Literal["read", "proposed", "differs", "unknown"]
 COLUMNS = ("system_x", "system_y")
 MISSING = "missing"  # what a word is said to count where it is no answer
 BOTH_BAD = "both_bad"
@@ -46,14 +46,14 @@ BOTH_BAD = "both_bad"
 class Outcome:
     """What a word says of two systems.
 
-    ``winner`` is x, the first, y or a tie, and ``None`` where there is no answer. ``standing``: ``read``; ``proposed``:
+    ``winner`` is x, the first, y or a tie, and ``None`` where there is no answer. ``status``: ``read``; ``proposed``:
     only likely, to be confirmed; ``differs``: a system's name that is also a place, which say different things;
     ``unknown``.
     """
 
     winner: Winner | None = None
     both_bad: bool = False
-    standing: Standing = "read"
+    status: ReadingStatus = "read"
 
     @property
     def word(self) -> str:
@@ -61,8 +61,8 @@ class Outcome:
         return BOTH_BAD if self.both_bad else self.winner or MISSING
 
 
-UNKNOWN = Outcome(standing="unknown")
-DIFFERS = Outcome(standing="differs")
+UNKNOWN = Outcome(status="unknown")
+DIFFERS = Outcome(status="differs")
 TIE, BAD = Outcome(winner="tie"), Outcome(winner="tie", both_bad=True)
 FAMILIES = (  # signs by which two places are told apart
     ("x", "y"),
@@ -173,7 +173,7 @@ def outcome(
 
     >>> outcome("model_b", "gpt", "vicuna").winner, outcome("gpt", "vicuna", "gpt").winner
     ('y', 'y')
-    >>> outcome("A", "B", "A").standing, outcome("A", "B", "A", sides="names").winner
+    >>> outcome("A", "B", "A").status, outcome("A", "B", "A", sides="names").winner
     ('differs', 'y')
     """
     placed = place_outcome(word, columns)
@@ -182,7 +182,7 @@ def outcome(
         return placed
     if not named and columns == COLUMNS and sides != "names" and word.strip() in ("x", "y"):
         return placed  # the tidy table's own words
-    if placed.standing == "unknown" or sides == "names" or placed.winner == by_name.winner:
+    if placed.status == "unknown" or sides == "names" or placed.winner == by_name.winner:
         return by_name
     if sides == "places":
         return Outcome(winner=placed.winner, both_bad=placed.both_bad)
@@ -221,10 +221,10 @@ def _by_sign(sign: str, *, first: bool) -> Outcome:
 def place_outcome(word: str, columns: tuple[str, str] = COLUMNS) -> Outcome:
     """Return what a word says whatever the systems are called.
 
-    >>> place_outcome("[[A>>B]]").winner, place_outcome("tie (bothbad)").both_bad, place_outcome("similar").standing
+    >>> place_outcome("[[A>>B]]").winner, place_outcome("tie (bothbad)").both_bad, place_outcome("similar").status
     ('x', True, 'proposed')
     >>> place_outcome("A", ("model_b", "model_a"))
-    Outcome(winner='y', both_bad=False, standing='read')
+    Outcome(winner='y', both_bad=False, status='read')
     """
     key = _key(word)
     family, turned = orientation(columns)
@@ -237,7 +237,7 @@ def place_outcome(word: str, columns: tuple[str, str] = COLUMNS) -> Outcome:
             return Outcome(winner="x" if side == "x" else "y")
     if key in READ:
         return READ[key]
-    told = columns == COLUMNS or family != ("", "")  # whether the columns say which of them a place is
+    sided = columns == COLUMNS or family != ("", "")  # whether the columns say which of them a place is
     inner = BRACKETED.fullmatch(key)
     if inner is not None and inner[1] in ("c", "tie"):
         return TIE
@@ -246,18 +246,18 @@ def place_outcome(word: str, columns: tuple[str, str] = COLUMNS) -> Outcome:
         if first is None or second is None or first == second:
             return UNKNOWN
         found = _by_sign(signed[2], first=(first == 0) != turned)
-        return found if told or found.winner == "tie" else Outcome(winner=found.winner, standing="proposed")
+        return found if sided or found.winner == "tie" else Outcome(winner=found.winner, status="proposed")
     place = PLACE.fullmatch(inner[1] if inner else key)
     if place is not None:
         own = key in ("system x", "system y") and family != ("x", "y")  # the tidy table's names, whatever the file's
-        sure = place[1] in family or (told and (key in ("model a", "model b") or (inner and place[1] in "ab")))
+        sure = place[1] in family or (sided and (key in ("model a", "model b") or (inner and place[1] in "ab")))
         second_won = (PLACES[place[1]] == 1) != (turned and not own)
-        return Outcome(winner="y" if second_won else "x", standing="read" if sure or own else "proposed")
+        return Outcome(winner="y" if second_won else "x", status="read" if sure or own else "proposed")
     better = BETTER.fullmatch(key)
     if better is not None and better["place"] != key and PLACE.fullmatch(better["place"]):
-        return Outcome(winner=place_outcome(better["place"], columns).winner, standing="proposed")
+        return Outcome(winner=place_outcome(better["place"], columns).winner, status="proposed")
     likely = PROPOSED.get(key)
-    return UNKNOWN if likely is None else Outcome(winner=likely.winner, both_bad=likely.both_bad, standing="proposed")
+    return UNKNOWN if likely is None else Outcome(winner=likely.winner, both_bad=likely.both_bad, status="proposed")
 
 
 @lru_cache(maxsize=64)
@@ -299,13 +299,13 @@ def proposals(words: Iterable[str], columns: tuple[str, str] = COLUMNS) -> Mappi
     {'0': '?', '1': '?'}
     """
     found: dict[str, str] = {}
-    told = list(dict.fromkeys(words))
-    numbers = {one for word in told if re.fullmatch(r"-?\d+(\.\d+)?", one := _key(word))}
+    distinct = list(dict.fromkeys(words))
+    numbers = {one for word in distinct if re.fullmatch(r"-?\d+(\.\d+)?", one := _key(word))}
     three = numbers == {"1", "2", "3"}
     known = three or (numbers <= {"0", "1", "2"} and ("0" not in numbers or "2" in numbers))  # else a margin, 0 and 1
-    for word in told:
+    for word in distinct:
         placed, key = place_outcome(word, columns), _key(word)
-        unknown = placed.standing == "unknown" or (key in numbers and not known)
+        unknown = placed.status == "unknown" or (key in numbers and not known)
         found[word] = "tie" if three and key == "3" else "?" if unknown else placed.word
     return found
 
@@ -316,8 +316,8 @@ def says_nothing_of_sides(words: Iterable[str], columns: tuple[str, str]) -> boo
     >>> says_nothing_of_sides(["A>B"], ("model", "baseline")), says_nothing_of_sides(["A"], ("model_a", "model_b"))
     (True, False)
     """
-    told = columns == COLUMNS or orientation(columns)[0] != ("", "")
-    return not told and any(place_outcome(word, columns).winner in ("x", "y") for word in words)
+    sided = columns == COLUMNS or orientation(columns)[0] != ("", "")
+    return not sided and any(place_outcome(word, columns).winner in ("x", "y") for word in words)
 
 
 def _key(word: str) -> str:

@@ -17,8 +17,10 @@ from analysis.explanations.separation import METHOD
 from analysis.figures.drawing import COLOURS
 from analysis.figures.plain_text import shown_name
 from analysis.monitoring.short_names import short_names
-from analysis.results.words import Names, interval, number, sentence
+from analysis.printing.names import Names
+from analysis.printing.words import interval, number, sentence
 from spa.errors import ResponseError
+from spa.media import medium_of
 from streamlit_app import blinding, loading
 from streamlit_app.rendering import plain, show_counts, show_sections, show_statuses
 
@@ -26,8 +28,8 @@ if TYPE_CHECKING:
     from analysis.explanations.exploration import Exploration
     from analysis.explanations.texts import ExplainedText
     from analysis.explanations.two_reviewers import CriterionAgreement, ExplanationReview, Place
-    from spa.study.outputs import Outputs
-    from spa.study.study import Study
+    from spa.records.outputs import Outputs
+    from spa.records.study import Study
 
 MAP, KEYWORDS, ERRORS, TWO = "Map", "Keywords", "Errors found", "Two reviewers"
 PICK = "picked"  # the name of the selection in the chart
@@ -157,8 +159,9 @@ def _open(one: ExplainedText, names: Names) -> None:
         if output is None:
             continue
         st.markdown("**Output**" if hidden else f"**{plain(names.system(system))}**")
-        if output.image is not None:
-            st.image(str(output.image))
+        files = medium_of(output).files
+        if files is not None and output.file is not None:
+            files.on_dashboard(st, output.file)
         else:
             _quote(output.text or "")
 

@@ -13,9 +13,9 @@ import streamlit as st
 
 from analysis.monitoring.alarms import Alarm, find_alarms
 from spa.errors import AnalysisError
+from spa.records.platforms import lowest_hourly_pay
 from spa.responses.status import COUNT_WORDS, COUNTED, Status, hourly_pay, pace_of, summarise_visits
 from spa.responses.visits import PersonVisit
-from spa.study.warnings import MINIMUM_HOURLY
 from streamlit_app import blinding, loading
 from streamlit_app.rendering import link_to, plain, show_counts, show_headline, show_metrics
 
@@ -114,12 +114,12 @@ def _curves(visits: list[PersonVisit], status: Status) -> list[Callable[[], None
     ]
     if points[-1].hourly_pay is not None:
         paid = [{"at": point.at * 1000, "value": float(point.hourly_pay or 0)} for point in points]
-        low = MINIMUM_HOURLY.get(status.currency)
+        low = lowest_hourly_pay(status.currency)
         title = f"Hourly pay at the median so far ({status.currency})"
         if low is None:
             drawn.append(partial(_curve, paid, title, None, ""))
         else:
-            drawn.append(partial(_curve, paid, title, float(low), f"Prolific's minimum: {low:.2f}"))
+            drawn.append(partial(_curve, paid, title, float(low.amount), f"{low.platform}'s minimum: {low.amount:.2f}"))
     return drawn
 
 
@@ -159,13 +159,14 @@ def _reference_line(value: float, words: str) -> list[dict[str, Any]]:
 
 
 def _low_pay(status: Status) -> list[Alarm]:
-    """Return an alarm where the pay an hour, at the median or else as planned, is below what Prolific allows."""
-    low = MINIMUM_HOURLY.get(status.currency)
+    """Return an alarm where the pay an hour, at the median or else as planned, is below what a platform allows."""
+    low = lowest_hourly_pay(status.currency)
     pay = status.hourly_pay or hourly_pay(status.pay, loading.planned_minutes())
-    if low is None or pay is None or pay >= low:
+    if low is None or pay is None or pay >= low.amount:
         return []
     which = "planned" if status.hourly_pay is None else "median"
-    text = f"The {which} hourly pay is {pay} {status.currency}, below Prolific's minimum of {low:.2f}: raise the pay."
+    least = f"{low.platform}'s minimum of {low.amount:.2f}"
+    text = f"The {which} hourly pay is {pay} {status.currency}, below {least}: raise the pay."
     return [Alarm(text=text, page="Plan")]
 
 

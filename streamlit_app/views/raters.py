@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 import streamlit as st
 
 from analysis.answers.columns import OVERALL
-from analysis.results.rater_rows import RaterRow
-from analysis.results.records import Results
-from analysis.results.words import percent
+from analysis.printing.words import percent
+from analysis.raters.rater_table import RaterRow
+from analysis.records.results import Results
 from spa.errors import AnalysisError
 from spa.journal import STARTED
 from spa.raters.request_log import CallCount, CallIndex, RaterCall, read_calls

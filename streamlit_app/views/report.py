@@ -11,10 +11,10 @@ import streamlit as st
 
 from analysis.answers.preregistration import frozen_plan
 from analysis.heds import datasheets, sheet_files
+from analysis.printing.document import Document
 from analysis.report import render_report
-from analysis.report.document import Document
 from analysis.report.parts import appendix, short_report
-from analysis.report.sections import SECTIONS
+from analysis.report.sections import section_ids
 from analysis.results.files import to_json
 from streamlit_app import blinding, downloads, loading
 from streamlit_app.rendering import show_headline, show_sections
@@ -35,7 +35,7 @@ def show() -> None:
     with first.container():
         show_headline(results)
         st.info("Writing the report\N{HORIZONTAL ELLIPSIS}", icon="spinner")
-    found = loading.sections(state, SECTIONS)
+    found = loading.sections(state, section_ids())
     titles = {name: section.title for name, section in found.items()}
     chosen = st.multiselect("Sections", list(titles), default=list(titles), format_func=titles.__getitem__)
     _downloads(state, tuple(name for name in titles if name in chosen))

@@ -6,8 +6,8 @@ import streamlit as st
 
 from analysis.agreement.reviewers import ReviewAgreement, review_agreement
 from analysis.monitoring.short_names import short_names
+from analysis.printing.words import interval, number, sentence
 from analysis.report.excluded import QUESTIONS
-from analysis.results.words import interval, number, sentence
 from spa.responses.two_reviewers import Review, reviews_of
 from streamlit_app import loading
 from streamlit_app.queue import action_words, address

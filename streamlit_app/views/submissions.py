@@ -11,9 +11,10 @@ from typing import Any
 
 import streamlit as st
 
-from analysis.monitoring.beside_others import AnswerBeside, answers_beside_others
+from analysis.monitoring.compared_answers import ComparedAnswer, compare_answers
 from analysis.monitoring.short_names import short_names
-from analysis.results.words import Names, number, percent
+from analysis.printing.names import Names
+from analysis.printing.words import number, percent
 from spa.errors import AnalysisError, ResponseError
 from spa.platforms.review import rules_for
 from spa.responses.decisions import Action, Decision, parse_amount
@@ -64,7 +65,7 @@ def _entries(state: str) -> list[ReviewEntry]:
     except AnalysisError:  # nothing is handed in yet; visits under way are shown all the same
         found, profiles = {}, {}
     rules = {annotator: tuple(rule for rule in own if rule != "review") for annotator, own in found.items()}
-    return entries_of(loading.visits(), loading.standing(), profiles, rules, loading.conflicts())
+    return entries_of(loading.visits(), loading.current_decisions(), profiles, rules, loading.conflicts())
 
 
 def _filtered(entries: list[ReviewEntry], blind: bool) -> list[ReviewEntry]:
@@ -158,7 +159,7 @@ def _beside(entry: ReviewEntry) -> None:
     except AnalysisError:
         return
     names = loading.analysed(loading.state()).names
-    rows = answers_beside_others(tables, entry.visit.annotator_id, entry.visit.assignment_id)
+    rows = compare_answers(tables, entry.visit.annotator_id, entry.visit.assignment_id)
     if not rows:
         return
     key = loading.workspace().store.assignments.key(
@@ -173,7 +174,7 @@ def _beside(entry: ReviewEntry) -> None:
             st.caption(plain(f"{_about(row, names)}: {row.explanation}"))
 
 
-def _compared(row: AnswerBeside, names: Names) -> dict[str, Any]:
+def _compared(row: ComparedAnswer, names: Names) -> dict[str, Any]:
     said = percent if row.source != "ratings" else number
     return {
         "Question": _about(row, names),
@@ -184,7 +185,7 @@ def _compared(row: AnswerBeside, names: Names) -> dict[str, Any]:
     }
 
 
-def _about(row: AnswerBeside, names: Names) -> str:
+def _about(row: ComparedAnswer, names: Names) -> str:
     labels = " over ".join(row.labels or (() if blinding.are_hidden() else row.systems))
     item = "" if row.item_id is None else f", {row.item_id}"
     return f"{labels}{item}: {names.criterion(row.criterion)}"
@@ -197,14 +198,14 @@ def _decide(entry: ReviewEntry, blind: bool) -> None:
     if reviewer is None:
         st.info("Read-only. Start the dashboard with --reviewer NAME, or use a link of your own, to decide.")
         return
-    standing, two = entry.standing, loading.two_reviewers()
+    decisions, two = entry.decisions, loading.two_reviewers()
     if two:
         _roles(entry, reviewer)
     row = st.container(horizontal=True)
-    if row.button("Approve", shortcut="a", type="primary", disabled=standing.payment is not None and not blind):
+    if row.button("Approve", shortcut="a", type="primary", disabled=decisions.payment is not None and not blind):
         _keep(entry, "approve", reviewer)
-    leave = row.button("Leave out", shortcut="x", disabled=standing.exclusion is not None and not blind)
-    if two and row.button("Keep in", shortcut="i", disabled=standing.inclusion is not None and not blind):
+    leave = row.button("Leave out", shortcut="x", disabled=decisions.exclusion is not None and not blind)
+    if two and row.button("Keep in", shortcut="i", disabled=decisions.inclusion is not None and not blind):
         _keep(entry, "include", reviewer)
     if row.button("Undo last", shortcut="u", disabled=_last(entry) is None):
         _undo(entry, reviewer)

@@ -14,11 +14,13 @@ from analysis.comparisons.choices import ChoiceTest
 from analysis.comparisons.preferences import PreferenceTest
 from analysis.figures.figures import forest_plot, pair_matrix
 from analysis.monitoring.item_scores import ItemScore, item_scores
-from analysis.report.cells import verdict
+from analysis.printing.cells import verdict
+from analysis.printing.names import Names
+from analysis.printing.words import number, p_value, percent
 from analysis.report.orientation import oriented
 from analysis.report.sections import shown_results
-from analysis.results.words import Names, number, p_value, percent
 from analysis.statistics.record import Record
+from spa.media import medium_of
 from streamlit_app import blinding, loading
 from streamlit_app.findings import Analysed
 from streamlit_app.rendering import plain, show_figure, show_sections, without_empty
@@ -190,9 +192,11 @@ def _outputs(system_x: str, system_y: str, criterion: str, found: Analysed) -> N
             st.html(f'<div class="spa-report" dir="auto"><p>{escape(item.text)}</p></div>')
         pair = [(system, outputs.of(item.item_id, system)[0]) for system in (system_x, system_y)]
         words = {system: _said(said.get(item.item_id, {}).get(system, ()), names) for system, _ in pair}
-        if pair[0][1].image is not None:
+        files = medium_of(pair[0][1]).files
+        if files is not None:
             for column, (system, output) in zip(st.columns(2), pair, strict=True):
-                column.image(str(output.image))  # a caption of its own would stretch a small one
+                if output.file is not None:
+                    files.on_dashboard(column, output.file)  # a caption of its own would stretch a small one
                 column.caption(plain(f"{names.system(system)}. {words[system]}"))
             continue
         cells = "".join(

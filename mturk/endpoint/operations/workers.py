@@ -14,7 +14,7 @@ from mturk.endpoint.review import budget_of, check_funds, record_debt
 from mturk.endpoint.schema import assignments, blocks, ledger, messages, workers
 
 MOST_BLOCKS = 100_000
-MOST_TOLD = 100  # workers a call
+MOST_LISTED = 100  # workers a call
 ACQUAINTED = 183 * 86_400.0  # seconds after submission in which a bonus may be paid
 
 
@@ -57,8 +57,8 @@ def notify_workers(call: OperationCall) -> Answer:
     """Send a message to workers whose work this requester has reviewed; they read it on the worker site."""
     given = call.given
     worker_ids = list(dict.fromkeys(given["WorkerIds"]))
-    if not 1 <= len(worker_ids) <= MOST_TOLD:
-        raise invalid("WorkerIds", f"expected 1 to {MOST_TOLD} workers, got {len(worker_ids)}")
+    if not 1 <= len(worker_ids) <= MOST_LISTED:
+        raise invalid("WorkerIds", f"expected 1 to {MOST_LISTED} workers, got {len(worker_ids)}")
     c = assignments.c
     reviewed = (c.requester_id == call.requester_id, c.worker_id.in_(worker_ids), c.status.in_((APPROVED, REJECTED)))
     known = set(call.tx.connection.scalars(select(c.worker_id).where(*reviewed).distinct()))

@@ -18,7 +18,7 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from mturk.answers import MOST_FIELDS, AnswerRefused, NothingAnswered, render_answers
+from mturk.answers import NothingAnswered, render_answers
 from mturk.endpoint.assignments import ACCEPTED, KNOWN_TO_REQUESTERS
 from mturk.endpoint.errors import MTurkRequestError
 from mturk.endpoint.repository import find_assignment, find_hit
@@ -31,6 +31,7 @@ from mturk.endpoint.store import secret_of
 from mturk.endpoint.transaction import Transaction
 from mturk.endpoint.worker_actions import submit
 from mturk.questions import PREVIEW_ID, SUBMIT_PATH, HTMLQuestion, QuestionRefused, XMLRefused, read_question
+from spa.importers.mturk.answers import MOST_FIELDS, AnswerRefused
 from spa.server.form_posts import read_body
 from spa.server.request_guard import PlainPaths
 from spa.server.security_headers import HEADERS, SecurityHeaders

@@ -12,7 +12,7 @@ from typing import Literal
 from markupsafe import Markup, escape
 
 from mturk.endpoint.money import format_money
-from spa.forms.texts import Texts, placeholders
+from spa.records.texts import Texts, placeholders
 
 LANGUAGES = ("en", "zh", "ar")  # in the order in which they are offered
 RIGHT_TO_LEFT = frozenset({"ar"})

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from spa.raters.stopping import RaterStopping
 from spa.raters.summary import RatingSummary
 from spa.raters.visits import RaterVisit, visit_states
+from spa.records.assignment import Assignment
 from spa.responses.store import Store
-from spa.study.assignment import Assignment
 
 WINDOW = 512  # assignments that are put in another order at most
 

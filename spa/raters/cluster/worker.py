@@ -19,10 +19,11 @@ from spa.raters.cluster.runs import run_fact, workers_of
 from spa.raters.endpoints.endpoint import LLMEndpoint
 from spa.raters.endpoints.rate_limiter import RateLimiter
 from spa.raters.prompt_messages import PromptWriter
-from spa.raters.run import MAX_SAMPLES, Forms, RatingRun
+from spa.raters.run import Forms, RatingRun, most_samples, requests_at_once
 from spa.raters.summary import RatingSummary
+from spa.raters.vendors import vendor_of
+from spa.records.raters import Rater
 from spa.responses.run_lock import AlreadyRunning, shared_run
-from spa.study.raters import Rater
 
 REPORT_SECONDS = 1.0
 AT_WORK = ("running", "paused")  # states of a worker that is not about to end
@@ -213,17 +214,16 @@ def study_of(setup: WorkerSetup) -> OpenedStudy:
 def rating_run(setup: WorkerSetup, handed: WorkerBatch, opened: OpenedStudy, rater_budget: RaterBudget) -> RatingRun:
     """Return the run of a batch; a model of this machine is kept for the next."""
     rater = setup.rater
-    local = rater.provider == "local"
     endpoint = opened.endpoint or setup.open_endpoint(rater)
-    opened.endpoint = endpoint if local else None
-    most = 1 if local else min(handed.concurrency, len(handed.batch.visits))
+    opened.endpoint = endpoint if vendor_of(rater).on_this_machine else None
+    most = min(handed.concurrency, requests_at_once(rater), len(handed.batch.visits))
     return RatingRun(
         forms=opened.forms,
         prompts=opened.prompts,
         endpoint=endpoint,
         rater_budget=rater_budget,
         rater=rater,
-        samples=MAX_SAMPLES if setup.several and rater.provider == "chat" else 1,
+        samples=most_samples(rater, several=setup.several),
         most=most,
         sleep=asyncio.sleep,
         rng=np.random.default_rng(),

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from spa.cluster import unfit_workers
 from spa.errors import PlatformError
 from spa.raters.cluster.worker import worker_id
-from spa.study.raters import Rater
+from spa.raters.vendors import vendor_of
+from spa.records.raters import Rater
 
 if TYPE_CHECKING:
     import distributed
@@ -34,6 +35,7 @@ class WorkerPool:
     def __init__(self, client: distributed.Client, rater: Rater, notes: list[str]) -> None:
         self._client: Any = client
         self._rater, self._notes = rater, notes
+        self._here = vendor_of(rater).on_this_machine  # on the workers, that is
         self._unfit: set[str] = set()
         self._looks = 0
         self.ids: dict[str, str] = {}
@@ -43,7 +45,7 @@ class WorkerPool:
     @property
     def used(self) -> list[str]:
         """The addresses of the workers that get batches: no more than requests at once."""
-        most = None if self._rater.provider == "local" else self._rater.concurrency
+        most = None if self._here else self._rater.concurrency
         return sorted(self.ids)[:most]
 
     def share(self, worker: str, at_work: Iterable[tuple[str, int]]) -> int:
@@ -51,7 +53,7 @@ class WorkerPool:
 
         ``at_work`` names workers with what they have.
         """
-        if self._rater.provider == "local":
+        if self._here:
             return 1
         share, rest = divmod(self._rater.concurrency, len(used := self.used))
         others: dict[str, int] = {}
@@ -74,7 +76,7 @@ class WorkerPool:
                 raise OSError("it does not answer")
             # scheduler_info() may return what the client asks for itself now and then, which names no workers
             found: Mapping[str, Any] = self._client.sync(self._client.scheduler.identity)["workers"]
-            self.gpus = self._rater.provider == "local" and any("GPU" in one["resources"] for one in found.values())
+            self.gpus = self._here and any("GPU" in one["resources"] for one in found.values())
             there = [name for name, one in found.items() if not self.gpus or "GPU" in one["resources"]]
             new = [name for name in there if name not in self.ids and name not in self._unfit]
             if new and self._looks:  # else the cluster was looked through when it was opened

@@ -1,4 +1,4 @@
-"""The interface between a run and the endpoint of a rater: a request, and the reply as a record.
+"""The interface between a run and the endpoint of a rater: a request, the reply as a record, and how replies are read.
 
 A failure of the endpoint raises nothing: it is a reply too, so that it is stored before anything else is done.
 """
@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
-from spa.forms.form import Question
 from spa.raters.endpoints.rate_limit_headers import RateLimitHint
-from spa.study.raters import RaterProtocol
+from spa.records.form import Question
+from spa.records.raters import Rater, RaterProtocol
 
 REPLY_OUTCOMES = ("answered", "refused", "truncated", "unreadable")  # the model, or something in its name, replied
 TEXTS = ("text", "output_text")  # kinds of parts
@@ -31,6 +31,13 @@ class LLMRequest:
     questions: tuple[Question, ...]
     protocol: RaterProtocol
     samples: int = 1  # answers asked for in one response, each for a visit of its own
+
+    @property
+    def schema(self) -> dict[str, Any] | None:
+        """The JSON Schema that the reply is to be held to; ``None`` where the protocol wants none enforced."""
+        from spa.responses.answers import answer_schema
+
+        return answer_schema(self.questions) if self.protocol.answer_format == "schema" else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,12 +77,17 @@ class LLMReply:
 class LLMEndpoint(Protocol):
     """A connection to a model; an asynchronous context manager."""
 
+    rater: Rater
+
     @property
     def shown(self) -> str:
         """Where it is, for messages; without passwords."""
 
+    def body(self, request: LLMRequest) -> Mapping[str, Any]:
+        """Return what is sent."""
+
     def record(self, request: LLMRequest) -> str:
-        """Return what is sent, as JSON for the journal: no key, images by their digest."""
+        """Return what is sent, as JSON for the journal: no key, files by their digest."""
 
     async def ask(self, request: LLMRequest) -> LLMReply:
         """Send one request and return what became of it."""
@@ -85,36 +97,29 @@ class LLMEndpoint(Protocol):
     async def __aexit__(self, *error: object) -> None: ...
 
 
-def read_body(body: str) -> LLMReply:
-    """Read the body of an answer, whatever it holds.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplyFormat:
+    """How the bodies of one API are read, with what was said in them; each function takes the body as JSON.
 
-    Bodies are stored verbatim and read again on every run, so that this works on the body alone.
+    Bodies are stored verbatim and read again on every run, whatever the rater's provider is by then, so that they are
+    known by what they hold.
     """
+
+    recognises: Callable[[Mapping[str, Any]], bool]  # whether a body is of this API
+    read: Callable[[Mapping[str, Any], str], LLMReply]  # also takes the text of the body
+    texts: Callable[[Mapping[str, Any]], Sequence[str]]  # what was said in each of several answers, with thoughts
+    tokens: Callable[[Mapping[str, Any]], Sequence[Any]]  # of the answer, with the ``top_logprobs`` of each
+    split: Callable[[Mapping[str, Any]], Sequence[Mapping[str, Any]]]  # a body for each of several answers, if any
+
+
+def read_reply(body: str, format_of: Callable[[Mapping[str, Any]], ReplyFormat]) -> LLMReply:
+    """Read the body of an answer, whatever it holds, in the format that ``format_of`` names for it."""
     try:
         found = mapping(json.loads(body))
     except (ValueError, RecursionError) as error:
         what = "not JSON" if body.strip() else "empty"
         return LLMReply(outcome="garbled", body=body, detail=f"the response is {what}: {error}")
-    if found.get("error") and not found.get("choices") and not found.get("output"):
-        problem = found["error"]
-        return read_error({"message": problem} if isinstance(problem, str) else mapping(problem), body)
-    return read_response(found, body) if found.get("object") == "response" else read_completion(found, body)
-
-
-def samples_of(reply: LLMReply, number: int) -> list[LLMReply]:
-    """Return each of several answers of one response as a reply of its own.
-
-    The first has what the response counts, which was paid once. Answers that were asked for and did not come are
-    "not_sampled"; a response without any answer, and a failure, is that of all.
-    """
-    if number == 1 or not reply.model_replied or reply.body is None:
-        return [reply] * number
-    found = mapping(json.loads(reply.body))
-    choices = listed(found.get("choices"))[:number]
-    rest = {**found, "usage": None}
-    bodies = [{**(rest if place else found), "choices": [choice]} for place, choice in enumerate(choices)]
-    replies = [read_body(json.dumps(body)) for body in bodies] or [reply]
-    return replies + [LLMReply(outcome="not_sampled")] * (number - len(replies))
+    return format_of(found).read(found, body)
 
 
 def read_error(error: Mapping[str, Any], body: str) -> LLMReply:
@@ -127,40 +132,8 @@ def read_error(error: Mapping[str, Any], body: str) -> LLMReply:
     return LLMReply(outcome=f"http_{code}" if of_http else "failed", body=body, detail=detail)
 
 
-def read_response(response: Mapping[str, Any], body: str) -> LLMReply:
-    """Read an object of the Responses API."""
-    known = _known(response, body, read="input", written="output")
-    parts = parts_of(response)
-    text = "".join(str(part.get("text") or "") for part in parts if part.get("type") == "output_text")
-    refusals = [str(part.get("refusal")) for part in parts if part.get("type") == "refusal"]
-    reason = str(mapping(response.get("incomplete_details")).get("reason") or "")
-    if refusals or reason == "content_filter":
-        return LLMReply(outcome="refused", text=text, detail=" ".join(refusals) or reason, **known)
-    if response.get("status") == "incomplete":
-        return LLMReply(outcome="truncated", text=text, detail=reason, **known)
-    if not parts:
-        detail = f"the response holds no message (status {response.get('status')!r})"
-        return LLMReply(outcome="unreadable", detail=detail, **known)
-    return LLMReply(outcome="answered", text=text, **known)
-
-
-def read_completion(completion: Mapping[str, Any], body: str) -> LLMReply:
-    """Read a chat completion."""
-    known = _known(completion, body, read="prompt", written="completion")
-    choices = listed(completion.get("choices"))
-    first = mapping(choices[0]) if choices else {}
-    message = mapping(first.get("message"))
-    if not message:
-        return LLMReply(outcome="unreadable", detail="the response holds no message", **known)
-    text = without_reasoning(message_text(message.get("content")))
-    finish = first.get("finish_reason")
-    if message.get("refusal") or finish == "content_filter":
-        return LLMReply(outcome="refused", text=text, detail=str(message.get("refusal") or finish), **known)
-    return LLMReply(outcome="truncated" if finish == "length" else "answered", text=text, **known)
-
-
-def _known(found: Mapping[str, Any], body: str, *, read: str, written: str) -> dict[str, Any]:
-    """Return what a reply is whatever was said; ``read`` and ``written`` name the tokens in its API."""
+def known_of(found: Mapping[str, Any], body: str, *, read: str, written: str) -> dict[str, Any]:
+    """Return what a reply is whatever was said; ``read`` and ``written`` name its tokens in the API."""
     usage = mapping(found.get("usage"))
     model, fingerprint = found.get("model"), found.get("system_fingerprint")
     return {
@@ -193,16 +166,6 @@ def without_reasoning(text: str) -> str:
     """
     found = THOUGHT.match(text) or END_OF_THOUGHT.match(text)
     return text if found is None else text[found.end() :]
-
-
-def parts_of(response: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the parts of what was said, of an object of the Responses API."""
-    return [
-        mapping(part)
-        for item in listed(response.get("output"))
-        if mapping(item).get("type") == "message"
-        for part in listed(item.get("content"))
-    ]
 
 
 def listed(value: object) -> list[Any]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spa.raters.endpoints.endpoint import LLMReply
-from spa.study.raters import Rater
+from spa.records.raters import Rater
 
 FIRST_WAIT = 1.0  # seconds before the second try, then double
 LONGEST_WAIT = 60.0  # an endpoint that wants a longer wait is left alone until the next run

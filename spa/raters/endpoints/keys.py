@@ -8,7 +8,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from spa.addresses import is_loopback
 from spa.errors import PlatformError
-from spa.study.raters import FROM_ENVIRONMENT, Rater
+from spa.records.raters import FROM_ENVIRONMENT, Rater
 
 NO_KEY = "none"
 SHORTEST_SECRET = 8  # characters; a shorter one could not be blotted out of a reply without harm to it

@@ -14,7 +14,7 @@ from pickle import UnpicklingError
 from typing import Any, Literal
 
 from spa.errors import PlatformError, how_to_install
-from spa.study.raters import Rater
+from spa.records.raters import Rater
 
 Kind = Literal["causal", "encoder-decoder", "vision"]
 REQUIRED = ("torch", "transformers")
@@ -26,12 +26,12 @@ HASHED_WHOLE = 2**20  # bytes; of larger files only name and size
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedModel:
-    """A model in memory with what cuts texts (and images) for it."""
+    """A model in memory with what cuts texts (and files) for it."""
 
     kind: Kind
     model: Any
     tokenizer: Any
-    processor: Any  # of images and text; None where the model reads text only
+    processor: Any  # of files and text; None where the model reads text only
     fingerprint: str | None  # of its files
     device: str
     dtype: str
@@ -77,10 +77,10 @@ def require(place: str, what: str, *libraries: str) -> None:
         raise PlatformError(f"{place}: {what} needs {' and '.join(missing)}; {how_to_install('local')}")
 
 
-def load_model(rater: Rater, base: Path, *, double: bool = False) -> LoadedModel:
+def load_model(rater: Rater, base: Path, *, float64: bool = False) -> LoadedModel:
     """Load the model that a rater names: a folder, below ``base``, a GGUF file, or a name on the Hugging Face hub.
 
-    ``double`` lets it compute with 64 bits.
+    ``float64`` lets it compute with 64 bits.
     """
     check_extra(rater)
     from safetensors import SafetensorError
@@ -94,7 +94,7 @@ def load_model(rater: Rater, base: Path, *, double: bool = False) -> LoadedModel
             require(f"rater {rater.id!r}", "a GGUF file", "gguf")
             source |= {"pretrained_model_name_or_path": str(gguf.parent), "gguf_file": gguf.name}
     try:
-        return _load(source, fingerprint_of(path) if path.exists() else None, double=double)
+        return _load(source, fingerprint_of(path) if path.exists() else None, float64=float64)
     except (*LOADING_ERRORS, SafetensorError) as error:
         problem = " ".join(str(error).split())[:200] or type(error).__name__
         raise PlatformError(
@@ -103,13 +103,13 @@ def load_model(rater: Rater, base: Path, *, double: bool = False) -> LoadedModel
         ) from error
 
 
-def _load(source: Mapping[str, Any], fingerprint: str | None, *, double: bool) -> LoadedModel:
+def _load(source: Mapping[str, Any], fingerprint: str | None, *, float64: bool) -> LoadedModel:
     import torch
     import transformers
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
     dtype = torch.float32 if device == "cpu" else "auto"  # 16 bits are slow on processors, and less exact
-    if double:
+    if float64:
         dtype = torch.float64
     kind: Kind = "causal"
     processor = None

@@ -9,11 +9,64 @@ from itertools import pairwise
 
 from spa.errors import TableError, shortened
 from spa.starting.found import Answer, Found, OpenQuestion
-from spa.starting.traces.layout import TOLD
-from spa.starting.traces.left_out import left_out_lines, nothing_answered
+from spa.starting.traces.layout import SYSTEM_MESSAGE
 from spa.starting.traces.requests import Request
 from spa.starting.traces.systems import SystemPath, called, paths_of, same_names, system_path
 from spa.starting.traces.turns import question
+
+RECORDING = (  # "true" alone writes texts into logs beside the spans
+    "OTEL_SEMCONV_STABILITY_OPT_IN=gen_ai_latest_experimental "
+    "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY"
+)
+LEFT_OUT = {  # kind of what was left out: what one is called, and several
+    "inner": ("inner span", "inner spans"),
+    "failed": ("failed try", "failed tries"),
+    "fallbacks": (
+        "fallback: an answer of a second system within one request",
+        "fallbacks: answers of a second system within one request",
+    ),
+    "other": (
+        "span that answers nobody, such as an embedding or a tool",
+        "spans that answer nobody, such as embeddings and tools",
+    ),
+    "silent": ("span that holds no text", "spans that hold no text"),
+    "twice": ("span that stands there twice", "spans that stand there twice"),
+    "no text": ("answer without a text, such as a call of a tool", "answers without a text, such as calls of tools"),
+    "choices": (
+        "further choice of a request that asked for several",
+        "further choices of requests that asked for several",
+    ),
+    "several systems": (
+        "answer to which several systems contributed",
+        "answers to which several systems contributed",
+    ),
+    "no system": ("answer of which no system is known", "answers of which no system is known"),
+    "no prompt": ("answer without a prompt", "answers without a prompt"),
+    "repeats": (
+        "repeated answer of one system to one prompt",
+        "repeated answers of one system to one prompt",
+    ),
+}
+
+
+def left_out_lines(left: Mapping[str, int]) -> Iterable[str]:
+    """Yield a line for each kind of what was left out."""
+    for kind, (one, several) in LEFT_OUT.items():
+        if count := left[kind]:
+            yield f"{count:,} {one if count == 1 else several}"
+    if count := left["traces without a root"]:
+        traces, spans = "trace" if count == 1 else "traces", left["of those"]
+        yield f"{count:,} {traces} without a root span ({spans:,} span{'s' * (spans > 1)}): sampled or cut off"
+
+
+def nothing_answered(left: Mapping[str, int]) -> str:
+    """Say what traces without any answer hold, and what to do."""
+    lines = "; ".join(left_out_lines(left)) or "no request"
+    advice = "; export whole traces, the root spans among them" if left["traces without a root"] else ""
+    if left["silent"]:
+        advice = f"; let the tool record texts in its spans, as OpenTelemetry does with {RECORDING}"
+    return f"expected requests that were answered with a text, got none ({lines}){advice}"
+
 
 SYSTEM, NAMES, REPEATS, FALLBACKS = "system", "same-names", "repeats", "fallbacks"  # keys of open questions
 ONE, APART = ("one", "apart")
@@ -114,9 +167,9 @@ def _ask_for_system(
     ]
     if rivals:
         listed = "; ".join(f"{one.path}: {_listed(one.names)}" for one in (mine, *rivals)[:PATHS_NAMED])
-        told = f"What says which system answered? {shortened(listed, 320)}"
+        wording = f"What says which system answered? {shortened(listed, 320)}"
         choices = tuple(one.path for one in (mine, *rivals))
-        account.asked.append(OpenQuestion(key=SYSTEM, question=told, choices=choices, default=chosen.path))
+        account.asked.append(OpenQuestion(key=SYSTEM, question=wording, choices=choices, default=chosen.path))
 
 
 def _single(requests: Sequence[Request]) -> SystemPath:
@@ -140,7 +193,7 @@ def _names(
     requests: Sequence[Request], chosen: SystemPath, settled: Mapping[str, str], account: _Account
 ) -> Mapping[str, str]:
     """Return what systems with several names are called."""
-    if chosen.path == TOLD:
+    if chosen.path == SYSTEM_MESSAGE:
         return {}
     models: dict[str, set[str]] = {}
     for request in requests:
@@ -156,8 +209,8 @@ def _names(
     listed = shortened("; ".join(" and ".join(group) for group in groups.values()), 240)
     answer = settled.get(NAMES, ONE if found.certain else None)
     if answer is None:
-        told = f"Is each of these one system? {listed}"
-        account.asked.append(OpenQuestion(key=NAMES, question=told, choices=(ONE, APART)))
+        wording = f"Is each of these one system? {listed}"
+        account.asked.append(OpenQuestion(key=NAMES, question=wording, choices=(ONE, APART)))
         return {}
     if answer == APART:
         return {}
@@ -228,11 +281,11 @@ def _without_fallbacks(
     drop = after_failure | steps
     answer = settled.get(FALLBACKS)
     if answer is None and second and 2 * together >= len({key[0] for key in tried}):
-        told = (
+        wording = (
             f"{len(second):,} answers follow one of another system to the same prompt in one trace. Are they fallbacks "
             f"(take the {FIRST}), or were several systems asked (take {ALL})?"
         )
-        account.asked.append(OpenQuestion(key=FALLBACKS, question=told, choices=(FIRST, ALL)))
+        account.asked.append(OpenQuestion(key=FALLBACKS, question=wording, choices=(FIRST, ALL)))
     elif answer != ALL:
         drop |= second
     kept = [one for one in found if id(one.request) not in drop]
@@ -258,8 +311,8 @@ def _items(
     if all(by_id) and (more > 0 or (more == 0 and not differing)):
         account.took.append(f"item: the ids that were given, {_many(len(set(by_id)), 'item')}")
         if differing:
-            told = f"{_many(differing, 'item')} with more than one prompt: were their systems asked the same?"
-            account.caveats.append(told)
+            caveat = f"{_many(differing, 'item')} with more than one prompt: were their systems asked the same?"
+            account.caveats.append(caveat)
         return [(str(name), one) for name, one in zip(by_id, found, strict=True)]
     kept = [one for one in found if one.prompt]
     left["no prompt"] += len(found) - len(kept)
@@ -305,12 +358,12 @@ def _sampled(
     if several and answer is None:
         (item, system), group = next(iter(several.items()))
         further = sum(map(len, several.values())) - len(several)
-        told = (
+        wording = (
             f"{further:,} answer{'s' * (further > 1)} beside another of the same system to the same prompt "
             f"({shortened(system, 40)}: {len(group)} to {shortened(repr(group[0].prompt or item), 80)}). "
             f"Take all, as {SAMPLES} of the system, or only the {FIRST}, or the {LAST}?"
         )
-        account.asked.append(OpenQuestion(key=REPEATS, question=told, choices=(SAMPLES, FIRST, LAST)))
+        account.asked.append(OpenQuestion(key=REPEATS, question=wording, choices=(SAMPLES, FIRST, LAST)))
     answers = []
     for (item, system), group in sorted(cells.items(), key=lambda cell: (order[cell[0][0]], cell[0][1])):
         kept = group[:1] if answer == FIRST else group[-1:] if answer == LAST else group
@@ -336,7 +389,7 @@ def _note_texts(requests: Sequence[Request], account: _Account) -> None:
     longer = sum(len(question(request.turns or ())) > 1 for request in requests)
     if longer:
         account.took.append(f"prompt: {_many(longer, 'conversation')} with earlier turns as text")
-    if told := sum(request.told is not None for request in requests):
-        account.took.append(f"prompt: without the system message of {_many(told, 'request')}")
+    if instructed := sum(request.system_message is not None for request in requests):
+        account.took.append(f"prompt: without the system message of {_many(instructed, 'request')}")
     if written := sum(request.made.as_json for request in requests):
         account.took.append(f"output: {_many(written, 'object')} as JSON")

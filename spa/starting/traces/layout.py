@@ -12,7 +12,7 @@ from spa.starting.traces.turns import Json, chat_in
 from spa.tables.paths import beginnings, follow
 
 Record = Mapping[str, Json]
-FILE, TOLD = "\0file", "\0told"  # the name of a record's file, and what the system was told, in the place of a path
+FILE, SYSTEM_MESSAGE = "\0file", "\0told"  # in the place of a path: the name of a record's file, the system message
 FAILED = re.compile(r"(?i)(status(code)?[._])?(code_)?(error|fail(ed|ure)?|cancell?ed|timed? ?out|2)|[45]\d\d")
 HIDDEN = ("__REDACTED__", "[REDACTED]")  # where a tool was told not to record texts
 OTHER_KINDS = re.compile(

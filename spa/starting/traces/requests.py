@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from spa.starting.traces.layout import TOLD, Span, at, word
+from spa.starting.traces.layout import SYSTEM_MESSAGE, Span, at, word
 from spa.starting.traces.turns import Json, Made, Turn, conversation, instructions, made_of, question, turns_of
 from spa.tables.paths import as_text
 
@@ -93,7 +93,7 @@ class Request:
         return word(self.top.record, (*self.top.tool.items, *paths))
 
     @cached_property
-    def told(self) -> str | None:
+    def system_message(self) -> str | None:
         """Return the message of the system: what it was told of every question."""
         return instructions(self.turns or ())
 
@@ -102,8 +102,8 @@ class Request:
 
         Of several only those that say more than one thing.
         """
-        if path == TOLD:
-            return () if self.told is None else (self.told,)
+        if path == SYSTEM_MESSAGE:
+            return () if self.system_message is None else (self.system_message,)
         if path not in self._named:
             own = _plain(at(self.top.record, path))
             steps = (_plain(at(one.record, path)) for one in self.inner) if own is None else ()

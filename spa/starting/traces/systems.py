@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from spa.starting.traces.layout import FILE, TOLD, at
+from spa.starting.traces.layout import FILE, SYSTEM_MESSAGE, at
 from spa.starting.traces.requests import Request
 
 MOST_SYSTEMS = 20
@@ -114,7 +114,7 @@ def system_path(requests: Sequence[Request], path: str, likely: int = 0) -> Syst
 
 def called(path: str) -> str:
     """Return what a reader calls a path."""
-    return {FILE: "name of the file", TOLD: "system message"}.get(path, path)
+    return {FILE: "name of the file", SYSTEM_MESSAGE: "system message"}.get(path, path)
 
 
 def _candidates(request: Request) -> Iterator[tuple[str, int]]:
@@ -124,7 +124,7 @@ def _candidates(request: Request) -> Iterator[tuple[str, int]]:
         if key in request.fields():
             yield f"{given_at}.{key}", 0 if key in CALLED else 1
     yield from ((path, 1) for path in tool.systems)
-    yield TOLD, 3
+    yield SYSTEM_MESSAGE, 3
     yield FILE, 4
     for area in tool.facts:
         value = at(record, area)

@@ -1,0 +1,331 @@
+"""What every way of rating single outputs has in common: which outputs, on what pages, in what order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Annotated, ClassVar, Literal
+
+from spa.elicitation.balanced_draws import draw_order
+from spa.elicitation.dealing import Dealer, Dealt, Demand, Draw
+from spa.elicitation.view import AssignmentView
+from spa.records.assignment import AssignmentLabels, RatedOutput, ShownOutput
+from spa.records.form import (
+    OUTPUT,
+    SHOWN,
+    Answer,
+    Column,
+    Exhibit,
+    ExhibitsBlock,
+    ExplanationTarget,
+    Judgement,
+    Page,
+    PageBlock,
+    Question,
+    SimulatedReader,
+    TextBlock,
+)
+from spa.records.problems import StudyProblem, mistake, quote
+from spa.records.study import OVERALL, Section, Shown, Study
+from spa.records.toml_table import Ident, KeyOf, added
+from spa.widgets import NumberAnswer, TextAnswer, widget_of
+
+
+class RatingSection(Section):
+    """What every way of rating one output has in common."""
+
+    rates: ClassVar[bool] = True
+
+    outputs: Shown = "first"  # rated: the first item shown, all items, or k at random
+    pages: Literal["output", "item", "system", "one"] = "item"  # what a page holds
+    # asked on the pages of that section, about the same outputs
+    same_page_as: Annotated[str | None, KeyOf("ratings")] = added(None)
+    show_item_text: bool = added(True)  # of criteria that do not say it themselves, and of the overall question
+    order: Literal["item", "blocked", "mixed"] = added("item")  # all outputs of an item, then of the next; all of a
+    # system, then of the next; or drawn for each assignment
+    criteria: tuple[Ident, ...] | None = None
+
+    def answer(self, view: AssignmentView, criterion: str) -> Answer:
+        """Return how the question about a criterion is answered."""
+        raise NotImplementedError
+
+    def questions(self, view: AssignmentView, output: ShownOutput, criterion: str) -> list[Question]:
+        """Return the question about a criterion, with that for the reason where the study asks for one."""
+        named = None if view.text_cache.single_outputs else output.label
+        text, answer, reason = view.text_cache.cached(
+            ("rating", self.way, named, criterion), lambda: self._wording(view, named, criterion)
+        )
+        target = RatingTarget(
+            label=output.label, item_id=output.item_id, sample=output.sample, criterion=criterion, elicitation=self.way
+        )
+        rating = Question(text=text, answer=answer, target=target)
+        if reason is None:
+            return [rating]
+        explanation = ExplanationTarget(of=target)
+        return [rating, Question(text=reason, answer=TextAnswer(required=False), target=explanation)]
+
+    def _wording(self, view: AssignmentView, label: str | None, criterion: str) -> tuple[str, Answer, str | None]:
+        """Return the question about a criterion, how it is answered, and the question for the reason, if any."""
+        asks_why = criterion != OVERALL and view.criterion(criterion).reason
+        return (
+            rating_question(view, label, criterion),
+            self.answer(view, criterion),
+            view.say("reason") if asks_why else None,
+        )
+
+    def orientation(self, view: AssignmentView, item_id: str, heading: Exhibit | None) -> list[PageBlock]:
+        """Return what is shown above the outputs of an item, under its text, to say what the scale means."""
+        return []
+
+    def insert_pages(self, view: AssignmentView, pages: list[Page]) -> None:
+        """Put pages of its own among those on which its questions stand."""
+
+    def host(self) -> str | None:
+        """Return the key of the section on whose pages it asks."""
+        return self.same_page_as
+
+    def outputs_a_page(self) -> str:
+        """Return what a page holds."""
+        return self.pages
+
+
+Asked = tuple[RatingSection, str]  # a way of rating, and a criterion
+
+
+def rating_sections(study: Study) -> Mapping[str, RatingSection]:
+    """Return the sections that rate, by their keys."""
+    return {key: one for key, one in study.sections.items() if isinstance(one, RatingSection)}
+
+
+def rating_problems(study: Study) -> Iterator[StudyProblem]:
+    """Yield what sections that rate mean wrongly beside one another."""
+    yield from _one_rating_each(study)
+    yield from _pages(study)
+    yield from _single_outputs(study)
+
+
+def _one_rating_each(study: Study) -> Iterator[StudyProblem]:
+    rated_in: dict[str, str] = {}
+    for table in study.rating_tables:
+        for criterion in study.criteria_of(table):
+            if criterion in rated_in:
+                key = "overall = false" if criterion == OVERALL else "criteria = [...] without it"
+                got = f"{quote(criterion)} in [{rated_in[criterion]}] too"
+                do = f"set {key} in one of them"
+                yield mistake(f"[{table}]", "each criterion rated in one way", got, do, rated_in[criterion], "criteria")
+            rated_in.setdefault(criterion, table)
+
+
+def _pages(study: Study) -> Iterator[StudyProblem]:
+    for table, section in rating_sections(study).items():
+        host = section.same_page_as
+        if host is None:
+            continue
+        place = f"[{table}] same_page_as"
+        if host == table or host not in study.sections or study.sections[host].host() is not None:
+            do = "name another rating section, or remove the key"
+            yield mistake(place, "a rating section with pages of its own", quote(host), do, host)
+        for key in ("pages", "outputs", "order"):
+            if key in section.model_fields_set:
+                yield mistake(f"[{table}] {key}", f"none beside same_page_as, as [{host}] says it", "one", "remove it")
+
+
+def _single_outputs(study: Study) -> Iterator[StudyProblem]:
+    if not study.single_outputs:
+        if "outputs" in study.design.model_fields_set:
+            expected = 'pages = "output" in every section that rates, and none that compares'
+            do = "correct these, or remove the key and say how many items"
+            yield mistake("[design] outputs", expected, "another design", do, "sections")
+        return
+    if "items" in study.design.model_fields_set:
+        expected = 'outputs (how many outputs an annotator rates, as pages = "output")'
+        yield mistake("[design] items", expected, "items", "write outputs instead", "sections")
+    for table, section in rating_sections(study).items():
+        if "outputs" in section.model_fields_set and section.outputs != "all":
+            do = "remove it and say how many in [design] outputs"
+            yield mistake(f"[{table}] outputs", '"all", as pages = "output"', quote(section.outputs), do)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RatingTarget(Judgement):
+    """A rating of one output."""
+
+    kind: ClassVar[str] = "rating"
+    table: ClassVar[str] = "ratings"
+    columns: ClassVar[Mapping[str, Column]] = {**OUTPUT, "score": "Float64", **SHOWN}
+    about: ClassVar[str] = "ratings of single outputs, one row an answer"
+
+    label: str
+    item_id: str
+    sample: int
+    elicitation: str  # the way of asking
+
+    @property
+    def way(self) -> str:
+        """What tables of answers call it."""
+        return self.elicitation
+
+    def outputs(self) -> frozenset[tuple[str, str, int]] | None:
+        """Return the output rated."""
+        return frozenset(((self.label, self.item_id, self.sample),))
+
+    def rows(self, value: float | str | None, labels: AssignmentLabels) -> list[tuple[object, ...]]:
+        """Return the row of an answer."""
+        shown = self.elicitation, self.sample, self.label, labels.positions.get(self.label)
+        return [(self.item_id, labels.systems[self.label], self.criterion, value, *shown)]
+
+    def favour(self, value: float | str, label: str, scale: tuple[float, float] | None) -> float | None:
+        """Return where on its scale the rating lies."""
+        if not isinstance(value, float) or label != self.label or scale is None:
+            return None
+        low, high = scale
+        return (value - low) / (high - low)
+
+    def simulated(self, reader: SimulatedReader, answer: Answer) -> str:
+        """Return the point of the scale that fits how good the output is found."""
+        utility = reader.perceived(self.label, self.item_id, self.sample, self.criterion)
+        if self.criterion in reader.truth.lower_is_better:
+            utility = reader.truth.low + reader.truth.high - utility
+        utility += reader.severity
+        widget, bounds = widget_of(answer), reader.temperament.thresholds
+        levels = widget.levels(answer)
+        if bounds is not None and len(bounds) == len(levels) - 1:
+            point: int = sum(utility > bound for bound in sorted(bounds))
+            return levels[point]
+        share: float = reader.truth.normalised(utility)
+        return widget.at(answer, share)
+
+
+def rating_pages(view: AssignmentView, section: RatingSection) -> list[Page]:
+    """Return the pages on which a section asks, with the questions of all that ask on them; none where it is hosted."""
+    study = view.study
+    if study.page_table(section.key) != section.key:
+        return []
+    sections = rating_sections(study)
+    together = [one for key, one in sections.items() if study.page_table(key) == section.key]
+    rated = [each.output for each in view.assignment.rated if each.elicitation == section.way]
+    pages_hold = section.pages if section.order == "item" else "output"
+    made = [_page(_group_blocks(view, together, group)) for group in _groups(view, pages_hold, rated)]
+    if section.pages == "one" and made:
+        made = [_page(tuple(block for page in made for block in page.blocks))]
+    for one in together:
+        one.insert_pages(view, made)
+    return made
+
+
+def _groups(view: AssignmentView, pages: str, rated: list[ShownOutput]) -> list[list[ShownOutput]]:
+    """Cut what is rated into what stands together."""
+    if pages == "output":
+        return [[output] for output in rated]
+    if pages == "system":
+        labels = dict.fromkeys(output.label for output in rated)
+        return [[output for output in rated if output.label == label] for label in labels]
+    return [list(group) for _, group in groupby(rated, key=view.row_of)]
+
+
+def _page(blocks: tuple[PageBlock, ...]) -> Page:
+    return Page(kind="rating", shows="outputs", title="", blocks=blocks)
+
+
+def _group_blocks(
+    view: AssignmentView, together: Sequence[RatingSection], group: list[ShownOutput]
+) -> tuple[PageBlock, ...]:
+    """Return the blocks for outputs that stand together, with the questions of all sections asked on these pages.
+
+    The item text stands above each output: where the second one is read, the first is out of sight. What is asked
+    without the item text comes before it is shown.
+    """
+    bare, plain, marking = view.text_cache.cached(
+        ("together", *(one.key for one in together)), lambda: _views(view, together)
+    )
+    blocks: list[PageBlock] = []
+    referred: str | None = None  # item whose references stand above
+    for output in group:
+        heading = view.item(output.item_id)
+        if output.item_id != referred:
+            shown = None if bare else heading
+            references = [block for one in together for block in one.orientation(view, output.item_id, shown)]
+            blocks += references
+            heading = None if references and not bare else heading  # it stands above the references, in the same view
+            referred = output.item_id
+        for beside, criteria in ((None, bare), (heading, plain)):
+            if criteria:
+                blocks.append(ExhibitsBlock(heading=beside, exhibits=(view.output(output),)))
+                blocks += _questions(view, output, criteria)
+        if marking:
+            source, marked = view.compared_with_item(output)
+            blocks.append(TextBlock(markdown=view.say("differences_note")))
+            blocks.append(ExhibitsBlock(heading=source, exhibits=(marked,)))
+            blocks += _questions(view, output, marking)
+    return tuple(blocks)
+
+
+def _views(view: AssignmentView, together: Sequence[RatingSection]) -> tuple[list[Asked], ...]:
+    """Return what is asked without the item text, beside it, and beside it with the differences marked."""
+    views: tuple[list[Asked], ...] = ([], [], [])
+    for section in together:
+        for group, criteria in zip(views, view.views(section.key), strict=True):
+            group += [(section, criterion) for criterion in criteria]
+    return tuple(sorted(group, key=lambda pair: pair[1] != OVERALL) for group in views)
+
+
+def _questions(view: AssignmentView, output: ShownOutput, criteria: list[Asked]) -> list[Question]:
+    return [question for section, criterion in criteria for question in section.questions(view, output, criterion)]
+
+
+def rating_question(view: AssignmentView, label: str | None, criterion_id: str) -> str:
+    """Return the question about a criterion of one output, or about all of it; without a label it names no system."""
+    if criterion_id == OVERALL:
+        return view.say("identical_overall") if label is None else view.say("rating_overall", system=view.system(label))
+    criterion = view.criterion(criterion_id)
+    system = view.say("unnamed_caption") if label is None else view.system(label)
+    if criterion.question is not None:
+        return criterion.question.replace("{system}", system)
+    if label is None:
+        return view.say("identical_criterion", criterion=criterion.name)
+    return view.say("rating_criterion", system=system, criterion=criterion.name)
+
+
+def zero_to_hundred(view: AssignmentView, table: str, low: str | None, high: str | None) -> NumberAnswer:
+    """Return the answer from 0 to 100 of a section that words its ends, or leaves that to the locale."""
+    return view.text_cache.cached(
+        table,
+        lambda: NumberAnswer(
+            low=0,
+            high=100,
+            scale=1,
+            low_text=scale_end(view, 0, low or view.say("rating_low")),
+            high_text=scale_end(view, 100, high or view.say("rating_high")),
+        ),
+    )
+
+
+def scale_end(view: AssignmentView, number: int, words: str | None) -> str:
+    """Return what stands at an end of a scale: its number, with the words where there are some."""
+    return str(number) if words is None else view.say("scale_end", number=str(number), words=words)
+
+
+def dealer(draw: Draw, section: RatingSection) -> Dealer:
+    """Return what deals the outputs that a section rates: those of the section on whose pages it asks."""
+    host = rating_sections(draw.study)[draw.study.page_table(section.key)]
+    single = draw.study.single_outputs
+
+    def deal(dealt: Dealt) -> Demand:
+        if host.key not in dealt.rated:
+            selection = "all" if single else host.outputs
+            outputs = [output for block in dealt.blocks for row in draw.rows(selection, block) for output in row]
+            dealt.rated[host.key] = outputs if single else _ordered(draw, host, outputs)
+        return Demand(rated=tuple(RatedOutput(elicitation=section.way, output=one) for one in dealt.rated[host.key]))
+
+    return deal
+
+
+def _ordered(draw: Draw, section: RatingSection, outputs: list[ShownOutput]) -> list[ShownOutput]:
+    """Return outputs in the order rated; by label, blocked ones are as balanced as labels are."""
+    if section.order == "mixed":
+        return [outputs[place] for place in draw_order(len(outputs), draw.rng)]
+    if section.order == "blocked":
+        labels = list(dict.fromkeys(output.label for output in outputs))
+        return sorted(outputs, key=lambda output: labels.index(output.label))
+    return outputs

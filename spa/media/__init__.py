@@ -1,0 +1,96 @@
+"""What is shown: an axis with a module for each medium, and this registry of them.
+
+The value of ``[outputs] kind`` is the key of a medium. Whoever shows, sends, counts or checks an output asks its medium
+here; to add one, write its module (see :mod:`spa.media.medium` for what it brings) and name it below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from spa.media.image import IMAGE
+from spa.media.medium import Content, Medium, ModelFiles
+from spa.media.text import TEXT
+from spa.media.words import count_words
+
+MEDIA: tuple[Medium, ...] = (TEXT, IMAGE)
+PLAIN = TEXT.key  # the medium of what every system was given, and of outputs in traces
+
+
+class Shown(Content, Protocol):
+    """An output or an exhibit: something of a medium."""
+
+    @property
+    def medium(self) -> str:
+        """The key of its medium."""
+
+
+def all_media() -> tuple[Medium, ...]:
+    """Return all media, the usual one first."""
+    return MEDIA
+
+
+def medium_keys() -> tuple[str, ...]:
+    """Return the keys of all media."""
+    return tuple(medium.key for medium in MEDIA)
+
+
+def medium_of(shown: str | Shown) -> Medium:
+    """Return the medium of an output, of an exhibit or of a key."""
+    key = shown if isinstance(shown, str) else shown.medium
+    for medium in MEDIA:
+        if medium.key == key:
+            return medium
+    raise LookupError(f"no medium {key!r}; known: {', '.join(medium_keys())}")
+
+
+def medium_of_file(path: Path) -> Medium | None:
+    """Return the medium of a file by its suffix; ``None`` where it is of none."""
+    suffix = path.suffix.lower()
+    return next((medium for medium in MEDIA if suffix in medium.suffixes), None)
+
+
+def sent_media() -> Iterator[tuple[Medium, ModelFiles]]:
+    """Yield the media whose files are sent to models, each with how they are."""
+    for medium in MEDIA:
+        if medium.files is not None and medium.files.models is not None:
+            yield medium, medium.files.models
+
+
+def model_files(part: Mapping[str, Any]) -> ModelFiles | None:
+    """Return how the file in a part of a chat message goes to models; ``None`` of a part of text."""
+    return next((models for _, models in sent_media() if models.type == part["type"]), None)
+
+
+def recorded(message: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a chat message as journals keep it: with digests in the place of the bytes of files."""
+    content = message.get("content")
+    if not isinstance(content, list):
+        return dict(message)
+    parts = [(part, model_files(part)) for part in content]
+    return {**message, "content": [part if models is None else models.recorded(part) for part, models in parts]}
+
+
+def words_of(shown: Shown) -> int | None:
+    """Return how many words of an output are read, each Chinese or Japanese character as one; ``None`` without words.
+
+    >>> from spa.records.form import Exhibit, Segment
+    >>> shown = Exhibit(
+    ...     exhibit_id="e1", caption="A", label="A", item_id="1", medium=PLAIN, segments=(Segment(text="Two words"),)
+    ... )
+    >>> words_of(shown)
+    2
+    """
+    return count_words(shown.text or "") if medium_of(shown).has_words else None
+
+
+def page_sources(places: str) -> str:
+    """Return the directives of a content security policy that let a page load the files of all media from places.
+
+    >>> page_sources("'self' data:")
+    "img-src 'self' data:; "
+    """
+    directives = dict.fromkeys(medium.files.directive for medium in MEDIA if medium.files is not None)
+    return "".join(f"{directive} {places}; " for directive in directives if directive)

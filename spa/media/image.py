@@ -1,0 +1,133 @@
+"""Images: an output is the path of a file."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import mimetypes
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+from spa.errors import StudyError
+from spa.media.medium import Content, Medium, MediumFiles, ModelFiles, Part
+
+if TYPE_CHECKING:
+    from spa.records.form import Exhibit
+
+FORMATS = "PNG, JPEG, GIF or WebP"
+STARTS = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a")
+TYPES = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif", b"RIFF": "image/webp"}
+SECONDS = 6.0  # that looking at one takes: assumed, not measured
+TOKENS = 1000  # of one, to a model: assumed, as endpoints count them differently
+LEAST_SECONDS = 1.0  # on screen, where there is a least time for texts
+
+
+def _fits(path: Path) -> bool:
+    """Return by its first bytes whether a file is a PNG, JPEG, GIF or WebP image."""
+    with path.open("rb") as file:
+        start = file.read(16)
+    return start.startswith(STARTS) or (start.startswith(b"RIFF") and start[8:12] == b"WEBP")
+
+
+def _media_type(path: Path) -> str:
+    """Return the media type of an image by its suffix."""
+    guessed, _ = mimetypes.guess_type(str(path))
+    return guessed if guessed is not None and guessed.startswith("image/") else "application/octet-stream"
+
+
+def _shown(exhibit: Exhibit, address: Callable[[Exhibit], str]) -> Markup:
+    return Markup('<img src="{}" alt="{}">').format(address(exhibit), exhibit.caption)
+
+
+def _part(path: Path) -> Part:
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise StudyError(f"{path}: expected an image that can be read, got {error.strerror}; put it back") from error
+    kind = next((kind for start, kind in TYPES.items() if content.startswith(start)), None)
+    if kind is None:
+        raise StudyError(f"{path}: expected a {FORMATS} image, got something else; convert it")
+    url = f"data:{kind};base64,{base64.b64encode(content).decode('ascii')}"
+    return {"type": "image_url", "image_url": {"url": url}}
+
+
+def _recorded(part: Part) -> Part:
+    """Return a part with its kind and the SHA-256 of its ``data:`` URL in the place of that."""
+    url = part["image_url"]["url"]
+    if not url.startswith("data:"):
+        return part
+    kind = url[5:].partition(";")[0]
+    digest = hashlib.sha256(url.encode()).hexdigest()
+    return {**part, "image_url": {**part["image_url"], "url": f"{kind}, sha256 of the data URL {digest}"}}
+
+
+def _tokens(part: Part) -> int:
+    return TOKENS
+
+
+def _as_input(part: Part) -> Part:
+    return {"type": "input_image", "image_url": part["image_url"]["url"], "detail": "auto"}
+
+
+def _decoded(part: Part) -> Any:
+    from PIL import Image  # an extra
+
+    url: str = part["image_url"]["url"]
+    with Image.open(io.BytesIO(base64.b64decode(url.partition(",")[2]))) as image:
+        return image.convert("RGB")
+
+
+def _on_dashboard(container: Any, path: Path) -> object:
+    return container.image(str(path))
+
+
+def _says_nothing(exhibit: Exhibit) -> str:
+    return ""
+
+
+def _seconds(content: Content) -> float:
+    return SECONDS
+
+
+def _least_seconds(content: Content, per_100_words: float) -> float:
+    return LEAST_SECONDS
+
+
+IMAGE = Medium(
+    key="image",
+    one="an image",
+    many="images",
+    read="seen",
+    titles={"en": "Comparing images", "zh": "图像比较", "ar": "مقارنة صور"},
+    wording="_image",
+    suffixes=(".png", ".jpg", ".jpeg", ".gif", ".webp"),
+    has_words=False,
+    files=MediumFiles(
+        formats=FORMATS,
+        fits=_fits,
+        media_type=_media_type,
+        directive="img-src",
+        models=ModelFiles(
+            type="image_url",
+            part=_part,
+            recorded=_recorded,
+            tokens=_tokens,
+            as_input=_as_input,
+            processor_type="image",
+            processor_argument="images",
+            decoded=_decoded,
+        ),
+        on_dashboard=_on_dashboard,
+    ),
+    shown=_shown,
+    stage="pictures",
+    collected=(Path(__file__).with_name("image.css"),),
+    said=_says_nothing,
+    seconds=_seconds,
+    least_seconds=_least_seconds,
+    heds=11,
+)

@@ -1,0 +1,154 @@
+"""What a medium brings: all that the product knows of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from markupsafe import Markup
+
+if TYPE_CHECKING:
+    from spa.records.form import Exhibit
+
+
+class Content(Protocol):
+    """What an output or an exhibit holds: a text, or a file."""
+
+    @property
+    def text(self) -> str | None:
+        """The text; empty or ``None`` where there is a file."""
+
+    @property
+    def file(self) -> Path | None:
+        """The file; ``None`` where there is a text."""
+
+
+Part = dict[str, Any]  # of a chat message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelFiles:
+    """How files of a medium go to models. Parts are those of chat messages, which other ways are made from.
+
+    Parameters
+    ----------
+    type : str
+        Of a part that holds such a file.
+    part : callable
+        The part for a file. It raises StudyError where the file cannot be sent.
+    recorded : callable
+        The part with a digest in the place of its bytes, as journals keep it.
+    tokens : callable
+        Estimate of what a model reads for a part.
+    as_input : callable, optional
+        The part as the Responses API takes it; ``None`` where it takes none.
+    processor_type, processor_argument : str
+        What chat templates and processors of transformers call such a file: ``{"type": "image"}`` with the mark
+        ``image_token``, and the argument ``images``.
+    decoded : callable
+        What such a processor takes for a part.
+    """
+
+    type: str
+    part: Callable[[Path], Part]
+    recorded: Callable[[Part], Part]
+    tokens: Callable[[Part], int]
+    as_input: Callable[[Part], Part] | None
+    processor_type: str
+    processor_argument: str
+    decoded: Callable[[Part], Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MediumFiles:
+    """How files of a medium are taken, sent to browsers and models, and shown on the dashboard.
+
+    Parameters
+    ----------
+    formats : str
+        Which they may be, as messages say it: "PNG, JPEG, GIF or WebP".
+    fits : callable
+        Whether a file is one of these. It raises OSError where the file cannot be read.
+    media_type : callable
+        What HTTP calls a file.
+    directive : str
+        The directive of a content security policy that lets a page load such files; "" for none.
+    on_dashboard : callable
+        Shows a file in a container of the dashboard, the Streamlit module or a column.
+    models : ModelFiles, optional
+        ``None`` where a model is sent what the medium says in words.
+    """
+
+    formats: str
+    fits: Callable[[Path], bool]
+    media_type: Callable[[Path], str]
+    directive: str = ""
+    on_dashboard: Callable[[Any, Path], object]
+    models: ModelFiles | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Medium:
+    """One medium of what is shown.
+
+    Parameters
+    ----------
+    key : str
+        The value of ``[outputs] kind``.
+    one, many, read : str
+        What messages call it, such as "an image", "images", and what people do with it, such as "seen".
+    titles : mapping of str to str
+        Language -> the title of a new study, which names no system.
+    wording : str
+        End of the names of locale texts that speak of this medium; those without it are said where there are none.
+    suffixes : tuple of str
+        Of files with an output each, in small letters: ".txt".
+    has_words : bool
+        Whether outputs are texts: measured in words, filtered, compared word by word, marked. What needs words is
+        refused for media without.
+    files : MediumFiles, optional
+        ``None`` where an output is the text in its cell; else the cell holds the path of a file.
+    shown : callable
+        An exhibit's content on a page or in a HIT, given what returns the address of its file (or its data): an element
+        of class ``body``, or an ``img``, which the page's script watches.
+    stage : str
+        Class of the style sheet for the region of a page that shows it; "" for none.
+    collected : tuple of Path
+        Files beside the module with parts of the style sheet and of the script of all pages.
+    said : callable
+        What an exhibit says in words, on page and prompt alike, with marked words in [square brackets].
+    seconds : callable
+        How long it takes to look at or to listen to, beside the reading of its words.
+    least_seconds : callable
+        For how long it must be on screen to count as seen, where 100 words take so many seconds.
+    heds : int, optional
+        Number of the option of question 2.2 of HEDS (the human evaluation datasheet) that means such outputs.
+    """
+
+    key: str
+    one: str
+    many: str
+    read: str
+    titles: Mapping[str, str]
+    wording: str = ""
+    suffixes: tuple[str, ...]
+    has_words: bool
+    files: MediumFiles | None = None
+    shown: Callable[[Exhibit, Callable[[Exhibit], str]], Markup]
+    stage: str = ""
+    collected: tuple[Path, ...] = ()
+    said: Callable[[Exhibit], str]
+    seconds: Callable[[Content], float]
+    least_seconds: Callable[[Content, float], float]
+    heds: int | None = None
+
+    def holds_path(self, cell: str) -> bool:
+        """Return whether a cell looks like the path of a file of this medium; never where outputs stand in cells."""
+        return self.files is not None and cell.lower().endswith(self.suffixes)
+
+    @property
+    def noun(self) -> str:
+        """What messages call one, without the article: "image"."""
+        return self.one.partition(" ")[2]

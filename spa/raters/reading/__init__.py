@@ -1,1 +1,0 @@
-"""Replies of LLMs, or the probabilities of replies, read as answers."""

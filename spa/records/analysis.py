@@ -1,0 +1,56 @@
+"""The tables ``[analysis]`` and ``[stopping]`` of a study file."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from spa.records.toml_table import Ident, Text, TomlTable, added, renamed
+
+
+class Analysis(TomlTable):
+    """The analysis plan, fixed before the answers are seen."""
+
+    fwer: Annotated[float, Field(gt=0, lt=1)] = 0.05
+    confidence: Annotated[float, Field(gt=0, lt=1)] = 0.95
+    consistency_tau: Annotated[Decimal, Field(ge=1, le=2)] | None = Decimal("1.1")  # None: no such exclusion
+    family: Literal["criterion", "all"] = "criterion"
+    correction: Literal["holm", "bh"] = "holm"  # Holm, or Benjamini-Hochberg (false discovery rate)
+    unit: Literal["auto", "annotator", "item"] = "auto"
+    rating_test: Literal["auto", "welch"] = "auto"  # paired where items are shared, or Welch's t in any case
+    max_failed_checks: Annotated[int, Field(ge=0)] = 0
+    # Rules of careless answering; None: no such rule.
+    min_outputs_seen: Annotated[float, Field(gt=0, le=1)] | None = added(None)  # share of the outputs shown
+    max_words_per_minute: Annotated[float, Field(gt=0)] | None = added(None)  # at which outputs are read
+    max_same_answers: Annotated[float, Field(ge=0.5, lt=1)] | None = added(None)  # share of the most frequent answer
+    repeat_submissions: Literal["exclude", "first"] = "exclude"
+    extra_answers: Literal["exclude", "keep"] = "exclude"  # came when the place was somebody else's
+    incomplete_answers: Literal["exclude", "keep"] = "exclude"  # of visits that did not end
+    regularisation: Annotated[float, Field(gt=0)] | None = None  # pseudo-wins added to every pair of Bradley-Terry
+    epsilon: Annotated[float, Field(ge=0, lt=1)] = 0.1  # what an LLM may fall behind a person, as it costs less
+    equivalence_margin: Annotated[float, Field(gt=0, lt=0.5)] | None = None  # of preferences and choices, from 0.5
+    equivalence_margin_ratings: Annotated[float, Field(gt=0)] | None = None  # in points of the scale
+    expected: tuple[Text, ...] = ()  # "x > y" or "x ~ y"
+
+
+class Stopping(TomlTable):
+    """When a study ends: after its planned annotators, or once every pair that it asks about is decided."""
+
+    rule: Literal["fixed", "when_decided"] = "fixed"
+    answers: Literal["preferences", "ratings", "choices"] | None = None  # that decide; None: the first kind asked
+    criteria: tuple[Ident, ...] | None = None  # that decide; None: "overall" where it is asked, else all
+    error_rate: Annotated[float, Field(gt=0, lt=0.5)] | None = None  # at every moment; None: [analysis] fwer
+    effect: Annotated[float, Field(gt=0, lt=0.5)] = 0.1  # smallest of interest, as a distance from 0.5
+    margin: Annotated[float, Field(gt=0, lt=0.5)] | None = None  # closer to 0.5 is equal; None: nothing is
+    top: Annotated[int, Field(ge=1)] | None = None  # decide only which so many systems win most often, instead of pairs
+    order: bool = added(False)  # decide the order of all systems instead of pairs
+    tolerance: Annotated[float, Field(gt=0, lt=1)] = renamed(0.05, "tolerance", former="epsilon")  # by how much less a
+    # system may win than one named after it
+    freed: Literal["shorter", "open_pairs"] = "shorter"  # what becomes of the place of decided pairs in later forms
+    counted: Literal["begun", "completed"] | None = added(None)  # order in which people count; None: "begun", in
+    # stores of the first release "completed"
+    least: Annotated[int, Field(ge=2)] = 10  # annotators before anything is decided
+    most: Annotated[int, Field(ge=2)] | None = None  # annotators at most; None: [people] annotators
+    wave: Annotated[int, Field(ge=1)] = 10  # places that a platform opens at once

@@ -1,0 +1,171 @@
+"""LLM raters as data: who answers, how they are asked, and the variants of asking.
+
+A *protocol* is everything that may change an answer. A variant is the protocol of its rater with some keys
+set anew; a grid is every combination of the values that it lists.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256
+from itertools import product
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
+
+from spa.records.toml_table import Ident, Text, TomlTable
+
+ADDED = ("explain", "guidelines", "reference", "persona")  # keys that let a rater read more than people do
+SECRET = re.compile(r"auth|key|token|secret|cookie|password|signature", re.IGNORECASE)  # in the name of a header
+FROM_ENVIRONMENT = re.compile(r"env:([A-Za-z_][A-Za-z0-9_]*)")
+
+
+class HashableTable(dict[str, Any]):
+    """A table that can be hashed, as the rest of a protocol can; nobody changes it."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        """Hash what it holds."""
+        return hash(json.dumps(self))
+
+
+def _as_body(table: dict[str, Any]) -> HashableTable:
+    try:
+        return HashableTable(json.loads(json.dumps(table, sort_keys=True)))
+    except TypeError as error:  # a date
+        raise ValueError("expected values that JSON has") from error
+
+
+# For all criteria, or a table by criterion, kept as pairs so that a protocol can be hashed.
+Guidelines = Text | tuple[tuple[Ident, Text], ...]
+Temperature = Annotated[float, Field(ge=0, le=2)]
+Tokens = Annotated[int, Field(ge=1)]
+Reading = Literal["strict", "first_number", "paper"]
+
+
+def _pairs(given: object) -> object:
+    return tuple(given.items()) if isinstance(given, dict) else given
+
+
+class RaterProtocol(TomlTable):
+    """How an LLM is asked."""
+
+    temperature: Temperature | None = None
+    top_p: Annotated[float, Field(gt=0, le=1)] | None = None
+    seed: Annotated[int, Field(ge=0)] | None = None
+    max_tokens: Tokens | None = None
+    max_completion_tokens: Tokens | None = None  # the same limit, sent under this name
+    reasoning_effort: Text | None = None
+    extra_body: Annotated[dict[str, Any], AfterValidator(_as_body)] | None = None  # what else a request says
+    readout: Literal["verbalised", "logit"] = "verbalised"  # what it says, or the probabilities of the answers
+    min_mass: Annotated[float, Field(ge=0, le=1)] = 0.5  # of probabilities: least chance that a reply begins with one
+    conversation: Literal["form", "page", "question"] = "form"  # one message; a page at a time; each question alone
+    answer_format: Literal["schema", "json", "text"] = "schema"  # JSON enforced, JSON asked for, or free text
+    reading: Reading = "strict"  # of free text
+    attempts: Annotated[int, Field(ge=1, le=10)] = 2  # how often an unreadable answer is asked for
+    repeats: Annotated[int, Field(ge=1, le=1000)] = 1  # answers to the same form, each asked afresh
+    persona: Text | None = None
+    explain: Literal["no", "before", "after"] = "no"  # an explanation of each rating, before or after it
+    guidelines: Annotated[
+        Guidelines | None, BeforeValidator(_pairs, json_schema_input_type=Text | dict[Ident, Text])
+    ] = None
+    reference: Ident | None = None  # a system whose output is shown for orientation
+
+    @property
+    def limit(self) -> int | None:
+        """The most tokens in an answer; ``None`` where the endpoint decides."""
+        return self.max_completion_tokens or self.max_tokens
+
+
+class Variant(RaterProtocol):
+    """A protocol: that of the rater, with the keys given here instead of its own."""
+
+    id: Ident
+
+
+class Rater(RaterProtocol):
+    """An LLM that answers the forms that people answer."""
+
+    id: Ident
+    model: Text
+    provider: str = "chat"  # one of spa.raters.vendors
+    base_url: Annotated[str, StringConstraints(pattern=r"^https?://")] | None = None
+    api_key_env: Text = "OPENAI_API_KEY"  # name of the environment variable, never the key
+    headers: dict[str, str] = Field(default_factory=dict)  # of every request; "env:NAME" is looked up when it is sent
+    query: dict[str, str] = Field(default_factory=dict)  # after the "?" of the address; the same
+    concurrency: Annotated[int, Field(ge=1, le=1000)] = 8  # most requests under way at once
+    budget: Annotated[float, Field(gt=0)] | None = None  # stop before this much is spent, in the prices' currency
+    variants: tuple[Variant, ...] = ()
+    grid: dict[str, Annotated[tuple[Any, ...], Field(min_length=1)]] = Field(default_factory=dict)  # key -> values
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RaterVariant:
+    """A rater as it is asked once: who, under which variant, how."""
+
+    rater: Rater
+    variant: str | None  # None: the rater has no variants
+    protocol: RaterProtocol
+
+    @property
+    def identical(self) -> bool:
+        """Whether the rater reads and is asked what people read and are asked, and nothing else."""
+        return all(getattr(self.protocol, key) in (None, "no") for key in ADDED)
+
+    @property
+    def name(self) -> str:
+        """The rater's id, with the variant where there is one."""
+        return self.rater.id if self.variant is None else f"{self.rater.id}/{self.variant}"
+
+    @property
+    def form_key(self) -> tuple[object, ...]:
+        """What of the protocol decides about the form."""
+        return self.protocol.explain, self.protocol.guidelines, self.protocol.reference
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of everything that may change an answer; repeats, attempts, addresses and the token limit do not."""
+        return self.fingerprint_with(None)
+
+    def fingerprint_with(self, max_tokens: int | None) -> str:
+        """Return the hash with a token limit, as stores hold it from when the limit was part of it."""
+        return _fingerprint(self.rater.model, self.protocol, max_tokens)
+
+
+LATER = ("reasoning_effort", "extra_body", "min_mass")  # keys that count in a fingerprint where they are set
+
+
+@lru_cache(maxsize=1024)  # it is asked for with every visit
+def _fingerprint(model: str, protocol: RaterProtocol, max_tokens: int | None) -> str:
+    later = {key for key in LATER if getattr(protocol, key) == getattr(RaterProtocol(), key)}  # unknown to old stores
+    left_out = {"repeats", "attempts", "max_completion_tokens", *later}
+    settings = protocol.model_copy(update={"max_tokens": max_tokens}).model_dump_json(exclude=left_out)
+    return sha256(f"{model}\n{settings}".encode()).hexdigest()[:16]
+
+
+def rater_variants(rater: Rater) -> tuple[RaterVariant, ...]:
+    """Return every protocol by which a rater is asked: its variants, its grid, or its own where it has neither.
+
+    Raise pydantic.ValidationError if the grid names an unknown key, or a value that its key does not take.
+    """
+    variants = [*rater.variants, *_of_grid(rater)]
+    own = RaterProtocol().model_copy(update={key: getattr(rater, key) for key in RaterProtocol.model_fields})
+    if not variants:
+        return (RaterVariant(rater=rater, variant=None, protocol=own),)
+    changed = ({key: getattr(one, key) for key in one.model_fields_set - {"id"}} for one in variants)
+    return tuple(
+        RaterVariant(rater=rater, variant=one.id, protocol=own.model_copy(update=keys))
+        for one, keys in zip(variants, changed, strict=True)
+    )
+
+
+def _of_grid(rater: Rater) -> Iterator[Variant]:
+    """Yield a variant for each combination, named after its values."""
+    if not rater.grid:
+        return
+    for values in product(*rater.grid.values()):
+        keys = dict(zip(rater.grid, values, strict=True))
+        yield Variant(id=", ".join(f"{key}={value}" for key, value in keys.items()), **keys)

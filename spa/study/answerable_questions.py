@@ -1,0 +1,31 @@
+"""What a study can and cannot answer, known before it is run.
+
+The analysis knows; a package that does registers a function of study and outputs under ``spa.conclusions``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from spa.records.outputs import Outputs
+    from spa.records.study import Study
+
+GROUP = "spa.conclusions"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conclusion:
+    """A question, whether the planned study can answer it, the reason, and what would change a no."""
+
+    question: str
+    answerable: bool
+    reason: str
+    change: str | None = None
+
+
+def conclusions_of(study: Study, outputs: Outputs) -> tuple[Conclusion, ...]:
+    """Return what the study can and cannot answer."""
+    return tuple(one for point in entry_points(group=GROUP) for one in point.load()(study, outputs))

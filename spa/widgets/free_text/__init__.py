@@ -1,0 +1,1 @@
+"""Replies of LLMs in free words, read as numbers, options and orders."""
