@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 
-from analysis.large import parts
+from analysis.parts import part as parts
 
 
 def dies_once(task: parts.PartTask) -> parts.PartFound:

@@ -11,8 +11,11 @@ from click.testing import CliRunner
 
 from spa.cli import main
 from spa.commands.workspace import Workspace, open_workspace
-from spa.forms.form import ChoiceTarget, Form, PreferenceTarget, RatingTarget
+from spa.elicitation.choices import ChoiceTarget
+from spa.elicitation.ratings import RatingTarget
+from spa.elicitation.spa import PreferenceTarget
 from spa.live import live_state, narrow
+from spa.records.form import Form
 from tests.spa.hand_made import ASKED
 from tests.spa.small_study import BEGINNING, answer_form, write_study
 from tests.spa.store_steps import complete, lease_assignment, lease_for_rater

@@ -9,7 +9,7 @@ import pytest
 
 from analysis import Plan, check_frames
 from analysis.answers.options import Reading
-from tests.analysis.answers import analyse
+from tests.analysis.made_answers import analyse
 from tests.calibration import draw, rankings, single
 from tests.calibration.comparisons import (
     Design,
@@ -58,7 +58,8 @@ def test_single_tests_keep_their_level(design: single.Design) -> None:
     assert found.seen <= most_by_luck(RUNS, found.nominal)
 
 
-def test_a_difference_as_large_as_the_margin_is_seldom_called_none() -> None:
+def test_equivalence_error_at_the_margin() -> None:
+    """A difference as large as the margin is seldom called none."""
     found = single.equivalence(50, RUNS, seed=5)
     assert 0 < found.seen <= most_by_luck(RUNS, found.nominal)
 

@@ -10,10 +10,11 @@ import polars as pl
 import pytest
 
 from analysis import AnswerTables, Plan, Reading, read_tables
-from analysis.report.document import Table, every_block
-from analysis.report.robustness import LISTED, robustness
+from analysis.printing.document import Table, every_block
+from analysis.rating_checks.section import LISTED
+from analysis.report.sections import make_section
 from analysis.results.files import from_plain
-from tests.analysis.answers import analyse
+from tests.analysis.made_answers import analyse
 
 pytestmark = pytest.mark.one_process("hanna")  # its tables and results are made once
 LLMS = ("Beluga-13B", "Llama-13B", "Mistral-7B", "ChatGPT", "OrcaPlatypus")
@@ -72,14 +73,15 @@ def test_people_rank_human_stories_first(results: dict[str, Any]) -> None:
     assert first == [["Human"]] * 6
 
 
-def test_every_pair_is_checked_in_other_ways_and_the_report_lists_few(results: dict[str, Any]) -> None:
+def test_hanna_pairs_checked_in_other_ways(results: dict[str, Any]) -> None:
+    """Every pair is checked in other ways and the report lists few."""
     rated = results["ratings"]
     assert len(rated["pairs"]) == len(rated["respacing"]) == 21 * 3 * 55
     human = [row for row in rated["robustness"] if row["group"] == "human"]
     tested = {row["method"] for row in human if row["p_value"] is not None}
     assert tested == {"wilcoxon", "z_scores", "ordinal", "crossed"}
     assert all((row["p_value"] is None) == (row["reason"] is not None) for row in rated["robustness"])
-    section = robustness(from_plain(results))
+    section = make_section(from_plain(results), "robustness")
     assert section is not None
     tables = [block for block in every_block(section.blocks) if isinstance(block, Table)]
     assert max(len(table.rows) for table in tables) <= LISTED

@@ -17,13 +17,14 @@ import pytest
 from analysis import AnswerTables, Plan, Reading, check_frames
 from analysis.comparisons.directions import DirectionSummary
 from analysis.descriptives.explanations import ExplanationRow
-from analysis.large.analyse import analyse_totals
-from analysis.large.preferences import analyse_preferences_in_parts, read_preferences
-from analysis.large.totals import LargeKind
-from analysis.report.orientation import turned
+from analysis.parts.preferences import read_preferences
+from analysis.printing.turning import turned
+from analysis.records.results import Results
 from analysis.results.analyse import analyse
-from analysis.results.records import Results
+from analysis.results.analyse_preferences import analyse_preferences_in_parts
+from analysis.results.analyse_sums import analyse_totals
 from analysis.statistics.record import SCALARS, Record, plain, with_fields
+from analysis.sums.totals import LargeKind
 from tests.analysis.totals_in_memory import totals_of
 
 Tables = dict[str, pl.DataFrame]

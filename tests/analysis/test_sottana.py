@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from analysis import Plan, Reading, check_frames, read_tables
 from spa.cli import main
-from tests.analysis.answers import analyse
+from tests.analysis.made_answers import analyse
 
 TASKS = ("summarization", "simplification")
 Results = dict[str, Any]

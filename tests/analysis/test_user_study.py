@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from analysis.answers.study_facts import StudyCriterion, StudyFacts, StudyOption, StudySystem
-from tests.analysis.answers import Results, ratings, render_report, run
+from tests.analysis.made_answers import Results, ratings, render_report, run
 
 YES_NO = (StudyOption(text="Yes", score=1.0), StudyOption(text="No", score=0.0))
 

@@ -7,11 +7,11 @@ import polars as pl
 from analysis.answers.groups import group_order
 from analysis.answers.order import order_of
 from analysis.answers.tables import AnswerTables, answered_rows
-from analysis.large.adding import add_up, add_weighed, coded, described, grid_of, keyed_rows
-from analysis.large.building import build_totals
-from analysis.large.stand_in import NOBODY, compared_people, judged, stand_in_sums
-from analysis.large.totals import AnswerTotals, LargeKind
-from analysis.large.weighing import uneven_weights
+from analysis.llm_vs_people.stand_in import NOBODY, compared_people, judged, stand_in_sums
+from analysis.sums.adding import add_up, add_weighed, described, grid_of, in_cells, keyed_rows, numbered
+from analysis.sums.building import build_totals
+from analysis.sums.totals import AnswerTotals, LargeKind
+from analysis.sums.weighing import uneven_weights
 
 
 def totals_of(tables: AnswerTables, kind: LargeKind) -> AnswerTotals:
@@ -30,7 +30,7 @@ def totals_of(tables: AnswerTables, kind: LargeKind) -> AnswerTotals:
     keys = keyed_rows(table, kind)
     known = described(table, keys)
     grid = grid_of(order, groups, known, {})
-    rows = coded(answered_rows(keys), kind, grid)
+    rows = in_cells(numbered(answered_rows(keys), kind, grid), kind)
     ids = pl.DataFrame({"annotator": keys["annotator"], "annotator_id": table["annotator_id"].cast(pl.String)})
     people = compared_people(groups, kind, known)
     compared = stand_in_sums(lambda: [judged(answered_rows(keys), kind, grid, people)]) if people else NOBODY

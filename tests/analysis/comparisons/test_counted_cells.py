@@ -1,0 +1,113 @@
+"""Sums in floats are those in whole numbers of 128 bits, and are refused where they could be rounded."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from analysis import Reading, check_frames
+from analysis.answers.order import order_of
+from analysis.answers.tables import AnswerTables
+from analysis.comparisons.counted_cells import counted_cells, counted_sums, counted_weighed
+from analysis.comparisons.rated_parts import grid_of_cells, rows_of_cells
+from analysis.comparisons.rating_cells import RatingCells, rating_cells, rating_differences
+from analysis.statistics import cell_sums
+from analysis.sums.adding import Sums, add_up, add_weighed
+from analysis.sums.weighing import uneven_weights
+from spa.errors import AnalysisError
+from tests.analysis.random_tables import random_table
+
+
+def checked(seed: int) -> AnswerTables | None:
+    table, _ = random_table("ratings", seed)
+    try:
+        return check_frames({"ratings": table.with_columns(pl.col("score").cast(pl.String))}, Reading())
+    except AnalysisError:  # no such table in parts either
+        return None
+
+
+def in_whole_numbers(cells: RatingCells, order: object) -> tuple[Sums, Sums | None]:
+    grid = grid_of_cells([cells], order)  # type: ignore[arg-type]
+    place = grid.order.groups.index(cells.group), grid.criteria[cells.criterion]
+    rows = rows_of_cells(cells, grid.order)
+    rows = rows.sort("annotator", "item", "assignment", "variant", "system", "sample")
+    sums = add_up(rows, "ratings", grid)
+    sums |= add_weighed(rows, "ratings", grid, uneven_weights(sums, grid))
+    own = counted_cells(cells, rating_differences(cells), grid, place)
+    if own is None:
+        return sums, None
+    counted = counted_sums(own)
+    return sums, counted | counted_weighed(own, uneven_weights(counted, grid))
+
+
+def test_counted_sums_are_those_in_whole_numbers() -> None:
+    compared = 0
+    for seed in range(16):
+        if (tables := checked(seed)) is None or tables.ratings is None:
+            continue
+        order = order_of(tables.ratings, tables.ratings["group"].cast(pl.String).unique().sort().to_list(), None)
+        for cells in rating_cells(tables.ratings, order):
+            whole, counted = in_whole_numbers(cells, order)
+            if counted is None:
+                continue
+            compared += 1
+            del whole["repeated"]
+            assert counted.keys() == whole.keys()
+            for name, frame in whole.items():
+                columns = sorted(frame.columns)
+                assert_frame_equal(counted[name].select(columns), frame.select(columns), check_row_order=False)
+    assert compared > 10
+
+
+@pytest.mark.parametrize("folded", [False, True])
+def test_counted_sums_do_not_depend_on_how_keys_are_kept(folded: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    cells = rated(np.array([1.0, 4.0, 2.0, 5.0, 3.0, 3.0]))
+    order = order_of(pl.DataFrame({"group": ["human"], "criterion": ["c"], "system": ["A"]}), ["human"], None)
+    order = replace(order, systems=("A", "B"))
+    before = in_whole_numbers(cells, order)[1]
+    if folded:
+        monkeypatch.setattr(cell_sums, "DENSE", 0)
+    after = in_whole_numbers(cells, order)[1]
+    assert before is not None
+    assert after is not None
+    for name, frame in before.items():
+        assert_frame_equal(after[name], frame, check_row_order=False)
+
+
+def rated(value: np.ndarray) -> RatingCells:
+    return RatingCells(
+        group="human",
+        criterion="c",
+        llm=False,
+        systems=("A", "B"),
+        system=np.array([0, 1] * 3),
+        annotator=np.array([0, 0, 0, 0, 1, 1]),
+        assignment=np.array([0, 0, 0, 0, 1, 1]),
+        item=np.array([0, 0, 1, 1, 0, 0]),
+        block=np.array([0, 0, 1, 1, 2, 2]),
+        value=value,
+        scale=float(np.abs(value).max()),
+    )
+
+
+@pytest.mark.parametrize("value", [[1 / 3, 1, 2, 3, 4, 5], [1e8, 1, 2, 3, 4, 5], [0.12345, 1, 2, 3, 4, 5]])
+def test_sums_that_floats_could_round_are_not_counted(value: list[float]) -> None:
+    order = order_of(pl.DataFrame({"group": ["human"], "criterion": ["c"], "system": ["A"]}), ["human"], None)
+    _, counted = in_whole_numbers(rated(np.array(value)), replace(order, systems=("A", "B")))
+    assert counted is None
+
+
+def test_sums_of_one_system_have_no_pairs() -> None:
+    cells = replace(rated(np.array([1.0, 4.0, 2.0, 5.0, 3.0, 3.0])), systems=("A",), system=np.zeros(6, dtype=np.int64))
+    once = slice(None, None, 2)
+    columns = {name: getattr(cells, name)[once] for name in ("system", "annotator", "assignment", "item", "value")}
+    cells = replace(cells, **columns, block=np.arange(3))
+    order = order_of(pl.DataFrame({"group": ["human"], "criterion": ["c"], "system": ["A"]}), ["human"], None)
+    whole, counted = in_whole_numbers(cells, order)
+    assert counted is not None
+    assert counted["pairs_item"].is_empty()
+    assert_frame_equal(counted["scores_item"], whole["scores_item"], check_row_order=False)

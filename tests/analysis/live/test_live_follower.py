@@ -1,0 +1,288 @@
+"""What a server follows of a live study is what the whole store gives, after every step, for every process."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from spa.cli import main
+from spa.commands.workspace import Workspace, open_workspace
+from spa.live import LiveProgress
+from spa.responses.erasure import forget
+from spa.responses.leases import Lease
+from spa.responses.outcomes import RETURNED
+from spa.responses.recounts import RECOUNTED
+from spa.study.narrowing import CountedUpTo
+from tests.analysis.live_history import (
+    MINUTES,
+    RULES,
+    START,
+    SURE,
+    History,
+    changed_assignments,
+    check_tally,
+    computed,
+    follower_of,
+    hand_in,
+    matrices_of,
+)
+from tests.postgres import database as database
+from tests.postgres import postgres_cluster as postgres_cluster
+from tests.postgres import postgres_url as postgres_url
+from tests.spa.small_study import STUDY, write_study
+
+ROOT = Path(__file__).parents[3]
+LIVE = f"""{STUDY}
+[stopping]
+rule = "when_decided"
+least = 5
+""".replace("likert.identical_pairs = 1\n", "likert.identical_pairs = 0\n").replace("annotators = 6", "annotators = 60")
+PAIRS = """
+id = "small"
+title = "A small study"
+seed = 3
+outputs = {files = ["outputs.jsonl"], item_text = "item_text"}
+systems = [{id = "alpha"}, {id = "beta"}, {id = "gamma"}]
+people = {annotators = 60, seconds_per_100_words = 0}
+
+[choices]
+per_annotator = 6
+
+[stopping]
+rule = "when_decided"
+least = 5
+"""
+STUDIES = {
+    "preferences": LIVE,
+    "ratings": f'{LIVE}answers = "ratings"\nmargin = 0.2\n',
+    "choices": f'{LIVE}answers = "choices"\n',
+    "both criteria": f'{LIVE}criteria = ["overall", "meaning"]\n',
+    "late decisions": f'{LIVE}criteria = ["overall", "meaning"]\nerror_rate = 0.02\n',
+    "open pairs": f'{PAIRS}freed = "open_pairs"\n',
+    "best of all": f"{PAIRS}top = 1\nepsilon = 0.2\n",
+    "order": f"{PAIRS}order = true\nepsilon = 0.2\n",
+    "careless": f"{LIVE}[analysis]\nmax_same_answers = 0.9\n",
+    "as completed": f'{LIVE}counted = "completed"\n',
+}
+FOLLOWED = [kind for kind in STUDIES if kind not in ("careless", "as completed")]  # others are computed anew
+
+NARROWED = ("open pairs", "best of all", "order")  # in forms that somebody has begun
+
+
+def built(folder: Path, kind: str, target: str | None = None) -> Path:
+    """Build a study, into its own store or another."""
+    path = write_study(folder, STUDIES[kind])
+    result = CliRunner().invoke(main, ["build", str(path), *(() if target is None else ("--store", target))])
+    assert result.exit_code == 0, result.output
+    return path
+
+
+def check_history(workspace: Workspace, kind: str, *, steps: int) -> None:
+    """Compare what is followed with what the store gives as a whole, after every step of a random history."""
+    history = History(workspace, np.random.default_rng(sorted(STUDIES).index(kind)))
+    counted = 0
+    for number in range(steps):
+        act = history.step(SURE.get(number))
+        found = history.live.refresh()
+        matrices = matrices_of(workspace, history.now)
+        assert found == computed(workspace, matrices), act
+        assert (follower_of(history.live).tally is not None) is (kind in FOLLOWED)
+        if kind in FOLLOWED:
+            check_tally(workspace, history.live, matrices)
+        counted = max(counted, 0 if found is None else found.units)
+    assert counted > steps // 10
+    begun = {visit.assignment_id for visit in workspace.store.visits.of_people()}
+    assert kind not in NARROWED or begun & {row[0] for row in changed_assignments(workspace)}
+
+
+@pytest.mark.parametrize("kind", STUDIES)
+def test_live_follower_histories(tmp_path: Path, kind: str) -> None:
+    """What is followed is what the store gives, whatever decides and however people come, leave and are forgotten."""
+    with open_workspace(built(tmp_path, kind)) as workspace:
+        check_history(workspace, kind, steps=60)
+
+
+@pytest.mark.parametrize("kind", ["preferences", "ratings", "choices", "open pairs"])
+def test_live_follower_on_postgresql(tmp_path: Path, postgres_url: str, kind: str) -> None:
+    """So it is on PostgreSQL."""
+    with open_workspace(built(tmp_path, kind, postgres_url), postgres_url) as workspace:
+        check_history(workspace, kind, steps=45)
+
+
+def answering(path: Path, target: str, seed: int, people: int) -> subprocess.Popen[str]:
+    """Start a process that admits people to a study, one for each line of input, and lets them answer."""
+    program = [sys.executable, "-m", "tests.analysis.live_history", str(path), target, str(seed), str(people)]
+    process = subprocess.Popen(program, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+def go(process: subprocess.Popen[str], people: int = 1) -> None:
+    """Let more people come to such a process, if it still runs."""
+    assert process.stdin is not None
+    with suppress(BrokenPipeError):
+        os.write(process.stdin.fileno(), b"go\n" * people)
+
+
+def heard(process: subprocess.Popen[str], lines: list[str]) -> bool:
+    """Keep the next line that such a process says; tell whether there was one."""
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    lines += [line] if line else []
+    return bool(line)
+
+
+@pytest.mark.parametrize("kind", ["late decisions", "open pairs"])
+def test_live_followers_of_two_processes(tmp_path: Path, database: str, kind: str) -> None:
+    """Two servers at once find the same after the same visits, and what the store gives as a whole."""
+    path = built(tmp_path, kind, database)
+    said: list[list[str]] = [[], []]
+    with answering(path, database, 1, 40) as first, answering(path, database, 2, 40) as second:
+        running = [(first, said[0]), (second, said[1])]
+        while running:  # both at once, and neither ahead of the other by more than one
+            for process, _ in running:
+                go(process)
+            running = [(process, lines) for process, lines in running if heard(process, lines)]
+    assert (first.returncode, second.returncode) == (0, 0)
+    found: dict[int, list[object]] = {}
+    for line in (*said[0], *said[1]):
+        if decision := json.loads(line):
+            visits, *decided = decision
+            assert found.setdefault(visits, decided) == decided
+    assert min(len(lines) - lines.count("null\n") for lines in said) > 1
+    assert max(found) > 8
+    with open_workspace(path, database) as workspace:
+        live = LiveProgress(workspace.study, workspace.store, "human")
+        last = live.refresh()
+        assert last is not None
+        matrices = matrices_of(workspace, follower_of(live).now)
+        assert last == computed(workspace, matrices)
+        check_tally(workspace, live, matrices)
+        assert found[max(found)][0] <= last.units
+        if kind == "late decisions" and last.decided and not last.enough:
+            left_out = json.dumps(sorted(sorted(pair) for pair in last.decided))
+            begun = {visit.assignment_id for visit in workspace.store.visits.of_people()}
+            free = {row[1] for row in changed_assignments(workspace) if row[0] not in begun}
+            assert free == {left_out}
+
+
+@pytest.mark.parametrize("lines", [1, 4, 9, 15])
+def test_a_killed_follower_is_followed_by_another(tmp_path: Path, lines: int) -> None:
+    """A server killed at any moment leaves a store from which the next one finds the same as the whole."""
+    path = built(tmp_path, "open pairs")
+    target = str(path.with_suffix(".sqlite"))
+    with answering(path, target, lines, 60) as process:
+        assert process.stdout is not None
+        go(process, 60)
+        for _ in range(lines):
+            while process.stdout.readline() == "null\n":
+                pass
+        process.send_signal(signal.SIGKILL)
+    with open_workspace(path) as workspace:
+        live = LiveProgress(workspace.study, workspace.store, "human")
+        found = live.refresh()
+        assert found is not None
+        matrices = matrices_of(workspace, follower_of(live).now)
+        assert found == computed(workspace, matrices)
+        check_tally(workspace, live, matrices)
+        again = changed_assignments(workspace)
+        assert LiveProgress(workspace.study, workspace.store, "human").refresh() == found
+        assert changed_assignments(workspace) == again
+
+
+def test_a_process_that_knows_less_changes_no_assignment(tmp_path: Path) -> None:
+    """What later visits left out stays so when a process asks for less that has counted fewer of them."""
+    with open_workspace(built(tmp_path, "preferences")) as workspace:
+        assignments = workspace.store.assignments
+        one, two = ("beta", "alpha"), ("gamma", "beta")
+        later = CountedUpTo(group="human", recounts=1, visits=9)
+        assert assignments.leave_out([one, two], counted=later) == 60
+        both = changed_assignments(workspace)
+        assert assignments.leave_out([one], counted=replace(later, visits=8)) == 0
+        assert assignments.leave_out([one], counted=replace(later, recounts=0, visits=20)) == 0
+        assert changed_assignments(workspace) == both
+        assert assignments.leave_out([one], counted=replace(later, recounts=2, visits=1)) == 60
+        assert assignments.leave_out([two], counted=replace(later, group="simulated", visits=1)) == 60
+
+
+def test_what_undoes_a_count_is_noted(tmp_path: Path) -> None:
+    """Each event that changes what was known for good of a visit raises the mark of recounts, and no other does."""
+    with open_workspace(built(tmp_path, "preferences")) as workspace:
+        visits, rng = workspace.store.visits, np.random.default_rng(1)
+
+        def mark() -> int:
+            return int(workspace.store.meta(RECOUNTED) or 0)
+
+        def admit(person: str, at: float, minutes: float | None = MINUTES) -> Lease:
+            return visits.admit(
+                source="link", person=person, external_id=person, minutes_allowed=minutes, rules=RULES, now=at
+            )
+
+        hand_in(workspace, first := admit("first", START), rng, now=START + 60)
+        hand_in(workspace, admit("second", START), rng, now=START + 60 * MINUTES - 61)
+        assert visits.release(first.submission_id, RETURNED, now=START + 61, finished=True)
+        assert mark() == 0
+        hand_in(workspace, admit("last minute", START), rng, now=START + 60 * MINUTES - 59)
+        assert mark() == 1
+        hand_in(workspace, admit("too late", START), rng, now=START + 60 * MINUTES + 1)
+        assert mark() == 1
+        hand_in(workspace, other := admit("given back", START), rng, now=START + 60)
+        assert visits.release(other.submission_id, RETURNED, now=START + 59, finished=True)
+        assert mark() == 2
+        admit("slow", START)
+        visits.release_overdue(START + 241)
+        assert not admit("slow", START + 242).released
+        assert mark() == 2
+        admit("any time", START, None)
+        visits.release_overdue(START + 241)
+        assert not admit("any time", START + 242, None).released
+        assert mark() == 3
+        arguments = {"person": None, "forms": workspace.form, "with_answers": False}
+        forget(workspace.store, submission=first.submission_id, **arguments, apply=False)
+        assert mark() == 3
+        forget(workspace.store, submission=first.submission_id, **arguments, apply=True)
+        assert mark() == 4
+
+
+def test_who_was_passed_over_never_counts(tmp_path: Path) -> None:
+    """A late visit that a platform seats again and that is given back then is late as before."""
+    with open_workspace(built(tmp_path, "preferences")) as workspace:
+        visits, rng = workspace.store.visits, np.random.default_rng(1)
+        late = visits.admit(
+            source="link", person="late", external_id="late", minutes_allowed=MINUTES, rules=RULES, now=START
+        )
+        visits.release_overdue(START + 241)
+        hand_in(workspace, late, rng, now=START + 300)
+        assert visits.begun_order(START + 301)["human"].counted == ()
+        assert visits.seat_again(late.submission_id)
+        assert visits.release(late.submission_id, RETURNED, now=START + 400, finished=True)
+        assert visits.begun_order(START + 401)["human"].counted == ()
+
+
+def test_a_visit_taken_away_from_its_person_is_recounted(tmp_path: Path) -> None:
+    """Completed answers that a platform says are somebody else's leave what was followed."""
+    with open_workspace(built(tmp_path, "preferences")) as workspace:
+        visits, rng, now = workspace.store.visits, np.random.default_rng(1), [START]
+        live = LiveProgress(workspace.study, workspace.store, "human", clock=lambda: now[0])
+        admit = partial(visits.admit, source="panel", external_id="v", minutes_allowed=MINUTES, rules=RULES)
+        lease = admit(person="impostor", now=START)
+        hand_in(workspace, lease, rng, now=START + 60)
+        now[0] = START + 61
+        found = live.refresh()
+        assert found is not None
+        assert follower_of(live).tally.visits == 1
+        admit(person="real", displaces=[lease.submission_id], now=START + 62)
+        assert live.refresh() is None
+        assert computed(workspace, matrices_of(workspace, now[0])) is None
