@@ -18,9 +18,9 @@ from spa.journal import STARTED, Journal
 from spa.raters.cluster import coordinator
 from spa.raters.visits import KIND
 from tests.conftest import need
+from tests.spa.raters.test_rater_exactly_once import hashed
 from tests.spa.rehearsed import spa
 from tests.spa.scripted_server import Asked, Said, Served, http, middle
-from tests.spa.test_rater_exactly_once import hashed
 
 PRICES = "[models]\nm = {input = 1000, output = 10000}\nsimulated-rater = {input = 1, output = 10}\n"
 FORM_COSTS = 16.0
@@ -43,7 +43,9 @@ def ready() -> None:
 def two_workers() -> Iterator[Any]:
     """Return a client of two processes."""
     need("distributed")
-    with cluster.open_cluster("local:2") as client:
+    from tests.dask_here import forked_workers
+
+    with forked_workers(2) as client:
         client.wait_for_workers(2)
         yield client
 

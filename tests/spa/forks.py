@@ -24,10 +24,6 @@ from tests.spa.store_steps import complete, lease_for_rater, save_payload, submi
 from tests.warm import LOADED
 
 FORKS = multiprocessing.get_context("forkserver")
-OF_CLUSTERS = (
-    "distributed.nanny", "spa.raters.endpoints.http_endpoint", "spa.commands.rate", "spa.raters.run",
-    "sqlalchemy.dialects.postgresql.psycopg", "spa.forms.build", "numpy.random", "rich.progress",
-)  # fmt: skip
 
 
 def load_before(*modules: str) -> None:
@@ -87,6 +83,15 @@ def rate_in_short_batches(output: Path, *words: object) -> None:
     coordinator.BATCH, coordinator.LOOK = 0.5, 0.2
     cluster.CONNECT_SECONDS = 3
     main(["rate", *map(str, words)])
+
+
+def kill_under_load(output: Path, *words: str) -> None:
+    """Do what ``python -m tests.load.killed`` does with some words."""
+    from tests.load import killed
+
+    silence(output)
+    sys.argv = ["killed", *words]
+    killed.main()
 
 
 def silence(output: Path) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spa.forms.form import Audience, Form
 from spa.forms.form_text import page_text, pages_for
+from spa.records.form import Audience, Form
 
 
 def form_text(form: Form, audience: Audience) -> Iterator[str]:

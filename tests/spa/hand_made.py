@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from spa.forms.form import (
+from spa.elicitation.choices import ChoiceTarget
+from spa.elicitation.ratings import RatingTarget
+from spa.elicitation.spa import PreferenceTarget
+from spa.records.assignment import BlindingKey
+from spa.records.form import (
     AnswerOption,
     CheckTarget,
-    ChoiceTarget,
-    ConfirmAnswer,
     ConfirmationTarget,
     Exhibit,
     ExhibitsBlock,
     Form,
-    NumberAnswer,
-    OptionsAnswer,
     Page,
-    PreferenceTarget,
     Question,
-    RatingTarget,
     ScreeningTarget,
     Segment,
     TextBlock,
 )
-from spa.responses.submission import RaterCondition
-from spa.study.assignment import BlindingKey
+from spa.records.submission import RaterCondition
+from spa.widgets import ConfirmAnswer, NumberAnswer, OptionsAnswer
 
 ASKED = RaterCondition(variant=None, repeat=1, readout="verbalised", form="identical", fingerprint="f")
 PERCENT = NumberAnswer(low=0, high=100, scale=100, low_text="no", high_text="yes", unit="%")
@@ -56,6 +54,7 @@ def hand_made(
                     caption=f"Writer {label}",
                     label=label,
                     item_id=item,
+                    medium="text",
                     segments=(Segment(text=f"Text on {item} by {label} in {assignment_id}."),),
                 )
                 for label in key.systems

@@ -11,22 +11,23 @@ from typing import Any
 
 import pytest
 
-from spa.forms.form import ExhibitsBlock, Form
 from spa.forms.prompt_turns import PromptTurn, turns_of
 from spa.forms.texts import load_texts
 from spa.journal import Journal, JournalEntry
-from spa.raters.endpoints.http_endpoint import ChatEndpoint, HTTPEndpoint
+from spa.raters.endpoints.chat_completions import CHAT_API
+from spa.raters.endpoints.http_endpoint import HTTPEndpoint
 from spa.raters.prompt_messages import Message, PromptWriter
-from spa.raters.reading.reply_reader import ReplyTurn
+from spa.raters.reading import ReplyTurn
 from spa.raters.run import rate_visits
 from spa.raters.summary import RatingSummary
 from spa.raters.visits import KIND, rater_visits
+from spa.records.assignment import Assignment, BlindingKey
+from spa.records.form import ExhibitsBlock, Form
+from spa.records.raters import Rater, RaterProtocol, rater_variants
 from spa.responses.store import Store
 from spa.server.http_server import serve_on_loopback
 from spa.simulation.simulated_endpoint import SimulatedModel
 from spa.simulation.true_utilities import TrueUtilities
-from spa.study.assignment import Assignment, BlindingKey
-from spa.study.raters import Rater, RaterProtocol, rater_variants
 from tests.spa.faulty_endpoint import EndpointTraffic, SimulatedFaults, faulty_endpoint
 from tests.spa.hand_made import hand_made
 
@@ -86,7 +87,7 @@ class Bench:
     def rate(self, base_url: str, *, timeout: float = 10, limit: int | None = None, **fields: Any) -> RatingSummary:
         """Let the rater run at the time ``NOW``, without real waiting between tries."""
         rater = Rater(id="judge", model="some-model", base_url=base_url, api_key_env="JUDGE_KEY", **fields)
-        endpoint = ChatEndpoint(rater, environment={"JUDGE_KEY": KEY}, timeout=timeout, clock=lambda: NOW)
+        endpoint = HTTPEndpoint(rater, CHAT_API, environment={"JUDGE_KEY": KEY}, timeout=timeout, clock=lambda: NOW)
 
         async def sleep(seconds: float) -> None:
             self.waits.append(seconds)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from spa.forms.form import ConfirmAnswer, Form, NumberAnswer, OptionsAnswer, Question, ScreeningTarget
+from spa.records.form import Form, Question, ScreeningTarget
+from spa.records.submission import Submission
 from spa.responses.answers import parse_answers
 from spa.responses.leases import Lease
-from spa.responses.submission import Submission
+from spa.widgets import ConfirmAnswer, NumberAnswer, OptionsAnswer
 
 SYSTEMS = ("alpha", "beta", "gamma")
 BEGINNING = """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from spa.records.submission import AnnotatorKind, Missing, RaterCondition, Response, Submission
 from spa.responses import admission, capacity, payloads, tokens
 from spa.responses.admission import AdmissionRules, Arrival
 from spa.responses.leases import (
@@ -18,7 +19,6 @@ from spa.responses.leases import (
 )
 from spa.responses.outcomes import COMPLETED, TIMED_OUT
 from spa.responses.store import Store
-from spa.responses.submission import AnnotatorKind, Missing, RaterCondition, Response, Submission
 
 
 def lease_assignment(

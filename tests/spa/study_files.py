@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from spa.errors import StudyError
+from spa.records.outputs import Outputs
 from spa.study.load import load_study
-from spa.study.outputs import Outputs, load_outputs
+from spa.study.outputs import load_outputs
 
 HEAD = 'id = "small"\ntitle = "Small"\n'
 OUTPUTS = '[outputs]\nfiles = ["outputs.jsonl"]\n'

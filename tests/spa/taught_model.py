@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from spa.forms.form import Form, NumberAnswer, OptionsAnswer, Question
 from spa.forms.prompt_turns import turns_of
 from spa.forms.texts import load_texts
 from spa.raters.prompt_messages import PromptWriter
-from spa.study.raters import RaterProtocol
+from spa.records.form import Form, Question
+from spa.records.raters import RaterProtocol
+from spa.widgets import NumberAnswer, OptionsAnswer
 from tests.spa.tiny_models import MARKS, TEMPLATE, llama_config
 
 MOST_STEPS = 400

@@ -26,6 +26,7 @@ from distributed.cli import dask_scheduler, dask_worker
 from spa import cluster
 from spa.cluster import open_cluster, refuse_unfit_workers
 from spa.errors import PlatformError, SpaError
+from tests.conftest import need_program
 from tests.dask_here import in_this_process
 from tests.shell_lines import fenced
 
@@ -118,6 +119,7 @@ def ends(condition: Callable[[], bool], seconds: float = 20) -> bool:
 
 def certificate(folder: Path, name: str) -> dict[str, str]:
     """Make a certificate that signs itself; return Dask's configuration of it for client, scheduler and worker."""
+    need_program("openssl")
     cert, key = folder / f"{name}.crt", folder / f"{name}.key"
     made = ("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2")
     subprocess.run([*made, "-subj", f"/CN={name}", "-keyout", key, "-out", cert], check=True, capture_output=True)
@@ -162,7 +164,8 @@ def test_nothing_of_a_killed_process_stays_behind() -> None:
     assert ends(lambda: runs(worker))
 
 
-def test_a_scheduler_is_reached_by_its_address_or_its_file_and_stays(tmp_path: Path) -> None:
+def test_scheduler_reached_by_address_or_file(tmp_path: Path) -> None:
+    """A scheduler is reached by its address or its file and stays."""
     file = tmp_path / "scheduler.json"
     with scheduler() as address:
         file.write_text(f'{{"address": "{address}"}}')
@@ -233,7 +236,9 @@ def test_a_worker_with_several_threads_is_told() -> None:
         assert "of the cluster: expected one thread, got 2; start it with --nthreads 1" in mistake(address)
 
 
-def test_another_patch_release_of_python_and_other_packages_of_a_scheduler_are_none_of_our_business() -> None:
+def test_version_check_ignores_what_cannot_matter() -> None:
+    """Another patch release of Python and other packages of a scheduler are none of our business."""
+
     class FakeClient:
         def nthreads(self) -> dict[str, int]:
             return {"a": 1}
@@ -266,6 +271,7 @@ def test_tls_is_that_of_dasks_configuration(tmp_path: Path) -> None:
 
 
 def test_the_guides_certificate_serves_all(tmp_path: Path) -> None:
+    need_program("openssl")
     (typed,) = (block for block in fenced(GUIDE, "text") if "openssl" in block)
     script = f"{typed}\nenv | grep ^DASK_"
     done = subprocess.run(["bash", "-euc", script], cwd=tmp_path, capture_output=True, text=True, check=True)

@@ -45,7 +45,8 @@ def test_attempts_are_counted_by_what_the_call_is_for(store: Store) -> None:
     assert list(journal.every("llm")) == calls[:3]
 
 
-def test_what_follows_from_an_outcome_is_stored_with_it_or_neither_is(store: Store) -> None:
+def test_journal_outcome_and_consequence_are_atomic(store: Store) -> None:
+    """What follows from an outcome is stored with it or neither is."""
     journal = Journal(store)
     begun = journal.begin("llm", "v", "q1", "{}")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 
@@ -16,17 +16,19 @@ from fastapi.testclient import TestClient
 from spa import live
 from spa.cli import main
 from spa.commands.workspace import Workspace, open_workspace
+from spa.elicitation.spa import PreferenceTarget
 from spa.errors import StudyError
-from spa.forms.form import Form, PreferenceTarget
-from spa.live import Decision, LivePair, LiveState
+from spa.live import Decision, LiveDecisions, LiveFollower, LivePair, LiveState
+from spa.records.form import Form
+from spa.records.study import Study
 from spa.responses.export import export_tables
 from spa.responses.store import Store
+from spa.responses.tidy_tables import Tables
 from spa.server.app import create_app
 from spa.server.survey_context import SurveyContext
 from spa.study.load import load_study
 from spa.study.narrowing import Respondents
 from spa.study.stopping import deciding_answers, deciding_criteria, deciding_pairs, planned_annotators, planned_places
-from spa.study.study import Study
 from tests.spa.hand_made import ASKED
 from tests.spa.small_study import STUDY, SYSTEMS, answer_form, write_study
 from tests.spa.store_steps import complete, lease_assignment, lease_for_rater
@@ -55,12 +57,33 @@ def state_after(study: Study, store: Store, decided: dict[tuple[str, str], int])
     )
 
 
+@dataclass
+class Scripted:
+    """An analysis that decides each pair once so many people have completed, and follows nothing."""
+
+    decided: dict[tuple[str, str], int]
+
+    def __call__(
+        self, study: Study, store: Store, exported: Tables | None = None, *, now: float | None = None
+    ) -> list[LiveState]:
+        """Return the state of people."""
+        return [state_after(study, store, self.decided)]
+
+    def follow(self, study: Study, store: Store, group: str) -> LiveFollower:
+        """Return what looks at the whole store each time."""
+        analysis = self
+
+        class Follower:
+            def decisions(self, now: float) -> LiveDecisions | None:
+                return analysis(study, store)[0].decisions
+
+        return Follower()
+
+
 @pytest.fixture
 def decide(monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[tuple[str, str], int]], None]:
     def patch(decided: dict[tuple[str, str], int]) -> None:
-        monkeypatch.setattr(
-            live, "live_states", lambda study, store, exported=None: (state_after(study, store, decided),)
-        )
+        monkeypatch.setattr(live, "_analyses", lambda: [Scripted(decided)])
 
     return patch
 
@@ -101,9 +124,10 @@ def answer(workspace: Workspace, client: TestClient, number: int) -> set[frozens
     return pairs_of(workspace, form, lease.assignment_id)
 
 
-def test_later_forms_leave_out_what_is_decided_and_nobody_comes_once_all_is(
+def test_live_forms_leave_out_decided_pairs(
     workspace: Workspace, decide: Callable[[dict[tuple[str, str], int]], None]
 ) -> None:
+    """Later forms leave out what is decided and nobody comes once all is."""
     first, second = (frozenset(pair) for pair in CHAIN)
     decide({CHAIN[0]: 2, CHAIN[1]: 4})
     with workspace, TestClient(create_app(workspace, adapters=[platform])) as client:
@@ -126,7 +150,8 @@ def test_later_forms_leave_out_what_is_decided_and_nobody_comes_once_all_is(
         assert {systems[label] for label in shown} == {"beta", "gamma"}
 
 
-def test_an_assignment_that_an_llm_began_is_narrowed_for_people_alone(workspace: Workspace) -> None:
+def test_live_llm_assignment_narrowed_for_people(workspace: Workspace) -> None:
+    """An assignment that an LLM began is narrowed for people alone."""
     first, second = (frozenset(pair) for pair in CHAIN)
     with workspace:
         lease = lease_for_rater(workspace.store, "gpt", "a00001", ASKED)
@@ -140,7 +165,8 @@ def test_an_assignment_that_an_llm_began_is_narrowed_for_people_alone(workspace:
         assert {frozenset(pair) for pair in rows.select("system_x", "system_y").rows()} == {first, second}
 
 
-def test_a_form_that_was_made_already_leaves_out_what_is_decided_since(workspace: Workspace) -> None:
+def test_live_form_made_earlier_leaves_out_decided(workspace: Workspace) -> None:
+    """A form that was made already leaves out what is decided since."""
     with workspace:
         whole = workspace.form("a00002")
         assert workspace.form("a00002") is whole

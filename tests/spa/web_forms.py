@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from spa.forms.form import (
+from spa.elicitation.ratings import RatingTarget
+from spa.elicitation.spa import PreferenceTarget
+from spa.records.form import (
     AnswerOption,
     CheckTarget,
-    ConfirmAnswer,
     ConfirmationTarget,
     Exhibit,
     ExhibitsBlock,
     Form,
-    NumberAnswer,
-    OptionsAnswer,
     Page,
-    PreferenceTarget,
     Question,
-    RatingTarget,
     ScreeningTarget,
     Segment,
     TextBlock,
 )
+from spa.widgets import ConfirmAnswer, NumberAnswer, OptionsAnswer
 
 HOSTILE = (
     "<script>window.hurt = 1</script>",
@@ -74,6 +72,7 @@ def exhibits(
             caption=f"Prompt {item}",
             label=None,
             item_id=f"i{item}",
+            medium="text",
             segments=(Segment(text=f"Write about a lighthouse, number {item}."),),
         ),
         exhibits=tuple(
@@ -82,8 +81,9 @@ def exhibits(
                 caption=f"Writer {label}, text {item}",
                 label=label,
                 item_id=f"i{item}",
+                medium="image" if image else "text",
                 segments=() if image else (Segment(text=text or f"What {label} wrote about prompt {item}."),),
-                image=image,
+                file=image,
             )
             for place, label in enumerate(labels, start=1)
         ),

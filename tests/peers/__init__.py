@@ -1,0 +1,1 @@
+"""What other tools make of our exports, run outside the tests: ``make peers`` writes ``peers.json``."""

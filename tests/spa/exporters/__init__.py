@@ -1,0 +1,1 @@
+"""Answers as other tools read them."""

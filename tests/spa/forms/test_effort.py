@@ -1,0 +1,93 @@
+"""How long a form takes: reckoned from words, questions, images and pages."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import ceil
+from pathlib import Path
+
+import pytest
+
+from spa.forms.effort import estimate_effort, minutes_of, whole_minutes
+from spa.records.form import Exhibit, ExhibitsBlock, Form, Page, Segment
+from spa.records.study import Study
+from tests.spa.forms.test_build_form import forms_of
+from tests.strategies import outputs_of, small_study
+
+
+def form_of(text: str, *, language: str = "en", pages: int = 1) -> Form:
+    exhibit = Exhibit(
+        exhibit_id="e1", caption="", label="A", item_id="i", medium="text", segments=(Segment(text=text),)
+    )
+    page = Page(
+        page_id="p1",
+        kind="reading",
+        audience="everybody",
+        title="",
+        blocks=(ExhibitsBlock(heading=None, exhibits=(exhibit,)),),
+    )
+    return Form(assignment_id="a", title="", language=language, right_to_left=False, pages=(page,) * pages)
+
+
+def test_worked_example():
+    """460 words at 230 a minute are two minutes; a page takes three seconds."""
+    effort = estimate_effort(form_of("word " * 460))
+    assert (effort.pages, effort.questions, effort.words, effort.minutes) == (1, 0, 460, pytest.approx(2.05, abs=0.051))
+    assert estimate_effort(form_of("word " * 460), words_per_minute=46).minutes == pytest.approx(10.0, abs=0.1)
+
+
+def test_chinese_is_counted_by_characters():
+    effort = estimate_effort(form_of("今天天气很好。" * 85 + " GPT", language="zh"))
+    assert effort.words == 6 * 85 + 1
+    assert effort.minutes == pytest.approx(510 / 255 + 0.05, abs=0.1)
+
+
+def test_arabic_is_read_more_slowly():
+    text = "كلمة " * 276
+    assert estimate_effort(form_of(text, language="ar")).minutes == pytest.approx(2.05, abs=0.1)
+
+
+def test_a_repeated_exhibit_is_read_once():
+    once, twice = estimate_effort(form_of("word " * 460)), estimate_effort(form_of("word " * 460, pages=2))
+    assert twice.words == once.words
+    assert twice.minutes - once.minutes == pytest.approx(0.05, abs=0.06)
+
+
+def test_questions_for_people_count():
+    study = small_study()
+    form = forms_of(study)[0]
+    without = replace(form, pages=tuple(page for page in form.pages if page.audience == "everybody"))
+    assert estimate_effort(form).questions == estimate_effort(without).questions + 1
+
+
+def pictured(number: int) -> Form:
+    shown = tuple(
+        Exhibit(exhibit_id=f"e{n}", caption="", label="A", item_id=f"i{n}", medium="image", file=Path(f"{n}.png"))
+        for n in range(number)
+    )
+    form = form_of("")
+    (page,) = form.pages
+    return replace(form, pages=(replace(page, blocks=(ExhibitsBlock(heading=None, exhibits=shown),)),))
+
+
+@pytest.mark.parametrize(("number", "minutes"), [(0, 0.05), (10, 1.05), (40, 4.05)])
+def test_each_image_takes_six_seconds(number: int, minutes: float):
+    """Minutes, and so pay and the time that is allowed, rest on it."""
+    form = pictured(number)
+    assert estimate_effort(form).minutes == pytest.approx(minutes, abs=0.051)
+    study = small_study()
+    assert minutes_of(replace_minutes(study, None), form) == estimate_effort(form).minutes
+    assert whole_minutes(replace_minutes(study, None), form) == ceil(estimate_effort(form).minutes)
+
+
+def replace_minutes(study: Study, minutes: float | None) -> Study:
+    return study.model_copy(update={"people": study.people.model_copy(update={"minutes": minutes})})
+
+
+def test_images_of_a_study_take_time(tmp_path: Path):
+    study = small_study(outputs={"files": ["x"], "kind": "image"})
+    many = forms_of(study, outputs_of(study, image=tmp_path / "x.png"))[0]
+    shown = {one.exhibit_id for page in many.pages for block in page.exhibits for one in block.exhibits}
+    kept = [tuple(one for one in page.blocks if not isinstance(one, ExhibitsBlock)) for page in many.pages]
+    blank = replace(many, pages=tuple(replace(page, blocks=one) for page, one in zip(many.pages, kept, strict=True)))
+    assert estimate_effort(many).minutes - estimate_effort(blank).minutes >= len(shown) * 0.1 - 0.05

@@ -1,0 +1,209 @@
+"""What an endpoint does is seen from a few answers, kept, and told; what it lacks is never made up for in silence."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spa.commands.workspace import open_workspace
+from spa.errors import PlatformError
+from spa.journal import Journal
+from spa.raters import capabilities
+from spa.raters.budget import Price, RaterBudget
+from spa.raters.endpoints.chat_completions import CHAT_API
+from spa.raters.endpoints.http_endpoint import HTTPEndpoint
+from spa.raters.vendors.responses import RESPONSES_API
+from spa.records.raters import Rater, rater_variants
+from spa.responses.store import Store
+from tests.spa.rehearsed import built_example, spa
+from tests.spa.scripted_server import Asked, Said, Served, chat, http, middle, scripted
+
+
+class Server:
+    """An endpoint that does what it is told to do, and ignores the rest with status 200."""
+
+    def __init__(self, *does: str) -> None:
+        self.does = does
+        self.drawn = 0
+
+    def __call__(self, asked: Asked) -> Said:
+        """Answer one request."""
+        body = asked.body
+        if "response_format" in body:
+            if "refuse" in self.does:
+                return http({"error": {"message": "response_format: unknown field"}}, status=400)
+            return http(middle(asked) if "schema" in self.does else chat("Hello!"))
+        texts = [self.number(body) for _ in range(body.get("n", 1) if "n" in self.does else 1)]
+        answer = chat(texts[0])
+        answer["choices"] = [{**answer["choices"][0], "message": {"content": text}} for text in texts]
+        if body.get("logprobs") and "logprobs" in self.does:
+            token = {"token": "Hi", "logprob": -0.1}
+            answer["choices"][0]["logprobs"] = {"content": [{**token, "top_logprobs": [token]}]}
+        if "usage" not in self.does:
+            del answer["usage"]
+        return http(answer)
+
+    def number(self, body: dict[str, Any]) -> str:
+        """Return a number: the same always where temperature is ignored, the same a seed where it is heeded."""
+        if "temperature" not in self.does:
+            return "000000000000"
+        if "seed" in self.does and "seed" in body:
+            return f"seed {body['seed']}"
+        if "top_p" in self.does and body.get("top_p", 1) < 0.1:
+            return "most probable"
+        self.drawn += 1
+        return f"draw {self.drawn}"
+
+
+EVERYTHING = ("schema", "temperature", "seed", "top_p", "logprobs", "n", "usage")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Any:
+    with Store.create(tmp_path / "s.sqlite") as made:
+        yield made
+
+
+def look(store: Store, server: Served, *, price: RaterBudget | None = None, again: bool = False, **fields: Any) -> Any:
+    rater = Rater(id="judge", model="m", base_url=server.url, **fields)
+    api = RESPONSES_API if rater.provider == "responses" else CHAT_API
+    endpoint = HTTPEndpoint(rater, api, environment={})
+    found = capabilities.probe(endpoint, rater_variants(rater), Journal(store), price or RaterBudget(None), again=again)
+    return found, *capabilities.problems(found, rater, rater_variants(rater), endpoint.shown)
+
+
+LOGIT = {"readout": "logit", "conversation": "question", "answer_format": "text"}
+
+
+@pytest.mark.parametrize(
+    ("missing", "fields", "key", "said"),
+    [
+        ("schema", {}, "schema", 'set answer_format = "json"'),
+        ("seed", {"seed": 3}, "seed", "accepts seed but ignores it"),
+        ("top_p", {"top_p": 0.5}, "top_p", "accepts top_p but ignores it"),
+        ("temperature", {"temperature": 0.7}, "temperature", "samples at temperature 1 are identical"),
+        ("logprobs", LOGIT, "logprobs", 'readout = "verbalised"'),
+        ("usage", {}, "usage", "costs are estimates"),
+    ],
+)
+def test_what_is_ignored_is_seen_and_told(
+    store: Store, missing: str, fields: dict[str, Any], key: str, said: str
+) -> None:
+    with scripted(Server(*EVERYTHING)) as server:
+        found, errors, warnings = look(store, server, **fields)
+        assert (getattr(found, key), errors, warnings) == ("yes", [], [])
+        assert found.requests == len(server.asked) <= capabilities.MAX_REQUESTS
+    with scripted(Server(*(one for one in EVERYTHING if one != missing))) as server:
+        found, errors, warnings = look(store, server, **fields)
+    assert getattr(found, key) == "ignored"
+    (line,) = errors + warnings
+    assert said in line
+    assert bool(errors) == (missing in ("schema", "logprobs")) == ("--probe" in line)
+    assert len(line.splitlines()) == 1
+
+
+def test_a_server_that_ignores_everything_is_found_out(store: Store) -> None:
+    """As ``transformers serve`` does: status 200, whatever it is asked."""
+    with scripted(Server("usage")) as server:
+        found, errors, warnings = look(store, server, seed=1, top_p=0.9, temperature=1.0)
+    assert (found.schema, found.temperature, found.several) == ("ignored", "ignored", "ignored")
+    assert found.seed == found.top_p == "unknown"  # equal samples show nothing where all are equal
+    assert len(server.asked) == found.requests == 6
+    assert (len(errors), len(warnings)) == (1, 1)
+
+
+def test_a_refused_schema_names_the_alternative(store: Store) -> None:
+    with scripted(Server(*EVERYTHING, "refuse")) as server:
+        found, errors, _ = look(store, server)
+    assert found.schema == "refused"
+    assert 'set answer_format = "json"' in errors[0]
+
+
+def test_the_responses_api_is_probed_too(store: Store) -> None:
+    def script(asked: Asked) -> Said:
+        if "text" in asked.body:
+            return http(middle(asked))
+        part = {"type": "output_text", "text": f"{asked.number}"}
+        output = [{"type": "message", "content": [part]}]
+        return http({"object": "response", "status": "completed", "output": output, "usage": {"input_tokens": 1}})
+
+    with scripted(script) as server:
+        found, errors, _ = look(store, server, provider="responses")
+    assert (found.schema, found.temperature, errors) == ("yes", "yes", [])
+    assert {asked.path for asked in server.asked} == {"/v1/responses"}
+    assert all("seed" not in asked.body and "n" not in asked.body for asked in server.asked)
+
+
+def test_a_probe_is_kept_and_made_anew_only_when_asked_for(store: Store) -> None:
+    with scripted(Server(*EVERYTHING)) as server:
+        first = look(store, server)[0]
+        assert look(store, server)[0].requests == 0
+        assert look(store, server)[0].schema == first.schema == "yes"
+        assert look(store, server, again=True)[0].requests == first.requests
+    assert len(server.asked) == 2 * first.requests
+
+
+@pytest.mark.parametrize("empty", [chat(""), chat(" \n"), {"choices": []}])
+def test_an_empty_answer_is_no_finding_either(store: Store, empty: dict[str, Any]) -> None:
+    does = Server(*EVERYTHING)
+    with scripted(lambda asked: http(empty) if asked.number == 1 else does(asked)) as server:
+        found, errors, _ = look(store, server)
+        assert (found.schema, errors) == ("unknown", [])
+        found, errors, _ = look(store, server)
+        assert (found.schema, errors, found.requests) == ("yes", [], 1)
+
+
+def test_a_failure_is_no_finding(store: Store) -> None:
+    with scripted(lambda asked: http("", status=500)) as server:
+        found, errors, _ = look(store, server)
+    assert (found.schema, found.temperature, errors) == ("unknown", "unknown", [])
+    with scripted(Server(*EVERYTHING)) as other:
+        assert look(store, other)[0].schema == "yes"
+
+
+def test_a_probe_costs_and_keeps_to_the_budget(store: Store) -> None:
+    rater_budget = RaterBudget(Price(input=10, output=10), budget=100.0)
+    with scripted(Server(*EVERYTHING)) as server:
+        found, _, _ = look(store, server, price=rater_budget)
+        assert rater_budget.spent == pytest.approx(found.requests * 110 * 10 / 1e6)
+        with pytest.raises(PlatformError, match="budget"):
+            look(store, server, price=RaterBudget(Price(input=10, output=10), budget=1e-9), again=True)
+
+
+def with_rater(folder: Path, url: str) -> Path:
+    study = built_example(folder, annotators=1)
+    file = folder / "judge.toml"
+    file.write_text(f'id = "judge"\nmodel = "m"\nbase_url = "{url}"\n')
+    return study
+
+
+def served_by(does: Callable[[Asked], Said]) -> Callable[[Asked], Said]:
+    return lambda asked: (
+        http(middle(asked)) if "q1" in json.dumps(asked.body.get("response_format", "")) else does(asked)
+    )
+
+
+def test_the_command_tells_what_it_found(tmp_path: Path) -> None:
+    with scripted(served_by(Server("schema", "usage"))) as server:
+        study = with_rater(tmp_path, server.url)
+        first = json.loads(spa("rate", study, "--rater", tmp_path / "judge.toml", "--json").output)
+        assert (first["endpoint"]["schema"], first["endpoint"]["requests"], first["finished"]) == ("yes", 3, 1)
+        again = json.loads(spa("rate", study, "--rater", tmp_path / "judge.toml", "--json").output)
+        assert (again["endpoint"]["requests"], again["requests"]) == (0, 0)
+
+
+def test_rate_asks_nothing_where_schema_is_ignored(tmp_path: Path) -> None:
+    """The command asks nothing of an endpoint that ignores the schema."""
+    with scripted(Server("usage")) as server:
+        study = with_rater(tmp_path, server.url)
+        told = spa("rate", study, "--rater", tmp_path / "judge.toml", code=1).output
+        assert 'accepts a JSON schema but ignores it (response_format); set answer_format = "json"' in told
+        assert len(server.asked) == 3
+        skipped = spa("rate", study, "--rater", tmp_path / "judge.toml", "--no-probe").output
+        assert "note: the endpoint was not probed" in skipped
+    with open_workspace(study) as workspace:
+        assert [call.key for call in Journal(workspace.store).every(capabilities.KIND)][-1] == capabilities.SKIPPED

@@ -1,0 +1,38 @@
+"""What `spa check` says of outputs that nobody can judge."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from spa.commands.check import overview_of
+from tests.spa.study_files import OUTPUTS, long_rows, write_rows, write_study
+
+
+def test_warning_counts_outputs_that_cannot_be_judged(tmp_path: Path) -> None:
+    """Outputs that cannot be judged are counted with the filter that leaves them out."""
+    texts = {f"i{n}": {"x": f"The fox came back {n} times.", "y": f"Nobody saw the fox on day {n}."} for n in range(8)}
+    texts["i1"]["y"] = "Yes."
+    texts["i2"]["y"] = "..."
+    texts["i3"]["x"] = "\U0001f600"
+    texts["i4"]["x"] = "狐狸在第三天早上又回来了。"
+    texts["i5"]["y"] = "Лиса вернулась утром"
+    texts["i6"] = dict.fromkeys("xy", "The fox came back.")
+    write_rows(tmp_path / "outputs.jsonl", long_rows(texts))
+    rest = "[choices]\n[design]\nitems = 2\n"
+    warnings = overview_of(write_study(tmp_path, rest=rest)).warnings
+    for beginning in (
+        "3 of 16 outputs have one word or none (2 of y, 1 of x; first: item i1): [[outputs.filters]]",
+        '2 of 16 outputs are not in the script of language = "en" (1 of x, 1 of y; first: item i4): remove',
+        "x and y gave the same text for 1 of 8 items: nobody can tell them apart there",
+    ):
+        assert len([line for line in warnings if line.startswith(beginning)]) == 1, warnings
+    filtered = OUTPUTS + '[[outputs.filters]]\nfield = "output"\nmin_words = 2\n'
+    warnings = overview_of(write_study(tmp_path, outputs=filtered, rest=rest)).warnings
+    assert "3 of 8 items left out: 3 by min_words" in warnings
+    assert not [line for line in warnings if "one word or none" in line]
+
+
+def test_outputs_that_are_all_in_another_script_are_meant_to_be(tmp_path: Path) -> None:
+    texts = {f"i{n}": {"x": "狐狸在第三天早上又回来了" * n, "y": "没有人看见狐狸回来的样子"} for n in range(1, 8)}
+    write_rows(tmp_path / "outputs.jsonl", long_rows(texts))
+    assert not [line for line in overview_of(write_study(tmp_path)).warnings if "script" in line]
