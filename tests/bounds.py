@@ -21,11 +21,11 @@ ROOT = Path(__file__).resolve().parents[1]
 CLASSIFIER = "Programming Language :: Python :: 3."
 TESTED_BY = ("pytest<9.2", "pytest-timeout", "hypothesis", "jsonschema")
 SLICE = (
-    "test_agreement_published.py",
-    "test_bradley_terry.py",
-    "test_correlations_coefficients.py",
-    "test_planning_power.py",
-    "test_report_command.py",
+    "agreement/test_agreement_published.py",
+    "strengths/test_bradley_terry.py",
+    "correlations/test_correlations_coefficients.py",
+    "planning/test_planning_power.py",
+    "report/test_report_command.py",
 )
 EXTRAS = ("mturk", "postgres", "metrics", "openapi", "xlsx", "slurm")  # quick to load, and to install
 LOADED = (
@@ -45,6 +45,15 @@ RESOLVED_ONLY = (
     "keywords",
     "s3",
 )  # large, or with newer base libraries
+IN_TURN = """
+import json, sys
+from click.testing import CliRunner
+from spa.cli import main
+for words in json.loads(sys.argv[1]):
+    ended = CliRunner().invoke(main, words)
+    assert ended.exit_code == 0, (words, ended.output, ended.exception)
+sys.stdout.write(ended.stdout)
+"""
 RATINGS = "annotator_id,item_id,system,score\n" + "".join(
     f"a{number % 3},i{number // 6},{'xy'[number // 3 % 2]},{1 + number % 5}\n" for number in range(24)
 )
@@ -78,6 +87,10 @@ class Environment:
     def spa(self, *words: str) -> str:
         """Type a command, which must succeed, and return what it prints."""
         return self.run("-c", "from spa.cli import run; run()", *words)
+
+    def spa_in_turn(self, *typed: Sequence[str]) -> str:
+        """Type commands, which must succeed, in one process, and return what the last prints: libraries load once."""
+        return self.run("-c", IN_TURN, json.dumps(typed))
 
 
 def lowest(extras: Sequence[str]) -> str:
@@ -113,22 +126,24 @@ def with_lowest(base: Path, wheel: Path) -> None:
     env = Environment(base / "lowest", sys.executable)
     env.install("--requirements", requirements)
     env.install("--no-deps", wheel)
-    play(env)
-    env.spa("demo", "--example", "rankings", "--annotators", "4", "--out", "ranked")
-    env.spa("init", "corrections", "--example", "sottana")
-    env.spa("metrics", "corrections/study.toml", "--metric", "rouge,bleu,chrf,ter,sari", "--json")
-    env.spa("mturk", "keys", "add", "lab", "--store", "lab.sqlite")
+    play(
+        env,
+        ("demo", "--example", "rankings", "--annotators", "4", "--out", "ranked"),
+        ("init", "corrections", "--example", "sottana"),
+        ("metrics", "corrections/study.toml", "--metric", "rouge,bleu,chrf,ter,sari", "--json"),
+        ("mturk", "keys", "add", "lab", "--store", "lab.sqlite"),
+    )
     env.run("-c", f"import {', '.join(LOADED)}")
     for extra in RESOLVED_ONLY:
         lowest((extra,))
 
 
-def play(env: Environment) -> None:
-    """Play the demo with few annotators, and report on a table of ratings."""
+def play(env: Environment, *more: Sequence[str]) -> None:
+    """Play the demo with few annotators, type more, and report on a table of ratings."""
     env.spa("demo", "--annotators", "4", "--out", "demo")
     assert (env.folder / "demo" / "report" / "report.html").is_file()
     (env.folder / "ratings.csv").write_text(RATINGS)
-    assert json.loads(env.spa("report", "--ratings", "ratings.csv", "--json"))["ratings"]
+    assert json.loads(env.spa_in_turn(*more, ("report", "--ratings", "ratings.csv", "--json")))["ratings"]
 
 
 def pythons() -> dict[str, str]:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import gc
 import os
 import re
+import shutil
 from collections.abc import Generator
-from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
+
+import tests.warm  # noqa: F401  # shares certificates
 
 gc.disable()  # while hundreds of modules are imported
 settings.register_profile("unhurried", deadline=None, max_examples=50)  # a busy machine is no defect
@@ -37,25 +39,6 @@ EXTRAS = {  # module -> the extra, or the dependency group, that brings it
 }
 
 
-def share_certificates() -> None:
-    """Read the system's certificates once, not for each HTTP client: that takes longer than most requests."""
-    try:
-        import httpcore2
-    except ModuleNotFoundError:
-        return
-    read = httpcore2.default_ssl_context
-    shared = cache(read)
-
-    def certificates(*, _trust_env: bool = True) -> Any:
-        elsewhere = _trust_env and {"SSL_CERT_FILE", "SSL_CERT_DIR"} & os.environ.keys()
-        return (read if elsewhere else shared)(_trust_env=_trust_env)
-
-    httpcore2.default_ssl_context = certificates
-
-
-share_certificates()
-
-
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
     """Leave out helpers without examples: each worker would import them all, benchmarks too."""
     helper = collection_path.suffix == ".py" and not collection_path.name.startswith(("test_", "conftest", "__init__"))
@@ -76,6 +59,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection_finish() -> None:
     """Let the garbage collector pass over what was imported, which stays: no test then pays for looking at it."""
     gc.freeze()
+    gc.set_threshold(10_000, 20, 20)  # a test makes little that it does not end itself
     gc.enable()
 
 
@@ -120,6 +104,13 @@ def missing_part(reason: str) -> None:
     if os.environ.get("CI") == "true":
         pytest.fail(f"{reason}; on CI every part must be there")
     pytest.skip(reason)
+
+
+def need_program(*names: str) -> None:
+    """Skip (fail on CI) where one of these programs is not on the PATH."""
+    for name in names:
+        if shutil.which(name) is None:
+            missing_part(f"{name} is not installed (Debian: apt-get install {name})")
 
 
 def need(*modules: str) -> None:

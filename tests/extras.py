@@ -11,8 +11,10 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from tests.guides.servers import free_port, start
@@ -27,7 +29,14 @@ PLAYED = (
     ("rate", STUDY, "--simulate", "--limit", "2"),
     ("report", STUDY, "--out", "report"),
 )
-COMPILED, INTERPRETED = ("NUMBA_OPT", "0"), ("NUMBA_DISABLE_JIT", "1")  # UMAP: once is enough, as fast as LLVM can
+COMPILED = """
+import os; os.environ["NUMBA_OPT"] = "0"  # as fast as LLVM can
+import numba
+numba.config.DISABLE_JIT = 1
+import pynndescent  # half of the work, for the neighbours of more texts than are ever explored
+numba.config.DISABLE_JIT = 0
+"""
+INTERPRETED = 'import os; os.environ["NUMBA_DISABLE_JIT"] = "1"'  # UMAP: to compile it once is enough
 DESCRIPTION = {"openapi": "3.0.3", "info": {"title": "empty", "version": "1"}, "paths": {}, "components": {}}
 RATER = """
 [[raters]]
@@ -67,22 +76,26 @@ class Environment:
             self._uv("venv", "--python", sys.executable, "env")
         else:
             shutil.copytree(base, folder / "env", symlinks=True, copy_function=os.link)
+        before = {found.name for found in self._packages()}
         constraints = str(ROOT / "constraints-test.txt")
         what = f"{wheel}[{extra}]" if extra else str(wheel)
         self._uv("pip", "install", "--python", self.python, "--constraint", constraints, what)
+        for package in self._packages():
+            if package.name not in before:
+                take_compiled(Path(sysconfig.get_path("purelib")) / package.name, package)
 
-    def spa(self, *words: str, fails_with: str = "", exported: Mapping[str, str] | None = None) -> str:
+    def spa(self, *words: str, fails_with: str = "") -> str:
         """Type a command; it ends well, or with one line in which these words stand."""
         done = subprocess.run(
             [self.python, "-I", "-c", "from spa.cli import run; run()", *words],
-            cwd=self.folder, capture_output=True, text=True, check=False, env={**os.environ, **(exported or {})},
+            cwd=self.folder, capture_output=True, text=True, check=False,
         )  # fmt: skip
         return ended_well(words, done.returncode, done.stdout, done.stderr, fails_with)
 
-    def spa_in_turn(self, *typed: tuple[Sequence[str], str]) -> list[str]:
-        """Type several commands, each with words to fail with, in one process: libraries are loaded once."""
+    def spa_in_turn(self, *typed: tuple[Sequence[str], str], before: str = "") -> list[str]:
+        """Type commands, each with words to fail with, in one process, which loads libraries once, after some code."""
         done = subprocess.run(
-            [self.python, "-I", "-c", IN_TURN, json.dumps([words for words, _ in typed])],
+            [self.python, "-I", "-c", before + IN_TURN, json.dumps([words for words, _ in typed])],
             cwd=self.folder, capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
@@ -110,14 +123,27 @@ class Environment:
         log, here = self.folder / "server.log", dict(os.environ)
         start(words, port=free_port(), environment=here, log=log, python=self.python, folder=self.folder).stop()
 
+    def _packages(self) -> list[Path]:
+        return [*self.folder.glob("env/lib/python*/site-packages/*")]
+
     def _uv(self, *words: str) -> None:
         subprocess.run([sys.executable, "-m", "uv", "--quiet", *words], cwd=self.folder, check=True)
 
 
+def take_compiled(known: Path, package: Path) -> None:
+    """Let a package have what this Python has compiled of it: where a source is not the same, it is compiled anew."""
+    for folder, _, files in os.walk(known):
+        if folder.endswith("__pycache__") and (package / Path(folder).relative_to(known).parent).is_dir():
+            there = package / Path(folder).relative_to(known)
+            there.mkdir(exist_ok=True)
+            for name in files:
+                with suppress(OSError):  # there already, or on another disk
+                    os.link(Path(folder) / name, there / name)
+
+
 def without_extras(env: Environment) -> None:
     """Play a study through, and say of every extra that it is missing, where it is."""
-    for words in PLAYED:
-        env.spa(*words)
+    env.spa_in_turn(*((words, "") for words in PLAYED))
     os.mkdir(env.folder / "study" / "model")
     add_rater(env, "model")
     (env.folder / "openapi.json").write_text(json.dumps(DESCRIPTION))
@@ -175,11 +201,11 @@ def openapi(env: Environment) -> None:
     env.serve("prolific", "emulate", "--openapi", "openapi.json")
 
 
-def explanations(env: Environment, said: str = "terms of highest TF-IDF", numba: tuple[str, str] = COMPILED) -> None:
+def explanations(env: Environment, said: str = "terms of highest TF-IDF", numba: str = COMPILED) -> None:
     """Let a rater explain, and explore what it wrote."""
     (env.folder / "judge.toml").write_text('id = "judge"\nmodel = "simulated-rater"\nexplain = "after"\n')
-    env.spa("rate", STUDY, "--rater", "judge.toml", "--simulate", "--limit", "2")
-    told = env.spa("explanations", STUDY, "--out", "explored", exported=dict([numba]))
+    rated = ("rate", STUDY, "--rater", "judge.toml", "--simulate", "--limit", "1")  # enough texts for UMAP
+    _, told = env.spa_in_turn((rated, ""), (("explanations", STUDY, "--out", "explored"), ""), before=numba)
     assert "UMAP of TF-IDF" in told, told
     assert said in told, told
 
@@ -255,7 +281,8 @@ PART_OF = {"keywords": "explanations"}  # the extra brings the other
 def main(arguments: Sequence[str]) -> None:
     """Try a wheel without extras, then with each by itself or with those that are named."""
     wheel = Path(arguments[0]).resolve()
-    with tempfile.TemporaryDirectory() as base:
+    with tempfile.TemporaryDirectory() as base, ExitStack() as closing:
+        closing.callback(subprocess.run, ["rm", "-rf", base], check=True)  # in half the time that Python takes
         studies = Path(base) / "studies"
         for extra in ("", *(arguments[1:] or EXTRAS)):
             folder = Path(base) / (extra or "plain")

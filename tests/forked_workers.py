@@ -9,6 +9,7 @@ tenth of all the work of this suite. A process that dies fails the test it was a
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import sys
 import traceback
@@ -27,7 +28,7 @@ from _pytest.config import create_terminal_writer
 from hypothesis import given
 from hypothesis.strategies import text
 
-from tests.warm import LOADED
+from tests.warm import LOADED, LOADED_IN_CLUSTERS, SERVED
 
 WORKER = "FORKED_WORKER"  # environment variable in each of the processes
 MARK = "one_process"
@@ -78,7 +79,7 @@ def running_threads() -> set[str]:
 
 def load_what_many_need() -> None:
     """Import what most processes would import, and start the server of forks that :mod:`tests.warm` needs."""
-    forkserver.set_forkserver_preload(LOADED)
+    forkserver.set_forkserver_preload([*LOADED, *LOADED_IN_CLUSTERS, *SERVED])
     forkserver.ensure_running()
     running: Any = forkserver._forkserver  # type: ignore[attr-defined]
     os.register_at_fork(after_in_child=lambda: setattr(running, "ensure_running", lambda: None))  # no child of theirs
@@ -86,6 +87,8 @@ def load_what_many_need() -> None:
         if find_spec(name.partition(".")[0]) is not None:
             import_module(name)
     given(text(max_size=1))(lambda _: None)()  # its tables of characters are made at the first example
+    gc.collect()
+    gc.freeze()  # as what was collected: all that lies in memory by now stays
 
 
 def units_of(items: Sequence[pytest.Item]) -> Iterator[Unit]:

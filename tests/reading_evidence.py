@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx2
 
-from spa.forms.form import Form, Page
+from spa.records.form import Form, Page
 from spa.responses.reading_evidence import READING
 
 

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from spa.study.outputs import Item, Output, Outputs
-from spa.study.study import Study
+from spa.records.outputs import Item, Output, Outputs
+from spa.records.study import Study
+from spa.study.study_file import read_study
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -38,7 +39,7 @@ def small_study(**tables: Any) -> Study:
         "spa": {"exposure": 2},
     }
     given.update(tables)
-    return Study.model_validate({name: table for name, table in given.items() if table is not None})
+    return read_study({name: table for name, table in given.items() if table is not None})
 
 
 def outputs_of(
@@ -75,8 +76,9 @@ def outputs_of(
                         item_id=item.item_id,
                         system=system,
                         sample=sample,
+                        medium="text" if image is None else "image",
                         text=text if image is None else None,
-                        image=image,
+                        file=image,
                     )
                 )
                 made += 1

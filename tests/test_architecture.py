@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import pickle
+import re
 import subprocess
 import sys
 from importlib import import_module
@@ -22,13 +23,14 @@ INSTALLED = Path(spa.__file__).parents[1]
 PACKAGES = ("spa", "mturk", "prolific", "analysis", "streamlit_app")
 HEAVY = ("transformers", "openai", "torch", "boto3", "botocore", "streamlit", "scipy")
 LIMIT = 500  # lines a module; more than that is split by concept
+LONGEST_TEST_NAME = 60  # characters
 
 
 def modules() -> list[Path]:
     return [path for package in PACKAGES for path in sorted((INSTALLED / package).rglob("*.py"))]
 
 
-@pytest.mark.parametrize("package", ["spa", "spa.cli", "analysis"])
+@pytest.mark.parametrize("package", ["spa", "spa.cli", "spa.raters.vendors", "analysis"])
 def test_an_import_loads_nothing_heavy(package: str) -> None:
     code = f"import sys, {package}; print(' '.join(name for name in {HEAVY!r} if name in sys.modules))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
@@ -68,6 +70,16 @@ def test_no_public_name_is_that_of_a_room(package: ModuleType) -> None:
     assert not {room.name for room in iter_modules(package.__path__)} & set(package.__all__)
 
 
+def test_no_function_of_a_door_is_named_as_a_module_behind_it() -> None:
+    """As above, in every folder."""
+    for door in (path for path in modules() if path.name == "__init__.py"):
+        written = (
+            node for node in ast.parse(door.read_text()).body if isinstance(node, ast.FunctionDef | ast.ClassDef)
+        )
+        behind = {room.name for room in iter_modules([str(door.parent)])}
+        assert not {node.name for node in written} & behind, door
+
+
 def test_no_module_is_a_whole_house() -> None:
     too_long = {
         str(path.relative_to(INSTALLED)): n for path in modules() if (n := path.read_text().count("\n")) > LIMIT
@@ -98,9 +110,21 @@ def test_nothing_is_caught_blindly(parsed: list[tuple[str, ast.AST]]) -> None:
 
 
 def test_a_class_name_stands_for_one_class(parsed: list[tuple[str, ast.AST]]) -> None:
-    """A reader who meets a name in any of the packages knows which class is meant."""
-    places: dict[str, list[str]] = {}
+    """A reader who meets a name in any file of a room knows which class is meant."""
+    places: dict[tuple[str, str], list[str]] = {}
     for place, node in parsed:
         if isinstance(node, ast.ClassDef):
-            places.setdefault(node.name, []).append(place)
+            room = "/".join(Path(place).parts[:2])
+            places.setdefault((room, node.name), []).append(place)
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+def test_names_of_tests_are_short() -> None:
+    """A test is named test_<what>_<case>; what it says as a sentence stands in its docstring."""
+    named = [
+        found
+        for path in (ROOT / "tests").rglob("*.py")
+        for found in re.findall(r"^ *(?:async )?def (test_\w+)\(", path.read_text(), re.MULTILINE)
+    ]
+    assert named
+    assert [name for name in named if len(name) > LONGEST_TEST_NAME] == []

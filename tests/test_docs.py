@@ -151,7 +151,8 @@ def test_the_readme_names_every_command() -> None:
     assert [point.name for point in entry_points(group="spa.commands") if f"spa {point.name}" not in readme] == []
 
 
-def test_every_invariant_in_the_architecture_names_a_test_that_exists() -> None:
+def test_invariants_name_existing_tests() -> None:
+    """Every invariant in the architecture names a test that exists."""
     text = (ROOT / "docs" / "architecture.md").read_text()
     named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", text)
     assert len(named) >= 8

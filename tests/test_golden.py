@@ -30,9 +30,8 @@ def test_every_figure_agrees(blocks: dict[str, Block]) -> None:
     assert sum(block.agreeing for block in blocks.values()) == 14_325
 
 
-def test_what_is_not_computed_has_a_reason_and_nothing_is_passed_over(
-    blocks: dict[str, Block], shared_data: Path
-) -> None:
+def test_golden_reasons_for_what_is_not_computed(blocks: dict[str, Block], shared_data: Path) -> None:
+    """What is not computed has a reason and nothing is passed over."""
     why = {reason for block in blocks.values() for reason in block.not_computed}
     assert why == {WHY_PLAIN}
     counted = sum(block.agreeing + block.not_computed.total() + block.no_figure for block in blocks.values())
@@ -79,9 +78,8 @@ def test_cells_that_differ_are_printed_as_if_tied_means_were_not(
         ([(("a", "b"), 1.0), (("a", "c"), 2.0)], 1, 1),
     ],
 )
-def test_a_figure_that_differs_is_missing_or_is_unknown_counts_as_differing(
-    found: list[Any], agreeing: int, differing: int
-) -> None:
+def test_golden_counts_every_difference(found: list[Any], agreeing: int, differing: int) -> None:
+    """A figure that differs is missing or is unknown counts as differing."""
     blocks = compare({"a": {"b": 1.0}, "_versions": {"numpy": "2"}}, found)
     assert sum(block.agreeing for block in blocks.values()) == agreeing
     assert sum(len(block.differing) for block in blocks.values()) == differing

@@ -23,6 +23,7 @@ import tomlkit
 from analysis.explanations import exploration
 from spa import cluster
 from spa.simulation.simulated_annotators import load_truth
+from spa.study.load import check_study, own_mistakes
 from tests.conftest import need
 from tests.guides.others import metrics, potato_folder, ratings, wide_results
 from tests.guides.reader import GuideReader, reader_in
@@ -91,7 +92,12 @@ def test_every_table_that_a_guide_puts_into_a_study_is_accepted(tmp_path: Path) 
         folder = tmp_path / str(number)
         folder.mkdir()
         with reader_in(folder) as reader:
-            reader.spa("check", init(reader, wholly_translated(block)))
+            study = init(reader, wholly_translated(block))
+            checked = check_study(study)
+            assert checked.problems == ()
+            assert all("required, and not there" in line for line in own_mistakes(study, checked)), (
+                "a part of a table is shown"
+            )
 
 
 def test_the_readme(tmp_path: Path) -> None:
@@ -153,11 +159,20 @@ def test_planning(tmp_path: Path) -> None:
     assert (tmp_path / "datasheet" / "heds-open.txt").read_text()
 
 
-def test_rankings(tmp_path: Path) -> None:
+def test_rankings_and_error_spans(tmp_path: Path) -> None:
+    steps = {
+        "spa build my-rankings": smaller("my-rankings", 6),
+        "spa build my-spans": smaller("my-spans", 6, planned=12),
+    }
     with reader_in(tmp_path) as reader:
-        walk(reader, "rankings.md", before={"spa build": smaller("my-rankings", 6)})
+        walk(reader, "rankings.md", before=steps)
     (found,) = json.loads((tmp_path / "report" / "results.json").read_text())["orders"]
     assert found["n_orderings"] == 24
+    for report in ("span-report", "report-of-tables"):
+        found = json.loads((tmp_path / report / "results.json").read_text())
+        assert {row["measure"] for row in found["spans"]["agreement"]} >= {"span_f1", "alpha_u"}
+        assert len(order(tmp_path / report, "ratings", "weighted errors")) == 3
+    assert "| Error spans | overall | fewer are better |" in (tmp_path / "span-report" / "report.md").read_text()
 
 
 def test_live_studies(tmp_path: Path) -> None:
@@ -320,13 +335,3 @@ def test_the_reproduction_of_published_ratings(tmp_path: Path, shared_data: Path
         shutil.copy(shared_data / "sottana" / "simplification_ratings.csv", tmp_path)
         walk(reader, "reproductions.md")
     assert "| Alpha, people | 1.00 | 1.00 | 0.63 |" in (tmp_path / "report" / "appendix.md").read_text()
-
-
-def test_error_spans(tmp_path: Path) -> None:
-    with reader_in(tmp_path) as reader:
-        walk(reader, "spans.md", before={"spa build": smaller("my-spans", 6, planned=12)})
-    for report in ("report", "report-of-tables"):
-        found = json.loads((tmp_path / report / "results.json").read_text())
-        assert {row["measure"] for row in found["spans"]["agreement"]} >= {"span_f1", "alpha_u"}
-        assert len(order(tmp_path / report, "ratings", "weighted errors")) == 3
-    assert "| Error spans | overall | fewer are better |" in (tmp_path / "report" / "report.md").read_text()

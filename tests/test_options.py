@@ -54,13 +54,14 @@ FORMER = {
     "spa import csv": ("--map",),
     "spa import potato": ("--map",),
     "spa explanations": ("--model",),
-    "spa contamination": ("--share",),
+    "spa contamination": ("--share", "--double"),
     "spa preview": ("--assignment",),
     "spa mturk notify": ("--again",),
     "spa mturk serve": ("--name",),
     "spa mturk invite": ("--name",),
     "spa mturk ledger": ("--format",),
     "spa prolific message": ("--difference",),
+    "spa prolific publish": ("--despite",),
     "spa prolific emulate": ("--store",),
 }
 
@@ -71,7 +72,6 @@ WITHOUT_JSON = {  # commands that print no result
     "spa dashboard": "serves pages until it is stopped",
     "spa mturk serve": "serves a worker site until it is stopped",
     "spa prolific emulate": "serves a platform until it is stopped",
-    "spa demo": "plays commands, each with a --json of its own, as one would type them",
 }
 
 
@@ -113,7 +113,8 @@ def test_a_name_says_the_same_in_every_command() -> None:
 
 
 @pytest.mark.parametrize(("command", "names"), FORMER.items())
-def test_former_names_still_work_where_they_were_and_are_not_shown(command: str, names: tuple[str, ...]) -> None:
+def test_former_option_names_work_and_are_hidden(command: str, names: tuple[str, ...]) -> None:
+    """Former names still work where they were and are not shown."""
     found = dict(every_command())[command]
     context = click.Context(found, info_name=command, **main.context_settings)
     known = found.make_parser(context)._long_opt

@@ -28,6 +28,7 @@ PACKAGES = ("spa", "mturk", "prolific", "analysis", "streamlit_app")
 SETTINGS: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
 PROJECT: dict[str, Any] = SETTINGS["project"]
 MODULES = {  # distribution -> module, where the names differ
+    "backports.zstd": "backports",
     "dask-jobqueue": "dask_jobqueue",
     "lazy-loader": "lazy_loader",
     "markdown-it-py": "markdown_it",
@@ -62,9 +63,10 @@ BROUGHT = {  # module -> the dependency that brings it
 }
 ROOMS = {  # extra -> where its libraries are imported; without one: where none is installed
     "": ("spa/", "analysis/", "prolific/"),
-    "local": ("spa/raters/local/", "analysis/metrics/"),
+    "local": ("spa/raters/local/", "spa/media/", "analysis/metrics/"),
     "dashboard": ("streamlit_app/",),
-    "mturk": ("mturk/",),
+    "importers": ("spa/importers/",),
+    "mturk": ("mturk/", "spa/importers/mturk/"),
     "postgres": ("spa/",),
     "metrics": ("analysis/metrics/",),
     "errant": ("analysis/metrics/",),
@@ -72,7 +74,7 @@ ROOMS = {  # extra -> where its libraries are imported; without one: where none 
     "explanations": ("analysis/explanations/",),
     "keywords": ("analysis/explanations/",),
     "xlsx": ("spa/tables/",),
-    "cluster": ("spa/cluster.py", "spa/raters/cluster/", "analysis/large/"),
+    "cluster": ("spa/cluster.py", "spa/raters/cluster/", "analysis/parts/"),
     "slurm": ("spa/cluster.py",),
     "s3": ("spa/tables/",),
 }
@@ -109,7 +111,8 @@ def built(tracked: set[str], tmp_path_factory: pytest.TempPathFactory) -> Built:
     return Built(wheel, {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}, files)
 
 
-def test_the_wheel_holds_every_tracked_file_of_the_packages_and_no_other(built: Built, tracked: set[str]) -> None:
+def test_wheel_holds_tracked_files_alone(built: Built, tracked: set[str]) -> None:
+    """The wheel holds every tracked file of the packages and no other."""
     script = {"spa/launcher.py": "spa_eval_script.py"}
     assert built.wheel == {script.get(name, name) for name in tracked if name.split("/")[0] in PACKAGES}
 
@@ -134,7 +137,7 @@ reveal_type(rankings({"score": [1]})[0].order)
 """
 REVEALED = (
     "numpy.ndarray",
-    "def (path: pathlib.Path) -> spa.study.study.Study",
+    "def (path: pathlib.Path) -> spa.records.study.Study",
     "float | None",
     "tuple[tuple[str, ...], ...]",
 )
@@ -209,7 +212,9 @@ def test_every_import_is_of_a_dependency(imports: dict[str, set[str]]) -> None:
     assert PLUGINS.keys() <= asked
     asked_for = {name for _, name in asked}
     assert set(BROUGHT.values()) - {""} <= asked_for
-    known = {*sys.stdlib_module_names, *PACKAGES, *BROUGHT, *ROOMS, *(MODULES.get(name, name) for name in asked_for)}
+    scripts = {place.partition(":")[0] for place in PROJECT["scripts"].values()}
+    known = {*sys.stdlib_module_names, *PACKAGES, *scripts, *BROUGHT, *ROOMS}
+    known |= {MODULES.get(name, name) for name in asked_for}
     assert {path: names - known for path, names in imports.items() if names - known} == {}
 
 

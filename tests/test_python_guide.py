@@ -44,3 +44,11 @@ def test_the_guide_names_every_public_name() -> None:
 
     words = set(re.findall(r"\w+", GUIDE.read_text())).union(*(measure.forms for measure in MEASURES))
     assert [name for name in analysis.__all__ if name not in words] == []
+
+
+def test_the_guide_names_what_spa_exports() -> None:
+    """What is public is what the packages' doors export; everything else may change."""
+    import spa
+
+    words = set(re.findall(r"`(\w+)`", GUIDE.read_text()))
+    assert [name for name in spa.__all__ if name not in words] == []

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from mturk.collecting import DOUBTS
-from spa.responses.answers import NO_ANSWER
 from spa.responses.outcomes import NEVER_ASKED, NEVER_SHOWN
+from spa.widgets.payload import NO_ANSWER
 
 
 def test_why_answers_are_missing_is_written_as_in_earlier_stores() -> None:

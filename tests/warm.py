@@ -27,10 +27,22 @@ LOADED = [  # what nearly every command and server needs: its import is most of 
     "prolific.rehearse.rehearsal",
     "spa.cli",
     "spa.commands.workspace",
+    "spa.raters.endpoints.http_endpoint",
     "spa.server.app",
     "sqlalchemy.dialects.sqlite",
     "tests.warm",
 ]
+LOADED_IN_CLUSTERS = [  # what those need who rate on a cluster
+    "distributed.nanny",
+    "numpy.random",
+    "rich.progress",
+    "spa.commands.rate",
+    "spa.forms.build",
+    "spa.raters.cluster.coordinator",
+    "spa.raters.run",
+    "sqlalchemy.dialects.postgresql.psycopg",
+]
+SERVED = ["altair", "pandas", "pyarrow", "streamlit.starlette", "streamlit.web.bootstrap"]  # what each dashboard needs
 
 
 class WarmProcess:
@@ -46,6 +58,8 @@ class WarmProcess:
         File descriptor to which it prints, errors too; by default to ``stdout``, which is read here.
     alone : bool
         Whether it leads a group of processes of its own.
+    prepare : callable, optional
+        What it calls before it begins; a function of a module.
     """
 
     def __init__(
@@ -55,6 +69,7 @@ class WarmProcess:
         environment: Mapping[str, str] | None = None,
         output: int | None = None,
         alone: bool = False,
+        prepare: Callable[[], None] | None = None,
     ) -> None:
         self.args = [str(word) for word in words]
         self.stdout: TextIOWrapper | None = None
@@ -63,7 +78,7 @@ class WarmProcess:
             source, given = os.pipe()
             self.stdout = os.fdopen(source, encoding="utf-8", errors="replace")
         everything = dict(os.environ if environment is None else environment)
-        self._process = _starting().Process(target=_run, args=(self.args, everything, _Handed(given), alone))
+        self._process = _starting().Process(target=_run, args=(self.args, everything, _Handed(given), alone, prepare))
         try:
             self._process.start()
         finally:
@@ -107,10 +122,33 @@ class WarmProcess:
         return said, ""
 
 
+def share_certificates() -> None:
+    """Read the system's certificates once, not for each HTTP client: that takes longer than most requests.
+
+    Processes that are forked later have them.
+    """
+    try:
+        import httpcore2
+    except ModuleNotFoundError:
+        return
+    read = httpcore2.default_ssl_context
+
+    @cache
+    def shared(file: str | None, folder: str | None, trust_env: bool) -> Any:
+        return read(_trust_env=trust_env)
+
+    def certificates(*, _trust_env: bool = True) -> Any:
+        return shared(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"), _trust_env)
+
+    for trusts in (True, False):
+        certificates(_trust_env=trusts)
+    httpcore2.default_ssl_context = certificates
+
+
 @cache
 def _starting() -> ForkServerContext:
     context = get_context("forkserver")
-    context.set_forkserver_preload(LOADED)
+    context.set_forkserver_preload([*LOADED, *SERVED])
     return context
 
 
@@ -128,7 +166,13 @@ def _taken(handed: Any) -> int:
     return int(handed.detach())
 
 
-def _run(words: list[str], environment: Mapping[str, str], output: int, alone: bool) -> None:
+def _run(
+    words: list[str],
+    environment: Mapping[str, str],
+    output: int,
+    alone: bool,
+    prepare: Callable[[], None] | None,
+) -> None:
     """Become ``spa``: its words, environment and output."""
     if alone:
         os.setsid()
@@ -140,6 +184,11 @@ def _run(words: list[str], environment: Mapping[str, str], output: int, alone: b
     sys.stdout, sys.stderr = (os.fdopen(number, "w", 1, closefd=False) for number in (1, 2))
     sys.argv = ["spa", *words]
     gc.freeze()
+    if prepare is not None:
+        prepare()
     from spa.cli import main
 
     main()
+
+
+share_certificates()

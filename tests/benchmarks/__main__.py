@@ -1,7 +1,7 @@
 """Run every benchmark once and print a table; ``make bench``.
 
-``--peers PYTHON`` names the Python of an environment with evalica, arenakit, statsmodels, krippendorff, pingouin,
-pandas and duckdb, for ratios; ``--irr PYTHON`` that of one with irrCAC, which wants an older scipy;
+``--peers PYTHON`` names the Python of an environment with evalica, choix, arenakit, statsmodels, krippendorff,
+pingouin, pandas and duckdb, for ratios; ``--irr PYTHON`` that of one with irrCAC, which wants an older scipy;
 ``--inspect PYTHON`` that of one with inspect_ai and openai; ``--ville PYTHON`` that of one with ville.
 """
 
@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tests.benchmarks import (
+    bench_admission,
     bench_agreement,
     bench_bradley_terry,
     bench_correlations,
@@ -29,6 +30,7 @@ from tests.benchmarks import (
     bench_sequential,
     bench_store,
     bench_tables,
+    bench_whole,
 )
 from tests.benchmarks.measure import Figure
 
@@ -74,6 +76,8 @@ def main() -> None:
             _add(table, figure)
     for figure in bench_report.figures(peers):
         _add(table, figure)
+    for figure in bench_whole.figures():
+        _add(table, figure)
     for figure in bench_bradley_terry.figures(peers):
         _add(table, figure)
     for figure in bench_agreement.figures(peers, given.irr):
@@ -89,6 +93,8 @@ def main() -> None:
     for figure in bench_correlations.figures():
         _add(table, figure)
     for figure in bench_sequential.figures(given.ville):
+        _add(table, figure)
+    for figure in bench_admission.figures():
         _add(table, figure)
     for figure in bench_libraries.figures():
         _add(table, figure)

@@ -23,7 +23,8 @@ import polars as pl
 
 from analysis import Plan, Reading, bootstrap_means, gwet_ac1, icc, krippendorff_alpha, read_tables
 from analysis.answers.order import order_of
-from analysis.comparisons.ratings import rating_cells, summarise_ratings
+from analysis.comparisons.rated_parts import rated_parts
+from analysis.comparisons.ratings import summarise_ratings
 from analysis.statistics.coding import Floats
 from tests.benchmarks.measure import Figure
 
@@ -128,9 +129,9 @@ def long_table(peers: str | None) -> Iterator[Figure]:
         table = read_tables({"ratings": path}, Reading()).ratings
         read = perf_counter() - start
         assert table is not None
-        (cells,) = rating_cells(table, order_of(table, ["human"], None))
-        seconds, name = _best(lambda: summarise_ratings(cells, Plan()), 5), "means of 1e7 ratings"
-        note = f"from cells, intervals clustered by annotator; reading and checks before it {read:.1f} s"
+        (part,) = rated_parts(table, order_of(table, ["human"], None))
+        seconds, name = _best(lambda: summarise_ratings(part, Plan()), 5), "means of 1e7 ratings"
+        note = f"from sums, intervals clustered by annotator; reading and checks before it {read:.1f} s"
         yield Figure(name=name, value=1000 * seconds, unit="ms", note=note)
         if peers is not None:
             found = _peer(peers, str(path), "group_by")

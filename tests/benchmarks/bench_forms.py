@@ -13,9 +13,9 @@ from time import perf_counter
 from spa.forms.build import build_form
 from spa.forms.prompt import render_prompt
 from spa.forms.texts import load_texts
-from spa.study.outputs import Outputs
+from spa.records.outputs import Outputs
+from spa.records.study import Study
 from spa.study.sampling import sample_assignments, study_rng
-from spa.study.study import Study
 from tests.benchmarks.measure import Figure
 from tests.strategies import outputs_of, small_study
 

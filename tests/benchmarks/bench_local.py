@@ -11,16 +11,17 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from spa.forms.form import Answer, Exhibit, ExhibitsBlock, Form, Page, Question, RatingTarget, Segment, TextBlock
+from spa.elicitation.ratings import RatingTarget
 from spa.forms.prompt_turns import PromptTurn, turns_of
 from spa.forms.texts import load_texts
 from spa.raters.endpoints.endpoint import LLMRequest
-from spa.raters.local.endpoint import LocalEndpoint
 from spa.raters.local.loading import LoadedModel, load_model
 from spa.raters.local.token_statistics import token_statistics
 from spa.raters.prompt_messages import PromptWriter, conversation_messages
-from spa.raters.reading.reply_reader import ReplyTurn
-from spa.study.raters import Rater, rater_variants
+from spa.raters.reading import ReplyTurn
+from spa.raters.vendors.local.endpoint import LocalEndpoint
+from spa.records.form import Answer, Exhibit, ExhibitsBlock, Form, Page, Question, Segment, TextBlock
+from spa.records.raters import Rater, rater_variants
 from tests.benchmarks.measure import Figure
 from tests.spa.hand_made import FIVE, HUNDRED
 from tests.spa.tiny_models import TEMPLATE, llama_config
@@ -36,7 +37,9 @@ ROUNDS = 3
 def six_questions(words: int, answer: Answer) -> Form:
     """Return a form with one story of so many words and six questions about it."""
     story = " ".join((STORY * (words // 30 + 1)).split()[:words])
-    exhibit = Exhibit(exhibit_id="e1", caption="Story 1", label="A", item_id="i1", segments=(Segment(text=story),))
+    exhibit = Exhibit(
+        exhibit_id="e1", caption="Story 1", label="A", item_id="i1", medium="text", segments=(Segment(text=story),)
+    )
     questions = tuple(
         Question(
             question_id=f"q{number}",
@@ -121,6 +124,7 @@ def pages_of_stories(words: int, pages: int = 4) -> Form:
             caption=f"Story {number}",
             label="A",
             item_id=f"i{number}",
+            medium="text",
             segments=(Segment(text=f"{number}. " + (STORY * (words // 30 + 1))),),
         )
         two = (

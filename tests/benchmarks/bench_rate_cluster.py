@@ -15,7 +15,7 @@ from spa.commands.rating_cluster import run_on_cluster
 from spa.commands.workspace import open_workspace
 from spa.raters.budget import RaterBudget
 from spa.raters.visits import rater_visits
-from spa.study.raters import rater_variants
+from spa.records.raters import rater_variants
 from tests.benchmarks.bench_raters import AT_ONCE, judge, our_run, server
 from tests.benchmarks.measure import Figure
 from tests.spa.rehearsed import built_example

@@ -25,13 +25,14 @@ import openai
 
 from spa.commands.workspace import Workspace, open_workspace
 from spa.forms.prompt_turns import turns_of
+from spa.raters.endpoints.chat_completions import CHAT_API
 from spa.raters.endpoints.endpoint import LLMRequest
-from spa.raters.endpoints.http_endpoint import ChatEndpoint
+from spa.raters.endpoints.http_endpoint import HTTPEndpoint
 from spa.raters.prompt_messages import PromptWriter
 from spa.raters.run import rate_visits
 from spa.raters.summary import RatingSummary
 from spa.raters.visits import rater_visits
-from spa.study.raters import Rater, rater_variants
+from spa.records.raters import Rater, rater_variants
 from tests.benchmarks.measure import Figure
 from tests.spa.rehearsed import built_example
 
@@ -155,7 +156,7 @@ class Run:
 
 def our_run(study: Path, rater: Rater) -> Run:
     """Let the rater answer every form of a study; the client is made before, as the bare one is."""
-    endpoint = ChatEndpoint(rater, environment={})
+    endpoint = HTTPEndpoint(rater, CHAT_API, environment={})
     with open_workspace(study) as workspace:  # opened anew, so that no form is built already
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         began = time.process_time()
@@ -175,7 +176,7 @@ def judge(url: str, conversation: Conversation) -> Rater:
 def bodies_of(workspace: Workspace, rater: Rater) -> list[dict[str, Any]]:
     """Return what the rater would send, where each ask is answered at once and stands alone."""
     (asked,) = rater_variants(rater)
-    endpoint, wording = ChatEndpoint(rater, environment={}), PromptWriter(workspace.texts)
+    endpoint, wording = HTTPEndpoint(rater, CHAT_API, environment={}), PromptWriter(workspace.texts)
     found = []
     for name in workspace.store.assignments.ids():
         for ask in turns_of(workspace.form(name, asked.protocol), asked.protocol.conversation):

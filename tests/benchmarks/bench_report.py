@@ -43,20 +43,20 @@ def figures(peers: str | None) -> Iterator[Figure]:
         yield _report(f"spa report on {CRITERIA:,} criteria", path, folder, note="240 ratings each")
         path = _ratings(folder, annotators=LONG // 10_000, items=2_500, criteria=1)
         yield _report("spa report on 10 million ratings (CSV)", path, folder)
-        reading, peak = _measure([sys.executable, "-c", READ, str(path)])
+        reading, peak = measure([sys.executable, "-c", READ, str(path)])
         note = "read, checked, counted"
         if peers is not None:
-            counting, _ = _measure([peers, "-c", COUNT, str(path)])
+            counting, _ = measure([peers, "-c", COUNT, str(path)])
             note = f"{note}; {reading / counting:.1f} times a GROUP BY of DuckDB ({counting:.2f} s)"
         yield Figure(name="reading 10 million ratings (CSV)", value=reading, unit="s CPU", peak_mib=peak, note=note)
         parquet = path.with_suffix(".parquet")
         pl.scan_csv(path).sink_parquet(parquet)
-        reading, peak = _measure([sys.executable, "-c", READ, str(parquet)])
+        reading, peak = measure([sys.executable, "-c", READ, str(parquet)])
         yield Figure(name="reading 10 million ratings (Parquet)", value=reading, unit="s CPU", peak_mib=peak)
 
 
 def _report(name: str, path: Path, folder: Path, options: Sequence[str] = (), note: str = "") -> Figure:
-    used, peak = _measure([*COMMAND, "--out", str(folder / "report"), "--ratings", str(path), *options])
+    used, peak = measure([*COMMAND, "--out", str(folder / "report"), "--ratings", str(path), *options])
     return Figure(name=name, value=used, unit="s CPU", peak_mib=peak, note=note)
 
 
@@ -73,7 +73,7 @@ def _ratings(folder: Path, *, annotators: int, items: int, criteria: int) -> Pat
     return path
 
 
-def _measure(command: Sequence[str]) -> tuple[float, float]:
+def measure(command: Sequence[str]) -> tuple[float, float]:
     """Run a process and return its CPU seconds and its peak memory in MiB, libraries included."""
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
         _, status, used = os.wait4(process.pid, 0)

@@ -12,8 +12,8 @@ from spa.responses.export import export_tables
 from spa.responses.leases import Lease
 from spa.responses.store import Store
 from tests.benchmarks.measure import Figure
-from tests.spa.test_export import PREFERENCE, RATING, answered, build_by_hand, save_all
-from tests.spa.test_store import draws
+from tests.spa.responses.test_export import PREFERENCE, RATING, answered, build_by_hand, save_all
+from tests.spa.responses.test_store import draws
 
 
 def assignments_stored_per_second(count: int = 10_000) -> Figure:

@@ -19,8 +19,9 @@ import polars as pl
 from analysis.answers.options import Reading
 from analysis.answers.plan import Plan
 from analysis.answers.tables import AnswerTables
-from analysis.large.preferences import analyse_preferences_in_parts, read_preferences
-from analysis.large.reading import read_totals
+from analysis.parts.preferences import read_preferences
+from analysis.parts.reading import read_totals
+from analysis.results.analyse_preferences import analyse_preferences_in_parts
 
 SYSTEMS = ("atlas", "borea", "cirrus", "delta", "ember")
 PAIRS = np.array([(x, y) for x in range(5) for y in range(5) if x < y])

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 CHROMIUM = "/usr/bin/chromium"
 BROWSER = shutil.which("chromium-headless-shell") or CHROMIUM  # the same engine without a desktop: half the work
 PHONE: Any = {"width": 390, "height": 844}
+UNHURRIED = "--js-flags=--no-opt --no-maglev"  # to compile a page's code for speed costs more than its short life gains
 DESK: Any = {"width": 1280, "height": 800}
 PATIENCE = 30_000  # milliseconds; the machine may be busy
 
@@ -37,7 +38,7 @@ def open_browser(*more: str) -> Iterator[Browser]:
     except ModuleNotFoundError:
         missing_part("playwright is not installed")
     with sync_playwright() as playwright:
-        arguments = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", *more]
+        arguments = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", UNHURRIED, *more]
         found = playwright.chromium.launch(executable_path=BROWSER, args=arguments)
         yield found
         found.close()

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """Return Debian's Chromium; closed with the module, as its event loop would stand in the way of other tests."""
+    """Return Debian's Chromium; closed with the package, as its event loop would stand in the way of other tests."""
     with open_browser() as found:
         yield found

@@ -65,7 +65,8 @@ def to_comparison(tab: Tab, address: str) -> None:
     tab.wait_for_url("**/p/p4")
 
 
-def test_what_is_answered_offline_is_sent_once_when_the_connection_is_back(browser: Browser, made: HandMade) -> None:
+def test_offline_answers_are_sent_once(browser: Browser, made: HandMade) -> None:
+    """What is answered offline is sent once when the connection is back."""
     with serve_on_loopback(create_app(made)) as url, open_context(browser, viewport=PHONE) as context:
         tab = context.new_page()
         status = tab.locator(".connection")
@@ -113,7 +114,8 @@ def served(study: Path, port: int) -> Iterator[WarmProcess]:
         process.communicate()
 
 
-def test_a_server_that_was_killed_gets_everything_when_it_is_back(browser: Browser, tmp_path: Path) -> None:
+def test_killed_server_gets_everything_later(browser: Browser, tmp_path: Path) -> None:
+    """A server that was killed gets everything when it is back."""
     study = write_study(tmp_path)
     assert CliRunner().invoke(main, ["build", str(study)]).exit_code == 0
     with socket.socket() as free:
@@ -148,7 +150,8 @@ def test_a_server_that_was_killed_gets_everything_when_it_is_back(browser: Brows
     assert json.loads(payload.body) == {question.question_id: "40" for question in page.questions}
 
 
-def test_a_browser_that_is_closed_in_an_outage_has_the_answers_still(browser: Browser, made: HandMade) -> None:
+def test_browser_closed_in_outage_keeps_answers(browser: Browser, made: HandMade) -> None:
+    """A browser that is closed in an outage has the answers still."""
     away, app = threading.Event(), create_app(made)
 
     async def broken(scope: Scope, receive: Receive, send: Send) -> None:
@@ -174,7 +177,8 @@ def test_a_browser_that_is_closed_in_an_outage_has_the_answers_still(browser: Br
     assert dict(sent(made))["p4"]["q3"] == "70"
 
 
-def test_the_visit_begun_on_a_phone_is_finished_on_another_device(browser: Browser, made: HandMade) -> None:
+def test_visit_finished_on_another_device(browser: Browser, made: HandMade) -> None:
+    """The visit begun on a phone is finished on another device."""
     with serve_on_loopback(create_app(made)) as url:
         with open_context(browser, viewport=PHONE) as context:
             tab = context.new_page()

@@ -11,14 +11,14 @@ from fastapi import FastAPI
 from fastapi.responses import HTMLResponse
 
 from spa.commands.workspace import open_workspace
-from spa.platforms.panel import mount_with
+from spa.platforms.panel.routes import mount_with
 from spa.server.app import create_app
 from spa.server.http_server import serve_on_loopback
 from tests.browser.chromium import open_context
 from tests.browser.first_page import begin
+from tests.spa.platforms.test_panel import PLAIN
+from tests.spa.server.test_server import build
 from tests.spa.small_study import STUDY
-from tests.spa.test_panel import PLAIN
-from tests.spa.test_server import build
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 PHONE = {"width": 360, "height": 700}
 
 
-def test_a_panels_person_goes_on_in_another_browser_by_the_visits_own_address(browser: Browser, tmp_path: Path) -> None:
+def test_panel_person_goes_on_in_another_browser(browser: Browser, tmp_path: Path) -> None:
+    """A panel's person goes on in another browser by the visit's own address."""
     study = build(tmp_path, STUDY + PLAIN)
     with open_workspace(study) as workspace:
         app = create_app(workspace, adapters=[partial(mount_with, environment={})])
@@ -50,7 +51,8 @@ def test_a_panels_person_goes_on_in_another_browser_by_the_visits_own_address(br
         assert len(list(workspace.store.visits.of_people())) == 1
 
 
-def test_a_link_on_another_site_does_not_become_this_browsers_visit(browser: Browser, tmp_path: Path) -> None:
+def test_door_link_on_another_site(browser: Browser, tmp_path: Path) -> None:
+    """A link on another site does not become this browser's visit."""
     with open_workspace(build(tmp_path, STUDY)) as workspace, serve_on_loopback(create_app(workspace)) as url:
         theirs = f"{url}/a/{workspace.store.tokens()[0]}"
         other = FastAPI()

@@ -61,7 +61,8 @@ def test_what_is_read_aloud_comes_in_the_order_of_sight(browser: Browser) -> Non
                 assert tops == sorted(tops)
 
 
-def test_an_output_that_was_not_seen_gets_the_focus_and_then_a_mark(browser: Browser, tmp_path: Path) -> None:
+def test_unseen_output_gets_focus_and_mark(browser: Browser, tmp_path: Path) -> None:
+    """An output that was not seen gets the focus and then a mark."""
     made = HandMade(tmp_path, small_form(text=WORDS * 4), seconds_per_100_words=1.0)
     with made.store, serve_on_loopback(create_app(made)) as url, open_context(browser, viewport=PHONE) as context:
         tab = context.new_page()
@@ -77,9 +78,8 @@ def test_an_output_that_was_not_seen_gets_the_focus_and_then_a_mark(browser: Bro
         expect(tab.get_by_role("button", name="Writer B, text 1 ✓", exact=True)).to_be_visible()
 
 
-def test_forced_colours_keep_the_selected_tab_the_unread_ones_and_the_progress(
-    browser: Browser, tmp_path: Path
-) -> None:
+def test_forced_colours_keep_tabs_and_progress(browser: Browser, tmp_path: Path) -> None:
+    """Forced colours keep the selected tab the unread ones and the progress."""
     made = HandMade(tmp_path, small_form(text=WORDS * 4), seconds_per_100_words=60.0)
     with made.store, serve_on_loopback(create_app(made)) as url:
         with open_context(browser, viewport=PHONE, forced_colors="active") as context:

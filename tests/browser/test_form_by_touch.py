@@ -62,9 +62,8 @@ def middle(tab: Tab, selector: str, number: int) -> Point:
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
-def test_an_output_is_dragged_by_its_handle_and_the_page_scrolls_beside_it(
-    browser: Browser, survey: tuple[Workspace, str], tmp_path: Path
-) -> None:
+def test_touch_drags_output_by_its_handle(browser: Browser, survey: tuple[Workspace, str], tmp_path: Path) -> None:
+    """An output is dragged by its handle and the page scrolls beside it."""
     with open_context(browser, **TOUCH) as context:
         tab = context.new_page()
         start(tab, survey[1])

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from spa.forms.form import Form, Question
 from spa.forms.texts import load_texts
+from spa.records.assignment import Assignment, BlindingKey
+from spa.records.form import Form, Question
+from spa.records.study import OutputFiles, People, Study, System
+from spa.records.submission import Response
 from spa.responses.answers import parse_answers
 from spa.responses.store import Store
-from spa.responses.submission import Response
 from spa.server.app import create_app
 from spa.server.http_server import serve_on_loopback
 from spa.server.preview import create_preview
-from spa.study.assignment import Assignment, BlindingKey
-from spa.study.study import OutputFiles, People, Study, System
 from tests.browser.chromium import DESK, PHONE, expect, open_context
 from tests.browser.first_page import begin
 from tests.spa.store_steps import lease_assignment, save_payload
@@ -188,9 +188,8 @@ def test_whoever_declines_is_thanked_and_cannot_slip_back_in(context: BrowserCon
     assert said == []
 
 
-def test_an_untouched_slider_is_no_answer_and_the_gap_is_framed_listed_and_focused(
-    context: BrowserContext, survey: tuple[HandMade, str]
-) -> None:
+def test_slider_untouched_is_a_gap(context: BrowserContext, survey: tuple[HandMade, str]) -> None:
+    """An untouched slider is no answer and the gap is framed listed and focused."""
     made, address = survey
     tab, _ = watched(context)
     go_to(tab, made, address, "p4")
@@ -220,9 +219,8 @@ def test_an_untouched_slider_is_no_answer_and_the_gap_is_framed_listed_and_focus
     tab.wait_for_url("**/p/p5")
 
 
-def test_a_gap_that_is_filled_moves_nothing_so_that_the_next_click_counts(
-    context: BrowserContext, survey: tuple[HandMade, str]
-) -> None:
+def test_filled_gap_moves_nothing(context: BrowserContext, survey: tuple[HandMade, str]) -> None:
+    """A gap that is filled moves nothing so that the next click counts."""
     made, address = survey
     tab, _ = watched(context)
     go_to(tab, made, address, "p4")
@@ -246,9 +244,8 @@ def test_an_emptied_box_makes_the_slider_untouched_again(context: BrowserContext
     expect(tab.locator(".slider.untouched")).to_have_count(2)
 
 
-def test_what_is_no_whole_number_is_asked_again_and_no_sign_of_it_is_dropped(
-    context: BrowserContext, survey: tuple[HandMade, str]
-) -> None:
+def test_number_field_refuses_other_text(context: BrowserContext, survey: tuple[HandMade, str]) -> None:
+    """What is no whole number is asked again and no sign of it is dropped."""
     made, address = survey
     tab, _ = watched(context)
     go_to(tab, made, address, "p4")
@@ -482,7 +479,8 @@ def test_texts_and_questions_stay_in_view_together(context: BrowserContext) -> N
         assert tab.locator(".item .body").nth(1).evaluate(seen)
 
 
-def test_on_a_phone_one_system_is_shown_at_a_time_and_the_prompt_stays(browser: Browser) -> None:
+def test_phone_shows_one_system_at_a_time(browser: Browser) -> None:
+    """On a phone one system is shown at a time and the prompt stays."""
     context = browser.new_context(viewport=PHONE, reduced_motion="reduce")
     with serve_on_loopback(create_preview(small_form(text=WORDS * 60), load_texts("en", {}))) as url:
         tab, _ = watched(context)
@@ -522,7 +520,8 @@ def swipe(tab: Tab, start: tuple[float, float], by: tuple[float, float]) -> None
     touch.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
 
 
-def test_scrolling_over_a_slider_is_no_answer_and_keeps_the_one_given(browser: Browser) -> None:
+def test_slider_ignores_scrolling(browser: Browser) -> None:
+    """Scrolling over a slider is no answer and keeps the one given."""
     with (
         open_context(browser, viewport=PHONE, has_touch=True, is_mobile=True) as context,
         serve_on_loopback(create_preview(small_form(), load_texts("en", {}))) as url,

@@ -10,7 +10,7 @@ from spa.forms.texts import load_texts
 from spa.server.http_server import serve_on_loopback
 from spa.server.preview import create_preview
 from tests.browser.chromium import DESK, PHONE, expect, open_context
-from tests.spa.test_build_form import MEANING, forms_of
+from tests.spa.forms.test_build_form import MEANING, forms_of
 from tests.spa.web_forms import small_form
 from tests.strategies import small_study
 
@@ -27,7 +27,8 @@ TOP_OF_BAR = "document.querySelector('.buttons').getBoundingClientRect().top"
 
 
 @pytest.mark.parametrize("language", ["en", "ar"])
-def test_the_button_is_in_sight_and_covers_neither_focus_nor_the_end_of_a_page(browser: Browser, language: str) -> None:
+def test_phone_button_in_sight_covers_nothing(browser: Browser, language: str) -> None:
+    """The button is in sight and covers neither focus nor the end of a page."""
     texts, form = load_texts(language, {}), small_form(text="A long story. " * 200)
     with open_context(browser, viewport=PHONE) as context, serve_on_loopback(create_preview(form, texts)) as url:
         tab = context.new_page()
@@ -51,7 +52,8 @@ def test_the_button_is_in_sight_and_covers_neither_focus_nor_the_end_of_a_page(b
             assert bottom <= tab.evaluate(TOP_OF_BAR)
 
 
-def test_the_button_stands_where_the_page_ends_on_wide_and_on_low_screens_and_not_on_paper(browser: Browser) -> None:
+def test_button_at_page_end_on_wide_and_low_screens(browser: Browser) -> None:
+    """The button stands where the page ends on wide and on low screens and not on paper."""
     with open_context(browser) as context, serve_on_loopback(create_preview(small_form(), load_texts("en", {}))) as url:
         tab = context.new_page()
         tab.goto(f"{url}/p/p4")
@@ -65,7 +67,8 @@ def test_the_button_stands_where_the_page_ends_on_wide_and_on_low_screens_and_no
         assert not tab.locator(".next").is_visible()
 
 
-def test_what_a_page_repeats_is_folded_on_a_phone_and_one_tap_away(browser: Browser) -> None:
+def test_phone_folds_what_a_page_repeats(browser: Browser) -> None:
+    """What a page repeats is folded on a phone and one tap away."""
     study = small_study(
         spa=None,
         criteria=[MEANING, COUNT],
@@ -111,7 +114,8 @@ def test_the_words_at_the_ends_of_a_scale_stay_whole(browser: Browser, points: i
             assert tab.locator(".row").evaluate_all("all => all.every(one => one.scrollWidth <= one.clientWidth)")
 
 
-def test_a_comparison_shows_the_texts_again_side_by_side_or_one_tap_away(browser: Browser) -> None:
+def test_comparison_shows_texts_again(browser: Browser) -> None:
+    """A comparison shows the texts again side by side or one tap away."""
     form = forms_of(small_study())[0]
     page = next(page for page in form.pages if page.kind == "comparison")
     with serve_on_loopback(create_preview(form, load_texts("en", {}))) as url:
@@ -135,7 +139,8 @@ def test_a_comparison_shows_the_texts_again_side_by_side_or_one_tap_away(browser
             assert boxes[0][1] == boxes[1][1]
 
 
-def test_the_instructions_are_one_tap_from_the_box_that_says_that_they_were_read(browser: Browser) -> None:
+def test_phone_instructions_one_tap_from_their_box(browser: Browser) -> None:
+    """The instructions are one tap from the box that says that they were read."""
     form = forms_of(small_study())[0]
     confirmation = form.pages[1]
     with open_context(browser, viewport=PHONE) as context:

@@ -12,12 +12,12 @@ from click.testing import CliRunner
 
 from spa.cli import main
 from spa.commands.workspace import open_workspace
-from spa.forms.form import RankingTarget
-from spa.responses.orders import ranks_of
-from spa.responses.submission import Response
+from spa.elicitation.ranking import RankingTarget
+from spa.records.submission import Response
 from spa.server.app import create_app
 from spa.server.form_progress import FormProgress
 from spa.server.http_server import serve_on_loopback
+from spa.widgets.order import ranks_of
 from tests.browser.chromium import PHONE, expect, open_context
 from tests.browser.first_page import begin
 

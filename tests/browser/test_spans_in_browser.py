@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from spa.forms.form import AnswerOption, Exhibit, ExhibitsBlock, Form, Question, Segment, SpansAnswer, SpanTarget
-from spa.forms.spans import MarkedSpan, spans_from_json
-from spa.responses.submission import Response
+from spa.elicitation.spans import SpanTarget
+from spa.records.form import AnswerOption, Exhibit, ExhibitsBlock, Form, Question, Segment
+from spa.records.submission import Response
 from spa.server.app import create_app
 from spa.server.http_server import serve_on_loopback
+from spa.widgets import SpansAnswer
+from spa.widgets.marks import MarkedSpan, spans_from_json
 from tests.browser.chromium import PHONE, expect, open_context
 from tests.browser.first_page import begin
 from tests.browser.test_form_in_browser import HandMade
@@ -31,7 +33,9 @@ ARABIC = "الكلمة الأولى ثم الثانية"
 def spans_form(text: str) -> Form:
     """Return a form of one page on which the errors of a text are marked, under two questions."""
     form = small_form()
-    shown = Exhibit(exhibit_id="e1", caption="Writer A", label="A", item_id="i1", segments=(Segment(text=text),))
+    shown = Exhibit(
+        exhibit_id="e1", caption="Writer A", label="A", item_id="i1", medium="text", segments=(Segment(text=text),)
+    )
     answer = SpansAnswer(
         text=text,
         severities=tuple(AnswerOption(value=name, text=name, score=n) for name, n in (("minor", 1.0), ("major", 5.0))),
@@ -69,7 +73,8 @@ def press(tab: Tab, *keys: str) -> None:
         tab.keyboard.press(key)
 
 
-def test_errors_are_marked_by_keyboard_and_mouse_removed_and_shown_again(browser: Browser, tmp_path: Path) -> None:
+def test_spans_by_keyboard_and_mouse(browser: Browser, tmp_path: Path) -> None:
+    """Errors are marked by keyboard and mouse removed and shown again."""
     form = spans_form(ENGLISH)
     made = HandMade(tmp_path, form)
     with (

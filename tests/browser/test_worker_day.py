@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, FrameLocator
     from playwright.sync_api import Page as Tab
 
-    from spa.forms.form import Form
+    from spa.records.form import Form
 
 pytestmark = [pytest.mark.browser, pytest.mark.one_process("browser")]
 SHOTS = os.environ.get("WORKER_SITE_SHOTS")  # a folder for pictures of every page, to be looked at

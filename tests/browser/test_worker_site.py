@@ -96,7 +96,8 @@ def test_a_hit_that_reads_its_address_itself_works_unchanged(context: BrowserCon
     assert [one["fields"] for one in lab.submissions(hit)] == [{"stars": "4"}]
 
 
-def test_a_hit_of_the_sandbox_with_a_field_for_files_works_unchanged(context: BrowserContext, lab: Lab) -> None:
+def test_sandbox_hit_with_file_field(context: BrowserContext, lab: Lab) -> None:
+    """A HIT of the sandbox with a field for files works unchanged."""
     hit = lab.publish(WITH_FILE_FIELD)
     tab = signed_in(context, lab, lab.worker())
     accepted(tab)
@@ -189,7 +190,7 @@ def test_a_hostile_hit_cannot_reach_the_session(context: BrowserContext, lab: La
     assert lab.submissions(hit) == []
 
 
-def test_a_page_elsewhere_on_the_same_host_cannot_use_the_session(context: BrowserContext, lab: Lab) -> None:
+def test_site_session_of_other_pages(context: BrowserContext, lab: Lab) -> None:
     """On another port of one host cookies come with its requests: what is left is where a request comes from."""
     site = lab.site_url
 

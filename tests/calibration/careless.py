@@ -20,14 +20,15 @@ from analysis.answers.careless import reading_speeds
 from analysis.answers.exclusions import find_exclusions
 from analysis.answers.tables import AnswerTables
 from spa.commands.init import write_example
+from spa.elicitation.ratings import RatingTarget
 from spa.forms.build import build_form
-from spa.forms.form import CheckTarget, Form, RatingTarget
 from spa.forms.texts import load_texts
+from spa.records.assignment import BlindingKey
+from spa.records.form import CheckTarget, Form
 from spa.responses.reading_evidence import exposure_rows
 from spa.responses.tidy_tables import READING
 from spa.simulation.simulated_annotators import SimulatedAnnotator, Temperament
 from spa.simulation.true_utilities import even_truth
-from spa.study.assignment import BlindingKey
 from spa.study.load import load_study
 from spa.study.outputs import load_outputs
 from spa.study.sampling import sample_assignments, study_rng
@@ -88,8 +89,8 @@ def forms_of_stories(*, side_by_side: bool, count: int = 12) -> list[tuple[Form,
     with tempfile.TemporaryDirectory() as folder:
         write_example(Path(folder), "demo")
         study = load_study(Path(folder) / "study.toml")
-        assert study.spa is not None
-        study = study.model_copy(update={"spa": study.spa.model_copy(update={"same_items": side_by_side})})
+        spa = study.sections["spa"].model_copy(update={"same_items": side_by_side})
+        study = study.model_copy(update={"sections": {**study.sections, "spa": spa}})
         outputs, texts = load_outputs(study), load_texts(study.language, study.texts)
     draws = sample_assignments(study, outputs, count=count, rng=study_rng(study.seed))
     return [(build_form(study, outputs, assignment, key, texts), key) for assignment, key in draws]

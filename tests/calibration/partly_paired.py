@@ -15,7 +15,9 @@ from scipy.special import stdtr
 
 from analysis import Plan
 from analysis.answers.units import ENOUGH_ANNOTATORS
-from analysis.comparisons.ratings import RatingCells, RatingTest, compare_ratings, rating_differences
+from analysis.comparisons.rated_parts import rated_part
+from analysis.comparisons.rating_cells import RatingCells
+from analysis.comparisons.ratings import RatingTest, compare_ratings
 from analysis.statistics.clustered_difference import SystemClusters, clustered_t
 from analysis.statistics.coding import Floats, Ints
 from tests.calibration.command import write_table
@@ -118,7 +120,7 @@ def shares(
 
 
 def _report(cells: RatingCells) -> RatingTest:
-    (row,) = compare_ratings(cells, rating_differences(cells), Plan())
+    (row,) = compare_ratings(rated_part(cells), Plan())
     return row
 
 

@@ -26,8 +26,8 @@ from analysis.planning.plan import annotators_for, power_at
 from analysis.planning.study_design import study_design
 from analysis.planning.variance import Components
 from analysis.statistics.coding import Floats
-from spa.study.outputs import Outputs
-from spa.study.study import Study
+from spa.records.outputs import Outputs
+from spa.records.study import Study
 from tests.calibration.planning_answers import Booleans, draw_answers, draw_sides
 from tests.calibration.planning_designs import PlannedDesign, planned_designs
 from tests.calibration.planning_studies import Layout, draw_layout

@@ -12,9 +12,9 @@ import numpy as np
 from analysis.planning.assumptions import Kind
 from analysis.statistics.coding import Ints
 from spa import load_outputs, load_study, sample_assignments, study_rng
-from spa.study.assignment import Assignment, BlindingKey
-from spa.study.outputs import Outputs
-from spa.study.study import Study
+from spa.records.assignment import Assignment, BlindingKey
+from spa.records.outputs import Outputs
+from spa.records.study import Study
 
 HEAD = """id = "made"
 title = "Made"
@@ -140,7 +140,7 @@ def draw_layout(study: Study, outputs: Outputs, kind: Kind, annotators: int, rng
 def _pairs(study: Study, kind: Kind) -> Sequence[tuple[str, str]]:
     systems = [system.id for system in study.compared]
     every = [(x, y) for number, x in enumerate(systems) for y in systems[number + 1 :]]
-    return {"spa": study.pairs, "choices": study.choice_pairs}.get(kind) or every
+    return study.pairs_of(kind) or every
 
 
 def _judged(assignment: Assignment, key: BlindingKey, kind: Kind, pair: tuple[str, str]) -> tuple[list[str], list[str]]:
@@ -163,10 +163,10 @@ def _both(assignment: Assignment, key: BlindingKey, kind: Kind, pair: set[str]) 
             if {key.systems[label] for label in labels} == pair and block.exposure == least:
                 yield from (output.item_id for output in block.shown if output.label == labels[0])
     if kind == "choices":
-        for choice in assignment.choices:
-            if {key.systems[output.label] for output in (choice.output_x, choice.output_y)} == pair:
-                yield choice.output_x.item_id
+        for choice in assignment.groups_of("choices"):
+            if {key.systems[output.label] for output in (choice[0], choice[1])} == pair:
+                yield choice[0].item_id
     if kind == "ranking":
-        for ranked in assignment.rankings:
+        for ranked in assignment.groups_of("ranking"):
             if pair <= {key.systems[output.label] for output in ranked}:
                 yield ranked[0].item_id

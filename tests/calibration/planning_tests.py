@@ -9,8 +9,12 @@ from scipy.special import stdtr
 
 from analysis import Plan
 from analysis.answers.units import ENOUGH_ANNOTATORS
-from analysis.comparisons.choices import ChoiceCells, compare_choices
-from analysis.comparisons.ratings import RatingCells, compare_ratings, rating_differences
+from analysis.comparisons.choice_cells import ChoiceCells
+from analysis.comparisons.choices import compare_choices
+from analysis.comparisons.chosen_parts import chosen_part
+from analysis.comparisons.rated_parts import rated_part
+from analysis.comparisons.rating_cells import RatingCells
+from analysis.comparisons.ratings import compare_ratings
 from analysis.planning.assumptions import Kind
 from analysis.statistics.coding import Floats, Ints, fold, scale_of
 from analysis.statistics.t_tests import one_sample
@@ -126,9 +130,10 @@ def reported(values: Floats, layout: Layout, stay: Booleans, *, kind: Kind, plan
             annotator=who,
             assignment=assignment,
             item=item,
+            block=fold(assignment, item).of,
             value=value,
         )
-        row = compare_choices(choices, plan)[0]
+        row = compare_choices(chosen_part(choices), plan)[0]
         return row.p_value, row.effect
     return rated((who, visit, item, value), (who, visit, item, np.zeros(len(kept))), plan)
 
@@ -156,5 +161,5 @@ def rated(x: Rated, y: Rated, plan: Plan) -> tuple[float | None, float]:
         value=value,
         scale=scale_of(value),
     )
-    rows = compare_ratings(cells, rating_differences(cells), plan)
+    rows = compare_ratings(rated_part(cells), plan)
     return (rows[0].p_value, rows[0].mean_difference) if rows else (None, 0.0)

@@ -15,7 +15,7 @@ from analysis.ranking.replicates import ReplicateSums
 from analysis.ranking.sources import RankingSources, rank_systems
 from analysis.statistics.coding import Floats
 from analysis.statistics.rank_orders import Ranking, kendall_tau, order_systems
-from analysis.strengths.rows import Judgements
+from analysis.strengths.strength_table import Judgements
 from tests.calibration.table import Line
 
 LEVEL = 0.95

@@ -11,16 +11,11 @@ from analysis import Plan, Reading, check_frames
 from analysis.answers.exclusions import apply_exclusions, find_exclusions
 from analysis.answers.groups import group_order
 from analysis.answers.order import order_of
-from analysis.comparisons.choices import ChoiceTest, choice_cells, compare_choices
+from analysis.comparisons.choices import ChoiceTest, compare_choices
+from analysis.comparisons.chosen_parts import chosen_parts
 from analysis.comparisons.preferences import Comparisons, PreferenceTest, combine, compare_preferences, direct
-from analysis.comparisons.ratings import (
-    RatingMean,
-    RatingTest,
-    compare_ratings,
-    rating_cells,
-    rating_differences,
-    summarise_ratings,
-)
+from analysis.comparisons.rated_parts import rated_parts
+from analysis.comparisons.ratings import RatingMean, RatingTest, compare_ratings, summarise_ratings
 from analysis.statistics.corrections import with_verdicts
 
 Test: TypeAlias = PreferenceTest | RatingTest | ChoiceTest
@@ -41,14 +36,12 @@ def run_studies(kind: str, table: pl.DataFrame, plan: Plan) -> tuple[Sequence[Te
         found = compare_preferences(units, comparisons, confidence=plan.confidence)
         return _corrected(found, plan), []
     if kind == "choices":
-        return _corrected(
-            [row for cells in choice_cells(kept, order) for row in compare_choices(cells, plan)], plan
-        ), []
+        return _corrected([row for part in chosen_parts(kept, order) for row in compare_choices(part, plan)], plan), []
     tests: list[RatingTest] = []
     means: list[RatingMean] = []
-    for cells in rating_cells(kept, order):
-        tests += compare_ratings(cells, rating_differences(cells), plan)
-        means += summarise_ratings(cells, plan)
+    for part in rated_parts(kept, order):
+        tests += compare_ratings(part, plan)
+        means += summarise_ratings(part, plan)
     return _corrected(tests, plan), means
 
 

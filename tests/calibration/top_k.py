@@ -22,7 +22,7 @@ from analysis.statistics.coding import Floats, Ints
 K, BATCH, WRONG = 5, 100, 0.05
 HEAD = """# The best five of many systems by choices
 
-Comparisons until the five of highest Borda score are named, none more than epsilon worse than the fifth (`make
+Comparisons until the five of highest Borda score are named, none worse by more than the tolerance than the fifth (`make
 calibrate`, {runs} studies a row, seed {seed}). **Guaranteed**: until `analysis.sequential.top_k` says so, at most 5 %
 wrong at every moment: live (LUCB, the contenders on each side of the border), and a uniform design that stops by the
 same bounds, in which each comparison counts for both systems. `wrong` is the share of studies that named a worse
@@ -38,16 +38,19 @@ best (`gap`), every system must be looked at and little is saved.
 ORDER_HEAD = """
 ## The whole order
 
-Comparisons until no system stands before one that wins epsilon more (`[stopping] order`; {orders} studies a row):
-**guaranteed**, until `analysis.sequential.whole_order` says so; **by simulation**, after how many comparisons the
+Comparisons until no system stands before one that wins more by the tolerance (`[stopping] order`;
+{orders} studies a row): **guaranteed**, until `analysis.sequential.whole_order` says so;
+**by simulation**, after how many comparisons the
 order of means is wrong in at most 5 % of studies. Live asks pairs of which a system is unsettled, uniform all pairs;
-bounds and stopping are the same, and each comparison counts for both systems. Live saves where epsilon is small
+bounds and stopping are the same, and each comparison counts for both systems. Live saves where the tolerance is small
 against the distances of systems; where most lie closer together (`SD 0.3`), all stay unsettled to the end. By
 simulation alone neither design needs fewer: a whole order is as good as its worst place, which both ask about alike.
 
 """
-ORDER_COLUMNS = "strengths (logits)|systems|epsilon|live|wrong|uniform|wrong|live / uniform|uniform, 5 %|live, 5 %"
-COLUMNS = "strengths (logits)|systems|epsilon|live|wrong|uniform|wrong|live / uniform|uniform, 5 %|live, 5 %|gain, 5 %"
+ORDER_COLUMNS = "strengths (logits)|systems|tolerance|live|wrong|uniform|wrong|live / uniform|uniform, 5 %|live, 5 %"
+COLUMNS = (
+    "strengths (logits)|systems|tolerance|live|wrong|uniform|wrong|live / uniform|uniform, 5 %|live, 5 %|gain, 5 %"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,54 +59,57 @@ class Field:
 
     name: str
     systems: int
-    epsilon: float
+    tolerance: float
     draw: Callable[[np.random.Generator, int], Floats]
 
 
 FIELDS = (
     *(
-        Field(name="normal, SD 1", systems=n, epsilon=epsilon, draw=lambda rng, n: rng.normal(0, 1, n))
-        for n, epsilon in ((20, 0.05), (50, 0.05), (50, 0.1), (200, 0.05))
+        Field(name="normal, SD 1", systems=n, tolerance=tolerance, draw=lambda rng, n: rng.normal(0, 1, n))
+        for n, tolerance in ((20, 0.05), (50, 0.05), (50, 0.1), (200, 0.05))
     ),
-    Field(name="normal, SD 0.5", systems=50, epsilon=0.05, draw=lambda rng, n: rng.normal(0, 0.5, n)),
-    Field(name="uniform, -2 to 2", systems=50, epsilon=0.05, draw=lambda rng, n: rng.uniform(-2, 2, n)),
+    Field(name="normal, SD 0.5", systems=50, tolerance=0.05, draw=lambda rng, n: rng.normal(0, 0.5, n)),
+    Field(name="uniform, -2 to 2", systems=50, tolerance=0.05, draw=lambda rng, n: rng.uniform(-2, 2, n)),
     Field(
-        name="gap of 0.8, five ahead", systems=50, epsilon=0.05, draw=lambda rng, n: np.where(np.arange(n) < K, 0.8, 0)
+        name="gap of 0.8, five ahead",
+        systems=50,
+        tolerance=0.05,
+        draw=lambda rng, n: np.where(np.arange(n) < K, 0.8, 0),
     ),
 )
 
 
 ORDERS = (
     *(
-        Field(name="normal, SD 1", systems=20, epsilon=epsilon, draw=lambda rng, n: rng.normal(0, 1, n))
-        for epsilon in (0.1, 0.05, 0.02)
+        Field(name="normal, SD 1", systems=20, tolerance=tolerance, draw=lambda rng, n: rng.normal(0, 1, n))
+        for tolerance in (0.1, 0.05, 0.02)
     ),
-    Field(name="normal, SD 2", systems=20, epsilon=0.05, draw=lambda rng, n: rng.normal(0, 2, n)),
-    Field(name="normal, SD 0.3", systems=20, epsilon=0.1, draw=lambda rng, n: rng.normal(0, 0.3, n)),
-    Field(name="normal, SD 1", systems=50, epsilon=0.1, draw=lambda rng, n: rng.normal(0, 1, n)),
+    Field(name="normal, SD 2", systems=20, tolerance=0.05, draw=lambda rng, n: rng.normal(0, 2, n)),
+    Field(name="normal, SD 0.3", systems=20, tolerance=0.1, draw=lambda rng, n: rng.normal(0, 0.3, n)),
+    Field(name="normal, SD 1", systems=50, tolerance=0.1, draw=lambda rng, n: rng.normal(0, 1, n)),
 )
 
 
 class Truth:
     """Systems of known strength."""
 
-    def __init__(self, strengths: Floats, epsilon: float, rng: np.random.Generator) -> None:
+    def __init__(self, strengths: Floats, tolerance: float, rng: np.random.Generator) -> None:
         self.win = expit(strengths[:, None] - strengths[None, :])
         self.borda = (self.win.sum(axis=1) - 0.5) / (len(strengths) - 1)
-        self.epsilon, self.rng = epsilon, rng
+        self.tolerance, self.rng = tolerance, rng
 
     def choose(self, x: Ints, y: Ints) -> Floats:
         """Return 1 where x won, else 0."""
         return (self.rng.random(len(x)) < self.win[x, y]).astype(float)
 
     def is_wrong(self, leaders: Ints | tuple[int, ...]) -> bool:
-        """Say whether one of the leaders is more than epsilon worse than the k-th best."""
-        return bool(np.min(self.borda[list(leaders)]) < np.sort(self.borda)[-K] - self.epsilon)
+        """Say whether one of the leaders is worse by more than the tolerance than the k-th best."""
+        return bool(np.min(self.borda[list(leaders)]) < np.sort(self.borda)[-K] - self.tolerance)
 
     def is_disordered(self, order: Ints | tuple[int, ...]) -> bool:
-        """Say whether a system stands before one that wins epsilon more."""
+        """Say whether a system stands before one that wins more by the tolerance."""
         named = self.borda[list(order)]
-        return bool(np.max(np.maximum.accumulate(named[::-1])[::-1] - named) >= self.epsilon)
+        return bool(np.max(np.maximum.accumulate(named[::-1])[::-1] - named) >= self.tolerance)
 
 
 Step = tuple[int, tuple[int, ...], bool]  # comparisons so far, leaders, whether decided
@@ -198,12 +204,12 @@ def enough(runs: list[dict[int, bool]]) -> str:
 
 def row(field: Field, runs: int, seed: int) -> str:
     """Simulate one row of the table."""
-    rule = TopRule(k=K, epsilon=field.epsilon)
+    rule = TopRule(k=K, tolerance=field.tolerance)
     designs = {"live": live, "uniform": uniform, "gain": information_gain}
     found: dict[str, list[Walk]] = {name: [] for name in designs}
     for run in range(runs):
         rng = np.random.default_rng((seed, run))
-        truth = Truth(field.draw(rng, field.systems), field.epsilon, rng)
+        truth = Truth(field.draw(rng, field.systems), field.tolerance, rng)
         for name, design in designs.items():
             until = found["live"][-1][0] if name == "gain" else None
             found[name].append(walk(design(truth, rule), truth.is_wrong, until=until))
@@ -212,12 +218,12 @@ def row(field: Field, runs: int, seed: int) -> str:
 
 def order_row(field: Field, runs: int, seed: int) -> str:
     """Simulate one row of the table of whole orders."""
-    rule = OrderRule(epsilon=field.epsilon)
+    rule = OrderRule(tolerance=field.tolerance)
     found: dict[str, list[Walk]] = {"live": [], "uniform": []}
     for run in range(runs):
         for name, each in found.items():
             rng = np.random.default_rng((seed, run))
-            truth = Truth(field.draw(rng, field.systems), field.epsilon, rng)
+            truth = Truth(field.draw(rng, field.systems), field.tolerance, rng)
             each.append(walk(ordered(truth, rule, adaptive=name == "live"), truth.is_disordered))
     return as_row(cells(field, found))
 
@@ -230,7 +236,7 @@ def cells(field: Field, found: dict[str, list[Walk]]) -> tuple[str, ...]:
     return (
         field.name,
         str(field.systems),
-        f"{field.epsilon:g}",
+        f"{field.tolerance:g}",
         *(cell for name in ("live", "uniform") for cell in (f"{asked[name]:,.0f}", wrong[name])),
         f"{asked['live'] / asked['uniform']:.2f}",
         *(naive[name] for name in ("uniform", "live", "gain") if name in naive),

@@ -12,7 +12,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from analysis import Plan
-from analysis.comparisons.ratings import RatingCells, compare_ratings, rating_differences
+from analysis.comparisons.rated_parts import rated_part
+from analysis.comparisons.rating_cells import RatingCells
+from analysis.comparisons.ratings import compare_ratings
 from analysis.comparisons.unpaired import FEW, TOO_UNEVEN
 from analysis.statistics.coding import Floats, Ints
 from tests.calibration.command import write_table
@@ -134,9 +136,9 @@ def shares(layout: Layout, spread: tuple[float, ...], *, skewed: bool, runs: int
     found = dict.fromkeys(plans, 0)
     for _ in range(runs):
         own = replace(cells, value=_scores(rng, system, annotator, item, spread, 4.4 if skewed else 3.0))
-        differences = rating_differences(own)
+        part = rated_part(own)
         for name, plan in plans.items():
-            (test,) = compare_ratings(own, differences, plan)
+            (test,) = compare_ratings(part, plan)
             found[name] += test.p_value is not None and test.p_value <= LEVEL
     return {name: count / runs for name, count in found.items()}
 

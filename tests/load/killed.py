@@ -34,7 +34,7 @@ MOST_WORK = 6000  # bytes of acknowledgements, some forty pages, after which a s
 MOST_WAIT = 30.0  # seconds that this may take on the busiest machine
 AFTER = 0.02  # seconds that it may live on, so that a kill falls anywhere between two acknowledgements
 PAGES = 2  # rated in a form, so that many forms are completed between two kills
-REST = 1.5  # seconds that the last server lives, so that everybody who waits is served
+REST = 0.7  # seconds that the last server lives, so that everybody who waits is served
 START_LIMIT = 60.0  # seconds within which a server must answer on the busiest machine
 
 

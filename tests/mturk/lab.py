@@ -15,7 +15,6 @@ from typing import Any
 import httpx2
 import uvicorn
 
-from mturk.answers import answer_pairs, read_answers
 from mturk.endpoint.app import create_app
 from mturk.endpoint.errors import MTurkRequestError
 from mturk.endpoint.keys import IssuedKey, issue
@@ -32,6 +31,7 @@ from mturk.endpoint.store import open_store, secret_of
 from mturk.endpoint.transaction import HostRules, Transaction
 from mturk.endpoint.workers import add_worker
 from mturk.questions import SUBMIT_PATH, ExternalQuestion, HTMLQuestion, render_question
+from spa.importers.mturk.answers import answer_pairs, read_answers
 from spa.server.http_server import Listener, listen, server_config
 
 HOST_KEY = b"k" * 32

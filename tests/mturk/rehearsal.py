@@ -37,7 +37,7 @@ import httpx2
 
 from mturk.routes import submit_address
 from spa.commands.workspace import open_workspace
-from spa.forms.form import Form
+from spa.records.form import Form
 from spa.simulation.survey_client import fill_in, read_page
 from tests.mturk.rehearsal_browsers import take_part_in_browsers
 from tests.mturk.studies import answers_to
@@ -386,15 +386,15 @@ def rehearse(
 
 def check(lab: Lab, done: Sequence[str], estimate: Mapping[str, Any]) -> dict[str, Any]:
     """Check that every HIT, answer and payment is there once; returns what was counted."""
-    standing = lab.bridge("status")
+    status = lab.bridge("status")
     entries = httpx2.get(f"{lab.site_url}/emulator/ledger", timeout=60).json()["entries"]
     rewards = [one for one in entries if one["kind"] == "reward"]
     bonuses = [one for one in entries if one["kind"] == "bonus"]
     paid = sum((Decimal(one["amount"]) + Decimal(one["fee"]) for one in rewards), Decimal(0))
-    assert standing["hits"] == len(estimate["hits"]), standing
-    assert standing["places"] == lab.annotators
-    assert standing["collected"] == {"Approved": lab.annotators}, standing
-    assert standing["unfinished_calls"] == 0
+    assert status["hits"] == len(estimate["hits"]), status
+    assert status["places"] == lab.annotators
+    assert status["collected"] == {"Approved": lab.annotators}, status
+    assert status["unfinished_calls"] == 0
     assert len(set(done)) == len(done) == lab.annotators
     assert sorted(one["assignment_id"] for one in rewards) == sorted(done)
     assert len({one["worker_id"] for one in rewards}) == lab.annotators
@@ -408,7 +408,7 @@ def check(lab: Lab, done: Sequence[str], estimate: Mapping[str, Any]) -> dict[st
         assert not any(visit.extra for visit in visits)
     return {
         "annotators": lab.annotators,
-        "hits": standing["hits"],
+        "hits": status["hits"],
         "paid": str(paid),
         "estimate": estimate["total"],
         "bonuses": len(bonuses),

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from spa.forms.form import Form
+from spa.records.form import Form
 from tests.browser.chromium import BROWSER
 from tests.mturk.studies import answers_to
 

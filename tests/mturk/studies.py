@@ -15,7 +15,8 @@ from mturk.endpoints import MTurkEndpoint
 from mturk.settings import MTurkTable, read_settings
 from spa.cli import main
 from spa.commands.workspace import Workspace, open_workspace
-from spa.forms.form import ConfirmAnswer, Form, NumberAnswer, OptionsAnswer, Question, ScreeningTarget
+from spa.records.form import Form, Question, ScreeningTarget
+from spa.widgets import ConfirmAnswer, NumberAnswer, OptionsAnswer
 from tests.mturk.emulated import Emulator
 from tests.spa.small_study import write_study
 
@@ -67,7 +68,7 @@ class Bench:
         command, *rest = arguments
         return CliRunner().invoke(main, ["mturk", command, str(self.study), *rest], catch_exceptions=False).exit_code
 
-    def told(self, *arguments: str) -> dict[str, Any]:
+    def json(self, *arguments: str) -> dict[str, Any]:
         """Run a command and return what it says as JSON."""
         found: dict[str, Any] = json.loads(self.run(*arguments, "--json").stdout)
         return found
@@ -81,7 +82,7 @@ class Bench:
     def settings(self, **changes: Any) -> MTurkTable:
         """Return the table [mturk] with changes."""
         with self.open() as workspace:
-            return read_settings({**workspace.study.bridges["mturk"], **changes}, self.study)
+            return read_settings({**workspace.study.platforms["mturk"], **changes}, str(self.study))
 
     def endpoint(self) -> MTurkEndpoint:
         """Return the emulator as the bridge sees it."""

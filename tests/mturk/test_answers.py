@@ -9,20 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mturk.answers import (
+from mturk.answers import NothingAnswered, render_answers
+from spa.importers.mturk.answers import (
     ANSWERS_NAMESPACE,
     LARGEST_ANSWER,
     MOST_FIELDS,
     AnsweredField,
     AnswerRefused,
-    NothingAnswered,
-    XMLRefused,
     answer_pairs,
     read_answers,
-    render_answers,
 )
-from mturk.safe_xml import FORBIDDEN
-from spa.responses.answers import AnsweredTwice, payload_from_pairs
+from spa.importers.mturk.safe_xml import FORBIDDEN, XMLRefused
+from spa.widgets.payload import AnsweredTwice, payload_from_pairs
 
 ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 WHAT_XML_HOLDS = ANY_TEXT.filter(lambda text: not FORBIDDEN.search(text))

@@ -215,7 +215,8 @@ def test_hits_of_one_batch_are_one_participation(tmp_path: Path) -> None:
     assert "one.csv, row 10: expected 8 cells, got 10" in imported(tmp_path, "one.csv", code=1)["error"]
 
 
-def test_winners_named_by_system_or_by_their_column_follow_the_sides_of_their_row(tmp_path: Path) -> None:
+def test_archive_winners_follow_sides_of_their_row(tmp_path: Path) -> None:
+    """Winners named by system or by their column follow the sides of their row."""
     (tmp_path / "old.toml").write_text(
         '[[choices]]\nitem_id = {column = "Input.story"}\nsystem_x = {column = "Input.model_b"}\n'
         'system_y = {column = "Input.model_a"}\nwinner = {column = "Answer.winner"}\n'

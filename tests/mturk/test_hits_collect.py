@@ -9,8 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 from mturk import records
-from mturk.answers import ANSWERS_NAMESPACE, render_answers
+from mturk.answers import render_answers
 from spa.cli import main
+from spa.importers.mturk.answers import ANSWERS_NAMESPACE
 from spa.server.form_progress import FormProgress
 from tests.mturk.studies import Bench, answers_to
 
@@ -38,12 +39,13 @@ def problem_of(bench: Bench, assignment: str) -> str | None:
 
 
 @pytest.mark.parametrize("answer", [BOMB, ENTITY, "not XML", "<QuestionFormAnswers/>"])
-def test_a_hostile_answer_is_kept_as_missing_and_not_approved_unseen(bench: Bench, answer: str) -> None:
+def test_collect_hostile_answer_is_missing(bench: Bench, answer: str) -> None:
+    """A hostile answer is kept as missing and not approved unseen."""
     bench.run("publish", "--yes")
     assignment = hand_in(bench, bench.hits()[0]["HITId"], answer)
-    assert bench.told("collect")["problems"] == 1
+    assert bench.json("collect")["problems"] == 1
     assert problem_of(bench, assignment)
-    told = bench.told("approve", "--yes")
+    told = bench.json("approve", "--yes")
     assert (told["approved"], list(told["left"])) == (0, [assignment])
     with bench.open() as workspace:
         work = records.find_work(workspace.store, assignment)
@@ -61,18 +63,19 @@ def test_answers_out_of_range_are_missing_with_their_reasons(bench: Bench) -> No
     wrong = render_answers([*({**fields, number: "7000"}).items(), ("note", "=HYPERLINK()")])
     assignment = hand_in(bench, hits[0], wrong)
     other = hand_in(bench, hits[1], render_answers([*answers_to(bench.form_of(hits[1])).items(), ("extra", "1")]))
-    assert bench.told("collect")["problems"] == 2
-    assert "expected a whole number from 0 to 100, got '7000'" in str(problem_of(bench, assignment))
+    assert bench.json("collect")["problems"] == 2
+    told = str(problem_of(bench, assignment))
+    assert " answers unusable, 0 of them empty: " in told
+    assert "expected a whole number from 0 to 100, got '7000'" in told
     assert "fields that the form does not have" in str(problem_of(bench, other))
     CliRunner().invoke(main, ["export", str(bench.study), "--out", str(bench.study.parent / "tables")])
     rows = pl.read_csv(bench.study.parent / "tables" / "preferences.csv")
     assert rows["preference"].null_count() == 1
-    assert bench.told("approve", "--assignment", assignment, "--yes")["approved"] == 1  # by hand, whatever it holds
+    assert bench.json("approve", "--assignment", assignment, "--yes")["approved"] == 1  # by hand, whatever it holds
 
 
-def test_a_run_broken_off_while_collecting_loses_and_doubles_nothing(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_collect_broken_off_loses_nothing(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run broken off while collecting loses and doubles nothing."""
     bench.run("publish", "--yes")
     workers = bench.emulator.workers(3, country="US")
     for hit, worker in zip(bench.hits(), workers, strict=True):
@@ -90,7 +93,7 @@ def test_a_run_broken_off_while_collecting_loses_and_doubles_nothing(
 
     monkeypatch.setattr(collecting, "exclude", dying)
     assert bench.run_any("collect") != 0
-    assert bench.told("collect") | {"hits": 0} == bench.told("collect") | {"hits": 0, "new": 1, "excluded": 2}
+    assert bench.json("collect") | {"hits": 0} == bench.json("collect") | {"hits": 0, "new": 1, "excluded": 2}
     with bench.open() as workspace:
         assert len(list(workspace.store.submissions())) == 3
         assert all(work.excluded for work in records.all_works(workspace.store, bench.emulator.url))
@@ -109,7 +112,7 @@ def test_one_who_was_quicker_than_the_exclusion_is_kept_and_told(bench: Bench) -
     bench.run("publish", "--yes")
     worker = bench.emulator.workers(1, country="US")[0]
     done = [bench.answer(hit["HITId"], worker) for hit in bench.hits()[:2]]
-    assert bench.told("collect")["problems"] == 1
+    assert bench.json("collect")["problems"] == 1
     told = [problem_of(bench, one) for one in done]
     assert sum(one is not None and "submitted another HIT" in one for one in told) == 1
 
@@ -123,17 +126,18 @@ def test_reviews_at_the_endpoint_are_seen(bench: Bench) -> None:
     assert "name each submission" in bench.run("reject", "--reason", "Every answer is the same.", code=1).stderr
     assert "10 to 1024 characters" in bench.run("reject", "--assignment", done[0], "--reason", "bad", code=1).stderr
     rejected = ("reject", "--assignment", done[0], "--reason", "Every answer is the same.", "--yes")
-    assert bench.told(*rejected)["rejected"] == 1
-    assert bench.told(*rejected)["rejected"] == 0
+    assert bench.json(*rejected)["rejected"] == 1
+    assert bench.json(*rejected)["rejected"] == 0
     assert "add --override" in bench.run("approve", "--assignment", done[0], "--yes", code=1).stderr
-    assert bench.told("approve", "--assignment", done[0], "--override", "--yes")["approved"] == 1
+    assert bench.json("approve", "--assignment", done[0], "--override", "--yes")["approved"] == 1
     assert "cannot be taken back" in bench.run(*rejected, code=1).stderr
     bench.emulator.advance(169 * 3600)
-    assert bench.told("collect")["changed"] >= 1
-    assert bench.told("status")["collected"] == {"Approved": 2}
+    assert bench.json("collect")["changed"] >= 1
+    assert bench.json("status")["collected"] == {"Approved": 2}
 
 
-def test_a_rejected_submission_leaves_the_analysis_with_a_line_until_the_rejection_is_taken_back(bench: Bench) -> None:
+def test_collect_rejected_submission_leaves_analysis(bench: Bench) -> None:
+    """A rejected submission leaves the analysis with a line until the rejection is taken back."""
     bench.run("publish", "--yes")
     workers = bench.emulator.workers(3, country="US")
     done = [bench.answer(hit["HITId"], worker) for hit, worker in zip(bench.hits(), workers, strict=True)]
@@ -177,7 +181,8 @@ def exported(bench: Bench) -> pl.DataFrame:
     return pl.read_csv(folder / "reading.csv")
 
 
-def test_evidence_of_reading_becomes_rows_and_the_submission_can_be_shown_and_forgotten(bench: Bench) -> None:
+def test_collect_reading_evidence(bench: Bench) -> None:
+    """Evidence of reading becomes rows and the submission can be shown and forgotten."""
     bench.run("publish", "--yes")
     hits = [hit["HITId"] for hit in bench.hits()]
     form = bench.form_of(hits[0])
@@ -186,7 +191,7 @@ def test_evidence_of_reading_becomes_rows_and_the_submission_can_be_shown_and_fo
     first, second = bench.emulator.workers(2, country="US")
     bench.answer(hits[0], first, reading=json.dumps({"seconds": 500.0, "outputs": outputs}))
     hostile = bench.answer(hits[1], second, reading='{"seconds": -1, "outputs": {}}')
-    assert bench.told("collect")["problems"] == 1
+    assert bench.json("collect")["problems"] == 1
     assert "evidence of reading" in str(problem_of(bench, hostile))
     rows = exported(bench).filter(pl.col("system").is_not_null())
     measured = {(row["first_seen"], row["seconds"], row["scrolled"]) for row in rows.iter_rows(named=True)}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from decimal import Decimal
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner
 from sqlalchemy import select
@@ -74,57 +76,60 @@ def with_a_gap(bench: Bench) -> tuple[str, list[str]]:
     return gap, whole
 
 
-def test_what_a_reviewer_approved_goes_and_what_was_taken_back_does_not(bench: Bench) -> None:
+def test_hits_reviewers_approvals(bench: Bench) -> None:
+    """What a reviewer approved goes and what was taken back does not."""
     gap, whole = with_a_gap(bench)
     number = decide(bench, gap, "approve")
-    told = bench.told("approve")
+    told = bench.json("approve")
     assert (set(told["assignments"]), list(told["vouched_for"]), told["left"]) == ({gap, *whole}, [gap], {})
     undo(bench, gap, number)
-    told = bench.told("approve", "--yes")
+    told = bench.json("approve", "--yes")
     assert (set(told["assignments"]), list(told["left"])) == (set(whole), [gap])
     assert [status_of(bench, one) for one in (gap, *whole)] == ["Submitted", "Approved", "Approved"]
     decide(bench, gap, "approve")
-    assert bench.told("approve", "--yes")["approved"] == 1
-    assert bench.told("approve", "--yes")["approved"] == 0
+    assert bench.json("approve", "--yes")["approved"] == 1
+    assert bench.json("approve", "--yes")["approved"] == 0
     assert len(entries(bench, "reward")) == 3
 
 
-def test_whom_a_reviewer_proposed_to_reject_is_never_approved_with_all_others(bench: Bench) -> None:
+def test_hits_proposed_rejection_is_never_approved(bench: Bench) -> None:
+    """Whom a reviewer proposed to reject is never approved with all others."""
     first, second, third = handed_in(bench)
     decide(bench, first, "propose_rejection", note=REASON)
-    told = bench.told("approve", "--yes", "--except", third)
+    told = bench.json("approve", "--yes", "--except", third)
     assert (told["assignments"], told["left"]) == ([second], {first: PROPOSED})
     assert PROPOSED in bench.run("approve").stdout
     assert [status_of(bench, one) for one in (first, second, third)] == ["Submitted", "Approved", "Submitted"]
     decide(bench, third, "exclude", note="one key")  # out of the analysis, and paid all the same
-    assert bench.told("approve", "--yes", "--also", first)["approved"] == 2
+    assert bench.json("approve", "--yes", "--also", first)["approved"] == 2
     assert len(entries(bench, "reward")) == 3
 
 
-def test_with_two_reviewers_only_what_both_or_a_third_decided_is_carried_out(bench: Bench) -> None:
+def test_hits_with_two_reviewers(bench: Bench) -> None:
+    """With two reviewers only what both or a third decided is carried out."""
     first, second, third = handed_in(bench)
     with bench.open() as workspace, workspace.store.transaction() as connection:
         let_decide(connection, 2)
-    assert bench.told("approve")["left"] == dict.fromkeys((first, second, third), "waits for two reviewers")
+    assert bench.json("approve")["left"] == dict.fromkeys((first, second, third), "waits for two reviewers")
     decide(bench, first, "propose_rejection", note=REASON)
     decide(bench, second, "propose_rejection", note=REASON)
     decide(bench, second, "propose_rejection", note=REASON, reviewer="Ben")
     decide(bench, third, "propose_rejection", note=REASON)
     decide(bench, third, "approve", reviewer="Ben")
-    told = bench.told("approve")
+    told = bench.json("approve")
     held = {first: "waits for a second reviewer", second: PROPOSED, third: "waits for a third reviewer"}
     assert (told["assignments"], told["left"]) == ([], held)
     assert (
         "1 waits for a second reviewer, 1 waits for a third reviewer (spa dashboard); --json lists these, --also ID "
         "pays one nonetheless"
     ) in bench.run("approve").stdout
-    assert bench.told("approve", "--also", first)["assignments"] == [first]
-    assert bench.told("reject", "--decided")["assignments"] == [second]
+    assert bench.json("approve", "--also", first)["assignments"] == [first]
+    assert bench.json("reject", "--decided")["assignments"] == [second]
     alone = ("reject", "--assignment", first, "--reason", REASON, "--yes")
     assert "two reviewers agree on" in bench.run(*alone, code=1).stderr
     decide(bench, third, "approve", reviewer="Cem")
-    assert bench.told("approve", "--yes")["assignments"] == [third]
-    assert bench.told("reject", "--decided", "--yes")["assignments"] == [second]
+    assert bench.json("approve", "--yes")["assignments"] == [third]
+    assert bench.json("reject", "--decided", "--yes")["assignments"] == [second]
     bench.run("collect")
     with bench.open() as workspace, workspace.store.reading() as connection:  # what the command notes stands by itself
         left_out = [each.exclusion for each in read_visit_decisions(connection).values() if each.exclusion]
@@ -137,12 +142,12 @@ def test_the_later_of_two_decisions_on_pay_stands(bench: Bench) -> None:
     decide(bench, first, "approve")
     decide(bench, second, "approve")
     decide(bench, second, "propose_rejection", note=REASON)
-    assert list(bench.told("approve", "--yes")["left"]) == [second]
-    assert bench.told("reject", "--decided", "--yes")["assignments"] == [second]
+    assert list(bench.json("approve", "--yes")["left"]) == [second]
+    assert bench.json("reject", "--decided", "--yes")["assignments"] == [second]
     assert [status_of(bench, one) for one in (first, second)] == ["Approved", "Rejected"]
 
 
-def test_a_doubt_about_who_handed_in_outweighs_a_reviewers_approval(bench: Bench) -> None:
+def test_hits_doubt_outweighs_approval(bench: Bench) -> None:
     """The reviewer saw good answers, not that they are the person's second."""
     bench.run("publish", "--yes")
     worker = bench.emulator.workers(1, country="US")[0]
@@ -150,30 +155,32 @@ def test_a_doubt_about_who_handed_in_outweighs_a_reviewers_approval(bench: Bench
     bench.run("collect")
     for one in done:
         decide(bench, one, "approve")
-    told = bench.told("approve", "--yes")
+    told = bench.json("approve", "--yes")
     assert told["approved"] == 1
     assert [reason for reason in told["left"].values() if "another HIT of this study" in reason]
 
 
-def test_proposed_rejections_are_carried_out_once_each_with_its_own_words(bench: Bench) -> None:
+def test_hits_proposed_rejections_once_each(bench: Bench) -> None:
+    """Proposed rejections are carried out once each with its own words."""
     first, second, third = handed_in(bench)
     decide(bench, first, "propose_rejection", rule="one key", note=REASON)
     number = decide(bench, second, "propose_rejection", note=REASON)
     decide(bench, third, "propose_rejection", note="The texts cannot be read in two seconds.")
     undo(bench, second, number)
-    assert bench.told("reject", "--decided")["rejected"] == 0
+    assert bench.json("reject", "--decided")["rejected"] == 0
     assert {status_of(bench, one) for one in (first, second, third)} == {"Submitted"}
-    assert bench.told("reject", "--decided", "--except", first, "--yes")["assignments"] == [third]
-    told = bench.told("reject", "--decided", "--yes")
+    assert bench.json("reject", "--decided", "--except", first, "--yes")["assignments"] == [third]
+    told = bench.json("reject", "--decided", "--yes")
     assert (told["assignments"], told["rejected"], told["rejected_before"]) == ([first], 1, 1)
-    again = bench.told("reject", "--decided", "--yes")
+    again = bench.json("reject", "--decided", "--yes")
     assert (again["rejected"], again["rejected_before"]) == (0, 2)
     assert [status_of(bench, one) for one in (first, second, third)] == ["Rejected", "Submitted", "Rejected"]
     assert feedback_to(bench, first) == REASON
     assert feedback_to(bench, third) == "The texts cannot be read in two seconds."
 
 
-def test_one_message_that_explains_nothing_holds_all_rejections_back(bench: Bench) -> None:
+def test_hits_unexplained_rejection_holds_all_back(bench: Bench) -> None:
+    """One message that explains nothing holds all rejections back."""
     first, second, third = handed_in(bench)
     decide(bench, first, "propose_rejection", note=REASON)
     decide(bench, second, "propose_rejection", note="bad")
@@ -184,15 +191,16 @@ def test_one_message_that_explains_nothing_holds_all_rejections_back(bench: Benc
     assert {status_of(bench, one) for one in (first, second, third)} == {"Submitted"}
 
 
-def test_what_is_reviewed_otherwise_already_is_told_and_stops_nothing(bench: Bench) -> None:
+def test_hits_reviewed_otherwise_already(bench: Bench) -> None:
+    """What is reviewed otherwise already is told and stops nothing."""
     first, second, _ = handed_in(bench)
     bench.run("approve", "--assignment", first, "--yes")
     bench.run("reject", "--assignment", second, "--reason", REASON, "--yes")
     decide(bench, first, "propose_rejection", note=REASON)
     decide(bench, second, "approve")
-    assert bench.told("reject", "--decided", "--yes")["left"] == {first: PAID_ALREADY}
-    assert bench.told("approve", "--yes")["left"] == {second: IS_REJECTED}
-    assert bench.told("approve", "--assignment", second, "--override", "--yes")["approved"] == 1
+    assert bench.json("reject", "--decided", "--yes")["left"] == {first: PAID_ALREADY}
+    assert bench.json("approve", "--yes")["left"] == {second: IS_REJECTED}
+    assert bench.json("approve", "--assignment", second, "--override", "--yes")["approved"] == 1
 
 
 def unpaid(bench: Bench) -> list[Decimal | None]:
@@ -200,27 +208,41 @@ def unpaid(bench: Bench) -> list[Decimal | None]:
         return [decision.amount for decision in unpaid_bonuses(workspace.store)]
 
 
-def test_decided_bonuses_are_paid_once_each_and_the_note_is_the_reason(bench: Bench) -> None:
+def test_hits_decided_bonuses_paid_once(bench: Bench) -> None:
+    """Decided bonuses are paid once each and the note is the reason."""
     first, second, third = handed_in(bench)
     for amount in ("0.25", "0.50"):
         decide(bench, first, "bonus", amount=Decimal(amount), note="Explained with care.")
     number = decide(bench, second, "bonus", amount=Decimal("0.75"), note="Taken back.")
     undo(bench, second, number)
     decide(bench, third, "bonus", amount=Decimal("0.25"), note="Explained with care.")
-    assert bench.told("bonus", "--decided") | {"paid": 0} == bench.told("bonus", "--decided")
+    assert bench.json("bonus", "--decided") | {"paid": 0} == bench.json("bonus", "--decided")
     assert entries(bench, "bonus") == []
     assert unpaid(bench) == [Decimal("0.25"), Decimal("0.50"), Decimal("0.25")]
-    told = bench.told("bonus", "--decided", "--yes")
+    told = bench.json("bonus", "--decided", "--yes")
     assert unpaid(bench) == []
     assert (told["paid"], told["total"]) == (3, "1.20")
-    assert bench.told("bonus", "--decided", "--yes")["paid"] == 0
+    assert bench.json("bonus", "--decided", "--yes")["paid"] == 0
     paid = [(one["assignment_id"], one["amount"], one["reason"]) for one in entries(bench, "bonus")]
     assert sorted(paid) == sorted(
         (one, amount, "Explained with care.") for one, amount in ((first, "0.25"), (first, "0.50"), (third, "0.25"))
     )
     decide(bench, first, "bonus", amount=Decimal("0.25"), note="Explained with care.")  # decided again, paid again
-    assert bench.told("bonus", "--decided", "--yes")["paid"] == 1
+    assert bench.json("bonus", "--decided", "--yes")["paid"] == 1
     assert len(entries(bench, "bonus")) == 4
+
+
+def test_a_terminal_is_told_that_bonuses_are_being_paid(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: dict[str, int] = {}
+
+    def bar(steps: Iterator[object], *, label: str, length: int, **_: object) -> AbstractContextManager[Any]:
+        shown[label] = length
+        return nullcontext(steps)
+
+    decide(bench, handed_in(bench)[0], "bonus", amount=Decimal("0.25"), note="Explained with care.")
+    monkeypatch.setattr(click, "progressbar", bar)
+    assert "1 paid" in bench.run("bonus", "--decided", "--yes").stdout
+    assert shown == {"paying": 1}
 
 
 def test_a_decided_bonus_above_the_reward_wants_a_cap(bench: Bench) -> None:
@@ -230,18 +252,19 @@ def test_a_decided_bonus_above_the_reward_wants_a_cap(bench: Bench) -> None:
     told = bench.run("bonus", "--decided", "--yes", code=1).stderr
     assert "$50.00 is above the cap of $1.00" in told
     assert entries(bench, "bonus") == []
-    assert bench.told("bonus", "--decided", "--cap", "50", "--yes")["paid"] == 2
-    assert bench.told("bonus", "--decided", "--yes")["paid"] == 0  # what was paid needs no cap again
+    assert bench.json("bonus", "--decided", "--cap", "50", "--yes")["paid"] == 2
+    assert bench.json("bonus", "--decided", "--yes")["paid"] == 0  # what was paid needs no cap again
 
 
-def test_a_note_that_is_no_reason_for_the_protocol_stops_no_payment_half_way(bench: Bench) -> None:
+def test_hits_note_that_is_no_reason(bench: Bench) -> None:
+    """A note that is no reason for the protocol stops no payment half way."""
     first, second, _ = handed_in(bench)
     decide(bench, first, "bonus", amount=Decimal("0.25"), note="Thank you.")
     number = decide(bench, second, "bonus", amount=Decimal("0.25"), note="x" * 1025)
     assert "expected a note of at most 1024 characters" in bench.run("bonus", "--decided", "--yes", code=1).stderr
     assert entries(bench, "bonus") == []
     undo(bench, second, number)
-    assert bench.told("bonus", "--decided", "--yes")["paid"] == 1
+    assert bench.json("bonus", "--decided", "--yes")["paid"] == 1
 
 
 def test_a_bonus_undone_while_it_was_being_paid_is_told(bench: Bench, kill_at: Callable[[str, str], None]) -> None:
@@ -267,9 +290,9 @@ def test_a_kill_while_paying_decided_bonuses_pays_each_once(
         bench.run("bonus", "--decided", "--yes")
     assert len(entries(bench, "bonus")) == (1 if moment == "after" else 0)
     bench.run("bonus", "--decided", "--yes")
-    assert bench.told("bonus", "--decided", "--yes")["paid"] == 0
+    assert bench.json("bonus", "--decided", "--yes")["paid"] == 0
     assert sorted(one["assignment_id"] for one in entries(bench, "bonus")) == sorted(done)
-    assert bench.told("status")["unfinished_calls"] == 0
+    assert bench.json("status")["unfinished_calls"] == 0
 
 
 def test_a_fault_after_the_effect_pays_a_decided_bonus_once(bench: Bench) -> None:
@@ -277,7 +300,7 @@ def test_a_fault_after_the_effect_pays_a_decided_bonus_once(bench: Bench) -> Non
     decide(bench, done[0], "bonus", amount=Decimal("0.25"), note="Thank you.")
     order(bench, "drop_after", "SendBonus")
     bench.run("bonus", "--decided", "--yes")
-    assert bench.told("bonus", "--decided", "--yes")["paid"] == 0
+    assert bench.json("bonus", "--decided", "--yes")["paid"] == 0
     assert len(entries(bench, "bonus")) == 1
 
 
@@ -287,13 +310,13 @@ def test_decided_messages_go_out_once_whatever_the_subject(bench: Bench) -> None
     decide(bench, second, "message", note="Did the page break?")
     number = decide(bench, third, "message", note="Taken back.")
     undo(bench, third, number)
-    told = bench.told("notify", "--decided", "--yes")
+    told = bench.json("notify", "--decided", "--yes")
     assert (told["sent"], len(told["failed"])) == (0, 2)  # whose work is not reviewed yet cannot be written to
     bench.run("approve", "--yes")
     assert "2 messages, 0 already sent, 2 to send" in bench.run("notify", "--decided").stdout
     assert mailbox(bench) == []
-    assert bench.told("notify", "--decided", "--yes")["sent"] == 2
-    again = bench.told("notify", "--decided", "--subject", "Another subject", "--yes")
+    assert bench.json("notify", "--decided", "--yes")["sent"] == 2
+    again = bench.json("notify", "--decided", "--subject", "Another subject", "--yes")
     assert (again["sent"], again["before"]) == (0, 2)
     assert mailbox(bench) == [("Which writer is better?", "Did the page break?")] * 2
     decide(bench, first, "message", note="It is mended now.")
@@ -301,17 +324,18 @@ def test_decided_messages_go_out_once_whatever_the_subject(bench: Bench) -> None
     assert mailbox(bench)[2:] == [("The page", "It is mended now.")]
 
 
-def test_a_decided_message_that_may_have_arrived_is_not_sent_again(bench: Bench) -> None:
+def test_hits_message_is_not_sent_twice(bench: Bench) -> None:
+    """A decided message that may have arrived is not sent again."""
     first, *_ = handed_in(bench)
     bench.run("approve", "--yes")
     decide(bench, first, "message", note="Did the page break?")
     order(bench, "drop_after", "NotifyWorkers")
     assert "nobody knows" in bench.run("notify", "--decided", "--yes", code=1).stderr
-    assert bench.told("notify", "--decided", "--yes")["unknown"] == 1
+    assert bench.json("notify", "--decided", "--yes")["unknown"] == 1
     assert len(mailbox(bench)) == 1
 
 
-def test_a_decision_on_a_visit_of_which_nothing_is_collected_waits(bench: Bench) -> None:
+def test_hits_decision_waits_for_collection(bench: Bench) -> None:
     """An annotator is still at work on the survey server, or what they handed in is not collected yet."""
     handed_in(bench)
     with bench.open() as workspace, workspace.store.transaction() as connection:
@@ -322,7 +346,7 @@ def test_a_decision_on_a_visit_of_which_nothing_is_collected_waits(bench: Bench)
     decide(bench, "3LATE", "propose_rejection", note=REASON)
     decide(bench, "3LATE", "message", note="Is it open still?")
     for command in ("bonus", "reject", "notify"):
-        assert bench.told(command, "--decided", "--yes")["waiting"] == 1
+        assert bench.json(command, "--decided", "--yes")["waiting"] == 1
     assert "run `spa mturk collect`" in bench.run("bonus", "--decided").stdout
     assert entries(bench, "bonus") == []
 

@@ -82,8 +82,8 @@ def test_faults_while_publishing_make_each_hit_once(bench: Bench, operation: str
     if operation == "CreateHITWithHITType":
         assert faults_left(bench) == 0
     assert len({hit["RequesterAnnotation"] for hit in bench.hits()}) == len(bench.hits()) == 3
-    assert bench.told("publish", "--yes")["made"] == []
-    assert bench.told("status")["unfinished_calls"] == 0
+    assert bench.json("publish", "--yes")["made"] == []
+    assert bench.json("status")["unfinished_calls"] == 0
 
 
 def test_a_hit_that_is_not_listed_yet_is_known_by_its_token(bench: Bench) -> None:
@@ -92,7 +92,7 @@ def test_a_hit_that_is_not_listed_yet_is_known_by_its_token(bench: Bench) -> Non
     bench.run("publish", "--yes")
     bench.emulator.do("rules", lag=0)
     assert len(bench.hits()) == 3
-    assert bench.told("publish", "--yes")["made"] == []
+    assert bench.json("publish", "--yes")["made"] == []
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
@@ -105,7 +105,7 @@ def test_a_kill_while_publishing_makes_each_hit_once(
             bench.run("publish", "--yes")
     bench.run("publish", "--yes")
     assert len(bench.hits()) == 3
-    assert bench.told("status")["unfinished_calls"] == 0
+    assert bench.json("status")["unfinished_calls"] == 0
     assert (
         len(
             bench.emulator.client.list_qualification_types(
@@ -136,10 +136,10 @@ def test_a_token_too_old_is_never_sent_again(
 def test_faults_while_reviewing_pay_each_submission_once(bench: Bench) -> None:
     handed_in(bench)
     order_all(bench, "ApproveAssignment")
-    assert bench.told("approve", "--yes")["approved"] == 3
+    assert bench.json("approve", "--yes")["approved"] == 3
     assert faults_left(bench) == 0
     assert len(entries(bench, "reward")) == 3
-    assert bench.told("status")["collected"] == {"Approved": 3}
+    assert bench.json("status")["collected"] == {"Approved": 3}
 
 
 def test_faults_while_paying_pay_each_bonus_once(bench: Bench) -> None:
@@ -147,9 +147,9 @@ def test_faults_while_paying_pay_each_bonus_once(bench: Bench) -> None:
     named = [argument for one in done for argument in ("--assignment", one)]
     paid = ("bonus", *named, "--amount", "0.25", "--reason", "Thank you for the care.", "--yes")
     order_all(bench, "SendBonus")
-    assert bench.told(*paid)["paid"] == 3
+    assert bench.json(*paid)["paid"] == 3
     assert faults_left(bench) == 0
-    assert bench.told(*paid)["paid"] == 0
+    assert bench.json(*paid)["paid"] == 0
     assert [one["amount"] for one in entries(bench, "bonus")] == ["0.25"] * 3
 
 
@@ -165,8 +165,8 @@ def test_a_bonus_whose_answer_never_comes_is_not_paid_twice(bench: Bench, monkey
         bench.emulator.do("faults", faults=[])
         refused = bench.run(*paid, code=1).stderr  # the repeat of a token is refused, which proves nothing
         assert "the endpoint refused" in refused
-        assert bench.told("status")["unfinished_calls"] == 1
-    assert bench.told(*paid)["paid"] == 1
+        assert bench.json("status")["unfinished_calls"] == 1
+    assert bench.json(*paid)["paid"] == 1
     assert len(entries(bench, "bonus")) == 1
 
 
@@ -185,7 +185,7 @@ def test_a_kill_while_paying_pays_once(bench: Bench, kill_at: Callable[[str, str
     other = ["1.00" if argument == "0.25" else argument for argument in paid]
     assert "repeat it as it was" in bench.run(*other, code=1).stderr
     bench.run(*paid)
-    assert bench.told(*paid)["paid"] == 0
+    assert bench.json(*paid)["paid"] == 0
     assert len(entries(bench, "bonus")) == 1
     bench.run(*paid, "--purpose", "second")
     assert len(entries(bench, "bonus")) == 2
@@ -197,7 +197,7 @@ def test_faults_while_extending_add_places_once(bench: Bench) -> None:
     bench.run("extend", "--assignments", "2", "--yes")
     assert faults_left(bench) == 0
     assert {hit["MaxAssignments"] for hit in bench.hits()} == {3}
-    assert bench.told("extend", "--assignments", "2", "--yes")["cost"] == str(Decimal("7.20"))
+    assert bench.json("extend", "--assignments", "2", "--yes")["cost"] == str(Decimal("7.20"))
     assert {hit["MaxAssignments"] for hit in bench.hits()} == {5}
     assert "from ten on another fee holds" in bench.run("extend", "--assignments", "5", "--yes", code=1).stderr
 
@@ -208,6 +208,6 @@ def test_a_message_that_may_have_arrived_is_not_sent_again(bench: Bench) -> None
     message = ("notify", "--subject", "Part two", "--text", "It is open.", "--yes")
     order(bench, "drop_after", "NotifyWorkers")
     assert "nobody knows" in bench.run(*message, code=1).stderr
-    assert bench.told(*message) == {"annotators": 3, "failed": {}, "unknown": 3, "sent": 0, "before": 0}
-    assert bench.told(*message, "--again")["sent"] == 3
-    assert bench.told(*message)["before"] == 3
+    assert bench.json(*message) == {"annotators": 3, "failed": {}, "unknown": 3, "sent": 0, "before": 0}
+    assert bench.json(*message, "--again")["sent"] == 3
+    assert bench.json(*message)["before"] == 3

@@ -19,7 +19,7 @@ from mturk.records import RECEIPT_FIELD, make_receipt
 from mturk.routes import mount
 from spa.cli import main
 from spa.responses.admission import SecondVisit
-from spa.responses.families import StudyFamily
+from spa.responses.study_families import StudyFamily
 from spa.server.app import create_app
 from spa.server.http_server import serve_on_loopback
 from spa.server.rate_limits import Limits
@@ -112,7 +112,8 @@ def test_an_address_that_is_not_ours_gets_no_form(external: Bench, changes: dict
         assert list(workspace.store.visits.of_people()) == []
 
 
-def test_a_look_at_the_frames_address_takes_no_place_and_its_button_keeps_the_address(external: Bench) -> None:
+def test_frame_address_takes_no_place(external: Bench) -> None:
+    """A look at the frame's address takes no place and its button keeps the address."""
     with visited(external) as client:
         for method in ("GET", "HEAD"):
             shown = client.request(method, "/hit", params=address(external))
@@ -126,7 +127,8 @@ def test_a_look_at_the_frames_address_takes_no_place_and_its_button_keeps_the_ad
         assert client.get("/hit", params=address(external)).headers["location"] == first
 
 
-def test_an_annotator_is_let_in_once_and_the_same_address_leads_back(external: Bench) -> None:
+def test_hit_address_leads_back_to_its_visit(external: Bench) -> None:
+    """An annotator is let in once and the same address leads back."""
     with visited(external) as client:
         first = client.post("/hit", params=address(external)).headers["location"]
         assert client.post("/hit", params=address(external)).headers["location"] == first
@@ -138,7 +140,7 @@ def test_an_annotator_is_let_in_once_and_the_same_address_leads_back(external: B
         assert make_receipt(workspace.store, visit.submission_id) != make_receipt(workspace.store, "another")
 
 
-def test_nobody_counts_and_no_place_is_used_without_a_submission_at_the_endpoint(external: Bench) -> None:
+def test_hits_count_only_with_a_submission(external: Bench) -> None:
     """A worker invents three assignments and two people and answers everything; an honest one comes after."""
     honest = external.emulator.workers(1, country="US")[0]
     [hit] = external.hits()
@@ -156,7 +158,7 @@ def test_nobody_counts_and_no_place_is_used_without_a_submission_at_the_endpoint
     assert "3 visits were completed on the survey server but not submitted" in told
     assert "1 new submissions in 1 HITs, 0 with a problem" in told
     assert people_of(external) == (["completed"], [1, 2])
-    assert external.told("collect")["unsubmitted"] == 0
+    assert external.json("collect")["unsubmitted"] == 0
     with external.open() as workspace:
         assert [visit.external_id for visit in workspace.store.visits.of_people("mturk") if visit.completed] == [work]
         assert sum(visit.extra for visit in workspace.store.visits.of_people("mturk")) == 3
@@ -173,9 +175,8 @@ def test_nobody_counts_and_no_place_is_used_without_a_submission_at_the_endpoint
         ("finished", "another", "the form is finished, but what was submitted is not its receipt"),
     ],
 )
-def test_a_submission_that_its_visit_does_not_bear_out_is_looked_at(
-    external: Bench, visit: str, receipt: str | None, reason: str
-) -> None:
+def test_hits_doubtful_submission_is_looked_at(external: Bench, visit: str, receipt: str | None, reason: str) -> None:
+    """A submission that its visit does not bear out is looked at."""
     worker = external.emulator.workers(1, country="US")[0]
     work = external.emulator.accept(worker, external.hits()[0]["HITId"])
     with visited(external) as client:
@@ -184,11 +185,11 @@ def test_a_submission_that_its_visit_does_not_bear_out_is_looked_at(
         elif visit == "finished":
             finish(external, client, assignmentId=work, workerId=worker)
     external.emulator.submit(worker, work, **({} if receipt is None else {RECEIPT_FIELD: receipt}))
-    assert external.told("collect")["problems"] == 1
-    assert external.told("approve")["left"] == {work: reason}
+    assert external.json("collect")["problems"] == 1
+    assert external.json("approve")["left"] == {work: reason}
 
 
-def test_a_false_address_neither_locks_a_worker_out_nor_shows_their_form(external: Bench) -> None:
+def test_false_hit_address_locks_nobody_out(external: Bench) -> None:
     """The same worker with an invented assignment, and the same assignment with an invented worker, both first."""
     with visited(external) as client:
         false = [
@@ -207,7 +208,7 @@ def test_a_false_address_neither_locks_a_worker_out_nor_shows_their_form(externa
 def test_a_visit_that_may_still_be_submitted_keeps_its_place(external: Bench) -> None:
     with visited(external) as client:
         finish(external, client)
-    assert external.told("collect")["unsubmitted"] == 0
+    assert external.json("collect")["unsubmitted"] == 0
     assert people_of(external) == ([], [0, 2])
 
 
@@ -227,9 +228,8 @@ def test_a_claim_keeps_nobody_from_another_study_of_the_family(external: Bench) 
             other.refuse_others("mturk", honest)
 
 
-def test_a_server_started_before_publishing_may_be_framed_when_hits_are_there(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_server_started_before_publishing_may_be_framed(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server started before publishing may be framed when HITs are there."""
     monkeypatch.delenv("MTURK_ENDPOINT_URL")
     folder = bench.study.parent / "external"
     folder.mkdir()

@@ -16,15 +16,16 @@ from mturk.hit_study import HitStudy
 from mturk.idempotent_calls import IdempotentMTurkCalls
 from mturk.publishing import Publisher, make_plan
 from spa import live
-from spa.forms.form import Form, PreferenceTarget
+from spa.elicitation.spa import PreferenceTarget
+from spa.records.form import Form
+from spa.records.study import Study
 from spa.responses.begun_order import BEGUN_UNTIL
 from spa.responses.store import Store
-from spa.study.study import Study
 from tests.mturk.emulated import Emulator
 from tests.mturk.studies import STUDY, Bench, make_bench
 from tests.mturk.test_hits_exactly_once import Killed
 from tests.mturk.test_hits_exactly_once import kill_at as kill_at
-from tests.spa.test_waves import live_state
+from tests.spa.platforms.test_waves import live_state
 
 LIVE = f'{STUDY}\n[stopping]\nrule = "when_decided"\nleast = 2\nwave = 2\n'
 CHAIN = (("beta", "alpha"), ("gamma", "beta"))
@@ -75,28 +76,28 @@ def answer_all(bench: Bench, workers: Iterator[str]) -> None:
 def test_hits_are_published_in_waves_with_what_is_open_by_then(bench: Bench, decide: Callable[..., None]) -> None:
     decide(2, 5)
     workers = iter(bench.emulator.workers(6, country="US"))
-    planned = bench.told("publish", "--yes")
+    planned = bench.json("publish", "--yes")
     assert (len(planned["made"]), planned["total"], planned["at_most"]) == (2, "2.40", "7.20")
-    assert bench.told("publish", "--yes")["made"] == []
-    assert bench.told("advance", "--yes")["reason"] == "under way"
+    assert bench.json("publish", "--yes")["made"] == []
+    assert bench.json("advance", "--yes")["reason"] == "under way"
     answer_all(bench, workers)
     dry = bench.run("advance").stdout
     assert "1 of 2 comparisons are decided after 2 annotators; next wave: 2 places" in dry
     assert "this wave $2.40, published so far $2.40, at most $7.20" in dry
     assert "Nothing was published" in dry
-    assert len(bench.told("advance", "--yes")["made"]) == 2
+    assert len(bench.json("advance", "--yes")["made"]) == 2
     second = {frozenset(CHAIN[1])}
     assert [pairs_in(bench, hit_id) for hit_id in open_hits(bench)] == [second] * 2
     answer_all(bench, workers)
-    assert bench.told("advance", "--yes")["next"] == 2
+    assert bench.json("advance", "--yes")["next"] == 2
     bench.answer(open_hits(bench)[0], next(workers))  # five: all is decided, and one place is free
-    ended = bench.told("advance", "--yes")
+    ended = bench.json("advance", "--yes")
     assert (ended["reason"], ended["made"], ended["expired"], ended["free"]) == ("enough", [], [], 1)
-    assert len(bench.told("advance", "--yes", "--stop")["expired"]) == 1
-    assert bench.told("advance")["free"] == 0
-    assert open_hits(bench) == [] or bench.told("status")["available"] == 1
-    assert bench.told("collect")["problems"] == 0
-    assert bench.told("approve", "--yes")["approved"] == 5
+    assert len(bench.json("advance", "--yes", "--stop")["expired"]) == 1
+    assert bench.json("advance")["free"] == 0
+    assert open_hits(bench) == [] or bench.json("status")["available"] == 1
+    assert bench.json("collect")["problems"] == 0
+    assert bench.json("approve", "--yes")["approved"] == 5
 
 
 def test_a_form_that_stands_in_a_hit_never_changes(bench: Bench, decide: Callable[..., None]) -> None:
@@ -107,17 +108,17 @@ def test_a_form_that_stands_in_a_hit_never_changes(bench: Bench, decide: Callabl
     first, second = open_hits(bench)
     whole = {frozenset(pair) for pair in CHAIN}
     bench.answer(first, next(workers))
-    assert bench.told("advance", "--yes")["reason"] == "under way"  # leaves the decided pair out of further forms
+    assert bench.json("advance", "--yes")["reason"] == "under way"  # leaves the decided pair out of further forms
     assert pairs_in(bench, second) == whole
     bench.answer(second, next(workers))
     bench.run("advance", "--yes")
-    assert bench.told("collect")["problems"] == 0
+    assert bench.json("collect")["problems"] == 0
     with bench.open() as workspace:
         assert workspace.store.visits.count_completed() == 2
     assert [pairs_in(bench, hit_id) for hit_id in open_hits(bench)] == [{frozenset(CHAIN[1])}] * 2
 
 
-def test_a_pair_decided_between_plan_and_publication_is_in_no_hit(bench: Bench) -> None:
+def test_hits_leave_out_pairs_decided_since(bench: Bench) -> None:
     """A HIT holds the form that answers are read with, whatever the survey server left out meanwhile."""
     with bench.open() as workspace:
         records.set_up(workspace.store)
@@ -147,12 +148,12 @@ def test_a_kill_while_a_wave_is_published_makes_each_hit_once(
     with pytest.raises(Killed):
         bench.run("advance", "--yes")
     assert len(bench.hits()) == (2 if moment == "before" else 3)
-    assert bench.told("advance", "--yes")["made"] == []  # the interrupted one is made, or found, and has a free place
+    assert bench.json("advance", "--yes")["made"] == []  # the interrupted one is made, or found, and has a free place
     assert len(bench.hits()) == 3
     answer_all(bench, workers)
-    assert len(bench.told("advance", "--yes")["made"]) == 2
+    assert len(bench.json("advance", "--yes")["made"]) == 2
     assert len({hit["RequesterAnnotation"] for hit in bench.hits()}) == len(bench.hits()) == 5
-    assert bench.told("status")["unfinished_calls"] == 0
+    assert bench.json("status")["unfinished_calls"] == 0
 
 
 def test_people_count_once_all_who_began_before_are_known(bench: Bench) -> None:
@@ -160,7 +161,7 @@ def test_people_count_once_all_who_began_before_are_known(bench: Bench) -> None:
     workers = iter(bench.emulator.workers(6, country="US"))
     bench.run("publish", "--yes")
     answer_all(bench, workers)
-    assert bench.told("collect")["problems"] == 0
+    assert bench.json("collect")["problems"] == 0
     now = time.time()
     with bench.open() as workspace:
         known = float(workspace.store.meta(BEGUN_UNTIL) or "nan")
@@ -181,7 +182,7 @@ def test_no_more_hits_than_planned_at_most(bench: Bench, decide: Callable[..., N
     for published in (2, 4, 6):
         assert len(bench.hits()) == published
         answer_all(bench, workers)
-        last = bench.told("advance", "--yes", "--every", "5") if published == 6 else bench.told("advance", "--yes")
+        last = bench.json("advance", "--yes", "--every", "5") if published == 6 else bench.json("advance", "--yes")
     assert (last["reason"], last["next"]) == ("enough", 0)
 
 

@@ -18,22 +18,22 @@ def test_a_study_lives_at_an_endpoint_with_other_manners(
     with other_manners(bench.emulator.url) as url:
         monkeypatch.setenv("MTURK_ENDPOINT_URL", url)
         bench.run("plan")
-        assert len(bench.told("publish", "--yes")["made"]) == 3
-        assert bench.told("publish", "--yes")["made"] == []
+        assert len(bench.json("publish", "--yes")["made"]) == 3
+        assert bench.json("publish", "--yes")["made"] == []
         workers = bench.emulator.workers(3, country="US")
         hits = bench.hits()
         assert len(hits) == 3
         done = [bench.answer(hit["HITId"], worker) for hit, worker in zip(hits, workers, strict=True)]
-        assert bench.told("status")["uncollected"] == 3
-        first = bench.told("collect")
+        assert bench.json("status")["uncollected"] == 3
+        first = bench.json("collect")
         assert (first["new"], first["problems"]) == (3, 0)
-        assert bench.told("collect")["new"] == 0
-        assert bench.told("approve", "--yes")["approved"] == 3
+        assert bench.json("collect")["new"] == 0
+        assert bench.json("approve", "--yes")["approved"] == 3
         paid = ("bonus", "--assignment", done[0], "--amount", "0.50", "--reason", "Thank you for the care.", "--yes")
-        assert [bench.told(*paid)["paid"] for _ in range(2)] == [1, 0]
+        assert [bench.json(*paid)["paid"] for _ in range(2)] == [1, 0]
         bench.run("export", "--out", str(tmp_path / "archive"))
-        assert len(bench.told("dispose", "--yes")["hits"]) == 3
-        assert bench.told("status")["states"] == {"Gone": 3}
+        assert len(bench.json("dispose", "--yes")["hits"]) == 3
+        assert bench.json("status")["states"] == {"Gone": 3}
         bench.run("journal")
     entries = bench.emulator.control.get("ledger").json()["entries"]
     assert sorted(one["amount"] for one in entries) == ["0.50", "1.00", "1.00", "1.00"]

@@ -18,7 +18,7 @@ from mturk.questions import (
     read_question,
     render_question,
 )
-from mturk.safe_xml import FORBIDDEN, without_forbidden
+from spa.importers.mturk.safe_xml import FORBIDDEN, without_forbidden
 
 WHAT_XML_HOLDS = st.text(st.characters(exclude_categories=["Cs"])).filter(lambda text: not FORBIDDEN.search(text))
 HTML = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2011-11-11/HTMLQuestion.xsd"

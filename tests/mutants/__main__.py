@@ -21,7 +21,7 @@ import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -62,9 +62,9 @@ class Copy:
         over = "ended with -24" in said or running.returncode == -signal.SIGXCPU
         return None if seconds is not None and over else running.returncode, said
 
-    def tests_that_reach(self, mutants: Sequence[Mutant], where: Sequence[str]) -> dict[int, list[str]]:
+    def tests_that_reach(self, mutants: Mapping[int, Mutant], where: Sequence[str]) -> dict[int, list[str]]:
         """Run the suite with probes; return the tests of each mutant, the quickest first, without those that failed."""
-        for number, mutant in sorted(enumerate(mutants), key=lambda each: (each[1].line, each[1].column), reverse=True):
+        for number, mutant in sorted(mutants.items(), key=lambda each: (each[1].line, each[1].column), reverse=True):
             path = self.root / mutant.path
             path.write_text(mutant.probed(path.read_text(), number))
         _, said = self.pytest(*PARALLEL, "-p", "tests.mutants.probe", *where)
@@ -139,7 +139,8 @@ def main() -> None:
         return
     if given.these:
         mutants = [Mutant(**row) for row in json.loads(given.these.read_text())]
-    here = [found for mutant in mutants if (found := mutant.found_in(tree)) is not None]
+    found = {number: mutant.found_in(tree) for number, mutant in enumerate(mutants)}
+    here = {number: mutant for number, mutant in found.items() if mutant is not None}  # numbers hold for every tree
     counts = Counter({"no longer there": len(mutants) - len(here)})
     with tempfile.TemporaryDirectory() as first, tempfile.TemporaryDirectory() as second:
         if given.reached is None or not given.reached.exists():
@@ -150,7 +151,7 @@ def main() -> None:
         else:
             tests = {int(number): names for number, names in json.loads(given.reached.read_text()).items()}
         copy = Copy(tree, Path(second))
-        for number, mutant in enumerate(here):
+        for number, mutant in here.items():
             begun, reaching = time.monotonic(), tests.get(number, [])
             fate = copy.try_out(mutant, reaching, given.seconds) if reaching else "reached by no test"
             counts[fate] += 1

@@ -14,7 +14,7 @@ import pytest
 
 from prolific.emulator.app import create_app
 from prolific.emulator.contract import Contract
-from prolific.emulator.platform import ClockMode, Platform
+from prolific.emulator.platform import ClockMode, EmulatedPlatform
 from prolific.emulator.webhooks import deliver_webhooks
 from spa.server.http_server import serve_on_loopback
 from tests.postgres import database as database
@@ -37,14 +37,14 @@ class Emulator:
 
     url: str
     people: People
-    platform: Platform
+    platform: EmulatedPlatform
     api: httpx2.Client  # bare, with a token
 
 
 @contextmanager
 def running(path: Path, *, clock: ClockMode = "manual", token: str | None = None) -> Iterator[Emulator]:
     """Run an emulated platform on a free port of this machine."""
-    platform = Platform(path, clock=clock, token=token)
+    platform = EmulatedPlatform(path, clock=clock, token=token)
     try:
         with (
             deliver_webhooks(platform, rng=random.Random(1)),

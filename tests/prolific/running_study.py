@@ -18,7 +18,7 @@ from fastapi import FastAPI
 from prolific.routes import mount_with
 from spa.cli import main
 from spa.commands.workspace import Workspace, open_workspace
-from spa.forms.form import Form
+from spa.records.form import Form
 from spa.server.app import create_app
 from spa.server.http_server import serve_on_loopback
 from spa.server.survey_context import SurveyContext
@@ -62,7 +62,7 @@ class Running:
     def publish(self, *more: str) -> str:
         """Create and publish, and return the id of the study."""
         study_id = self.create(*more)
-        self.spa("publish", "--public-url", self.url, "--despite", "eligible people", *more, yes=True)
+        self.spa("publish", "--public-url", self.url, "--accept", "eligible people", *more, yes=True)
         return study_id
 
     def arrive(self, study_id: str, person: str | None = None) -> Visitor:

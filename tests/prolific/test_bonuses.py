@@ -64,7 +64,8 @@ def test_a_bonus_is_priced_first_and_paid_once_for_a_reason(
     assert paid_times(study, 150) == {one.submission_id: 1, two.submission_id: 1}
 
 
-def test_a_bonus_that_a_reviewer_decided_is_owed_until_it_is_paid(paid: tuple[Running, list[Visitor]]) -> None:
+def test_bonus_decided_is_owed_until_paid(paid: tuple[Running, list[Visitor]]) -> None:
+    """A bonus that a reviewer decided is owed until it is paid."""
     study, (one, *_) = paid
     store = study.workspace.store
     visit = store.visits.find("prolific", one.submission_id)
@@ -85,9 +86,8 @@ def test_a_bonus_that_a_reviewer_decided_is_owed_until_it_is_paid(paid: tuple[Ru
     assert unpaid_bonuses(store) == []
 
 
-def test_a_corrected_amount_is_told_and_its_difference_paid_under_a_reason_of_its_own(
-    paid: tuple[Running, list[Visitor]], tmp_path: Path
-) -> None:
+def test_bonus_corrected_amount_pays_the_difference(paid: tuple[Running, list[Visitor]], tmp_path: Path) -> None:
+    """A corrected amount is told and its difference paid under a reason of its own."""
     study, (one, two, _) = paid
     before = len(study.emulator.people.payments())
     lines = [f"{who.submission_id},0.51,care" for who in (one, two)]
@@ -109,9 +109,10 @@ def test_a_corrected_amount_is_told_and_its_difference_paid_under_a_reason_of_it
 
 
 @pytest.mark.parametrize("fault", ["drop_after_effect", "500_after_effect"])
-def test_a_payment_without_an_answer_is_seen_on_the_platform_and_not_sent_again(
+def test_bonus_without_answer_is_not_sent_again(
     paid: tuple[Running, list[Visitor]], tmp_path: Path, fault: str
 ) -> None:
+    """A payment without an answer is seen on the platform and not sent again."""
     study, (one, _, three) = paid
     amount = 40 + len(fault)  # told apart from other tests' payments
     lines = [f"{who.submission_id},0.{amount},{fault}" for who in (one, three)]

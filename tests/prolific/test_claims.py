@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -35,12 +36,13 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Running, s
 
 @contextmanager
 def door(study: Running) -> Iterator[FastAPI]:
-    """Open the study's door, in this process."""
+    """Open the study's door, in this process; no time passes while it is open, so that no limit fills again."""
+    opened = time.time()
 
     def mount(app: FastAPI, context: SurveyContext) -> None:
         mount_with(app, context, {**os.environ, **study.environment})
 
-    app = create_app(study.workspace, adapters=[mount])
+    app = create_app(study.workspace, adapters=[mount], clock=lambda: opened)
     with TestClient(app):
         yield app
 
@@ -68,9 +70,10 @@ def test_made_up_visits_use_few_requests_to_the_platform(study: tuple[Running, s
     assert len(running.emulator.people.requests("GetSubmission")) == asked + 20
 
 
-def test_while_the_platform_is_silent_few_come_in_and_a_participant_takes_their_place(
+def test_claims_while_platform_is_silent(
     study: tuple[Running, str],
 ) -> None:
+    """While the platform is silent few come in and a participant takes their place."""
     running, study_id = study
     visits = running.workspace.store.visits
     honest = [running.arrive(study_id) for _ in range(PLACES)]
@@ -108,7 +111,8 @@ def test_a_place_belongs_to_whom_the_platform_counts(tmp_path: Path) -> None:
         assert (second.completed, second.extra) == (True, False)
 
 
-def test_who_hands_the_code_in_late_counts_where_the_place_is_free(tmp_path: Path) -> None:
+def test_claims_late_code_counts_where_place_is_free(tmp_path: Path) -> None:
+    """Who hands the code in late counts where the place is free."""
     with running(tmp_path / "p.sqlite") as emulator, running_study(tmp_path, emulator, places=1) as running_one:
         late = running_one.arrive(running_one.publish())
         late.answer()
@@ -140,7 +144,8 @@ def test_a_paid_participant_comes_in_after_one_who_answered_late(tmp_path: Path,
         assert (answered.completed, answered.extra) == (True, True)
 
 
-def test_a_participant_takes_the_place_of_a_made_up_one_in_the_same_quota_group(tmp_path: Path) -> None:
+def test_claims_participant_replaces_made_up_visit(tmp_path: Path) -> None:
+    """A participant takes the place of a made up one in the same quota group."""
     groups = ", ".join(f'{{name = "{name}", places = 3, parameter = "G", values = ["{name}"]}}' for name in "ab")
     people = f"groups = [{groups}]"
     with (
@@ -160,7 +165,8 @@ def test_a_participant_takes_the_place_of_a_made_up_one_in_the_same_quota_group(
         assert came == [303] * 3
 
 
-def test_made_up_visits_from_everywhere_use_a_bounded_number_of_requests(tmp_path: Path) -> None:
+def test_claims_made_up_visits_bound_requests(tmp_path: Path) -> None:
+    """Made up visits from everywhere use a bounded number of requests."""
     with running(tmp_path / "p.sqlite") as emulator, running_study(tmp_path, emulator) as made:
         study_id = made.publish()
         asked = len(emulator.people.requests("GetSubmission"))
@@ -179,9 +185,8 @@ def test_who_has_to_wait_leaves_nothing_on_record(tmp_path: Path) -> None:
         assert len(list(Journal(made.workspace.store).every(KIND))) == came.count(303) == 3
 
 
-def test_one_submission_that_may_not_be_seen_silences_nobody_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_claims_hidden_submission_blocks_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One submission that may not be seen silences nobody else."""
     fetch = Submissions.fetch
 
     def refusing(self: Submissions, submission_id: str) -> SubmissionRecord:

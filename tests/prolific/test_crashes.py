@@ -101,15 +101,16 @@ def run(study: Running, monkeypatch: pytest.MonkeyPatch, deaths: list[tuple[int,
 
 @FEW
 @given(deaths=POINTS, deaths_of_publishing=POINTS)
-def test_one_study_and_one_group_however_often_creating_and_publishing_die(
+def test_crashes_make_one_study_and_group(
     study: Running, tmp_path_factory: pytest.TempPathFactory, deaths: list[Any], deaths_of_publishing: list[Any]
 ) -> None:
+    """One study and one group however often creating and publishing die."""
     store = str(another(study, tmp_path_factory.mktemp("x")))
     with pytest.MonkeyPatch.context() as monkeypatch:
         more = ("--public-url", study.url, "--store", store)
         run(study, monkeypatch, deaths, "create", *more)
-        despite = ("--despite", "eligible people", "--despite", "address", "--yes")
-        run(study, monkeypatch, deaths_of_publishing, "publish", *more, *despite)
+        accepted = ("--accept", "eligible people", "--accept", "address", "--yes")
+        run(study, monkeypatch, deaths_of_publishing, "publish", *more, *accepted)
     (calls,) = [study.json("journal", "--store", store)]
     name = next(call["request"]["internal_name"] for call in calls if call["key"].startswith("create study"))
     api = study.emulator.api
@@ -173,7 +174,7 @@ def test_approving_that_dies_pays_each_once(study: Running, deaths: list[Any]) -
     store = ()
     study_id = study.create()
     if study.emulator.api.get(f"/api/v1/studies/{study_id}/").json()["status"] == "UNPUBLISHED":
-        study.spa("publish", "--public-url", study.url, "--despite", "eligible people", yes=True)
+        study.spa("publish", "--public-url", study.url, "--accept", "eligible people", yes=True)
         for _ in range(2):
             study.complete(study_id)
     with pytest.MonkeyPatch.context() as monkeypatch:
@@ -200,9 +201,7 @@ def test_a_message_reaches_everybody_once(
 
 
 @pytest.mark.parametrize("operation", ["CreateStudy", "CreateParticipantGroup"])
-def test_a_process_that_is_killed_after_the_effect_finds_it_again(
-    study: Running, tmp_path: Path, operation: str
-) -> None:
+def test_crash_after_effect_is_found_again(study: Running, tmp_path: Path, operation: str) -> None:
     """A real process, killed by the system while it waits for an answer that never comes."""
     store = another(study, tmp_path / "copy")
     people = study.emulator.people
@@ -230,8 +229,8 @@ def test_faults_of_the_wire_make_no_second_study(study: Running, tmp_path: Path,
     store = str(another(study, tmp_path / "copy"))
     people, more = study.emulator.people, ("--public-url", study.url, "--store", store)
     people.plan(operation, fault)
-    despite = ("--despite", "eligible people", "--despite", "address", "--yes")
-    for command in (("create", *more), ("publish", *more, *despite)):
+    accepted = ("--accept", "eligible people", "--accept", "address", "--yes")
+    for command in (("create", *more), ("publish", *more, *accepted)):
         if study.spa(*command, code=None).exit_code != 0:
             study.spa(*command)
     (study_id,) = {

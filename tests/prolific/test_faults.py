@@ -88,7 +88,8 @@ def test_lists_of_many_pages_are_read_to_the_end(study: tuple[Running, str]) -> 
     assert len(listed) > 20
 
 
-def test_webhooks_that_come_twice_out_of_order_or_late_end_in_the_same(study: tuple[Running, str]) -> None:
+def test_webhooks_twice_late_or_out_of_order(study: tuple[Running, str]) -> None:
+    """Webhooks that come twice out of order or late end in the same."""
     running, study_id = study
     people, store = running.emulator.people, running.workspace.store
     running.spa("hooks", "--public-url", running.url)
@@ -111,7 +112,8 @@ def test_webhooks_that_come_twice_out_of_order_or_late_end_in_the_same(study: tu
     assert len(events) == len(set(events))
 
 
-def test_what_nobody_reviews_is_approved_by_the_platform_after_21_days(study: tuple[Running, str]) -> None:
+def test_platform_approves_after_21_days(study: tuple[Running, str]) -> None:
+    """What nobody reviews is approved by the platform after 21 days."""
     running, study_id = study
     visitor = running.complete(study_id)
     running.emulator.people.advance(days=21, minutes=1)
@@ -129,7 +131,7 @@ def test_too_little_money_when_it_is_published_leaves_the_draft(tmp_path: Path, 
     with running_study(tmp_path, fresh_emulator, places=2) as study:
         study.create()
         fresh_emulator.people.plan("PublishStudy", "wallet_short")
-        more = ("--public-url", study.url, "--despite", "eligible people")
+        more = ("--public-url", study.url, "--accept", "eligible people")
         assert "does not cover" in study.spa("publish", *more, yes=True, code=1).stderr
         assert study.json("status")[0]["status"] == "UNPUBLISHED"
         study.spa("publish", *more, yes=True)

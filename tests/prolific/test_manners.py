@@ -36,5 +36,5 @@ def test_a_study_lives_on_a_platform_with_other_manners(tmp_path: Path, fresh_em
         for _ in range(2):
             running.spa("bonus", "--from", str(tmp_path / "b.csv"), yes=True)
         assert [one["cents"] for one in people.payments()] == [50]
-        (standing,) = running.json("status")
-    assert standing["counts"] == {"APPROVED": 5, "ON HOLD": 1}
+        (status,) = running.json("status")
+    assert status["counts"] == {"APPROVED": 5, "ON HOLD": 1}

@@ -71,9 +71,8 @@ def test_screeners_are_resolved_by_name(emulator: Emulator) -> None:
         ({"name": "Approval rate", "lowest": 101}, "goes from 0 to 100"),
     ],
 )
-def test_a_name_that_the_platform_does_not_know_is_told_with_the_nearest(
-    emulator: Emulator, entry: dict[str, Any], told: str
-) -> None:
+def test_offer_unknown_name_with_nearest(emulator: Emulator, entry: dict[str, Any], told: str) -> None:
+    """A name that the platform does not know is told with the nearest."""
     table = read_table({**NEEDED, "filters": [entry]}, file="study.toml")
     with pytest.raises(ProlificError, match=told):
         resolve(requirements_of(table), known(emulator))
@@ -265,7 +264,7 @@ def test_publishing_waits_for_every_line_of_the_checklist(tmp_path: Path, fresh_
             assert f"not published: {line}: " in told
         assert "pay at least USD 1.34" in told
         assert people.requests("PublishStudy") == []
-        accepted = [part for name in ("hourly pay", "eligible people", "balance") for part in ("--despite", name)]
+        accepted = [part for name in ("hourly pay", "eligible people", "balance") for part in ("--accept", name)]
         refused = study.spa("publish", "--public-url", study.url, *accepted, yes=True, code=1)
         assert "balance" in refused.stderr
         assert study.json("status")[0]["status"] == "UNPUBLISHED"

@@ -34,7 +34,8 @@ def address(study: Running, **given: str) -> str:
     return str(httpx2.URL(f"{study.url}/prolific", params=given))
 
 
-def test_a_participant_comes_in_verified_and_comes_back_to_the_same_form(study: tuple[Running, str]) -> None:
+def test_participant_verified_returns_to_same_form(study: tuple[Running, str]) -> None:
+    """A participant comes in verified and comes back to the same form."""
     running, study_id = study
     visitor = running.arrive(study_id)
     first = visitor.open()
@@ -47,7 +48,8 @@ def test_a_participant_comes_in_verified_and_comes_back_to_the_same_form(study: 
     assert len(running.emulator.people.requests("GetSubmission")) == asked, "asked once, then remembered"
 
 
-def test_a_look_at_the_address_takes_no_place_and_asks_the_platform_nothing(study: tuple[Running, str]) -> None:
+def test_adapter_look_takes_no_place(study: tuple[Running, str]) -> None:
+    """A look at the address takes no place and asks the platform nothing."""
     running, study_id = study
     visitor = running.arrive(study_id)
     asked = len(running.emulator.people.requests("GetSubmission"))
@@ -86,11 +88,13 @@ def test_addresses_that_are_made_up_are_refused(
     assert httpx2.post(url, trust_env=False).status_code == status
 
 
-def test_the_bare_address_answers_so_that_the_platform_can_try_it(study: tuple[Running, str]) -> None:
+def test_adapter_bare_address_answers(study: tuple[Running, str]) -> None:
+    """The bare address answers so that the platform can try it."""
     assert httpx2.get(f"{study[0].url}/prolific", trust_env=False).status_code == 200
 
 
-def test_while_the_platform_is_silent_people_are_let_in_and_verified_later(study: tuple[Running, str]) -> None:
+def test_adapter_verifies_later_when_platform_is_silent(study: tuple[Running, str]) -> None:
+    """While the platform is silent people are let in and verified later."""
     running, study_id = study
     honest = running.arrive(study_id)
     running.emulator.people.plan("GetSubmission", "500", count=50)
@@ -108,7 +112,8 @@ def test_while_the_platform_is_silent_people_are_let_in_and_verified_later(study
     assert (visit.completed, visit.extra) == (True, False)
 
 
-def test_a_false_claim_made_while_the_platform_is_silent_counts_for_nothing(study: tuple[Running, str]) -> None:
+def test_adapter_false_claim_counts_for_nothing(study: tuple[Running, str]) -> None:
+    """A false claim made while the platform is silent counts for nothing."""
     running, study_id = study
     honest = running.arrive(study_id)
     liar = running.emulator.people.join()[0]
@@ -172,7 +177,8 @@ def send(study: Running, event: dict[str, str], **changes: str) -> httpx2.Respon
     return httpx2.post(f"{study.url}/prolific/hooks", content=body, headers=headers, trust_env=False)
 
 
-def test_a_webhook_frees_the_place_of_somebody_who_left_and_is_taken_once(study: tuple[Running, str]) -> None:
+def test_webhook_frees_place_once(study: tuple[Running, str]) -> None:
+    """A webhook frees the place of somebody who left and is taken once."""
     running, study_id = study
     visitor = running.arrive(study_id)
     visitor.open()
@@ -233,7 +239,8 @@ def test_subscribing_twice_leaves_one_subscription_of_each_event(study: tuple[Ru
     assert visit.release_reason == "returned"
 
 
-def test_the_record_of_calls_names_nobody_and_who_is_forgotten_is_no_difference(study: tuple[Running, str]) -> None:
+def test_journal_of_calls_names_nobody(study: tuple[Running, str]) -> None:
+    """The record of calls names nobody and who is forgotten is no difference."""
     running, study_id = study
     visitor = running.complete(study_id)
     event = {"event_type": "submission.status.change", "resource_id": visitor.submission_id, "status": "ACTIVE"}

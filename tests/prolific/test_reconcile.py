@@ -133,7 +133,8 @@ def test_somebody_who_did_all_as_asked_is_no_difference(study: tuple[Running, st
     assert [one for one in differences(running) if one["submission_id"] == visitor.submission_id] == []
 
 
-def test_returned_answers_are_kept_and_left_out_and_the_place_is_given_again(study: tuple[Running, str]) -> None:
+def test_reconcile_returned_answers(study: tuple[Running, str]) -> None:
+    """Returned answers are kept and left out and the place is given again."""
     running, study_id = study
     visitor = gave_back(running, study_id)
     running.json("collect")
@@ -142,7 +143,8 @@ def test_returned_answers_are_kept_and_left_out_and_the_place_is_given_again(stu
     assert (visit.completed, visit.extra, visit.seat) == (True, True, None)
 
 
-def test_a_late_code_brings_the_submission_back_and_it_is_approved(study: tuple[Running, str]) -> None:
+def test_reconcile_late_code_is_approved(study: tuple[Running, str]) -> None:
+    """A late code brings the submission back and it is approved."""
     running, study_id = study
     visitor = out_of_time(running, study_id)
     visitor.hand_in()

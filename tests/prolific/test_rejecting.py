@@ -53,7 +53,8 @@ def status_of(study: Running, visitor: Visitor) -> str:
     return str(study.emulator.people.see(visitor.submission_id)["status"])
 
 
-def test_a_proposal_is_decided_by_a_person_before_anything_is_sent(study: tuple[Running, str], tmp_path: Path) -> None:
+def test_reject_proposals_need_a_person(study: tuple[Running, str], tmp_path: Path) -> None:
+    """A proposal is decided by a person before anything is sent."""
     running, study_id = study
     visitor = claimed(running, study_id)
     file = tmp_path / "proposed.toml"
@@ -113,9 +114,8 @@ def test_one_rejection_that_breaks_the_rules_holds_all_back(study: tuple[Running
     assert {status_of(running, fair), status_of(running, unfair)} == {"AWAITING REVIEW"}
 
 
-def test_low_effort_needs_a_requirement_of_the_study_and_what_was_seen(
-    study: tuple[Running, str], tmp_path: Path
-) -> None:
+def test_reject_low_effort_needs_evidence(study: tuple[Running, str], tmp_path: Path) -> None:
+    """Low effort needs a requirement of the study and what was seen."""
     running, study_id = study
     visitor = waiting(running, study_id)
     more = 'requirement = "read and compare short texts"\nseen = "All answers are the same, and the texts differ much."'
@@ -123,9 +123,8 @@ def test_low_effort_needs_a_requirement_of_the_study_and_what_was_seen(
     assert status_of(running, visitor) == "REJECTED"
 
 
-def test_whom_a_reviewer_proposed_is_not_approved_and_stands_in_the_proposals(
-    study: tuple[Running, str], tmp_path: Path
-) -> None:
+def test_reject_proposed_by_reviewer_is_not_approved(study: tuple[Running, str], tmp_path: Path) -> None:
+    """Whom a reviewer proposed is not approved and stands in the proposals."""
     running, study_id = study
     visitor = waiting(running, study_id)
     visit = running.workspace.store.visits.find("prolific", visitor.submission_id)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from prolific.api.records import SubmissionRecord
 from prolific.review_rules import Facts, mechanical_grounds, problems_of
-from spa.forms.form import CheckTarget
-from spa.responses.submission import Response, Submission
+from spa.records.form import CheckTarget
+from spa.records.submission import Response, Submission
 
 LONG = "x" * 100
 RECORD = SubmissionRecord(

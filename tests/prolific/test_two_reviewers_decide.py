@@ -44,7 +44,8 @@ def running(tmp_path: Path, fresh_emulator: Emulator) -> Iterator[Running]:
         yield running
 
 
-def test_nothing_is_sent_before_two_agree_or_a_third_settled_and_then_once(running: Running, tmp_path: Path) -> None:
+def test_two_reviewers_send_once_agreed(running: Running, tmp_path: Path) -> None:
+    """Nothing is sent before two agree or a third settled and then once."""
     study_id = running.publish()
     agreed, paid, refused = waiting(running, study_id), waiting(running, study_id), claimed(running, study_id)
     both = (agreed, paid, refused)

@@ -17,15 +17,15 @@ from spa import live
 from spa.cli import main
 from spa.commands.workspace import open_workspace
 from spa.journal import Journal
+from spa.records.study import Study
 from spa.responses.store import Store
 from spa.study.stopping import planned_annotators
-from spa.study.study import Study
 from tests.prolific.conftest import Emulator, running
 from tests.prolific.running_study import Running, running_study
 from tests.prolific.studies import study_text
 from tests.prolific.test_crashes import FEW, Killed, dying
+from tests.spa.platforms.test_waves import live_state
 from tests.spa.small_study import write_study
-from tests.spa.test_waves import live_state
 
 LIVE = '[stopping]\nrule = "when_decided"\nleast = 2\nwave = 2\nmost = 6'
 
@@ -116,7 +116,8 @@ def test_what_was_stopped_by_hand_stays_stopped(study: Running) -> None:
         assert study.json("advance", yes=True)["opened"] == 2
 
 
-def test_places_returned_after_the_study_was_full_are_filled_again(study: Running) -> None:
+def test_waves_refill_places_returned_late(study: Running) -> None:
+    """Places returned after the study was full are filled again."""
     study.emulator.people.behave(awaiting_review_when_full=True)
     with deciding_after(9):
         study_id = study.publish()

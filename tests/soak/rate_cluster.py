@@ -21,11 +21,11 @@ import psutil
 
 from tests import postgres
 from tests.spa.cluster_bench import check_asked_once
+from tests.spa.raters.test_rate_cluster_killed import FORMS as FORMS_OF_TEN_KILLS
+from tests.spa.raters.test_rate_cluster_killed import KILLED, kill_at_random, killable_run
+from tests.spa.raters.test_rater_exactly_once import CONCURRENCY, judge, slow
 from tests.spa.rehearsed import built_example, spa
 from tests.spa.scripted_server import Served, scripted
-from tests.spa.test_rate_cluster_killed import FORMS as FORMS_OF_TEN_KILLS
-from tests.spa.test_rate_cluster_killed import KILLED, kill_at_random, killable_run
-from tests.spa.test_rater_exactly_once import CONCURRENCY, judge, slow
 
 LOCAL = 8  # kills with a scheduler of its own for one with --cluster local:2, where workers take seconds to come back
 FORMS = 24  # of a run

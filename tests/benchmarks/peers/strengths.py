@@ -1,6 +1,6 @@
 """Time what peers do with the comparisons of an ``.npz``; prints one JSON object.
 
-Usage: ``PYTHON strengths.py FILE JOB``, where PYTHON has evalica, arenakit and statsmodels.
+Usage: ``PYTHON strengths.py FILE JOB``, where PYTHON has evalica, choix, arenakit and statsmodels.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ import json
 import sys
 from collections.abc import Callable
 from importlib.metadata import version
-from time import perf_counter
+from statistics import median
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,17 @@ def best(work: Callable[[], Any], times: int) -> float:
         work()
         seconds.append(perf_counter() - start)
     return min(seconds)
+
+
+def cpu(work: Callable[[], Any]) -> float:
+    """Return the median CPU seconds of five runs."""
+    work()
+    seconds = []
+    for _ in range(5):
+        start = process_time()
+        work()
+        seconds.append(process_time() - start)
+    return median(seconds)
 
 
 def evalica_fit(data: Any) -> tuple[str, float]:
@@ -52,6 +64,29 @@ def evalica_bootstrap(data: Any) -> tuple[str, float]:
     return "evalica", 1000 / 50 * best(lambda: [resample() for _ in range(50)], 1)
 
 
+def evalica_cpu(data: Any) -> tuple[str, float]:
+    """Fit from arrays, in CPU seconds."""
+    import evalica
+    import pandas as pd
+
+    index = pd.Index(np.arange(int(data["k"])))
+    winners = np.where(data["won"] > 0.5, evalica.Winner.X.value, evalica.Winner.Y.value).astype(np.uint8)
+    return "evalica", cpu(lambda: evalica.bradley_terry(data["x"], data["y"], winners, index=index))
+
+
+def choix_cpu(data: Any) -> tuple[str, float]:
+    """Fit from a list of winners and losers, in CPU seconds; a little is added to every pair, as choix needs it."""
+    import choix
+
+    first = data["won"] > 0.5
+    rows = [
+        *zip(
+            np.where(first, data["x"], data["y"]).tolist(), np.where(first, data["y"], data["x"]).tolist(), strict=True
+        )
+    ]
+    return "choix", cpu(lambda: choix.ilsr_pairwise(int(data["k"]), rows, alpha=1e-3))
+
+
 def statsmodels_glm(data: Any) -> tuple[str, float]:
     """Fit a logit GLM with HC0 on one row a comparison; the design matrix is not timed."""
     import statsmodels.api as sm
@@ -74,7 +109,17 @@ def arenakit_bootstrap(data: Any) -> tuple[str, float]:
     return "arenakit", best(lambda: arenakit.bootstrap(arena, n_resamples=1000), 1)
 
 
-JOBS = {job.__name__: job for job in (evalica_fit, evalica_bootstrap, statsmodels_glm, arenakit_bootstrap)}
+JOBS = {
+    job.__name__: job
+    for job in (
+        evalica_fit,
+        evalica_bootstrap,
+        evalica_cpu,
+        choix_cpu,
+        statsmodels_glm,
+        arenakit_bootstrap,
+    )
+}
 
 
 def main() -> None:

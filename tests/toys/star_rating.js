@@ -1,0 +1,1 @@
+for (const one of document.querySelectorAll(".stars")) one.classList.add("bright");
