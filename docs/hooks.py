@@ -20,11 +20,13 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, *, page: Page, **_: Any) -> str:
     """Fill in what is made from the code, and let links to files outside of the pages name the files only."""
-    from analysis.agreement.measures import markdown_table
+    from analysis.agreement.measures import markdown_table as measures
+    from spa.importers import markdown_table as formats
 
     if page.file.src_uri == "python.md":
         return "\n\n".join([markdown, results(), api()])
-    markdown = markdown.replace("<!-- measures of agreement -->", markdown_table())
+    markdown = markdown.replace("<!-- measures of agreement -->", measures())
+    markdown = markdown.replace("<!-- what files mean -->", formats())
     return re.sub(r"\[([^\]]+)\]\(\.\./[^)]+\)", r"\1", markdown)
 
 
