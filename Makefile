@@ -4,9 +4,9 @@ BIN := $(VENV)/bin
 # what is installed: this checkout, to be edited, or a wheel
 PROJECT := .
 EDITABLE = $(if $(filter .,$(PROJECT)),--editable)
-# how packages come into the environment with this bin folder
+# how packages come into the environment with this bin folder; WITHOUT_PIP=--without-pip where another installer does it
 install = $(1)/python -m pip install --quiet
-.PHONY: demo test check lint docs fix dist bench soak mutants calibrate golden schema strings clean
+.PHONY: demo test check lint docs fix dist bench soak mutants calibrate golden peers schema strings clean
 
 demo: $(VENV)/.installed
 	rm -rf demo-out
@@ -54,6 +54,7 @@ calibrate: $(VENV)/.installed-test
 	$(BIN)/python -m tests.calibration.one_gave_most --out tests/calibration/one_gave_most.md
 	$(BIN)/python -m tests.calibration.partly_paired --out tests/calibration/partly_paired.md
 	$(BIN)/python -m tests.calibration.uneven --out tests/calibration/uneven.md
+	$(BIN)/python -m tests.calibration.many_systems --out tests/calibration/many_systems.md
 	$(BIN)/python -m tests.calibration.planning --out tests/calibration/planning.md
 	$(BIN)/python -m tests.calibration.top_k --out tests/calibration/top_k.md
 	$(BIN)/python -m tests.calibration.careless --out tests/calibration/careless.md
@@ -71,8 +72,11 @@ golden: $(VENV)/.installed-test
 	$(BIN)/python -m tests.golden $(if $(DATA),--data $(DATA))
 	$(BIN)/python -m tests.golden $(if $(DATA),--data $(DATA)) --papers
 
+peers: $(VENV)/.installed-test  # what the tools find in our exports that read them
+	$(BIN)/python -m tests.peers --out tests/peers/peers.json
+
 $(VENV)/.installed: pyproject.toml
-	$(PYTHON) -m venv $(VENV)
+	$(PYTHON) -m venv $(WITHOUT_PIP) $(VENV)
 	$(call install,$(BIN)) --upgrade "pip>=25.1"
 	$(call install,$(BIN)) $(EDITABLE) $(PROJECT)
 	touch $@
