@@ -8,7 +8,7 @@ from typing import Any
 from analysis.comparisons.choices import ChoiceTest
 from analysis.comparisons.pair_tables import shares_by_criterion
 from analysis.contribution import Shown
-from analysis.orders.contribution import ORDERS
+from analysis.orders.contribution import BEST_WORST, ORDERS
 from analysis.printing.document import Paragraph, Section
 from analysis.printing.levels import level_words
 from analysis.printing.live_blocks import live_blocks
@@ -16,6 +16,7 @@ from analysis.records.results import Key
 
 IMPLIED: dict[Key[Any], str] = {  # rows -> how the answers that it is about count as choices
     ORDERS: "Every two outputs that annotators put in order count as a choice. ",
+    BEST_WORST: "The best output of a page counts as chosen over all others, and each other one over the worst. ",
 }
 
 

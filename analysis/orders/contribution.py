@@ -6,6 +6,8 @@ from analysis.answers.exclusions import apply_exclusions
 from analysis.answers.input import AnalysisInput
 from analysis.answers.order import order_of
 from analysis.contribution import Analysis, Contribution, Found, SectionEntry
+from analysis.orders.best_worst import BestWorstCount, best_worst_counts
+from analysis.orders.best_worst_section import best_worst
 from analysis.orders.section import orders
 from analysis.orders.summaries import OrderPlace, OrderRows, OrderStrength, OrderSummary, order_rows
 from analysis.records.results import rows
@@ -13,14 +15,23 @@ from analysis.records.results import rows
 ORDERS = rows("orders", OrderSummary, "Outputs put in order, one row a group and criterion.")
 ORDER_STRENGTHS = rows("order_strengths", OrderStrength)
 ORDER_PLACES = rows("order_places", OrderPlace)
+BEST_WORST = rows(
+    "best_worst",
+    BestWorstCount,
+    "Best-worst scaling: how often each system was the best and the worst; empty where nobody was asked so.",
+)
 
 
 def _orders(analysis: Analysis) -> Found:
-    ordered = _ordered(analysis.prepared)
+    prepared, ordered = analysis.prepared, _ordered(analysis.prepared)
+    choices = prepared.kept.get("choices")
     return {
         "orders": ordered.summaries,
         "order_strengths": ordered.strengths,
         "order_places": ordered.places,
+        "best_worst": ()
+        if choices is None
+        else tuple(best_worst_counts(choices, prepared.orders["choices"], prepared.plan.confidence)),
     }
 
 
@@ -33,7 +44,10 @@ def _ordered(prepared: AnalysisInput) -> OrderRows:
 
 
 CONTRIBUTION = Contribution(
-    keys=(ORDERS, ORDER_STRENGTHS, ORDER_PLACES),
+    keys=(ORDERS, ORDER_STRENGTHS, ORDER_PLACES, BEST_WORST),
     compute=_orders,
-    sections=(SectionEntry("orders", ORDERS, orders, (ORDER_STRENGTHS, ORDER_PLACES)),),
+    sections=(
+        SectionEntry("orders", ORDERS, orders, (ORDER_STRENGTHS, ORDER_PLACES)),
+        SectionEntry("best-worst", BEST_WORST, best_worst),
+    ),
 )

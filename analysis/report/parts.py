@@ -36,6 +36,7 @@ FURTHER: dict[str, tuple[str, ...]] = {  # sections of the report, each with the
     "ratings": ("robustness", "agreement", "rating-details", "shares", "identical-pairs"),
     "choices": (),
     "orders": (),
+    "best-worst": (),
     "expected": (),
     "metrics": (),
     "raters": ("calibration", "explanations", "exploration", "contamination"),

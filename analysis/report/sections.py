@@ -34,6 +34,7 @@ ORDER = (  # of the report; sections that are not listed precede the warnings
     "identical-pairs",
     "choices",
     "orders",
+    "best-worst",
     "robustness",
     "equivalence",
     "strengths",

@@ -183,6 +183,7 @@ def as_decided(results: Results) -> Results:
         choices=replace(found.choices, pairs=shown("choices", found.choices.pairs)),
         orders=_untested(found.orders),
         order_strengths=_untested(found.order_strengths, intervals=True),
+        best_worst=_untested(found.best_worst, intervals=True),
         families=(),
         bradley_terry=_untested(found.bradley_terry, intervals=True),
         rankings=tuple(

@@ -11,6 +11,7 @@ from typing import Any
 
 from spa.records.form import Answer, Question
 from spa.widgets.confirmation import ConfirmAnswer, ConfirmationWidget
+from spa.widgets.extremes import ExtremesAnswer, ExtremesWidget, best_and_worst
 from spa.widgets.marks import NO_ERRORS, MarkedSpan, MarksWidget, SpansAnswer, spans_from_json
 from spa.widgets.number import NumberAnswer, NumberWidget
 from spa.widgets.options import OptionsAnswer, OptionsWidget
@@ -22,6 +23,7 @@ __all__ = [
     "NO_ERRORS",
     "WIDGETS",
     "ConfirmAnswer",
+    "ExtremesAnswer",
     "MarkedSpan",
     "NumberAnswer",
     "OfferedText",
@@ -31,6 +33,7 @@ __all__ = [
     "SpansAnswer",
     "TextAnswer",
     "Widget",
+    "best_and_worst",
     "fields_of",
     "order_of",
     "ranks_of",
@@ -42,6 +45,7 @@ WIDGETS: tuple[Widget[Any], ...] = (
     NumberWidget(),
     OptionsWidget(),
     OrderWidget(),
+    ExtremesWidget(),
     MarksWidget(),
     TextWidget(),
     ConfirmationWidget(),

@@ -28,7 +28,7 @@ BESIDE = f"""{BEGINNING}
 [choices]
 comparisons = "chain"
 criteria = []
-[ranking]
+[best_worst]
 criteria = ["fluency"]
 overall = false
 [[criteria]]

@@ -38,6 +38,7 @@ from spa.simulation.true_utilities import even_truth
 from spa.widgets import (
     WIDGETS,
     ConfirmAnswer,
+    ExtremesAnswer,
     NumberAnswer,
     OptionsAnswer,
     OrderAnswer,
@@ -61,6 +62,7 @@ EXAMPLES: dict[str, tuple[Answer, ...]] = {
     "number": (NumberAnswer(low=0, high=100, scale=100, low_text="0 %: never", high_text="100 %: always", unit="%"),),
     "options": (OptionsAnswer(options=WORDS), OptionsAnswer(options=POINTS, half_points="keep")),
     "order": (OrderAnswer(options=LABELS),),
+    "extremes": (ExtremesAnswer(options=LABELS),),
     "marks": (
         SpansAnswer(
             text="A duck swam by.",
@@ -79,6 +81,7 @@ MEANT: dict[str, tuple[dict[str, str], Any, float | str, Any]] = {
     "options-1": ({"q1": "poor"}, "poor", "poor", "fair"),
     "options-2": ({"q1": "3"}, 3, 3.0, 4),
     "order-1": ({"q1-A": "2", "q1-B": "1", "q1-C": "3"}, {"A": 2, "B": 1, "C": 3}, "B > A > C", {"A": 2, "B": 1}),
+    "extremes-1": ({"q1-best": "B", "q1-worst": "A"}, {"best": "B", "worst": "A"}, "B > A", {"best": "B"}),
     "marks-1": (
         {"q1": '[{"start": 2, "end": 6, "severity": "minor", "category": "fluency"}]'},
         [{"quote": "duck", "occurrence": 1, "severity": "minor", "category": "fluency"}],
