@@ -31,7 +31,7 @@ MEANINGS = {  # what names say that commands declare with words of their own; al
     "--key": "secret key of the pseudonyms",
     "--links": "write the personal links to this file",
     "--lower-is-better": "where less is better: a metric or a criterion",
-    "--mapping": "TOML file that says what columns mean",
+    "--mapping": "TOML file that says what columns mean, or a column and its name",
     "--openapi": "validate against this OpenAPI document",
     "--out": "where the result is written: a file or a folder",
     "--public-url": "URL at which people reach the server",

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from spa.commands.options import INPUT, json_option, out_folder_option
+from spa.commands.mapping_option import MAPPING, FileOrPair, import_request
+from spa.commands.options import INPUT, Aliased, json_option, out_folder_option
 
 if TYPE_CHECKING:
     from spa.importers.mturk.tidying import TidyArchive
@@ -19,7 +20,12 @@ if TYPE_CHECKING:
 
 @click.command(name="import", epilog="Example: spa mturk import Batch_*_results.csv --mapping old.toml --out tables")
 @click.argument("results", nargs=-1, required=True, type=INPUT, metavar="FILE...")
-@click.option("--mapping", required=True, type=INPUT, help="TOML file that maps the columns.")
+@click.option(
+    "--mapping",
+    cls=Aliased,
+    help="TOML file that maps the columns. Or OLD=NEW, a column and its name in tidy tables; repeatable.",
+    **MAPPING,
+)
 @out_folder_option("Folder for the tables.", required=True)
 @click.option("--format", "format_", type=click.Choice(["csv", "parquet", "jsonl"]), default="csv", show_default=True)
 @click.option(
@@ -35,7 +41,7 @@ if TYPE_CHECKING:
 @json_option
 def import_(
     results: tuple[Path, ...],
-    mapping: Path,
+    mapping: tuple[FileOrPair, ...],
     out: Path,
     format_: TableFormat,
     key: Path | None,
@@ -51,7 +57,7 @@ def import_(
     a worker always gets the same code. Answers of rejected submissions go to the folder `rejected` in OUT.
     docs/hits.md shows a mapping.
     """
-    from spa.importers.mturk.mapping import load_mapping
+    from spa.importers.mturk.pairs import result_mapping
     from spa.importers.mturk.results import read_results
     from spa.importers.mturk.tidying import tidy
     from spa.importers.pseudonyms import default_key_path, load_key
@@ -59,8 +65,9 @@ def import_(
     from spa.tables.encodings import known_encoding
     from spa.tables.options import TableOptions
 
-    found = load_mapping(mapping)
-    secret = load_key(key or default_key_path(mapping))
+    request = import_request(results, mapping, {})
+    found = result_mapping(request)
+    secret = load_key(key or default_key_path(request.mapping or results[0]))
     options = TableOptions(encoding=None if encoding is None else known_encoding(encoding), quotes=quotes)
     notes: list[str] = []
     made = tidy(read_results(results, options, notes), found, secret.pseudonym, keep_rejected=keep_rejected)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from spa.command_groups import SuggestingGroup, naming_the_extra
+from spa.commands.mapping_option import MAPPING, FileOrPair, import_request
 from spa.commands.options import INPUT, NEW_FOLDER, Aliased, print_result
 from spa.errors import shortened
 from spa.importers import format_for, format_keys, format_of
@@ -21,7 +22,7 @@ from spa.importers.answer_format import AnswerFormat, ImportRequest
 if TYPE_CHECKING:
     from spa.responses.table_files import TableFormat
 
-MAPPING = ("--mapping", "--map")
+MAPPING_NAMES = ("--mapping", "--map")
 TABLE_FORMATS = click.Choice(["csv", "parquet", "jsonl"])
 
 
@@ -54,7 +55,7 @@ class FormatGroup(SuggestingGroup):
             )
         if named is None:
             ctx.obj = found.key
-            if found.mapping is not None and not any(word.partition("=")[0] in MAPPING for word in rest):
+            if found.mapping is not None and not any(word.partition("=")[0] in MAPPING_NAMES for word in rest):
                 raise click.UsageError(
                     f"{shortened(args[0])}: read as {found.key}, which needs a mapping: name it with --mapping; a "
                     "table whose columns say what they are goes to `spa report` as it is",
@@ -102,7 +103,7 @@ def _command(read_as: AnswerFormat) -> click.Command:
     several = name != read_as.source
     beside = name if read_as.mapping is None else "MAPPING"
     source = click.Argument(["source"], type=INPUT, nargs=-1 if several else 1, required=True, metavar=read_as.source)
-    mapping = Aliased(["--mapping"], aliases=("--map",), required=True, type=INPUT, help=read_as.mapping)
+    mapping = Aliased(["--mapping"], help=f"{read_as.mapping} Or OLD=NEW, {read_as.pairs}; repeatable.", **MAPPING)
     options = (
         click.Option(["--out"], type=NEW_FOLDER, required=True, help="Folder for the tables."),
         click.Option(["--format", "format_"], type=TABLE_FORMATS, default="csv", show_default=True),
@@ -132,10 +133,11 @@ def _import(
     keep_ids: bool,
     key: Path | None,
     as_json: bool,
-    mapping: Path | None = None,
+    mapping: tuple[FileOrPair, ...] = (),
     **own: Any,
 ) -> None:
-    request = ImportRequest(paths=source if isinstance(source, tuple) else (source,), mapping=mapping, options=own)
+    paths = source if isinstance(source, tuple) else (source,)
+    request = import_request(paths, mapping, own)
     account = import_answers(read_as, request, out, format_=format_, keep_ids=keep_ids, key=key)
     taken = click.get_current_context().find_object(str)
     lines = account.lines(out)

@@ -24,13 +24,15 @@ class Fit(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportRequest:
-    """What is read: files or folders, what says how (``None`` where a format needs no mapping), the format's options.
+    """What is read: files or folders, what says how, the format's options.
 
-    ``options`` has the values of :attr:`AnswerFormat.options` by their names.
+    ``mapping`` is the file that does, ``pairs`` are columns with their names in tidy tables; a format that needs no
+    mapping has neither. ``options`` has the values of :attr:`AnswerFormat.options` by their names.
     """
 
     paths: tuple[Path, ...]
     mapping: Path | None = None
+    pairs: tuple[tuple[str, str], ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -80,6 +82,8 @@ class AnswerFormat:
         What it is given: ``FOLDER`` or ``FILE``; with ``...`` one or several.
     mapping : str or None
         Help of ``--mapping``, where a file must say how names are read.
+    pairs : str
+        What OLD and NEW of ``--map OLD=NEW`` are.
     options : tuple of click.Option
         Those of its own.
     extra : str or None
@@ -102,6 +106,7 @@ class AnswerFormat:
     example: str
     source: str = "FILE..."
     mapping: str | None = None
+    pairs: str = "a column and its name in tidy tables"
     options: tuple[click.Option, ...] = ()
     extra: str | None = None
     meaning: FileMeaning | None = None

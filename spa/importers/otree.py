@@ -32,16 +32,16 @@ def _recognise(path: Path) -> Fit:
 
 
 def _read(request: ImportRequest) -> ImportedTables:
-    from spa.importers.csv.mapping import Wide
+    from spa.importers.csv.pairs import wide_mapping
     from spa.importers.csv.sheets import files_of
     from spa.importers.csv.wide import read_wide
     from spa.importers.foreign_rows import read_rows
-    from spa.importers.mapping import mapping_file, read_mapping
+    from spa.importers.mapping import mapping_place
 
-    path = mapping_file(request)
-    mapping = read_mapping(path, Wide)
     pages = request.options.get("page_times")
-    files = files_of(request.paths, apart=tuple(one for one in (path, pages) if one is not None))
+    apart = (mapping_place(request), pages)
+    files = files_of(request.paths, apart=tuple(one for one in apart if one is not None))
+    mapping, path = wide_mapping(request, ("item_id",), files)
     rows = [row for one in files for row in read_rows(one)]
     drop, left = dict(mapping.drop), rows
     for column, (values, what) in NOT_PEOPLE.items():

@@ -100,14 +100,13 @@ def _twice(mapping: Wide, rows: Sequence[ForeignRow], keep: Mapping[str, tuple[s
 
 
 def _read(request: ImportRequest) -> ImportedTables:
-    from spa.importers.csv.mapping import Wide
+    from spa.importers.csv.pairs import wide_mapping
     from spa.importers.csv.sheets import files_of
     from spa.importers.csv.wide import read_wide
-    from spa.importers.mapping import mapping_file, read_mapping
+    from spa.importers.mapping import mapping_place
 
-    path = mapping_file(request)
-    mapping = read_mapping(path, Wide)
-    files = files_of(request.paths, apart=(path,))
+    files = files_of(request.paths, apart=(mapping_place(request),))
+    mapping, path = wide_mapping(request, ("annotator_id",), files)
     rows = [row for one in files for row in _responses(one)]
     keep = _real(mapping, rows, files[0])
     mapping = _looped(mapping.model_copy(update={"keep": keep}), list(rows[0].cells) if rows else [])

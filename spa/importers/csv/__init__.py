@@ -23,12 +23,11 @@ def _recognise(path: Path) -> Fit:
 
 
 def _read(request: ImportRequest) -> ImportedTables:
-    from spa.importers.csv.mapping import Wide
+    from spa.importers.csv.pairs import wide_mapping
     from spa.importers.csv.wide import read_wide
-    from spa.importers.mapping import mapping_file, read_mapping
 
-    mapping = mapping_file(request)
-    return read_wide(request.paths, read_mapping(mapping, Wide), mapping)
+    mapping, place = wide_mapping(request, ("annotator_id", "item_id"))
+    return read_wide(request.paths, mapping, place)
 
 
 FORMAT = AnswerFormat(

@@ -34,8 +34,7 @@ def _recognise(path: Path) -> Fit:
 
 
 def _read(request: ImportRequest) -> ImportedTables:
-    from spa.importers.mapping import mapping_file
-    from spa.importers.mturk.mapping import load_mapping
+    from spa.importers.mturk.pairs import result_mapping
     from spa.importers.mturk.results import read_results
     from spa.importers.mturk.tidying import tidy
     from spa.importers.pseudonyms import spelled
@@ -45,7 +44,7 @@ def _read(request: ImportRequest) -> ImportedTables:
     options = TableOptions(encoding=given.get("encoding"), quotes=given.get("quotes"))
     notes: list[str] = []
     results = read_results(request.paths, options, notes)
-    made = tidy(results, load_mapping(mapping_file(request)), spelled, keep_rejected=given.get("keep_rejected", False))
+    made = tidy(results, result_mapping(request), spelled, keep_rejected=given.get("keep_rejected", False))
     return made.imported(notes)
 
 

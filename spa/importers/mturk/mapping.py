@@ -83,12 +83,21 @@ class ResultMapping(TomlTable):
 
 def load_mapping(path: Path) -> ResultMapping:
     """Load and check a mapping file; raise PlatformError with one line for each mistake."""
+    return checked_mapping(read_raw(path), path)
+
+
+def read_raw(path: Path) -> dict[str, Any]:
+    """Read a mapping file unchecked; raise PlatformError where it is no TOML."""
     try:
-        raw: Mapping[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise PlatformError(unreadable(path, error)) from error
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise PlatformError(f"{path}: expected a mapping in TOML, got: {error}") from error
+
+
+def checked_mapping(raw: Mapping[str, Any], path: Path) -> ResultMapping:
+    """Check what a mapping says; raise PlatformError with one line for each mistake."""
     try:
         return ResultMapping.model_validate(raw)
     except ValidationError as error:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
-from spa.errors import PlatformError
+from spa.errors import PlatformError, shortened
 from spa.importers.mturk.mapping import ANSWERS, Cells, ColumnSource, ResultMapping, Table
 from spa.importers.mturk.results import UNREADABLE, Result
 from spa.importers.tables import ImportedTables
@@ -150,6 +150,13 @@ def _check_same(before: Result, result: Result, mapping: ResultMapping) -> None:
 
 
 def _check_columns(mapping: ResultMapping, known: set[str]) -> None:
+    for key in ("worker", "assignment", "status", "seconds", "feedback"):
+        column = getattr(mapping, key)
+        if key in mapping.model_fields_set and known and column not in known:
+            listed = shortened(
+                ", ".join(sorted(one for one in known if not one.startswith(("Input.", "Answer.")))), 300
+            )
+            raise PlatformError(f"{key}: no result has the column {column!r}; there are: {listed}")
     for table, cells in mapping.blocks():
         for name, cell in cells.items():
             for column in cell.columns:

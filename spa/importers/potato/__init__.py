@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spa.errors import ResponseError
+from spa.errors import ResponseError, shortened
 from spa.importers.answer_format import AnswerFormat, FileMeaning, Fit, ImportRequest
 from spa.importers.foreign_files import beginning
 from spa.importers.label_scores import score_option
@@ -45,7 +47,30 @@ def _read(request: ImportRequest) -> ImportedTables:
             f"{folder}: expected POTATO's output folder, got a file; an export has one column a label, answers about "
             "two texts by sides of the screen, and may be older than the answers: give the folder with user_state.json"
         )
-    return read_potato(folder, read_mapping(mapping_file(request), Potato), request.options.get("scores"))
+    made = read_potato(folder, read_mapping(mapping_file(request), Potato), request.options.get("scores"))
+    return _renamed(made, request.pairs, folder)
+
+
+def _renamed(made: ImportedTables, pairs: Sequence[tuple[str, str]], folder: Path) -> ImportedTables:
+    """Return the answers with other names of criteria; raise ResponseError where none is called as a pair says."""
+    if not pairs:
+        return made
+    known = dict.fromkeys(str(row["criterion"]) for rows in made.rows.values() for row in rows if "criterion" in row)
+    for old, new in pairs:
+        if old not in known:
+            raise ResponseError(
+                f"{folder}: --map {shortened(f'{old}={new}', 80)}: expected one of the criteria "
+                f"{shortened(', '.join(known), 160)}, got {shortened(repr(old), 60)}"
+            )
+    names = dict(pairs)
+    rows = {
+        table: [
+            {**row, "criterion": names.get(row["criterion"], row["criterion"])} if "criterion" in row else row
+            for row in own
+        ]
+        for table, own in made.rows.items()
+    }
+    return replace(made, rows=rows)
 
 
 FORMAT = AnswerFormat(
@@ -56,6 +81,7 @@ FORMAT = AnswerFormat(
     example="spa import potato annotations --mapping import.toml --out tables",
     source="FOLDER",
     mapping="TOML file with systems, criteria, skip, llms.",
+    pairs="a criterion and another name for it",
     options=(score_option(),),
     meaning=FileMeaning(
         sides="2.x: A is the text on the left, on a scale negative is left; both are turned back by the order shown",
