@@ -26,6 +26,7 @@ FORMATS = (  # modules, each loaded when its format is asked for
     "spa.importers.mqm",
     "spa.importers.mturk",
     "spa.importers.otree",
+    "spa.importers.p808",
     "spa.importers.potato",
     "spa.importers.promptfoo",
     "spa.importers.qualtrics",

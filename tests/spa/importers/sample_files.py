@@ -267,6 +267,17 @@ def assessed() -> dict[tuple[str, str], list[dict[str, Any]]]:
     return found
 
 
+def p808(folder: Path) -> Written:
+    """Write the votes of each person, the system as the condition, and one of rejected work."""
+    lines = ["HITId,workerid,assignment_id,assignmentstatus,file,short_file_name,vote,question_type,method"]
+    for (who, item, system), score in ANSWERS.items():
+        clip = f"{item}_{system}.wav"
+        lines.append(f"H1,{who},A-{who},Submitted,https://host/clips/{clip},{clip},{score:g},MOS,{system}")
+    lines.append("H1,Dan,A-Dan,Rejected,https://host/clips/s1_beta.wav,s1_beta.wav,5,MOS,beta")
+    (folder / "batch_votes_per_worker_.csv").write_text("\n".join(lines) + "\n")
+    return (folder / "batch_votes_per_worker_.csv",)
+
+
 def webmushra(folder: Path) -> Written:
     lines = ["session_test_id,session_uuid,trial_id,rating_stimulus,rating_score,rating_time,rating_comment"]
     for who, item in seen():
@@ -346,11 +357,15 @@ SAMPLES: dict[str, Callable[[Path], Written]] = {
     "mqm": mqm,
     "mturk": mturk,
     "otree": otree,
+    "p808": p808,
     "potato": potato,
     "promptfoo": promptfoo,
     "qualtrics": qualtrics,
     "webmushra": webmushra,
     TOY: tally,
+}
+ASKED: dict[str, tuple[str, ...]] = {  # what formats ask that no file of theirs says
+    "p808": ("--item-pattern", r"(?P<item>s\d)_[a-z]+\.wav"),
 }
 COMPARING = {  # table of the formats that hold no ratings
     "alpaca-eval": "preferences",

@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import click
 import polars as pl
 import pytest
 from click.testing import CliRunner, Result
@@ -22,6 +23,7 @@ from tests.parsed_commands import mistake_in
 from tests.spa.importers import sample_files
 from tests.spa.importers.sample_files import (
     ANSWERS,
+    ASKED,
     BY_COLUMNS,
     COMPARED,
     COMPARING,
@@ -55,7 +57,8 @@ def run(*words: object) -> Result:
 
 def imported(key: str, folder: Path, *more: object) -> Result:
     source, *mapping = SAMPLES[key](folder)
-    return run("import", key, source, *(["--mapping", *mapping] if mapping else []), "--out", folder / "out", *more)
+    mapped = ["--mapping", *mapping] if mapping else []
+    return run("import", key, source, *mapped, *ASKED.get(key, ()), "--out", folder / "out", *more)
 
 
 @pytest.mark.parametrize("key", EVERY)
@@ -175,7 +178,7 @@ def test_a_format_knows_its_own_files_and_no_other_ones(key: str, tmp_path: Path
 def test_a_file_is_read_as_its_format(key: str, tmp_path: Path) -> None:
     """Without a name of a format, with it after the file, and before."""
     own, *mapping = SAMPLES[key](tmp_path)
-    more = [*(["--mapping", *mapping] if mapping else []), "--keep-ids", "--out"]
+    more = [*(["--mapping", *mapping] if mapping else []), *ASKED.get(key, ()), "--keep-ids", "--out"]
     said = run("import", own, *more, tmp_path / "found").output
     assert said.splitlines()[0] == f"read as {key}: name another format with --from"
     assert "read as" not in run("import", own, "--from", key, *more, tmp_path / "after").output
@@ -198,7 +201,7 @@ def test_a_report_recognises_such_a_file_by_its_columns(key: str, tmp_path: Path
     assert "read as" not in done.output
 
 
-@pytest.mark.parametrize("key", [key for key in SAMPLES if key not in (*MAPPED, *BY_COLUMNS)])
+@pytest.mark.parametrize("key", [key for key in SAMPLES if key not in (*MAPPED, *BY_COLUMNS, *ASKED)])
 def test_a_report_reads_a_file_of_another_tool(key: str, tmp_path: Path) -> None:
     """With the tables that it became beside it, people under pseudonyms, and its name and hash in the results."""
     (own,) = SAMPLES[key](tmp_path)
@@ -217,6 +220,14 @@ def test_a_report_reads_a_file_of_another_tool(key: str, tmp_path: Path) -> None
     assert key in OF_LLMS or not {*PEOPLE} & {*table["annotator_id"]}
     printed = run("report", own, "--json").stdout
     assert json.loads(printed)["rankings"] == results["rankings"]
+
+
+@pytest.mark.parametrize("key", ASKED)
+def test_a_report_asks_what_no_file_says(key: str, tmp_path: Path) -> None:
+    """By the command and the option that say it."""
+    line = refused("report", SAMPLES[key](tmp_path)[0], "--out", tmp_path / "report")
+    assert f"`spa import {key}`" in line
+    assert all(word in line for word in ASKED[key] if word.startswith("--"))
 
 
 def test_tables_do_not_stand_beside_a_file_of_another_tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -250,6 +261,7 @@ def test_a_file_of_no_format_or_of_several_is_refused(tmp_path: Path, monkeypatc
 def test_a_damaged_file_is_read_or_one_line(key: str, tmp_path: Path) -> None:
     """Cut off, with bytes changed, nested without end, cells of other kinds: never an error that is none of ours."""
     own, dice = SAMPLES[key](tmp_path)[0], random.Random(3)
+    asked = click.Command(key, params=[*format_of(key).options]).make_context(key, [*ASKED.get(key, ())]).params
     path = next(one for one in sorted(own.rglob("*")) if one.is_file()) if own.is_dir() else own
     whole = path.read_bytes()
     damaged = [whole[: len(whole) * part // 7] for part in range(7)]
@@ -266,7 +278,7 @@ def test_a_damaged_file_is_read_or_one_line(key: str, tmp_path: Path) -> None:
         format_of(key).recognise(own)
         lines = []
         try:
-            format_of(key).read(ImportRequest(paths=(own,), options={"criterion": "overall"}))
+            format_of(key).read(ImportRequest(paths=(own,), options={"criterion": "overall", **asked}))
         except SpaError as error:
             lines = str(error).splitlines()
         assert all(len(line) < 500 for line in lines)
