@@ -14,7 +14,7 @@ import click
 
 from analysis.commands.reading_options import print_found
 from spa.commands.options import DEFAULT_STUDY, study_file
-from spa.errors import shortened
+from spa.errors import SpaError, shortened
 from spa.importers import certain_format
 from spa.importers.answer_format import AnswerFormat
 
@@ -64,7 +64,14 @@ class Named:
             return FoundTables(files={}, reading=reading)
         from analysis.answers.recognised import recognise_tables
 
-        found = recognise_tables(self.files, reading)
+        try:
+            found = recognise_tables(self.files, reading)
+        except SpaError:
+            for path in self.files:
+                tool = certain_format(path)
+                if tool is not None and tool.mapping is not None:
+                    raise _needs_mapping(path, tool) from None
+            raise
         print_found(found, err=err)
         return FoundTables(files=found.files, reading=found.reading, noted=found.noted, said=found.notes())
 
@@ -116,11 +123,24 @@ def _is_study(path: Path) -> bool:
 
 
 def _direct(path: Path) -> AnswerFormat | None:
-    """Return the format of a file that no other tool writes, if it needs no mapping and its columns say too little."""
+    """Return the format of a file that no other tool writes, if it needs no mapping and its columns say too little.
+
+    Raise UsageError where it needs a mapping and is a folder, which says nothing by its columns.
+    """
     found = certain_format(path)
-    if found is None or found.mapping is not None or (found.recognised_by_columns and path.is_file()):
+    if found is None or (found.recognised_by_columns and path.is_file()):
         return None
-    return found
+    if found.mapping is not None and path.is_dir():
+        raise _needs_mapping(path, found)
+    return None if found.mapping is not None else found
+
+
+def _needs_mapping(path: Path, found: AnswerFormat) -> click.UsageError:
+    where = shortened(str(path), 120)
+    return click.UsageError(
+        f"{where}: expected tables, got answers as {found.key} keeps them, which need a mapping; `spa import "
+        f"{found.key} {where} --mapping import.toml --out tables` makes tables of them (spa import {found.key} --help)"
+    )
 
 
 def _imported(

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from spa.errors import ResponseError, TableError, shortened
 from spa.importers.answer_format import AnswerFormat, FileMeaning, Fit, ImportRequest
 from spa.importers.foreign_files import LIST, OBJECT, TEXT, beginning, counted, number, of_kind, shown, whole
@@ -31,6 +33,56 @@ WEIGHTS = {"minor": 1.0, "major": 5.0, "critical": 25.0, "neutral": 0.0, "undeci
 MISSING, OMISSION, NO_ERRORS = "missing", "omission", "no errors"
 RESET, NOT_ITEMS = "__RESET__", ("welcome_", "random_", "goodbye_")
 SEGMENT = "_#_"  # of WMT25, between a document and the number of its segment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Batches:
+    """What Appraise showed: of each document, system and place in a batch the segment and its text.
+
+    A segment is what has the same source: its place among the document's, since a document's segments may be shuffled.
+    """
+
+    segments: Mapping[tuple[str, str, int], tuple[int, str]]
+
+    @classmethod
+    def read(cls, path: Path) -> _Batches:
+        segments: dict[tuple[str, str, int], tuple[int, str]] = {}
+        sources: defaultdict[str, dict[tuple[str, int], int]] = defaultdict(dict)
+        for count, batch in enumerate(of_kind(LIST, read_json(path), str(path)), start=1):
+            place = f"{path}, batch {count}"
+            times: Counter[tuple[str, str, str]] = Counter()
+            listed = of_kind(LIST, of_kind(OBJECT, batch, place).get("items"), f"{place}, items")
+            for at, item in enumerate(listed, start=1):
+                spot = f"{place}, item {at}"
+                if of_kind(OBJECT, item, spot).get("itemType") != "TGT":
+                    continue
+                names = ("documentID", "targetID", "sourceText", "targetText")
+                name, system, source, text = (of_kind(TEXT, item.get(key), f"{spot}, {key}") for key in names)
+                document = name.partition("#")[0]
+                times[name, system, source] += 1
+                known = sources[document]
+                segment = known.setdefault((source, times[name, system, source]), len(known) + 1)
+                key = name, system, _place_in_batch(item.get("itemID"), f"{spot}, itemID")
+                if segments.setdefault(key, (segment, text)) != (segment, text):
+                    raise ResponseError(
+                        f"{spot}: expected one text of {shortened(system, 40)} for {shortened(name, 60)} at itemID "
+                        f"{key[2]}, got another one than before; give the batches of one campaign"
+                    )
+        return cls(segments=segments)
+
+    def segment(self, cells: Mapping[str, str], at: int, place: str) -> tuple[int, str]:
+        """Return the segment that a row rates, and its text."""
+        found = self.segments.get((cells["documentID"], cells["system"], at))
+        if found is None:
+            raise ResponseError(
+                f"{place}: expected {shortened(cells['documentID'], 60)} of {shortened(cells['system'], 40)} at itemID "
+                f"{at} in --batches, got none; give the batches of this campaign"
+            )
+        return found
+
+
+def _place_in_batch(value: object, place: str) -> int:
+    return value if isinstance(value, int) and value >= 0 else whole(value, place)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -97,8 +149,8 @@ def _cells(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
         raise TableError(f"{path}, line {reader.line_num}: expected CSV, got a mistake: {error}") from error
 
 
-def _appraise(path: Path, answers: _SpanAnswers) -> None:
-    """Add an export of Appraise: items are documents, samples the places within them."""
+def _appraise(path: Path, answers: _SpanAnswers, batches: _Batches | None) -> None:
+    """Add an export of Appraise: items are documents, samples the segments, by ``batches`` or their places."""
     documents: defaultdict[tuple[str, ...], dict[int, tuple[str, dict[str, str]]]] = defaultdict(dict)
     for place, cells in _cells(path):
         if cells["type"] != "TGT":
@@ -125,17 +177,24 @@ def _appraise(path: Path, answers: _SpanAnswers) -> None:
     unrated = not any(scores)
     if unrated:
         answers.notes.append(f"{path}: every score is 0, as of a campaign without scores (MQM): they are no ratings")
+    if batches is None:
+        answers.notes.append(
+            f"{path}: a segment is the place in its document; where places differ between systems, give --batches"
+        )
     for (user, system, source, target, name), segments in found:
         item = name.partition("#")[0]
         for at, (place, cells) in enumerate(segments, start=1):
+            count, text = at, None
+            if batches is not None:
+                count, text = batches.segment(cells, whole(cells["itemID"], f"{place}, itemID"), place)
             shared: Row = {
                 "annotator_id": user,
                 "annotator_kind": "human",
                 "item_id": item if len(pairs) == 1 else f"{source}-{target}/{item}",
-                "sample": str(at),
+                "sample": str(count),
                 "system": system,
             }
-            marks = _marks(json_value(cells["spans"] or "[]", f"{place}, spans"), f"{place}, spans")
+            marks = _marks(json_value(cells["spans"] or "[]", f"{place}, spans"), f"{place}, spans", text)
             answers.add(shared, number(cells["score"], f"{place}, score"), marks, rated=not unrated)
 
 
@@ -249,11 +308,13 @@ def _read(request: ImportRequest) -> ImportedTables:
     from spa.importers.tables import ImportedTables
 
     answers = _SpanAnswers()
+    given = request.options.get("batches")
+    batches = None if given is None else _Batches.read(given)
     for path in request.paths:
         if beginning(path).lstrip().startswith(b"{"):
             _json(path, answers)
         else:
-            _appraise(path, answers)
+            _appraise(path, answers, batches)
     people = len({row["annotator_id"] for row in answers.spans})
     errors = [row for row in answers.spans if row.get("severity")]
     omitted = sum(row.get("reason") == OMISSION for row in errors)
@@ -273,7 +334,14 @@ FORMAT = AnswerFormat(
     description="Read error spans of Appraise, Pearmut or WMT25's human evaluation.\n\n"
     "FILE is Appraise's CSV without a header, Pearmut's annotations (JSONL, or the download of its dashboard), or "
     "WMT25's humeval.jsonl. Scores are ratings, marks spans whose ends are excluded.",
-    example="spa import esa scores.csv --out tables",
+    example="spa import esa scores.csv --batches batches.json --out tables",
+    options=(
+        click.Option(
+            ["--batches"],
+            type=click.Path(exists=True, dir_okay=False, path_type=Path),
+            help="Appraise's batches of the campaign (JSON), which have the texts and say which segment is which.",
+        ),
+    ),
     meaning=FileMeaning(
         missing="no score; an omission has no place",
         left_out="Appraise: BAD, tutorials, #duplicate, scores that are all 0; Pearmut: before a reset, corrected "

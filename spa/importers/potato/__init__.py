@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
@@ -21,18 +22,20 @@ MOST_FOLDERS = 1_000  # that are looked at to recognise one
 
 
 def _recognise(path: Path) -> Fit:
-    """Whether a folder holds one of POTATO's, ``annotation_output``; an export of 2.x is known, to be refused."""
+    """Whether a folder is or holds one of POTATO's, ``annotation_output``, or a file is an export of 2.x."""
     if path.is_file():
         return Fit.CERTAIN if _is_export(path) else Fit.NONE
     below = islice(os.walk(path), MOST_FOLDERS)
-    return Fit.CERTAIN if any("annotation_output" in names for _, names, _ in below) else Fit.NONE
+    found = any("annotation_output" in folders or "user_state.json" in files for _, folders, files in below)
+    return Fit.CERTAIN if found or path.name == "annotation_output" else Fit.NONE
 
 
 def _is_export(path: Path) -> bool:
-    """Whether a file is a CSV export of 2.x: a column for each question and label, such as pref.selection."""
-    first, second, *labels = (
-        beginning(path).partition(b"\n")[0].decode("utf-8", "replace").strip().split(",") + [""] * 2
-    )
+    """Whether a file is an export of 2.x: in CSV a column for each question and label, such as pref.selection."""
+    line = beginning(path).partition(b"\n")[0].decode("utf-8", "replace").strip()
+    if line.startswith("{"):
+        return line.startswith('{"instance_id": ') and '"user_id": ' in line and '"labels": {' in line
+    first, second, *labels = re.split("[,\t]", line) + [""] * 2
     return (first, second) == ("instance_id", "user_id") and any("." in label for label in labels)
 
 
@@ -42,11 +45,6 @@ def _read(request: ImportRequest) -> ImportedTables:
     from spa.importers.potato.mapping import Potato
 
     (folder,) = request.paths
-    if folder.is_file():
-        raise ResponseError(
-            f"{folder}: expected POTATO's output folder, got a file; an export has one column a label, answers about "
-            "two texts by sides of the screen, and may be older than the answers: give the folder with user_state.json"
-        )
     made = read_potato(folder, read_mapping(mapping_file(request), Potato), request.options.get("scores"))
     return _renamed(made, request.pairs, folder)
 
@@ -75,9 +73,10 @@ def _renamed(made: ImportedTables, pairs: Sequence[tuple[str, str]], folder: Pat
 
 FORMAT = AnswerFormat(
     key="potato",
-    description="Read an output FOLDER of POTATO with all its parts and annotators.\n\n"
+    description="Read an output FOLDER of POTATO with all its parts and annotators, or an export of 2.x.\n\n"
     "Versions 1.x and 2.x (user_state.json). A numeric label is the score. Attention checks and pages are skipped; "
-    "the order in which items were shown is read. Of 2.x, answers about two texts are turned back to the texts.",
+    "the order in which items were shown is read. Of 2.x, answers about two texts are turned back to the texts; an "
+    "export cannot be, so it needs the config.yaml of a task that turns none.",
     example="spa import potato annotations --mapping import.toml --out tables",
     source="FOLDER",
     mapping="TOML file with systems, criteria, skip, llms.",

@@ -17,12 +17,14 @@ from typing import Any
 from spa.errors import PlatformError, ResponseError, how_to_install, shortened
 from spa.importers.foreign_files import number_of
 from spa.importers.label_scores import LabelScores
+from spa.importers.potato.exports import EXPORT_NOTE, read_export
 from spa.importers.potato.mapping import LlmFile, Potato
 from spa.importers.potato.states import (
-    STATES,
+    STATE,
     ItemState,
     labels_of,
     pair_rows,
+    part_of,
     ratings_of_several,
     read_states,
 )
@@ -30,7 +32,8 @@ from spa.importers.tables import ImportedTables, Row
 from spa.tables.json_lines import read_json_lines
 from spa.tables.text_files import utf8_lines
 
-ANSWERS = "annotation_output/*/annotated_instances.jsonl"
+OUTPUT = "annotation_output"
+ANSWERS = "annotated_instances.jsonl"
 ORDER = "annotation_order.txt"
 TIME = re.compile(r"(\d+)d (\d+)h (\d+)m (\d+)s")
 SCALE = re.compile(r"scale_([0-9]+)")  # the label of a point of a Likert scale
@@ -38,6 +41,7 @@ TEXT_BOX, FREE_RESPONSE = "text_box", "free_response"  # a text as the answer, a
 FIELDS = (TEXT_BOX, "number", "slider", "select-one")  # labels of fields whose value is the answer
 NO_SCORE = ("bad_text", FREE_RESPONSE)  # chosen instead of a score
 EMPTY = "empty"
+CONFIG = "config.yaml"
 MOST_OF_A_CONFIG = 1 << 20  # bytes
 
 
@@ -183,40 +187,48 @@ def score_of(answer: object, place: str, scores: LabelScores) -> tuple[float | N
     return scores.of(point[1] if point else label), None, text
 
 
+def files_of_people(folder: Path, name: str) -> list[Path]:
+    """Return the files of a name of all people, at any depth; those of ``annotation_output`` where it was given itself.
+
+    What lies elsewhere below a folder, such as a copy, is none of them.
+    """
+    return sorted(folder.rglob(f"{OUTPUT}/*/{name}")) or sorted(folder.glob(f"*/{name}"))
+
+
 def read_potato(folder: Path, mapping: Potato, scores: Mapping[str, float] | None = None) -> ImportedTables:
-    """Read all people's answers below a folder, and those of the LLMs that the mapping names.
+    """Read all people's answers below a folder, or an export of them, and those of the LLMs that the mapping names.
 
     The parts of a task lie in the folder at any depth. ``scores`` says what labels count that are no numbers. The
     ratings have one row an answer; a question that was left empty is missing with its reason. Raise ResponseError if a
     file is not what POTATO writes, a question is none of the criteria's, or a label has no score.
     """
-    paths, states = sorted(folder.rglob(ANSWERS)), sorted(folder.rglob(STATES))
-    if paths and states:
-        raise ResponseError(
-            f"{folder}: expected the output of one version of POTATO, got {paths[0].relative_to(folder)} of 1.x and "
-            f"{states[0].relative_to(folder)} of 2.x; import them one by one"
-        )
-    if not paths and not states:
-        raise ResponseError(
-            f"{folder}: expected files {ANSWERS} or user_state.json at any depth, got none; name POTATO's output folder"
-        )
     given = LabelScores(scores or {})
     skipped: Counter[str] = Counter()
-    kept = read_states(folder, states, mapping, skipped)
-    seen = [found for path in paths for found in _instances(path, folder, mapping, skipped)]
+    seen: list[tuple[Instance, Row]] = []
+    if folder.is_file():
+        config, above = _config(_places_of_config(folder)), folder.parent
+        kept = read_export(folder, mapping, config, skipped)
+    else:
+        above, paths, states = folder, files_of_people(folder, ANSWERS), files_of_people(folder, STATE)
+        _check_versions(folder, paths, states)
+        config = _config(place for path in states for place in _places_of_config(path))
+        kept = read_states(folder, states, mapping, skipped)
+        seen += [found for path in paths for found in _instances(path, folder, mapping, skipped)]
     seen += [(Instance(place=one.place, labels=labels_of(one)), one.shared) for one in kept]
-    made = pair_rows(kept, mapping, _config(folder, states) if states else None)
+    made = pair_rows(kept, mapping, config)
     rows: list[Row] = [row for one in kept for row in ratings_of_several(one, mapping, given)]
     questions = questions_of(mapping, [instance for instance, _ in seen], given, frozenset(_schemas(kept)))
-    asked = {label for one in kept for label in labels_of(one)} if states else None
+    asked = {label for one in kept for label in labels_of(one)} if kept else None
     for instance, shared in seen:
         rows += _rows(instance, shared, questions, given, asked)
     unread: dict[str, None] = {}
     for llm in mapping.llms:
-        rows += _llm_rows(folder / llm.file, llm, questions, given, unread)
+        rows += _llm_rows(above / llm.file, llm, questions, given, unread)
     given.check(folder)
     skipped.update({f"label {label}": count for label, count in questions.ignored.items()})
     notes = _notes(folder, seen, questions, rows)
+    if folder.is_file():
+        notes.insert(0, EXPORT_NOTE)
     if unread:
         notes.append(f"not read: {shortened(', '.join(unread), 160)} of the LLMs' answers")
     if made.turned:
@@ -235,10 +247,32 @@ def _schemas(states: Sequence[ItemState]) -> Iterator[str]:
         yield from (schema for schema in state.answers if schema not in labels_of(state))
 
 
-def _config(folder: Path, states: Sequence[Path]) -> dict[str, Any] | None:
-    """Return POTATO's configuration, beside ``annotation_output``; nothing where there is none."""
-    places = dict.fromkeys(path.parent.parent.parent / "config.yaml" for path in states)
-    found = [path for path in places if path.is_file()]
+def _check_versions(folder: Path, paths: Sequence[Path], states: Sequence[Path]) -> None:
+    if paths and states:
+        raise ResponseError(
+            f"{folder}: expected the output of one version of POTATO, got {paths[0].relative_to(folder)} of 1.x and "
+            f"{states[0].relative_to(folder)} of 2.x; import them one by one"
+        )
+    if not paths and not states:
+        raise ResponseError(
+            f"{folder}: expected files {OUTPUT}/*/{ANSWERS} or {STATE} at any depth, got none; name POTATO's output "
+            "folder"
+        )
+
+
+def _places_of_config(path: Path) -> Iterator[Path]:
+    """Yield where the configuration of a file of a person, or of an export, may lie: beside it or its output folder."""
+    if path.name == STATE:
+        yield path.parent.parent.parent / CONFIG
+        yield path.parent.parent / CONFIG
+        return
+    yield path.with_name(CONFIG)
+    yield from (above.parent / CONFIG for above in path.parents if above.name == OUTPUT)
+
+
+def _config(places: Iterable[Path]) -> dict[str, Any] | None:
+    """Return POTATO's configuration; nothing where there is none."""
+    found = [path for path in dict.fromkeys(places) if path.is_file()]
     if not found:
         return None
     try:
@@ -258,7 +292,7 @@ def _config(folder: Path, states: Sequence[Path]) -> dict[str, Any] | None:
 
 def _instances(path: Path, folder: Path, mapping: Potato, skipped: Counter[str]) -> Iterator[tuple[Instance, Row]]:
     places = _places(path.with_name(ORDER), mapping)
-    part = str(path.parent.parent.parent.relative_to(folder))
+    part = part_of(path, folder)
     for number, instance in read_json_lines(path):
         place = f"{path}, line {number}"
         name = _id(instance, place)

@@ -7,7 +7,7 @@ the questions about the same texts gave it, one after the other: all of them wer
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -20,7 +20,7 @@ from spa.importers.potato.mapping import Potato
 from spa.importers.tables import Row
 from spa.tables.json_files import read_json
 
-STATES = "annotation_output/*/user_state.json"
+STATE = "user_state.json"
 VALUES, SPANS = "instance_id_to_label_to_value", "instance_id_to_span_to_value"
 ORDERS, BEHAVIOUR = "instance_id_to_presentation_order", "instance_id_to_behavioral_data"
 SIDE, DEGREE, RANKS = "selection", "scale_value", "rank_order"  # names of the answers of a pair, and of a ranking
@@ -64,7 +64,7 @@ def read_states(folder: Path, paths: Sequence[Path], mapping: Potato, skipped: C
         spans, orders, behaviour = (
             of_kind(OBJECT, state.get(name) or {}, f"{path}, {name}") for name in (SPANS, ORDERS, BEHAVIOUR)
         )
-        part = str(path.parent.parent.parent.relative_to(folder))
+        part = part_of(path, folder)
         for item in dict.fromkeys((*values, *spans, *orders)):  # those that were shown
             place = f"{path}, {shortened(item, 40)}"
             pattern = next((pattern for pattern in mapping.skip if fnmatchcase(item, pattern)), None)
@@ -74,7 +74,7 @@ def read_states(folder: Path, paths: Sequence[Path], mapping: Potato, skipped: C
             found.append(
                 ItemState(
                     place=place,
-                    answers=_answers(values.get(item) or [], behaviour.get(item), place),
+                    answers=answered(_labelled(values.get(item), place), behaviour.get(item), place),
                     spans=[
                         {**of_kind(OBJECT, label, f"{place}, a span")} for label, _ in _pairs(spans.get(item), place)
                     ],
@@ -91,6 +91,12 @@ def read_states(folder: Path, paths: Sequence[Path], mapping: Potato, skipped: C
     return found
 
 
+def part_of(path: Path, folder: Path) -> str:
+    """Return the part of the task to which a file of a person belongs: the folder above ``annotation_output``."""
+    part = path.parent.parent.parent
+    return str(part.relative_to(folder)) if part.is_relative_to(folder) else "."
+
+
 def _skipped(name: object, mapping: Potato) -> bool:
     return any(fnmatchcase(str(name), pattern) for pattern in mapping.skip)
 
@@ -102,13 +108,18 @@ def _pairs(given: object, place: str) -> Iterator[tuple[Any, Any]]:
         yield pair[0], pair[1]
 
 
-def _answers(given: object, behaviour: object, place: str) -> dict[str, dict[str, str]]:
-    """Return the values by question and name; of several chosen points of one scale the latest that was selected."""
-    answers: dict[str, dict[str, str]] = {}
+def _labelled(given: object, place: str) -> Iterator[tuple[str, str, object]]:
+    """Yield question, name and value of each label of a state."""
     for label, value in _pairs(given, place):
         of_kind(OBJECT, label, f"{place}, a label")
         schema = of_kind(TEXT, label.get("schema"), f"{place}, schema")
-        name = of_kind(TEXT, label.get("name"), f"{place}, {schema}, name")
+        yield schema, of_kind(TEXT, label.get("name"), f"{place}, {schema}, name"), value
+
+
+def answered(given: Iterable[tuple[str, str, object]], behaviour: object, place: str) -> dict[str, dict[str, str]]:
+    """Return the values by question and name; of several chosen points of one scale the latest that was selected."""
+    answers: dict[str, dict[str, str]] = {}
+    for schema, name, value in given:
         if value is None:
             continue
         text = str(value).strip() if isinstance(value, str | bool) else None
@@ -165,6 +176,10 @@ def pair_rows(states: Sequence[ItemState], mapping: Potato, config: Mapping[str,
     """Return the choices, rankings and spans of all states."""
     made = PairRows()
     texts = _texts(states, mapping, config)
+    asked: dict[str, dict[str, None]] = {}  # what each question asks, by somebody's answer
+    for state in states:
+        for schema, chosen in state.answers.items():
+            asked.setdefault(schema, {}).update(dict.fromkeys(chosen))
     for state in states:
         for schema, chosen in state.answers.items():
             if any(fnmatchcase(schema, pattern) for pattern in mapping.ignore):
@@ -174,7 +189,7 @@ def pair_rows(states: Sequence[ItemState], mapping: Potato, config: Mapping[str,
             elif is_pair(chosen):
                 made.choices += _choices(state, schema, chosen, mapping, texts, made)
         for schema in sorted(set(texts) & set(mapping.criteria) - set(state.answers)):
-            made.choices += _choices(state, schema, {SIDE: ""}, mapping, texts, made)
+            made.choices += _choices(state, schema, dict.fromkeys(asked[schema], ""), mapping, texts, made)
         made.spans += _spans(state, mapping, made)
     return made
 
@@ -263,7 +278,7 @@ def _choices(
     for name, text in chosen.items():
         if name == DEGREE:
             degree = number(text, f"{state.place}, {schema}")
-            made.degrees += 1
+            made.degrees += degree is not None
             winner = None if degree is None else "x" if degree < 0 else "y" if degree > 0 else "tie"
         elif text in WINNERS or not text:
             winner = WINNERS.get(text)

@@ -78,6 +78,51 @@ def test_marks_of_appraise(tmp_path: Path) -> None:
     ]
 
 
+def batch(*items: tuple[int, str, str, str, str]) -> dict[str, Any]:
+    """Return a batch of place, system, document, source and text."""
+    names = ("itemID", "targetID", "documentID", "sourceText", "targetText")
+    return {"items": [{**dict(zip(names, item, strict=True)), "itemType": "TGT"} for item in items], "task": {}}
+
+
+def test_segments_of_appraise_are_those_of_its_batches(tmp_path: Path) -> None:
+    """Segments may be shuffled, so that places differ between systems: the source says which is which."""
+    path = appraise(
+        tmp_path / "scores.csv",
+        ("u1", "a", 7, "TGT", 60, "news1#a", [mark(0, 2)], 99.5),
+        ("u1", "a", 8, "TGT", 70, "news1#a", [mark("missing", "missing")], 99.5),
+        ("u1", "b", 3, "TGT", 10, "news1#b", [], 99.5),
+        ("u1", "b", 4, "TGT", 20, "news1#b", [], 99.5),
+    )
+    shown = [
+        batch((7, "a", "news1#a", "Katze", "cat"), (8, "a", "news1#a", "Hund", "dog")),
+        batch((3, "b", "news1#b", "Hund", "hound"), (4, "b", "news1#b", "Katze", "puss")),
+    ]
+    found = read("esa", path, batches=json_file(tmp_path / "batches.json", shown))
+    scores = {(row["system"], row["sample"]): row["score"] for row in found.rows["ratings"]}
+    assert scores == {("a", "1"): 60, ("a", "2"): 70, ("b", "2"): 10, ("b", "1"): 20}
+    marked = [row for row in found.rows["spans"] if row.get("severity")]
+    assert [(row.get("text"), row["characters"], row.get("reason")) for row in marked] == [
+        ("cat", 3, None),
+        (None, 3, "omission"),
+    ]
+    assert not any("--batches" in note for note in found.notes)
+    assert any("give --batches" in note for note in read("esa", path).notes)
+    twice = json_file(tmp_path / "twice.json", [*shown, batch((7, "a", "news1#a", "Katze", "dog"))])
+    assert "got another one than before" in problem("esa", path, batches=twice)
+    half = json_file(tmp_path / "half.json", shown[:1])
+    assert "expected news1#b of b at itemID 3 in --batches, got none" in problem("esa", path, batches=half)
+    over = json_file(tmp_path / "over.json", [batch((7, "a", "news1#a", "K", "c"), (8, "a", "news1#a", "H", "d"))])
+    assert "expected a place in the text of 1 characters" in problem("esa", path, batches=over)
+
+
+def test_sentences_said_twice_are_two_segments(tmp_path: Path) -> None:
+    rows = [("u1", "a", at, "TGT", 10 * at, "news1#a", [], 99.5) for at in (1, 2, 3)]
+    shown = batch(*((at, "a", "news1#a", source, "x") for at, source in enumerate(("Ja.", "Nein.", "Ja."), start=1)))
+    path = json_file(tmp_path / "batches.json", [shown])
+    found = read("esa", appraise(tmp_path / "scores.csv", *rows), batches=path)
+    assert [(row["sample"], row["score"]) for row in found.rows["ratings"]] == [("1", 10), ("2", 20), ("3", 30)]
+
+
 def test_scores_of_a_campaign_without_scores(tmp_path: Path) -> None:
     """Of one file they are no ratings, of another they are."""
     one = appraise(tmp_path / "mqm.csv", ("u", "a", 1, "TGT", 0, "n#a", [mark(0, 1)], 9.5))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -178,12 +179,128 @@ def test_broken_states_are_one_line(tmp_path: Path) -> None:
     assert "expected two systems in the mapping" in problem(tmp_path, 'systems = ["alpha"]\ncriteria = ["pref"]\n')
 
 
-def test_exports_are_known_and_refused(tmp_path: Path) -> None:
-    """Sides of the screen are in them, without what stood there."""
-    path = tmp_path / "annotations.csv"
-    path.write_text("instance_id,user_id,pref.selection,fluency.4\ns1,Ana,A,4\n")
+CONFIG = "annotation_schemes:\n" + "".join(
+    f"- {{annotation_type: {kind}, name: {name}}}\n"
+    for kind, name in (("pairwise", "pref"), ("likert", "fluency"), ("likert", "fluency.b"), ("multirate", "crit"))
+)
+HEADER = "instance_id,user_id,pref.selection,fluency.4,crit.tone,crit.style & sound,fluency.5,fluency.b.2,why.text_box"
+
+
+def export(folder: Path, *rows: str, header: str = HEADER) -> Path:
+    path = folder / "annotations.csv"
+    path.write_text("\n".join((header, *rows)) + "\n")
+    return path
+
+
+def read_file(path: Path, criteria: str, systems: str = TWO, more: str = "") -> ImportedTables:
+    mapping = path.parent / "import.toml"
+    mapping.write_text(f"{systems}criteria = [{criteria}]\n{more}")
+    return format_of("potato").read(ImportRequest(paths=(path,), mapping=mapping))
+
+
+def test_exports_put_the_labels_of_a_question_together(tmp_path: Path) -> None:
+    """A level is a column in CSV; the other levels are no missing answers, a question left empty is one."""
+    path = export(tmp_path, "s1,Ana,,4,3,5,,,so", "s2,Ana,,,,,5,,", "s3,Ana,,,1,2,,,")
     assert [one.key for one in recognised(path)] == ["potato"]
-    mapping = tmp_path / "import.toml"
-    mapping.write_text(TWO + 'criteria = ["pref"]\n')
+    found = read_file(path, '"fluency", "crit"', 'systems = ["alpha"]\n')
+    assert {
+        (row["item_id"], row["criterion"]): (row["score"], row.get("explanation"), row.get("missing_reason"))
+        for row in found.rows["ratings"]
+    } == {
+        ("s1", "fluency"): (4, "so", None),
+        ("s1", "tone"): (3, None, None),
+        ("s1", "style & sound"): (5, None, None),
+        ("s2", "fluency"): (5, None, None),
+        ("s3", "fluency"): (None, None, "empty"),
+        ("s3", "tone"): (1, None, None),
+        ("s3", "style & sound"): (2, None, None),
+    }
+    assert "user_state.json has all" in found.notes[0]
+
+
+def test_names_of_questions_may_hold_a_point(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text(CONFIG)
+    path = export(tmp_path, "s1,Ana,,4,,,,2,")
+    found = read_file(path, '"fluency", "fluency.b"', 'systems = ["alpha"]\n')
+    assert {(row["criterion"], row["score"]) for row in found.rows["ratings"]} == {("fluency", 4), ("fluency.b", 2)}
+
+
+@pytest.mark.parametrize("turned", ["", "randomize_order", "option_randomization"])
+def test_sides_of_an_export_need_a_task_that_turns_none(turned: str, tmp_path: Path) -> None:
+    """Which text stood on the left is not in an export."""
+    path = export(tmp_path, "s1,Ana,A,,,,,,", "s2,Ana,B,,,,,,")
     with pytest.raises(SpaError, match="give the folder with user_state"):
-        format_of("potato").read(ImportRequest(paths=(path,), mapping=mapping))
+        read_file(path, '"pref"')
+    (tmp_path / "config.yaml").write_text(CONFIG.replace("pref}", f"pref, {turned}: true}}") if turned else CONFIG)
+    if turned:
+        with pytest.raises(SpaError, match=r"config\.yaml turns texts"):
+            read_file(path, '"pref"')
+        return
+    assert [row["winner"] for row in read_file(path, '"pref"').rows["choices"]] == ["x", "y"]
+
+
+def test_exports_beside_the_answers_are_not_read(tmp_path: Path) -> None:
+    """They may be older."""
+    state(tmp_path, "Ana", {"s1": [("fluency", "4", "4")]})
+    folder = tmp_path / "annotation_output" / "exports"
+    folder.mkdir()
+    with pytest.raises(SpaError, match="got a file that POTATO writes once a minute"):
+        read_file(export(folder, "s1,Ana,,5,,,,,"), '"fluency"')
+
+
+def test_answers_as_json_lines_are_those_of_the_folder(tmp_path: Path) -> None:
+    """Spans, and what a machine answered, are read, too; a row given twice is not."""
+    answers = {"s1": [("fluency", "4", "4"), ("crit", "tone", "3")], "s2": [("fluency", "2", "2")]}
+    spans = {"s1": [[{"schema": "errors", "name": "minor", "start": 2, "end": 5}, "true"]]}
+    state(tmp_path / "f", "Ana", answers, instance_id_to_span_to_value=spans)
+    lines = [
+        {
+            "instance_id": item,
+            "user_id": "Ana",
+            "labels": labels,
+            "spans": {"errors": marked} if marked else {},
+            "links": {},
+        }
+        for item, labels, marked in (
+            ("s1", {"fluency": {"4": "4"}, "crit": {"tone": "3"}}, [spans["s1"][0][0]]),
+            ("s2", {"fluency": {"2": "2"}}, []),
+        )
+    ]
+    path = tmp_path / "annotations.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert [one.key for one in recognised(path)] == ["potato"]
+    one, criteria = 'systems = ["alpha"]\n', '"fluency", "crit"'
+    found, kept = read_file(path, criteria, one), read(tmp_path / "f", f"{one}criteria = [{criteria}]\n")
+    places = {"position": None}
+    assert [row | places for row in found.rows["ratings"]] == [row | places for row in kept.rows["ratings"]]
+    assert [row | places for row in found.rows["spans"]] == [row | places for row in kept.rows["spans"]]
+    machine = [{**line, "annotator_origin": {"kind": kind}} for line, kind in zip(lines, ("llm", "tool"), strict=True)]
+    path.write_text("".join(json.dumps(line) + "\n" for line in machine))
+    found = read_file(path, criteria, one)
+    assert {row["annotator_kind"] for row in found.rows["ratings"]} == {"llm"}
+    assert found.skipped == {"answers of tools that are neither people nor LLMs": 1}
+    path.write_text(2 * (json.dumps(lines[0]) + "\n"))
+    with pytest.raises(SpaError, match="expected one row a person and item"):
+        read_file(path, criteria, one)
+
+
+def test_points_of_an_earlier_version_in_an_export(tmp_path: Path) -> None:
+    """A column without a label says which counts; without it nobody knows."""
+    header = "instance_id,user_id,fluency.2,fluency.4,fluency"
+    one = 'systems = ["alpha"]\n'
+    found = read_file(export(tmp_path, "s1,Ana,2,4,4", header=header), '"fluency"', one)
+    assert [row["score"] for row in found.rows["ratings"]] == [4]
+    with pytest.raises(SpaError, match="expected one point of the scale, got 2, 4"):
+        read_file(export(tmp_path, "s1,Ana,2,4,", header=header), '"fluency"', one)
+
+
+def test_the_output_folder_itself_is_taken(tmp_path: Path) -> None:
+    """As if the folder above it were named; its configuration may lie within."""
+    state(tmp_path, "Ana", {"s1": [("fluency", "4", "4")]})
+    (tmp_path / "annotation_output" / "config.yaml").write_text(CONFIG)
+    whole = read(tmp_path, 'systems = ["alpha"]\ncriteria = ["fluency"]\n')
+    inside = read(tmp_path / "annotation_output", 'systems = ["alpha"]\ncriteria = ["fluency"]\n')
+    assert inside.rows == whole.rows
+    renamed = (tmp_path / "annotation_output").rename(tmp_path / "answers")
+    assert [one.key for one in recognised(renamed)] == ["potato"]
+    assert read(renamed, 'systems = ["alpha"]\ncriteria = ["fluency"]\n').rows == whole.rows
