@@ -26,6 +26,9 @@ SUBMITTED = "submitted"
 TOKEN = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"|([^\s,\[\]'\"]+)")
 NESTED = re.compile(r"\[\s*(?:array\(|\[|\{|list\()")  # lists of lists in a CSV file
 ELIDED = "..."  # of long arrays
+SPAN = frozenset(("label", "start", "end"))  # of marked spans; the end is outside
+NO_ERRORS = "no errors"
+NO_RANKS = "several labels, or a ranking, whose ranks Argilla's exports leave out"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +67,7 @@ def _read(request: ImportRequest) -> ImportedTables:
             answers += _of_records(path, all_statuses=request.options.get("all_statuses", False), notes=notes)
     questions = dict.fromkeys(one.question for one in answers)
     asked.check_names(questions, request.paths[0])
-    rows: dict[str, list[Row]] = {"ratings": [], "choices": []}
+    rows: dict[str, list[Row]] = {"ratings": [], "choices": [], "spans": []}
     for question in filter(asked.wants, questions):
         own = [one for one in answers if one.question == question]
         for table, row in _rows(question, own, asked, notes):
@@ -85,7 +88,7 @@ def _of_dataset(path: Path, skipped: Counter[str], notes: list[str]) -> Iterator
     labels = _labels(path)
     for question in questions:
         if any(NESTED.match(row.cells.get(f"{question}{RESPONSES}") or "") for row in rows if _is_text(row, question)):
-            notes.append(f"not read: {question} (several labels, rankings or spans)")
+            notes.append(f"not read: {question} (lists in CSV: {NO_RANKS}; spans stand in Parquet and JSONL)")
             continue
         for row in rows:
             place = row.place
@@ -110,7 +113,11 @@ def _suggested(
     """Yield what LLMs suggested: scores and words as they stand, codes of labels only with the schema's names."""
     from spa.importers.foreign_files import number_of
 
-    given = [row for row in rows if row.cells.get(f"{question}{SUGGESTION}") is not None]
+    name = f"{question}{SUGGESTION}"
+    given = [row for row in rows if row.cells.get(name) is not None]
+    if any(isinstance(row.cells[name], list) or NESTED.match(str(row.cells[name])) for row in given):
+        yield from (_suggestion(question, row, own, row.cells[name]) for row in given)
+        return
     responses = [value for row in rows for value in _list(row, f"{question}{RESPONSES}")]
     scores = bool(responses) and all(isinstance(value, str) and number_of(value) is not None for value in responses)
     texts = [row.text(f"{question}{SUGGESTION}") or "" for row in given]
@@ -123,14 +130,18 @@ def _suggested(
         value = row.text(f"{question}{SUGGESTION}")
         if labels is not None and value is not None and value.isdigit() and int(value) < len(labels):
             value = labels[int(value)]
-        yield _Answer(
-            question=question,
-            who=row.text(f"{question}{AGENT}") or "suggestions",
-            llm=True,
-            value=value,
-            data={name: cell for name, cell in row.cells.items() if name not in own},
-            place=row.place,
-        )
+        yield _suggestion(question, row, own, value)
+
+
+def _suggestion(question: str, row: ForeignRow, own: set[str], value: object) -> _Answer:
+    return _Answer(
+        question=question,
+        who=row.text(f"{question}{AGENT}") or "suggestions",
+        llm=True,
+        value=value,
+        data={name: cell for name, cell in row.cells.items() if name not in own},
+        place=row.place,
+    )
 
 
 def _labels(path: Path) -> dict[str, list[str]]:
@@ -201,7 +212,11 @@ def _rows(
     from spa.tables.source import Number
 
     if any(isinstance(one.value, list | dict) for one in answers):
-        notes.append(f"not read: {question} (several labels, rankings or spans)")
+        answers = [one for one in answers if one.value is not None]
+        if all(_are_spans(one.value) for one in answers) and any(one.value for one in answers):
+            yield from (("spans", row) for one in answers for row in _span_rows(question, one, asked))
+        else:
+            notes.append(f"not read: {question} ({NO_RANKS})")
         return
     scores = all(one.value is None or isinstance(one.value, Number) for one in answers)
     words = [str(one.value) for one in answers if one.value is not None]
@@ -227,11 +242,33 @@ def _rows(
         yield kind, row
 
 
+def _are_spans(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(one, dict) and SPAN.issubset(one) for one in value)
+
+
+def _span_rows(question: str, one: _Answer, asked: QuestionsAsked) -> Iterator[Row]:
+    """Yield the errors that somebody marked; where nothing is marked, that there are none."""
+    from spa.importers.foreign_files import whole
+
+    shared: Row = {
+        "annotator_id": one.who,
+        "annotator_kind": "llm" if one.llm else "human",
+        "item_id": asked.item(one.data, one.place, one.place),
+        "system": asked.system(question, one.data, one.place),
+        "criterion": question,
+    }
+    for mark in one.value:
+        start, end = (whole(str(mark[name]), f"{one.place}, {question}, {name}") for name in ("start", "end"))
+        yield {**shared, "start": start, "end": end, "severity": str(mark["label"])}
+    if not one.value:
+        yield {**shared, "reason": NO_ERRORS}
+
+
 FORMAT = AnswerFormat(
     key="argilla",
     description="Read Argilla's records, as to_datasets gives them (Parquet, JSONL, CSV).\n\n"
     "FILE is such a file. Submitted responses count, suggestions are those of LLMs; the codes of suggested labels are "
-    "read from Parquet files only, which have their names.",
+    "read from Parquet files only, which have their names. Rankings are not read: their ranks are in no export.",
     details="records.json keeps no status and is read only with --all-statuses. A criterion is a question; say which "
     "systems a label compares with --compared.",
     example="spa import argilla dataset.parquet --compared alpha,beta --out tables",

@@ -57,7 +57,10 @@ def test_lists_of_lists_in_csv_files_are_told_and_left(tmp_path: Path) -> None:
         "r1,alpha,\"[array(['b', 'a'], dtype=object)]\",['u1'],['submitted']\n"
     )
     done = read("argilla", path)
-    assert done.notes == ("not read: order (several labels, rankings or spans)",)
+    assert done.notes == (
+        "not read: order (lists in CSV: several labels, or a ranking, whose ranks Argilla's exports leave out; spans "
+        "stand in Parquet and JSONL)",
+    )
     assert not any(done.rows.values())
 
 
@@ -106,6 +109,46 @@ def test_several_labels_and_texts_are_told_and_left(tmp_path: Path) -> None:
     notes = read("argilla", lines_file(tmp_path / "dataset.jsonl", [record(**lists, **texts)])).notes
     assert any(note.startswith("not read: tags (several labels") for note in notes)
     assert any(note.startswith("not read: why, whose words") for note in notes)
+
+
+def marked(*spans: Any, suggestion: Any = None) -> dict[str, Any]:
+    users = [f"u{number}" for number, _ in enumerate(spans)]
+    found = {"errors.responses": [*spans], "errors.responses.users": users}
+    found["errors.responses.status"] = ["submitted"] * len(spans)
+    return found | {"errors.suggestion": suggestion, "errors.suggestion.agent": "gpt"}
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet", "json"])
+def test_marked_spans_are_errors(suffix: str, tmp_path: Path) -> None:
+    """The end is outside; who marks nothing says that there are no errors; an LLM's are suggestions."""
+    span = {"label": "minor", "start": 2, "end": 6}
+    row = record(**marked([span], [], suggestion=[{**span, "label": "major"}]))
+    if suffix == "parquet":
+        path = tmp_path / "dataset.parquet"
+        pl.DataFrame([row]).write_parquet(path)
+    elif suffix == "jsonl":
+        path = lines_file(tmp_path / "dataset.jsonl", [row])
+    else:
+        users = [{"user_id": who, "value": value} for who, value in (("u0", [span]), ("u1", []))]
+        suggested = {"errors": {"value": [{**span, "label": "major"}], "agent": "gpt"}}
+        kept = {"id": "r1", "fields": {}, "metadata": {"system": "alpha"}, "suggestions": suggested}
+        path = json_file(tmp_path / "records.json", [{**kept, "responses": {"errors": users}, "_server_id": None}])
+    done = read("argilla", path, all_statuses=True)
+    names = ("annotator_id", "annotator_kind", "system", "criterion", "start", "end", "severity", "reason")
+    assert [tuple(one.get(name) for name in names) for one in done.rows["spans"]] == [
+        ("u0", "human", "alpha", "errors", 2, 6, "minor", None),
+        ("u1", "human", "alpha", "errors", None, None, None, "no errors"),
+        ("gpt", "llm", "alpha", "errors", 2, 6, "major", None),
+    ]
+
+
+def test_rankings_are_told_and_left(tmp_path: Path) -> None:
+    """The lists stand in the order of the question's options, whatever the ranks were."""
+    row = record(**{"order.responses": [["a", "b"]], "order.responses.users": ["u1"]})
+    row |= {"order.responses.status": ["submitted"], "order.suggestion": ["b", "a"], "order.suggestion.agent": "gpt"}
+    done = read("argilla", lines_file(tmp_path / "dataset.jsonl", [row]))
+    assert any("order (several labels, or a ranking, whose ranks" in note for note in done.notes)
+    assert {one["criterion"] for one in done.rows["ratings"]} == {"quality"}
 
 
 def test_items_with_one_system_each_are_told(tmp_path: Path) -> None:
