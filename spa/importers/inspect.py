@@ -34,6 +34,8 @@ MOST_LOOKED_AT = 20  # files of a folder
 GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}  # correct, partial, incorrect, no answer, as value_to_float has them
 TABLE = (b"sample_id,", b"eval_id")  # how the tables of samples_df and evals_df begin as CSV
 
+TABLE_COLUMNS = {"sample_id", "eval_id", "epoch"}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvalLog:
@@ -162,8 +164,16 @@ def _recognise(path: Path) -> Fit:
         return Fit.CERTAIN if start.startswith(ZIP) else Fit.NONE
     signs = (b'"version"', b'"status"', b'"eval"', b'"eval_id"')
     is_log = start.lstrip().startswith(b"{") and all(sign in start for sign in signs)
-    is_table = path.suffix.lower() == ".csv" and start.startswith(TABLE)
-    return Fit.CERTAIN if is_log or is_table else Fit.NONE
+    return Fit.CERTAIN if is_log or _is_table(path, start) else Fit.NONE
+
+
+def _is_table(path: Path, start: bytes) -> bool:
+    """Whether a file is a table of samples_df, which is known to be refused."""
+    from spa.importers.foreign_rows import names_at_beginning
+
+    if path.suffix.lower() == ".csv":
+        return start.startswith(TABLE)
+    return path.suffix.lower() == ".parquet" and TABLE_COLUMNS <= names_at_beginning(path)
 
 
 def _paths(given: Sequence[Path]) -> list[Path]:

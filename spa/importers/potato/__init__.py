@@ -73,7 +73,7 @@ def _renamed(made: ImportedTables, pairs: Sequence[tuple[str, str]], folder: Pat
 
 FORMAT = AnswerFormat(
     key="potato",
-    description="Read an output FOLDER of POTATO with all its parts and annotators, or an export of 2.x.\n\n"
+    description="Read an output FOLDER of POTATO with all its parts, or an export of 2.x.\n\n"
     "Versions 1.x and 2.x (user_state.json). A numeric label is the score. Attention checks and pages are skipped; "
     "the order in which items were shown is read. Of 2.x, answers about two texts are turned back to the texts; an "
     "export cannot be, so it needs the config.yaml of a task that turns none.",

@@ -237,6 +237,15 @@ def test_tables_do_not_stand_beside_a_file_of_another_tool(tmp_path: Path, monke
     assert f"--ratings: not with {own}; " in refused("report", own, "--ratings", table)
 
 
+def test_a_report_names_the_import_that_needs_a_mapping(tmp_path: Path) -> None:
+    folder, *_ = SAMPLES["potato"](tmp_path)
+    export = tmp_path / "annotations.csv"
+    export.write_text("instance_id,user_id,fluency.4,style.2\ns1,Ana,4,2\n")
+    for own in (folder, export):
+        line = refused("report", own, "--out", tmp_path / "report")
+        assert f"`spa import potato {own} --mapping import.toml --out tables`" in line
+
+
 def refused(*words: object) -> str:
     done = CliRunner().invoke(main, list(map(str, words)))
     assert done.exit_code != 0

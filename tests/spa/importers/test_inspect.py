@@ -8,6 +8,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from spa.importers import format_of
@@ -107,6 +108,10 @@ def test_what_is_no_log_is_one_line(tmp_path: Path) -> None:
     table.write_text("sample_id,eval_id,input\n1,e,user: hi\n")
     assert format_of("inspect").recognise(table) == Fit.CERTAIN
     assert "name the logs from which it was made" in problem("inspect", table)
+    parquet = tmp_path / "samples.parquet"
+    pl.DataFrame({"sample_id": ["1"], "eval_id": ["e"], "epoch": [1], "input": ["user: hi"]}).write_parquet(parquet)
+    assert format_of("inspect").recognise(parquet) == Fit.CERTAIN
+    assert "name the logs from which it was made" in problem("inspect", parquet)
     broken = tmp_path / "a.eval"
     broken.write_bytes(b"PK\x03\x04 and no more")
     assert "expected a log, a whole zip file" in problem("inspect", broken)
