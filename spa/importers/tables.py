@@ -18,10 +18,12 @@ def _texts(*names: str) -> dict[str, Any]:
 
 
 _WHO = _texts("annotator_id", "annotator_kind", "assignment_id")
+_GROUP = _texts("group")
 _REASON = _texts("missing_reason")
 COLUMNS: dict[str, dict[str, Any]] = {
     "ratings": {
         **_WHO,
+        **_GROUP,
         **_texts("item_id", "sample", "system", "criterion"),
         **{"score": pl.Float64, "position": pl.Int64, "seconds": pl.Float64, "repeat": pl.Int64},
         **_texts("explanation", "elicitation"),
@@ -29,14 +31,23 @@ COLUMNS: dict[str, dict[str, Any]] = {
     },
     "preferences": {
         **_WHO,
+        **_GROUP,
         **_texts("item_id", "sample", "system_x", "system_y"),
         **{"preference": pl.Float64, "criterion": pl.String, "exposure": pl.Int64, "repeat": pl.Int64},
         **_texts("explanation", "elicitation"),
         **_REASON,
     },
-    "orders": {**_WHO, **_texts("item_id", "system", "criterion"), "rank": pl.Int64, "repeat": pl.Int64, **_REASON},
+    "orders": {
+        **_WHO,
+        **_GROUP,
+        **_texts("item_id", "system", "criterion"),
+        "rank": pl.Int64,
+        "repeat": pl.Int64,
+        **_REASON,
+    },
     "choices": {
         **_WHO,
+        **_GROUP,
         **_texts("item_id", "sample", "system_x", "system_y", "criterion", "winner", "explanation", "elicitation"),
         **{"repeat": pl.Int64},
         **_REASON,

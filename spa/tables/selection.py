@@ -57,10 +57,10 @@ def arranged(source: Source, wanted: Wanted, options: TableOptions) -> Source:
     TableError
         When a path ends at nothing in every row, or a row lacks a part of a name made of several columns.
     """
-    if options.each is not None:
-        source = unrolled(source, options.each)
-    tidy = {options.mapping.get(name, name) for name in source.schema}
     made = {old for old, new in options.mapping.items() if new in wanted.columns} | set(wanted.columns)
+    if options.each is not None:
+        source = unrolled(source, options.each, made)
+    tidy = {options.mapping.get(name, name) for name in source.schema}
     for name in sorted(made):
         if name not in source.schema and (is_path(name) or TOGETHER in name):
             source = _with_column(source, name, options)

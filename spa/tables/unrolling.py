@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import polars as pl
@@ -15,6 +15,7 @@ from spa.tables.source import Source
 
 STEP = re.compile(r"(?P<path>(?:[^{}\[\]]|\[(?!\])[^\]]*\])*)(?P<mark>\[\]|\{[^{}]+\})?")
 SEPARATOR = ","
+PLACE, KEY = "[#]", "{key}"  # after a path of each, or alone: the place of a part in its list, its key in an object
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,7 @@ class Part:
     named: Mapping[str, str]
     around: Mapping[str, Json] = field(default_factory=dict)
     plain: bool = False  # an element of a list that is no record
+    ways: tuple[tuple[str, str | int], ...] = ()  # each step's path, and the key or place (from 0) below it
 
 
 def parse_each(text: str) -> tuple[tuple[Step, ...], ...]:
@@ -77,17 +79,28 @@ def roots(text: str) -> frozenset[str]:
     return frozenset(name for steps in parse_each(text) for name in beginnings(steps[0].path))
 
 
-def unrolled(source: Source, each: str) -> Source:
+def is_way(name: str) -> bool:
+    """Whether a name is that of a place or key.
+
+    >>> is_way("ratings[#]"), is_way("scores{key}"), is_way("scores[0]")
+    (True, True, False)
+    """
+    return name.endswith((PLACE, KEY))
+
+
+def unrolled(source: Source, each: str, asked: Collection[str] = ()) -> Source:
     """Return a source with a row for every part of the lists or objects at ``each``.
 
     The keys of a part are columns, and win over those of the records around it, the inner ones first; a part that is
     one value is a column named by its path. A column that a step names wins over all; where a part says otherwise it
-    is refused. A record without parts gives no row, and is counted.
+    is refused. A record without parts gives no row, and is counted. Of the names that are ``asked``, ``ratings[#]`` is
+    the place of a part, such as ``ratings[0]``, and ``scores{key}`` its key.
 
     Raises
     ------
     TableError
-        When no record has the path, lists of one row differ in length, or a part contradicts a step's name.
+        When no record has the path, lists of one row differ in length, a part contradicts a step's name, or a place
+        is asked for of an object, a key of a list.
     """
     paths = parse_each(each)
     numbers = source.numbers()
@@ -108,8 +121,15 @@ def unrolled(source: Source, each: str) -> Source:
     around = {key: None for part in parts for key in part.around if key not in inner}
     notes = tuple(f"{what}: {count:,}" for what, count in aside.items())
     rows = [part.row for part in parts]
+    ways: dict[str, list[object]] = {
+        name: _ways(parts, name, source.place, numbers)
+        for name in sorted(asked)
+        if is_way(name) and name not in source.schema and _way_path(name, paths) is not None
+    }
 
     def values(name: str) -> list[object]:
+        if name in ways:
+            return ways[name]
         if name in named:
             return [part.named.get(name) for part in parts]
         if name in inner:
@@ -120,7 +140,7 @@ def unrolled(source: Source, each: str) -> Source:
         return [outer[row] for row in rows]
 
     def column(name: str) -> pl.Series:
-        if name not in named and name not in inner and name not in around:
+        if name not in ways and name not in named and name not in inner and name not in around:
             return source.column(name).gather(rows)
         found = values(name)
         for number, value in zip((numbers[row] for row in rows), found, strict=True):
@@ -129,7 +149,7 @@ def unrolled(source: Source, each: str) -> Source:
                 raise TableError(f"{source.place}, row {number}: {name}: expected one value, got {got}")
         return pl.Series(name, [as_text(value) for value in found], dtype=pl.String)
 
-    own = {name: _kind(values(name)) for name in [*named, *around, *inner]}
+    own = {name: _kind(values(name)) for name in [*ways, *named, *around, *inner]}
     return Source(
         place=source.place,
         schema={**source.schema, **own},
@@ -141,6 +161,29 @@ def unrolled(source: Source, each: str) -> Source:
         notes=(*source.notes, *notes),
         places=frozenset(steps[-1].name or "" for steps in paths) if any(part.plain for part in parts) else frozenset(),
     )
+
+
+def _way_path(name: str, paths: Sequence[Sequence[Step]]) -> str | None:
+    """Return the path whose place or key a name is; of a mark alone the last one."""
+    path = name.removesuffix(PLACE).removesuffix(KEY)
+    return (path or paths[0][-1].path) if not path or any(step.path == path for own in paths for step in own) else None
+
+
+def _ways(parts: Sequence[Part], name: str, place: str, numbers: Sequence[int]) -> list[object]:
+    path = name.removesuffix(PLACE).removesuffix(KEY)
+    asks_place = name.endswith(PLACE)
+    found: list[object] = []
+    for part in parts:
+        own, way = next((one for one in reversed(part.ways) if one[0] == path or not path), (path, None))
+        if way is not None and isinstance(way, int) != asks_place:
+            there, other = ("an object", f"{own}{KEY}") if asks_place else ("a list", f"{own}{PLACE}")
+            kind = "a list" if asks_place else "an object"
+            raise TableError(
+                f"{place}, row {numbers[part.row]}: expected {kind} at {own}, as {name} says, got {there}; "
+                f"name what tells its parts apart by {other}"
+            )
+        found.append(f"{own}[{way}]" if asks_place and way is not None else way)
+    return found
 
 
 def _kind(values: Sequence[object]) -> pl.DataType:
@@ -177,7 +220,7 @@ def _apart(
     if len(paths) == 1:
         steps = paths[0]
         found = records.at(row, steps[0].path)
-        yield from _taken(found, steps, row, {}, {}, aside)
+        yield from _taken(found, steps, row, {}, {}, aside, ())
         return
     lists = {steps[0].path: _listed(records.at(row, steps[0].path)) for steps in paths}
     lengths = {path: len(found) for path, found in lists.items() if found is not None}
@@ -190,7 +233,8 @@ def _apart(
     names = {steps[0].name for steps in paths if steps[0].name}
     for index, together in enumerate(zip(*(found or [] for found in lists.values()), strict=True), start=1):
         value = dict(zip((path for path in lists), together, strict=True))
-        yield Part(row, value, dict.fromkeys(names, str(index)), plain=True)
+        ways = tuple((path, index - 1) for path in reversed(lists))
+        yield Part(row, value, dict.fromkeys(names, str(index)), plain=True, ways=ways)
 
 
 def _taken(
@@ -200,6 +244,7 @@ def _taken(
     named: Mapping[str, str],
     around: Mapping[str, Json],
     aside: Counter[str],
+    above: tuple[tuple[str, str | int], ...],
 ) -> Iterator[Part]:
     """Yield the parts of what stands at the first step, by the steps that follow."""
     step, *rest = steps
@@ -213,6 +258,7 @@ def _taken(
     keyed = value.items() if isinstance(value, dict) else enumerate(value, start=1)
     for key, part in keyed:
         own = {**named, step.name: str(key)} if step.name else named
+        ways = (*above, (step.path, key if isinstance(value, dict) else int(key) - 1))
         if rest:
             below = follow(part, rest[0].path) if rest[0].path else part
             if rest[0].path and not isinstance(inside(below) if isinstance(below, str) else below, list | dict):
@@ -220,10 +266,10 @@ def _taken(
                 aside[f"parts of {step.path or step.name}{which} without {rest[0].path}, left out"] += 1
                 continue
             keys = part if isinstance(part, dict) and isinstance(value, list) else {}
-            yield from _taken(below, rest, row, own, {**around, **keys}, aside)
+            yield from _taken(below, rest, row, own, {**around, **keys}, aside, ways)
         else:
             plain = isinstance(value, list) and not isinstance(part, dict)
-            yield Part(row, part if isinstance(part, dict) else {step.path: part}, own, around, plain)
+            yield Part(row, part if isinstance(part, dict) else {step.path: part}, own, around, plain, ways)
 
 
 def _listed(found: Json) -> list[Json] | None:

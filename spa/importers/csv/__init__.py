@@ -36,7 +36,9 @@ FORMAT = AnswerFormat(
     "FILE is a table (CSV, JSONL, Parquet, ...) or a folder of tables; several are read as one. A row is what one "
     "annotator answered, of all items or of one; with `annotators` in the mapping each annotator has a column, with "
     'annotator = "{file}" a file.',
-    details="Keys of the mapping: annotator, item, sample, assignment, seconds, seconds_unit, kind_column, llms, "
+    details="`each` names lists or objects whose parts are rows: one path, or several, of a group each; of a part "
+    '`PATH[#]` is its place, `PATH{key}` its key: annotator = "ratings[#]".\n\n'
+    "Keys of the mapping: annotator, item, sample, assignment, seconds, seconds_unit, kind_column, llms, "
     "people, keep, drop, missing, split, key, page_times, each, encoding, quotes, decimal, constants. Of a question: "
     "column (or annotators, and their group), kind (rating, preference, choice, rank, order), values; system, "
     "system_x, system_y, item and criterion, or system_column, ..., criterion_column; systems_in with separator, "

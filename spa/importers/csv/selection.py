@@ -11,7 +11,7 @@ from pathlib import Path
 from spa.errors import ResponseError, shortened
 from spa.importers.csv import otree, qualtrics, sliders
 from spa.importers.csv.annotators import with_whole_numbers
-from spa.importers.csv.mapping import FILE, Key, Wide
+from spa.importers.csv.mapping import FILE, GROUP, WAYS, Key, Wide, lists_of
 from spa.importers.csv.roles import columns_of_several, name_columns, named_columns
 from spa.importers.csv.sheets import Cell, SheetRow, Sheets, check_stems, files_of, open_sheet, read_sheets
 from spa.tables.options import TableOptions
@@ -167,16 +167,24 @@ def asked_rows(paths: Sequence[Path], mapping: Wide, folder: Path) -> tuple[Shee
         schema = open_sheet(folder / key.file, (), options).schema
         joined = [column for column in schema if column not in key.on.values()]
     made = {*parts_of(mapping.split), *joined}
+    lists = lists_of(mapping.each)
     files = files_of(paths, apart=beside)
     if mapping.annotator is not None and FILE in mapping.annotator:
         check_stems(files)
-    sheets = read_sheets(
-        files,
-        [*(column for column in named if column not in made), *([otree.PERSON] if mapping.page_times else [])],
-        replace(options, each=mapping.each),
-        optional=(*OPTIONAL, *([otree.APP_ROUND] if mapping.page_times else []), *joined, *(key.on if key else ())),
-        whole=[column for column in columns_of_several(mapping) if column not in made],
-    )
+    parts = [
+        read_sheets(
+            files,
+            [
+                *(column for column in named if column not in made and not _of_another(column, path, lists)),
+                *([otree.PERSON] if mapping.page_times else []),
+            ],
+            replace(options, each=path),
+            optional=(*OPTIONAL, *([otree.APP_ROUND] if mapping.page_times else []), *joined, *(key.on if key else ())),
+            whole=[column for column in columns_of_several(mapping) if column not in made],
+        )
+        for path in lists or (None,)
+    ]
+    sheets = _below(parts, lists)
     sheets, is_qualtrics = qualtrics.without_headers(sheets)
     skipped: Counter[str] = Counter()
     chosen = _Chosen(mapping.keep, mapping.drop, skipped)
@@ -187,6 +195,30 @@ def asked_rows(paths: Sequence[Path], mapping: Wide, folder: Path) -> tuple[Shee
     if key is not None:
         sheets = chosen.of(with_key(sheets, key, folder, options, named))
     return with_whole_numbers(sheets, name_columns(mapping)), skipped, is_qualtrics
+
+
+def _of_another(column: str, path: str | None, lists: Mapping[str, str]) -> bool:
+    """Whether a column is the place or key of another list than the one that is read."""
+    return (
+        column.endswith(WAYS)
+        and column not in WAYS
+        and any(column in (f"{one}{mark}" for mark in WAYS) for one in lists if one != path)
+    )
+
+
+def _below(parts: Sequence[Sheets], lists: Mapping[str, str]) -> Sheets:
+    """Return the rows of several lists, one list below the other, each row with its group."""
+    if len(parts) == 1 and not any(lists.values()):
+        return parts[0]
+    groups = [*lists.values()]
+    rows = [
+        replace(row, cells={**row.cells, GROUP: group})
+        for part, group in zip(parts, groups, strict=True)
+        for row in part.rows
+    ]
+    columns = dict.fromkeys(column for part in parts for column in part.columns)
+    notes = dict.fromkeys(note for part in parts for note in part.notes)
+    return replace(parts[0], rows=rows, columns=tuple(columns), notes=tuple(notes))
 
 
 def _file(people: object) -> str | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from spa.errors import ResponseError, shortened
 from spa.importers.csv import otree, qualtrics, sliders
 from spa.importers.csv.annotators import AnnotatorNames, JoinedNames, person_of, said_of_near_names
-from spa.importers.csv.mapping import QuestionColumn, Wide
+from spa.importers.csv.mapping import GROUP, QuestionColumn, Wide
 from spa.importers.csv.questions import TABLE_OF, Asked, pair_columns
 from spa.importers.csv.roles import answer_columns, check_constants, check_mapping, first_problems
 from spa.importers.csv.selection import asked_rows
@@ -196,6 +196,7 @@ class _Answers:
             "assignment_id": row.text(self._mapping.assignment) if self._mapping.assignment else None,
             "criterion": question.criteria.get(criterion, criterion),
             "sample": self._items.of(row, self._mapping.sample),
+            "group": row.text(GROUP),
         }
 
     def _seconds(self, question: QuestionColumn, row: SheetRow) -> float | None:
