@@ -17,6 +17,7 @@ FORMATS = (  # modules, each loaded when its format is asked for
     "spa.importers.arena_hard",
     "spa.importers.argilla",
     "spa.importers.csv",
+    "spa.importers.doccano",
     "spa.importers.esa",
     "spa.importers.gradio",
     "spa.importers.inspect",

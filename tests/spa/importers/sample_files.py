@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 PEOPLE, ITEMS, SYSTEMS = ("Ana", "Bo", "Cleo"), ("s1", "s2", "s3", "s4"), ("alpha", "beta")
 ANSWERS = {  # of whom, about which item, of which system: alpha is the better one
@@ -128,6 +129,23 @@ def argilla(folder: Path) -> Written:
         for number, (who, item, system) in enumerate(ANSWERS)
     ]
     return (lines_of(folder / "dataset.jsonl", records),)
+
+
+def doccano(folder: Path) -> Written:
+    """Write an archive with a file for each person, in which one more example has no label."""
+    with ZipFile(folder / "export.zip", "w") as archive:
+        for who in PEOPLE:
+            lines = [
+                {
+                    **{"id": number, "text": "An output.", "item": item, "system": of},
+                    **{"label": [f"{score:g}"], "Comments": []},
+                }
+                for number, ((person, item, of), score) in enumerate(ANSWERS.items())
+                if person == who
+            ]
+            lines.append({"id": 99, "text": "More.", "item": "s9", "system": "beta", "label": [], "Comments": []})
+            archive.writestr(f"{who}.jsonl", "".join(f"{json.dumps(one)}\n" for one in lines))
+    return (folder / "export.zip",)
 
 
 def gradio(folder: Path) -> Written:
@@ -348,6 +366,7 @@ SAMPLES: dict[str, Callable[[Path], Written]] = {
     "arena-hard": arena_hard,
     "argilla": argilla,
     "csv": csv,
+    "doccano": doccano,
     "esa": esa,
     "gradio": gradio,
     "inspect": inspect,
