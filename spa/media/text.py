@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
+from spa.media.direction import direction_of, isolated
 from spa.media.medium import Content, Medium
 from spa.media.words import count_words
 
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
 
 def _shown(exhibit: Exhibit, address: Callable[[Exhibit], str]) -> Markup:
     marked = Markup("<mark>[{}]</mark>")
-    words = "".join(marked.format(one.text) if one.marked else escape(one.text) for one in exhibit.segments)
-    return Markup(f'<div class="body" dir="auto">{words}</div>')
+    words = "".join(marked.format(one.text) if one.marked else isolated(one.text) for one in exhibit.segments)
+    return Markup(f'<div class="body" dir="{direction_of(exhibit.text)}">{words}</div>')
 
 
 def _said(exhibit: Exhibit) -> str:

@@ -29,7 +29,7 @@
     let surface = bodies.findLast((body) => body.textContent === text && !taken.has(body) && !body.closest("details"));
     if (!surface) {
       surface = made("div", "body", text);
-      surface.dir = "auto";
+      surface.dir = bodies.find((body) => body.textContent === text)?.dir ?? "auto";
       question.querySelector(".hint").after(surface);
     }
     taken.add(surface);

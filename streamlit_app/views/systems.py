@@ -21,6 +21,7 @@ from analysis.report.orientation import oriented
 from analysis.report.sections import shown_results
 from analysis.statistics.record import Record
 from spa.media import medium_of
+from spa.media.direction import direction_of
 from streamlit_app import blinding, loading
 from streamlit_app.findings import Analysed
 from streamlit_app.rendering import plain, show_figure, show_sections, without_empty
@@ -189,7 +190,7 @@ def _outputs(system_x: str, system_y: str, criterion: str, found: Analysed) -> N
     for item in items[first : first + ITEMS_SHOWN]:
         st.markdown(f"**{plain(item.item_id)}**")
         if item.text:
-            st.html(f'<div class="spa-report" dir="auto"><p>{escape(item.text)}</p></div>')
+            st.html(f'<div class="spa-report" dir="{direction_of(item.text)}"><p>{escape(item.text)}</p></div>')
         pair = [(system, outputs.of(item.item_id, system)[0]) for system in (system_x, system_y)]
         words = {system: _said(said.get(item.item_id, {}).get(system, ()), names) for system, _ in pair}
         files = medium_of(pair[0][1]).files
@@ -201,7 +202,7 @@ def _outputs(system_x: str, system_y: str, criterion: str, found: Analysed) -> N
             continue
         cells = "".join(
             f"<article><h4>{escape(names.system(system))}</h4><small>{escape(words[system])}</small>"
-            f'<p dir="auto">{escape(output.text or "")}</p></article>'
+            f'<p dir="{direction_of(output.text or "")}">{escape(output.text or "")}</p></article>'
             for system, output in pair
         )
         st.html(f'<div class="spa-report spa-outputs">{cells}</div>')

@@ -552,6 +552,23 @@ def test_slider_ignores_scrolling(browser: Browser) -> None:
         assert 20 < int(tab.input_value("#q4")) < 90
 
 
+def test_a_text_that_opens_with_a_latin_name_runs_from_the_right(context: BrowserContext) -> None:
+    """Its full stop stands to the left of the word that it ends."""
+    form = replace(small_form(text="ChatGPT كاتب آخر يكتب القصة."), right_to_left=True, language="ar")
+    with serve_on_loopback(create_preview(form, load_texts("ar", {}))) as url:
+        tab = context.new_page()
+        tab.goto(f"{url}/p/p3")
+        found = tab.evaluate("""() => [...document.querySelectorAll('.body')].map(body => {
+            const text = body.firstChild, range = document.createRange();
+            const left = place => {
+                range.setStart(text, place); range.setEnd(text, place + 1); return range.getBoundingClientRect().left;
+            };
+            return [getComputedStyle(body).direction, left(text.length - 1) < left(text.length - 2)];
+        })""")
+    assert found
+    assert [one for one in found if one[0] == "rtl"] == [["rtl", True]] * 3, found
+
+
 def test_a_text_of_the_other_direction_begins_at_its_own_side(context: BrowserContext) -> None:
     """An English item on an Arabic page that is wider than the text may be."""
     form = replace(small_form(text="Written from the left."), right_to_left=True, language="ar")

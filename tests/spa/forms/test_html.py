@@ -105,7 +105,7 @@ def test_marked_words_stand_in_visible_brackets() -> None:
     form = small_form()
     page = replace(form.pages[4], blocks=(replace(block, exhibits=(shown,)),))
     html = render_page(replace(form, pages=(page,)), page, TEXTS)
-    assert '<div class="body" dir="auto">The <mark>[red]</mark> cat</div>' in html
+    assert '<div class="body" dir="ltr">The <mark>[red]</mark> cat</div>' in html
     assert re.search(r"^mark \{[^}]*font-weight: 700", asset_text("form.css"), re.MULTILINE)  # figure 5 of Chiang & Lee
 
 
