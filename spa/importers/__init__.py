@@ -28,6 +28,7 @@ FORMATS = (  # modules, each loaded when its format is asked for
     "spa.importers.mturk",
     "spa.importers.otree",
     "spa.importers.p808",
+    "spa.importers.phoenix",
     "spa.importers.potato",
     "spa.importers.promptfoo",
     "spa.importers.qualtrics",

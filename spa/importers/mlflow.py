@@ -245,9 +245,9 @@ FORMAT = AnswerFormat(
     example="spa import mlflow traces.jsonl --system-key request.model --item-key request.question --out tables",
     options=(
         click.Option(
-            ["--system-key", "system"], metavar="KEY", help="Key of a trace that names the system, such as tags.model."
+            ["--system-key", "system"], metavar="KEY", help="Key that names the system; dots lead into objects."
         ),
-        click.Option(["--item-key", "item"], metavar="KEY", help="Key that names the item, such as request.question."),
+        click.Option(["--item-key", "item"], metavar="KEY", help="Key that names the item; dots lead into objects."),
         score_option(),
     ),
     meaning=FileMeaning(

@@ -285,6 +285,32 @@ def assessed() -> dict[tuple[str, str], list[dict[str, Any]]]:
     return found
 
 
+def phoenix(folder: Path) -> Written:
+    """Write annotations, those of code among them, beside the spans that they are about."""
+    outputs = [(item, system) for item in ITEMS for system in SYSTEMS]
+    folder = folder / "phoenix"
+    folder.mkdir(exist_ok=True)
+    spans = [
+        {
+            **{"name": "answer", "span_kind": "LLM", "context.span_id": f"{item}{system}"},
+            **{"attributes.llm.model_name": system, "attributes.input.value": item},
+        }
+        for item, system in outputs
+    ]
+    given = [(f"{item}{system}", who, "HUMAN", score) for (who, item, system), score in ANSWERS.items()]
+    given += [(f"{item}{system}", "", "CODE", 80.0) for item, system in outputs]
+    annotations = [
+        {
+            **{"span_id": span, "annotation_name": "overall", "annotator_kind": kind, "identifier": who},
+            **{"result.label": None, "result.score": score, "created_at": "1", "updated_at": "1"},
+        }
+        for span, who, kind, score in given
+    ]
+    lines_of(folder / "spans.jsonl", spans)
+    lines_of(folder / "annotations.jsonl", annotations)
+    return (folder,)
+
+
 def p808(folder: Path) -> Written:
     """Write the votes of each person, the system as the condition, and one of rejected work."""
     lines = ["HITId,workerid,assignment_id,assignmentstatus,file,short_file_name,vote,question_type,method"]
@@ -377,6 +403,7 @@ SAMPLES: dict[str, Callable[[Path], Written]] = {
     "mturk": mturk,
     "otree": otree,
     "p808": p808,
+    "phoenix": phoenix,
     "potato": potato,
     "promptfoo": promptfoo,
     "qualtrics": qualtrics,
