@@ -35,7 +35,7 @@ SUFFIXES = (".csv", ".json", ".jsonl", ".ndjson", ".parquet")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Annotation:
+class _SpanAnnotation:
     """One annotation: its place, the span that it is about, and its cells."""
 
     place: str
@@ -53,7 +53,7 @@ class _Annotation:
 class _Annotated:
     """What was read, and what was left out."""
 
-    annotations: list[_Annotation] = field(default_factory=list)
+    annotations: list[_SpanAnnotation] = field(default_factory=list)
     spans: dict[str, tuple[str, Mapping[str, Any]]] = field(default_factory=dict)  # id -> place and record
     skipped: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
@@ -122,7 +122,7 @@ def _add_file(path: Path, found: _Annotated) -> None:
         if annotations and record.get(KIND) is None and "span_kind" in record:
             found.skipped["spans without an annotation"] += 1
         elif annotations:
-            found.annotations.append(_Annotation(place=place, span=str(span), cells=record))
+            found.annotations.append(_SpanAnnotation(place=place, span=str(span), cells=record))
 
 
 def _records(path: Path, found: _Annotated) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -219,13 +219,13 @@ def _rows(found: _Annotated, system: str | None, item: str | None, scores: Label
         found.notes.append("samples: several spans of one item and system are numbered by their ids")
 
 
-def _who(one: _Annotation, kind: str) -> str:
+def _who(one: _SpanAnnotation, kind: str) -> str:
     from spa.importers.tables import UNNAMED
 
     return str(one.cells.get(IDENTIFIER) or "").strip() or (UNNAMED if kind == "human" else UNNAMED_LLM)
 
 
-def _name(one: _Annotation) -> str:
+def _name(one: _SpanAnnotation) -> str:
     """Return the annotation's name; where spans stand beside it, ``name`` is the span's."""
     name = next((one.cells[key] for key in NAMES if one.cells.get(key)), None)
     if not isinstance(name, str):
@@ -233,7 +233,7 @@ def _name(one: _Annotation) -> str:
     return name.strip()
 
 
-def _about(one: _Annotation, found: _Annotated, system: str | None, item: str | None) -> tuple[str, str]:
+def _about(one: _SpanAnnotation, found: _Annotated, system: str | None, item: str | None) -> tuple[str, str]:
     """Return item and system, which the span says, or the annotation itself."""
     place, span = found.spans.get(one.span, ("", {}))
     if not span and not found.spans and (system is None or item is None):
@@ -269,7 +269,7 @@ def _at(record: Mapping[str, Any], path: str, option: str, place: str) -> str:
     return str(value).strip()
 
 
-def _value(one: _Annotation, scores: LabelScores) -> Row:
+def _value(one: _SpanAnnotation, scores: LabelScores) -> Row:
     """Return the score of an annotation, else that of its label."""
     from spa.importers.foreign_files import number
 
