@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -161,10 +161,10 @@ def import_answers(
 
     if keep_ids and key is not None:
         raise click.UsageError("--key makes pseudonyms, which --keep-ids leaves out; give one of them")
+    place = None if keep_ids else key or default_key_path(request.mapping or request.paths[0])
     with naming_the_extra(read_as.extra, f"spa import {read_as.key}"):
-        imported = read_as.read(request)
-    beside = request.mapping or request.paths[0]
-    secret = None if keep_ids else load_key(key or default_key_path(beside))
+        imported = read_as.read(replace(request, key=place))
+    secret = None if place is None else load_key(place)
     named = imported if secret is None else with_pseudonyms(imported, secret)
     written = write_imported(named, out, format=format_)
     missing = {table: {"missing": count, "answers": answers} for table, (count, answers) in imported.missing.items()}

@@ -30,6 +30,7 @@ FORMATS = (  # modules, each loaded when its format is asked for
     "spa.importers.p808",
     "spa.importers.phoenix",
     "spa.importers.potato",
+    "spa.importers.prolific",
     "spa.importers.promptfoo",
     "spa.importers.qualtrics",
     "spa.importers.webmushra",

@@ -27,12 +27,14 @@ class ImportRequest:
     """What is read: files or folders, what says how, the format's options.
 
     ``mapping`` is the file that does, ``pairs`` are columns with their names in tidy tables; a format that needs no
-    mapping has neither. ``options`` has the values of :attr:`AnswerFormat.options` by their names.
+    mapping has neither. ``key`` is where the secret of pseudonyms lies, or will; ``None`` where ids are kept.
+    ``options`` has the values of :attr:`AnswerFormat.options` by their names.
     """
 
     paths: tuple[Path, ...]
     mapping: Path | None = None
     pairs: tuple[tuple[str, str], ...] = ()
+    key: Path | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -70,6 +70,7 @@ COLUMNS: dict[str, dict[str, Any]] = {
 }
 ANSWERS = ("ratings", "preferences", "orders", "choices")  # tables with a row an answer
 KEPT = frozenset(("spans", column) for column in ("start", "end", "severity"))  # also where no row has a value
+DEMOGRAPHIC = "demographic:"  # before columns of annotators that say who they are
 UNNAMED = "unnamed people"  # who answered, where nobody says it: one vote a cell, as a report counts them
 # Columns that do not say what an answer is about.
 NOT_OF_CELL = (
@@ -118,8 +119,9 @@ class ImportedTables:
         return {table: count for table, count in found.items() if count}
 
     def frame(self, name: str) -> pl.DataFrame:
-        """Return one table with all its columns, those without a value left out."""
-        columns = COLUMNS[name]
+        """Return one table with all its columns, those without a value left out; people with what is said of them."""
+        said = {column: pl.String for row in self.rows[name] for column in row if column.startswith(DEMOGRAPHIC)}
+        columns = {**COLUMNS[name], **said}
         try:
             frame = pl.DataFrame(
                 [[row.get(column) for column in columns] for row in self.rows[name]], columns, orient="row"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -231,6 +232,21 @@ def esa(folder: Path) -> Written:
     return (folder / "scores.csv",)
 
 
+def prolific(folder: Path) -> Written:
+    """Write Task Builder's archive, a task for each output."""
+    tasks: dict[tuple[str, str], dict[str, Any]] = {}
+    for (who, item, system), score in ANSWERS.items():
+        task = tasks.setdefault((item, system), {"dataset": {"item_id": item, "system": system}, "responses": []})
+        answer = {"instruction_id": "q1", "type": "multiple_choice", "answer": [{"value": f"{score:g}"}]}
+        task["responses"].append({"participant_id": who, "submission_id": f"of {who}", **answer})
+    lines = [json.dumps({"task_id": str(number), **task}) for number, task in enumerate(tasks.values())]
+    batch = {"id": "b", "instructions": [{"id": "q1", "type": "multiple_choice", "description": "overall"}]}
+    with zipfile.ZipFile(folder / "export.zip", "w") as archive:
+        archive.writestr("responses-by-task.jsonl", "\n".join(lines) + "\n")
+        archive.writestr("batch.json", json.dumps(batch))
+    return (folder / "export.zip",)
+
+
 def inspect(folder: Path) -> Written:
     """Write a log for each system; the annotators are its scorers."""
     for system in SYSTEMS:
@@ -405,6 +421,7 @@ SAMPLES: dict[str, Callable[[Path], Written]] = {
     "p808": p808,
     "phoenix": phoenix,
     "potato": potato,
+    "prolific": prolific,
     "promptfoo": promptfoo,
     "qualtrics": qualtrics,
     "webmushra": webmushra,
