@@ -66,11 +66,12 @@ def import_(
     from spa.tables.options import TableOptions
 
     request = import_request(results, mapping, {})
-    found = result_mapping(request)
-    secret = load_key(key or default_key_path(request.mapping or results[0]))
     options = TableOptions(encoding=None if encoding is None else known_encoding(encoding), quotes=quotes)
     notes: list[str] = []
-    made = tidy(read_results(results, options, notes), found, secret.pseudonym, keep_rejected=keep_rejected)
+    read = list(read_results(results, options, notes))
+    found = result_mapping(request, read)
+    secret = load_key(key or default_key_path(request.mapping or results[0]))
+    made = tidy(read, found, secret.pseudonym, keep_rejected=keep_rejected)
     paths = write_tables(as_tables(made), out, format=format_)
     apart, folder = made.rejected or made, out / "rejected"
     if apart.exclusions or folder.exists():  # what an earlier import left there is not of these results

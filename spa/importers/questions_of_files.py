@@ -50,6 +50,17 @@ def _sides(context: click.Context, option: click.Parameter, given: str | None) -
     return parts[0], parts[1]
 
 
+def value_option() -> click.Option:
+    """Return the option that says what words count."""
+    return click.Option(
+        ["--value", "values"],
+        multiple=True,
+        metavar="WORD=VALUE",
+        callback=_values,
+        help="What a word in a column of answers counts: a number; x, y, tie, both_bad; missing. Repeatable.",
+    )
+
+
 def question_options() -> tuple[click.Option, ...]:
     """Return the options that say what the questions of a file are about."""
     return (
@@ -72,13 +83,7 @@ def question_options() -> tuple[click.Option, ...]:
             callback=_sides,
             help="The systems that are compared, first and second; or the columns that name them.",
         ),
-        click.Option(
-            ["--value", "values"],
-            multiple=True,
-            metavar="WORD=VALUE",
-            callback=_values,
-            help="What a word in a column of answers counts: a number; x, y, tie, both_bad; missing. Repeatable.",
-        ),
+        value_option(),
         click.Option(
             ["--question", "only"],
             multiple=True,

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from spa.importers.answer_format import AnswerFormat, Fit, ImportRequest
+from spa.importers.questions_of_files import value_option
 
 if TYPE_CHECKING:
+    from spa.importers.mturk.mapping import ResultMapping
+    from spa.importers.mturk.results import Result
     from spa.importers.tables import ImportedTables
 
 LOOKED_AT = 65_536  # bytes of a file
@@ -36,16 +39,24 @@ def _recognise(path: Path) -> Fit:
 def _read(request: ImportRequest) -> ImportedTables:
     from spa.importers.mturk.pairs import result_mapping
     from spa.importers.mturk.results import read_results
-    from spa.importers.mturk.tidying import tidy
+    from spa.importers.mturk.tidying import REJECTED, tidy
     from spa.importers.pseudonyms import spelled
     from spa.tables.options import TableOptions
 
     given = request.options
     options = TableOptions(encoding=given.get("encoding"), quotes=given.get("quotes"))
     notes: list[str] = []
-    results = read_results(request.paths, options, notes)
-    made = tidy(results, result_mapping(request), spelled, keep_rejected=given.get("keep_rejected", False))
+    results = list(read_results(request.paths, options, notes))
+    mapping = result_mapping(request, results, given.get("values"))
+    marked = sum(bool(one.columns.get("Reject", "").strip()) and _status(one, mapping) != REJECTED for one in results)
+    if marked:
+        notes.append(f"{marked:,} submissions have a text under Reject, yet are not rejected; they count")
+    made = tidy(results, mapping, spelled, keep_rejected=given.get("keep_rejected", False))
     return made.imported(notes)
+
+
+def _status(result: Result, mapping: ResultMapping) -> str:
+    return result.columns.get(mapping.status, "").strip()
 
 
 def _encoding(context: click.Context, option: click.Parameter, name: str | None) -> str | None:
@@ -60,7 +71,9 @@ FORMAT = AnswerFormat(
     "FILE is a results CSV from the requester site, a tab-separated file of its command-line tools, assignments as "
     "returned by the API (JSON or JSONL), or the XML of one answer. Answers of rejected submissions go to the folder "
     "`rejected` in OUT.",
-    details="docs/hits.md shows a mapping.",
+    details="docs/hits.md shows a mapping. Without one, --map Input.id=item_id --map Input.system=system --map "
+    "Answer.mood=score says which columns are read; of an answer whose options have a column each (Answer.mood.1, "
+    "Answer.mood.2), or that holds JSON (Answer.taskAnswers.mood), name the part that they share.",
     example="spa import mturk Batch_*_results.csv --mapping old.toml --out tables",
     mapping="TOML file that maps the columns.",
     options=(
@@ -78,6 +91,7 @@ FORMAT = AnswerFormat(
             type=click.Choice(["csv", "text"]),
             help="Of tables: double quotes enclose cells, or are text.",
         ),
+        value_option(),
     ),
     extra="mturk",
     recognise=_recognise,

@@ -151,3 +151,73 @@ def test_a_pair_names_a_criterion_of_potato_anew(tmp_path: Path) -> None:
         done = run("potato", tmp_path, *given, "--out", tmp_path / "t")
         assert done.exit_code == 1
         assert told in done.output
+
+
+ELEMENTS = (
+    '"AssignmentId","WorkerId","AssignmentStatus","Input.id","Input.a","Input.b","Answer.mood.1","Answer.mood.5",'
+    '"Answer.word","Answer.taskAnswers"\n'
+    '"A1","W1","Approved","i1","alpha","beta","true","false","Good",'
+    '"[{""best"": {""a"": true, ""b"": false}, ""kind"": {""label"": ""Poor""}, ""n"": ""3""}]"\n'
+    '"A2","W2","Approved","i1","beta","alpha","false","true","Poor",'
+    '"[{""best"": {""a"": false, ""b"": true}, ""kind"": {""label"": ""Good""}, ""n"": ""5""}]"\n'
+)
+COUNTS = ("--value", "Good=4", "--value", "Poor=2")
+
+
+@pytest.mark.parametrize(
+    ("answer", "more", "scores"),
+    [
+        ("Answer.mood", (), [1.0, 5.0]),  # an option a column
+        ("Answer.word", COUNTS, [4.0, 2.0]),
+        ("Answer.taskAnswers.kind", COUNTS, [2.0, 4.0]),  # a chosen label in JSON
+        ("Answer.taskAnswers.n", (), [3.0, 5.0]),
+    ],
+)
+def test_any_answer_of_mturk_is_read_by_a_pair(
+    answer: str, more: tuple[str, ...], scores: list[float], tmp_path: Path
+) -> None:
+    own = table(tmp_path, ELEMENTS, "Batch_1_batch_results.csv")
+    found = ratings(tmp_path, own, *maps("Input.id=item_id", "Input.a=system", f"{answer}=score"), *more, key="mturk")
+    assert [(row[0], float(str(row[4]))) for row in found] == list(zip(("W1", "W2"), scores, strict=True))
+
+
+def test_a_winner_of_mturk_is_that_of_its_row(tmp_path: Path) -> None:
+    """Of two columns of one option each, in JSON; the systems change sides."""
+    own = table(tmp_path, ELEMENTS, "Batch_1_batch_results.csv")
+    roles = ("Input.id=item_id", "Input.a=system_x", "Input.b=system_y", "Answer.taskAnswers.best=winner")
+    counts = ("--value", "a=x", "--value", "b=y")
+    done = run("mturk", own, *maps(*roles), *counts, "--keep-ids", "--out", tmp_path / "t")
+    assert done.exit_code == 0, done.output
+    rows = pl.read_csv(tmp_path / "t" / "choices.csv").to_dicts()
+    assert [(row["system_x"], row["winner"]) for row in rows] == [("alpha", "x"), ("beta", "y")]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "more", "told"),
+    [
+        (("Answer.word=score",), (), "Answer.word: expected numbers, got 'Good', 'Poor'; say what each counts"),
+        (("Answer.word=score",), ("--value", "Good=4"), "got 'Poor'; say what each counts, such as --value 'Poor=4'"),
+        (("Answer.mood=winner",), (), "Answer.mood: expected x, y, tie or a system, got '1', '5'; say"),
+        ((), COUNTS, "--value Good=4: expected an answer by --map COLUMN=score"),
+    ],
+)
+def test_a_word_of_mturk_that_counts_nothing_is_asked_about(
+    pairs: tuple[str, ...], more: tuple[str, ...], told: str, tmp_path: Path
+) -> None:
+    own = table(tmp_path, ELEMENTS, "Batch_1_batch_results.csv")
+    sides = ("Input.a=system",) if "winner" not in "".join(pairs) else ("Input.a=system_x", "Input.b=system_y")
+    done = run("mturk", own, *maps("Input.id=item_id", *sides, *pairs), *more, "--out", tmp_path / "t")
+    assert done.exit_code == 1
+    (line,) = done.output.splitlines()
+    assert told in line
+
+
+def test_work_that_is_marked_for_rejection_is_told(tmp_path: Path) -> None:
+    """The requester wrote a reason into the file, which MTurk does not know yet."""
+    marked = BATCH.replace('Answer.q2"\n', 'Answer.q2","Reject"\n').replace('"3"\n', '"3","too fast"\n')
+    own = table(tmp_path, marked.replace('"5"\n', '"5",""\n').replace('"1","1"\n', '"1","1","bad"\n'))
+    pairs = maps("Input.id=item_id", "Input.system=system", "Answer.q1=score")
+    done = run("mturk", own, *pairs, "--out", tmp_path / "t")
+    assert done.exit_code == 0, done.output
+    assert "1 submissions have a text under Reject, yet are not rejected; they count" in done.output
+    assert "skipped: 1 of rejected submissions" in done.output
