@@ -21,6 +21,7 @@ FORMATS = (  # modules, each loaded when its format is asked for
     "spa.importers.esa",
     "spa.importers.gradio",
     "spa.importers.inspect",
+    "spa.importers.jspsych",
     "spa.importers.judgearena",
     "spa.importers.label_studio",
     "spa.importers.mlflow",

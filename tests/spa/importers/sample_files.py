@@ -162,6 +162,19 @@ def gradio(folder: Path) -> Written:
     return (folder / "logs",)
 
 
+def jspsych(folder: Path) -> Written:
+    """Write the trials of all below each other, consent before, as JSON in a cell."""
+    lines = ['"task","rt","response","trial_type","trial_index","time_elapsed","subject","item","system"']
+    for who in PEOPLE:
+        lines.append(f'"consent","90","0","html-button-response","0","93","{who}","",""')
+        for number, ((person, item, system), score) in enumerate(ANSWERS.items(), start=1):
+            if person == who:
+                own = f'"{{""overall"":{score:g}}}","survey-likert","{number}","{number * 99}"'
+                lines.append(f'"rate","98",{own},"{who}","{item}","{system}"')
+    (folder / "trials.csv").write_text("\n".join(lines) + "\n")
+    return (folder / "trials.csv",)
+
+
 def label_studio(folder: Path) -> Written:
     """Write a task for each output, whose result an earlier one of the same person precedes."""
     times, tasks = {1.0: "2026-11-01T10:00:00.5Z", 0.0: "2026-11-01T09:00:00.5Z"}, []
@@ -412,6 +425,7 @@ SAMPLES: dict[str, Callable[[Path], Written]] = {
     "esa": esa,
     "gradio": gradio,
     "inspect": inspect,
+    "jspsych": jspsych,
     "judgearena": judgearena,
     "label-studio": label_studio,
     "mlflow": mlflow,
