@@ -19,6 +19,7 @@ FORMATS = (  # modules, each loaded when its format is asked for
     "spa.importers.csv",
     "spa.importers.doccano",
     "spa.importers.esa",
+    "spa.importers.feedback",
     "spa.importers.gradio",
     "spa.importers.inspect",
     "spa.importers.jspsych",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -78,19 +78,20 @@ def names_at_beginning(path: Path) -> frozenset[str]:
     return frozenset()
 
 
-def read_rows(path: Path, needed: Iterable[str] = ()) -> list[ForeignRow]:
-    """Return the rows of a table or of a file of JSON objects, with all their columns.
+def read_rows(path: Path, needed: Iterable[str] = (), only: Collection[str] | None = None) -> list[ForeignRow]:
+    """Return the rows of a table or of a file of JSON objects, with all their columns or those that are named.
 
     Raise TableError or ResponseError where it cannot be read, or lacks a column that is ``needed``.
     """
     options = TableOptions()
-    schema = open_table(path, Wanted(columns=frozenset(), guarded=False), options).schema
+    schema = [*open_table(path, Wanted(columns=frozenset(), guarded=False), options).schema]
     absent = [name for name in needed if name not in schema]
     if absent:
         raise ResponseError(
             f"{path}: expected the columns {shortened(', '.join(absent), 120)}, "
             f"got {shortened(', '.join(schema) or 'none', 200)}"
         )
+    schema = [name for name in schema if only is None or name in only]
     source = open_table(path, Wanted(columns=frozenset(schema), guarded=False), options)
     columns = [source.values(name) for name in schema]
     unit = "line" if (table_suffix(path.name) or "").startswith((".jsonl", ".ndjson")) else "row"

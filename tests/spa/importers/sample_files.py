@@ -149,6 +149,18 @@ def doccano(folder: Path) -> Written:
     return (folder / "export.zip",)
 
 
+def feedback(folder: Path) -> Written:
+    """Write them as Pick-a-Pic has comparisons of pictures."""
+    labels = {"x": (1.0, 0.0), "y": (0.0, 1.0), "tie": (0.5, 0.5)}
+    rows = []
+    for who, item, x, y, winner in compared():
+        row: dict[str, Any] = {"caption": item, "user_id": who, "has_label": True}
+        for place, (model, label) in enumerate(zip((x, y), labels[winner], strict=True)):
+            row |= {f"model_{place}": model, f"label_{place}": label, f"image_{place}_uid": f"{item} {model}"}
+        rows.append(row)
+    return (lines_of(folder / "pickapic.jsonl", rows),)
+
+
 def gradio(folder: Path) -> Written:
     """Write the answers of the first person as thumbs of nobody, a system a folder."""
     for system in SYSTEMS:
@@ -423,6 +435,7 @@ SAMPLES: dict[str, Callable[[Path], Written]] = {
     "csv": csv,
     "doccano": doccano,
     "esa": esa,
+    "feedback": feedback,
     "gradio": gradio,
     "inspect": inspect,
     "jspsych": jspsych,
@@ -448,6 +461,7 @@ COMPARING = {  # table of the formats that hold no ratings
     "alpaca-eval": "preferences",
     "arena": "choices",
     "arena-hard": "choices",
+    "feedback": "choices",
     "judgearena": "preferences",
 }
 MARKING = ("mqm",)  # which hold marked errors alone
