@@ -139,7 +139,6 @@ FORMS: Mapping[Role, tuple[str, ...]] = {  # of names in small letters and figur
     "rank": ("rank|ranking|rankorder|ranked", "place|placement"),
     "severity": ("severity",),
 }
-TIDY: frozenset[str] = frozenset(FORMS) | {"system_x", "system_y", "annotator_kind"}
 KIND_FORMS = rf"(?:annotator|rater|judge|worker|evaluator){ID}?(?:kind|type)"
 SIDED = re.compile(r"system|sys|model|generator|engine|method|llm|bot|algorithm|candidate|player|name|id|origin")
 NO_FAMILY = ("top", "bottom", "one", "two")

@@ -20,6 +20,7 @@ from analysis.sums.criterion_sums import (
     Columns,
     CriterionSums,
     EqualSums,
+    distances,
     equal_sums,
     items_of_pair,
     people_of_pair,
@@ -197,12 +198,12 @@ def _side(part: CriterionSums, equal: EqualSums, system: int, *, alike: bool) ->
     middle = float(each.sum() / len(each))
     if alike:
         items, weight = equal.of(system, equal.items), own["weight"]
-        mean = float(snap(np.array([middle]), scale=part.scale)[0])
+        mean = middle
     else:
         plain, size = _of_system(part.scores["item"], system), n.sum()
         items = {"item": plain["item"], "share": plain["n"] / size, "square": plain["n"] / size**2}
         items["total"], weight = plain["total"] / size, np.full(len(n), 1 / size)
-        mean = float(snap(np.array([own["total"].sum() / size]), scale=part.scale)[0])
+        mean = float(own["total"].sum() / size)
     place = np.searchsorted(own[who], cells[who])
     of_cell, away = weight[place], mean - middle
     size, times = cells["n"].astype(np.float64), cells["clusters"].astype(np.float64)
@@ -215,14 +216,14 @@ def _side(part: CriterionSums, equal: EqualSums, system: int, *, alike: bool) ->
             cluster=own[who],
             share=weight * n,
             square=weight**2 * n,
-            rest=weight * n * snap(each - mean, scale=part.scale, digits=13),
+            rest=weight * n * distances(each, mean, part.scale),
             count=n,
         ),
         items=ClusterSums(
             cluster=items["item"],
             share=items["share"],
             square=items["square"],
-            rest=snap(items["total"] - items["share"] * mean, scale=part.scale, digits=13),
+            rest=items["share"] * distances(items["total"] / items["share"], mean, part.scale),
             count=counts["n"][np.searchsorted(counts["item"], items["item"])].astype(np.float64),
         ),
         cells=ClusterSums(

@@ -8,24 +8,20 @@ from typing import Any
 import numpy as np
 
 from analysis.agreement.from_sums import answered_once, fitting_level
-from analysis.agreement.krippendorff import Level
-from analysis.agreement.pairwise import FEW_ANNOTATORS
 from analysis.agreement.rater_agreement import level_of
-from analysis.agreement.result import CONSTANT
-from analysis.agreement.units import units_of_counts, units_of_sums
+from analysis.agreement.units import AnsweredUnits, units_of_counts, units_of_sums
 from analysis.answers.groups import people_of
 from analysis.comparisons.ratings import RatingMean
 from analysis.descriptives.rating_breakdowns import (
-    MANY_RATERS,
     ONE_RATER,
     AnnotatorMean,
     SystemBreakdown,
+    agreement_on_system,
     annotator_means,
     system_breakdown,
 )
 from analysis.records.results import Results
 from analysis.statistics.coding import Ints
-from analysis.statistics.reasons import several, why
 from analysis.sums.criterion_sums import SINGLE, CriterionSums, by_criterion, option_counts
 from analysis.sums.left_out import NeedsSingleAnswers
 from analysis.sums.totals import AnswerTotals
@@ -63,39 +59,18 @@ def _by_system(part: CriterionSums) -> Iterator[tuple[int, dict[str, Any]]]:
         if raters[system] < 2 and (not part.llm or once_each):
             found: dict[str, Any] = {"reason": ONE_RATER}
         elif follows:
-            found = _of_system(part, rows, None if counts is None else counts[rows], level, int(raters[system]))
+            found = agreement_on_system(_units(part, rows, counts, int(raters[system])), level)
         else:
             found = {"reason": SINGLE}
         yield system, found | repeated
 
 
-def _of_system(part: CriterionSums, rows: Ints, counts: Ints | None, level: Level, raters: int) -> dict[str, Any]:
-    """Return what units with two answers or more say, ``rows`` of the sums, and how often each option was given."""
-    alpha, exact = None, None
-    if counts is not None and len(rows) > 1:
-        exact = float(np.mean(counts.max(axis=1) == counts.sum(axis=1)))
-    if counts is None:
-        own = {name: part.scores["item"][name][rows] for name in ("n", "total", "squares")}
-        units = units_of_sums(own, n_annotators=raters, scale=part.scale)
-    else:
-        units = units_of_counts(part.options, counts, n_annotators=raters)
-    reason = units.reason
-    if reason is None:
-        statistic, times = units.alpha(level)
-        alpha = float(statistic(times[None, :].astype(np.float64))[0])
-        if np.isnan(alpha):
-            alpha, reason = None, CONSTANT
-        elif counts is None:
-            reason = why("no_share_alike", reason=SINGLE)
-    reasons = [reason, MANY_RATERS if raters > FEW_ANNOTATORS else why("no_mean_tau", reason=SINGLE)]
-    return {
-        "n_items": units.n_pairable,
-        "n_annotators": raters,
-        "alpha": alpha,
-        "alpha_measure": f"krippendorff_alpha_{level}",
-        "exact_agreement": exact,
-        "reason": several(reasons),
-    }
+def _units(part: CriterionSums, rows: Ints, counts: Ints | None, raters: int) -> AnsweredUnits:
+    """Return the outputs of one system, ``rows`` of the sums, and how often each option was given, where known."""
+    if counts is not None:
+        return units_of_counts(part.options, counts[rows], n_annotators=raters)
+    own = {name: part.scores["item"][name][rows] for name in ("n", "total", "squares")}
+    return units_of_sums(own, n_annotators=raters, scale=part.scale)
 
 
 def _variants(totals: AnswerTotals, results: Results) -> str | None:

@@ -11,10 +11,12 @@ import numpy as np
 import polars as pl
 
 from analysis.agreement.data import ReliabilityData
-from analysis.agreement.gwet import exact_agreement
-from analysis.agreement.krippendorff import Level, krippendorff_alpha
+from analysis.agreement.gwet import share_alike
+from analysis.agreement.krippendorff import Level
 from analysis.agreement.pairwise import FEW_ANNOTATORS, mean_kendall_tau
 from analysis.agreement.rater_agreement import CodedRaters, level_of, named
+from analysis.agreement.result import CONSTANT
+from analysis.agreement.units import AnsweredUnits, units_of_answers
 from analysis.answers.order import Order
 from analysis.answers.plan import Plan
 from analysis.answers.tables import answered_rows
@@ -25,10 +27,11 @@ from analysis.comparisons.tests import LISTED
 from analysis.statistics.coding import Floats, average_by, code, fold, scale_of, snap
 from analysis.statistics.reasons import Reason, several, why
 from analysis.statistics.record import AnnotatorKind, AtMostOne, Coefficient, Count, Record, Share, Spread
-from analysis.sums.criterion_sums import CriterionSums, squares_about_mean
+from analysis.sums.criterion_sums import SINGLE, CriterionSums, squares_about_mean
 from analysis.sums.units import unit_codes
 
 HELD = 1 << 20  # ratings up to which they are sorted before they are added up
+CONFIDENCE = 0.95  # of an interval that is not shown
 ONE_RATER = why("one_rater")
 MANY_RATERS = why("no_tau_many_raters", most=FEW_ANNOTATORS)
 UNITS = ("annotator", "assignment", "item")
@@ -143,7 +146,7 @@ def _by_system(table: pl.DataFrame, means: Sequence[RatingMean], coded: CodedRat
         scores[group, criterion] = np.union1d(scores.get((group, criterion), ()), data.value)
     levels = {place: level_of(values) for place, values in scores.items()}
     measured = {
-        (group, criterion, system): _agreement(data, levels[group, criterion])
+        (group, criterion, system): agreement_on_system(units_of_answers(data), levels[group, criterion], data)
         for group, criterion, system, data in kept
     }
     answered, by = answered_rows(table), ("group", "criterion", "system")
@@ -165,19 +168,29 @@ def system_breakdown(row: RatingMean, **found: Any) -> SystemBreakdown:
     return SystemBreakdown(**summary, **found)
 
 
-def _agreement(data: ReliabilityData, level: Level) -> dict[str, Any]:
-    alpha, exact = krippendorff_alpha(data, level=level), exact_agreement(data)
-    known = named(data)
-    tau = mean_kendall_tau(data) if known and data.n_annotators <= FEW_ANNOTATORS else None
-    reasons = [found.reason for found in (alpha, exact, tau) if found is not None and found.value is None]
-    if tau is None and known:
+def agreement_on_system(units: AnsweredUnits, level: Level, data: ReliabilityData | None = None) -> dict[str, Any]:
+    """Measure the agreement on the outputs of one system; ``data`` are single answers, where they are at hand."""
+    known = data is None or named(data)
+    alpha, exact, tau, reasons = None, None, None, [units.reason]
+    if units.reason is None:
+        statistic, times = units.alpha(level)
+        value = float(statistic(times[None, :].astype(np.float64))[0])
+        alpha, reasons = (None, [CONSTANT]) if math.isnan(value) else (value, [])
+    if units.fold is not None:
+        exact = share_alike(units, confidence=CONFIDENCE).value
+    elif alpha is not None:
+        reasons.append(why("no_share_alike", reason=SINGLE))
+    if known and units.n_annotators > FEW_ANNOTATORS:
         reasons.append(MANY_RATERS)
+    elif known:
+        tau = None if data is None else mean_kendall_tau(data)
+        reasons.append(why("no_mean_tau", reason=SINGLE) if tau is None else tau.reason if tau.value is None else None)
     return {
-        "n_items": data.n_pairable,
-        "n_annotators": data.n_annotators if known else None,
-        "alpha": alpha.value,
-        "alpha_measure": alpha.measure,
-        "exact_agreement": exact.value,
+        "n_items": units.n_pairable,
+        "n_annotators": units.n_annotators if known else None,
+        "alpha": alpha,
+        "alpha_measure": f"krippendorff_alpha_{level}",
+        "exact_agreement": exact,
         "mean_kendall_tau": None if tau is None else tau.value,
         "n_pairs": None if tau is None else tau.settings.get("pairs"),
         "reason": several(reasons),

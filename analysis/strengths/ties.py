@@ -183,11 +183,6 @@ def _separated(wins: Floats, ties: Floats) -> bool:
     return False
 
 
-def davidson_log_likelihood(wins: Floats, ties: Floats, strength: Floats, log_ties: float) -> float:
-    """Return the log-likelihood of strengths and ln ν."""
-    return _height(wins, ties, _log_shares(strength, log_ties))
-
-
 def _height(wins: Floats, ties: Floats, log_shares: Shares) -> float:
     win, loss, tie = log_shares
     upper = np.triu_indices(len(wins), 1)
