@@ -120,12 +120,12 @@ def counted_sums(own: CountedCells) -> Sums:
         scores, pairs = WholeSums(k * width), WholeSums(k * (k - 1) // 2 * width)
         added["scores", unit], added["pairs", unit] = (width, scores), (width, pairs)
         scores.add(cells.system * width + column, powers.items(), which=own.which)
-    for part in own.differences.parts():
+    left = _add_side_by_side(own, {unit: both for (of, unit), both in added.items() if of == "pairs"})
+    for part in own.differences.parts() if left else ():
         (values, which), pair = _of_pairs(part, own), own.pair(part)
-        for unit in own.units():
-            kept = [(name, one) for name, one in values.items() if unit in TOGETHER.values() or name not in BESIDE]
+        for unit in left:
             width, pairs = added["pairs", unit]
-            pairs.add(pair * width + getattr(part, unit), kept, which=which)
+            pairs.add(pair * width + getattr(part, unit), _kept(values, unit), which=which)
     for (of, unit), (width, adding) in added.items():
         key, columns = adding.found()
         packed = _packed(own, unit, key, width) if of == "scores" else []
@@ -148,6 +148,39 @@ def counted_sums(own: CountedCells) -> Sums:
     return sums
 
 
+def _kept(values: Mapping[str, Floats], unit: str) -> list[tuple[str, Floats]]:
+    return [(name, one) for name, one in values.items() if unit in TOGETHER.values() or name not in BESIDE]
+
+
+def _add_side_by_side(own: CountedCells, added: Mapping[str, tuple[int, WholeSums]]) -> list[str]:
+    """Add pairs up where every block has all systems: by two columns of a table, without a row for each difference.
+
+    Return the units that are left.
+    """
+    cells, k = own.cells, len(own.cells.systems)
+    if own.which is None or k < 2 or len(cells.system) % k or not np.all(cells.system.reshape(-1, k) == np.arange(k)):
+        return [*added]
+    if np.any(cells.block.reshape(-1, k)[:, :1] != cells.block.reshape(-1, k)):
+        return [*added]
+    n, values = len(own.values) ** 2, _of_both(own.values)
+    scores = np.ascontiguousarray(own.which.reshape(-1, k).T)
+    counted = {unit: both for unit, both in added.items() if both[0] * n <= max(4 * scores.shape[1], 1024)}
+    for unit, (width, sums) in counted.items():
+        kept = _kept(values, unit)
+        weights = np.stack([one for _, one in kept], axis=1)
+        base = cells.column(unit)[::k] * n
+        found: dict[str, list[Ints]] = {name: [] for name in ("n", *(name for name, _ in kept))}
+        for x in range(k - 1):
+            of_x = base + scores[x] * len(own.values)
+            for y in range(x + 1, k):
+                times = np.bincount(of_x + scores[y], minlength=width * n).reshape(width, n)
+                found["n"].append(times.sum(axis=1))
+                for (name, _), column in zip(kept, (times @ weights).T.astype(np.int64), strict=True):
+                    found[name].append(column)
+        sums.put({name: np.concatenate(columns) for name, columns in found.items()})
+    return [unit for unit in added if unit not in counted]
+
+
 def _over_units(place: Ints, columns: Mapping[str, Ints]) -> tuple[Ints, dict[str, Ints]]:
     """Add up by what values are about alone."""
     there = np.flatnonzero(np.bincount(place))
@@ -157,6 +190,15 @@ def _over_units(place: Ints, columns: Mapping[str, Ints]) -> tuple[Ints, dict[st
 def _of_pairs(part: DifferencePart, own: CountedCells) -> tuple[dict[str, Floats], Ints | None]:
     """Return what is added up of the differences of a part, and where each one's stands if it is looked up."""
     first, second, which = _sides(part, own)
+    return _beside(first, second), which
+
+
+def _of_both(values: Floats) -> dict[str, Floats]:
+    """Return what is added up of any two values."""
+    return _beside(np.repeat(values, len(values)), np.tile(values, len(values)))
+
+
+def _beside(first: Floats, second: Floats) -> dict[str, Floats]:
     difference = first - second
     return {
         "total": difference,
@@ -166,7 +208,7 @@ def _of_pairs(part: DifferencePart, own: CountedCells) -> tuple[dict[str, Floats
         "first": first,
         "first_squares": first * first,
         "product": first * second,
-    }, which
+    }
 
 
 def _sides(part: DifferencePart, own: CountedCells) -> tuple[Floats, Floats, Ints | None]:
@@ -252,10 +294,11 @@ def counted_weighed(own: CountedCells, weights: Mapping[str, pl.DataFrame]) -> S
         place = np.searchsorted(abouts, about)
         mine = np.append(abouts, -1)[place] == about
         for unit in TOGETHER.values():
-            kept = np.flatnonzero(mine & (every["votes"] == unit).to_numpy())
+            width = int(cells.column(unit).max()) + 1  # others gave nothing here
+            here = (every["who"] < width) & (every["votes"] == unit)
+            kept = np.flatnonzero(mine & here.to_numpy())
             if not len(kept):
                 continue
-            width = int(cells.column(unit).max()) + 1
             room = BITS - int(2 * width * max(differences, 2)).bit_length()
             _, first, number = np.unique(
                 every["weight"].cast(pl.Int64).to_numpy()[kept], return_index=True, return_inverse=True

@@ -106,6 +106,39 @@ def cells_of(columns: Mapping[str, npt.NDArray[Any]], value: Floats, order: Orde
         )
 
 
+def cells_as_they_stand(columns: Mapping[str, npt.NDArray[Any]], value: Floats, order: Order) -> list[RatingCells]:
+    """Do the same without sorting, where all rows are of one group and criterion and stand block by block.
+
+    None where they do not, or some cell has several rows. O(rows) time but for O(blocks log blocks).
+    """
+    units = [columns[name] for name in ("assignment", "variant", "item_id")]
+    if not len(value) or any(np.ptp(columns[name]) for name in ("group", "criterion", "sample")):
+        return []
+    begins = np.zeros(len(value), dtype=np.bool_)
+    begins[0] = True
+    for own in units:
+        begins[1:] |= own[1:] != own[:-1]
+    system = columns["system"]
+    starts = np.flatnonzero(begins)
+    if not np.all((system[1:] > system[:-1]) | begins[1:]) or len(fold(*(own[starts] for own in units))) < len(starts):
+        return []
+    return [
+        RatingCells(
+            group=order.groups[columns["group"][0]],
+            criterion=order.criteria[columns["criterion"][0]],
+            llm=bool(columns["llm"][0]),
+            systems=order.systems,
+            system=system,
+            annotator=columns["annotator"],
+            assignment=columns["assignment"],
+            item=columns["item_id"],
+            block=np.cumsum(begins),
+            value=value + 0.0,
+            scale=scale_of(value),
+        )
+    ]
+
+
 def rating_differences(cells: RatingCells) -> Differences:
     """Pair the ratings that one annotator gave to two systems on one item (samples of a system averaged)."""
     outputs = fold(cells.block, cells.system)

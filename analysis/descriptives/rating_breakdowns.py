@@ -171,11 +171,13 @@ def system_breakdown(row: RatingMean, **found: Any) -> SystemBreakdown:
 def agreement_on_system(units: AnsweredUnits, level: Level, data: ReliabilityData | None = None) -> dict[str, Any]:
     """Measure the agreement on the outputs of one system; ``data`` are single answers, where they are at hand."""
     known = data is None or named(data)
-    alpha, exact, tau, reasons = None, None, None, [units.reason]
+    alpha, exact, tau = None, None, None
+    reasons = [units.reason]
     if units.reason is None:
         statistic, times = units.alpha(level)
         value = float(statistic(times[None, :].astype(np.float64))[0])
-        alpha, reasons = (None, [CONSTANT]) if math.isnan(value) else (value, [])
+        alpha = None if math.isnan(value) else value
+        reasons = [CONSTANT if alpha is None else None]
     if units.fold is not None:
         exact = share_alike(units, confidence=CONFIDENCE).value
     elif alpha is not None:

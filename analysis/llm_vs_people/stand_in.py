@@ -10,7 +10,7 @@ import polars as pl
 from analysis.comparisons.sides import PEOPLE, PeopleKind
 from analysis.llm_vs_people.alternative_annotator import AnnotatorSums, closer_to_others, cluster_sums
 from analysis.statistics.record import AnnotatorKind, names_of
-from analysis.sums.adding import DIGITS, PART, SYSTEMS, Grid, Sums, merged, numbered
+from analysis.sums.adding import DIGITS, PART, SYSTEMS, Grid, Sums, merged
 from analysis.sums.totals import SummedKind
 
 UNIT = ("criterion", "item", "sample", "system_x", "system_y")  # what was judged: an output, or two of one item
@@ -57,12 +57,11 @@ def stand_in_sums(read: Callable[[], Iterable[Judged]]) -> Sums:
     return merged([{"stand_in_units": counted}, *({"stand_in": frame} for frame in own)])
 
 
-def judged(table: pl.DataFrame, kind: SummedKind, grid: Grid, people: Sequence[int]) -> Judged:
+def judged(rows: pl.DataFrame, kind: SummedKind, grid: Grid, people: Sequence[int]) -> Judged:
     """Return people's mean answers to each unit, and the LLMs' answers to it added up, as whole multiples.
 
-    ``people`` are the numbers of their groups.
+    ``rows`` are those of ``numbered``, ``people`` the numbers of their groups.
     """
-    rows = numbered(table, kind, grid)
     factor = pl.Series(grid.factor.min(axis=0)[rows["criterion"].to_numpy()])
     value = (pl.col("value") * factor).round().cast(pl.Int64)
     if kind == "choices":

@@ -1,9 +1,9 @@
-"""Some buckets of the exchange: all answers of some annotators about some items, looked through and added up."""
+"""All answers of some annotators about some items, looked through and added up: of slices, and of the exchange."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +11,12 @@ import polars as pl
 
 from analysis.answers.answer_checks import DOUBLED_SHOWN
 from analysis.llm_vs_people.stand_in import Judged, judged, stand_in_sums
-from analysis.parts.counted_buckets import counted_rows
-from analysis.parts.part import scratch_errors
+from analysis.parts.counted_buckets import counted_rows, counted_slice
+from analysis.parts.rows import ExchangeFile, bucket_of, by_bucket, write_rows
+from analysis.parts.scratch import scratch_errors
+from analysis.parts.slices import Flags, SliceFile, SliceRows, read_rows
 from analysis.statistics.coding import Ints
-from analysis.sums.adding import Grid, Sums, add_up, add_weighed, doubled, in_cells, numbered
+from analysis.sums.adding import Grid, Sums, add_up, add_weighed, doubled, in_cells
 from analysis.sums.totals import SummedKind
 
 
@@ -69,6 +71,26 @@ class Doubled:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SliceTask:
+    """What a worker needs to add up the rows of a slice that no other slice adds to, and to send on the others.
+
+    ``several`` are the keys of items and annotators that stand in several slices; without it all rows are sent on.
+    """
+
+    slice: SliceFile
+    kind: SummedKind
+    grid: Grid
+    several: Mapping[str, Ints] | None
+    weights: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+
+    def own(self) -> tuple[SliceRows, Flags]:
+        """Read the rows, and mark those that are added up here."""
+        rows = read_rows(self.slice, self.kind, self.grid)
+        apart = np.ones(len(rows.value), dtype=np.bool_) if self.several is None else rows.apart(self.several)
+        return rows, ~apart
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BucketTask:
     """What a worker needs to add up buckets."""
 
@@ -79,22 +101,44 @@ class BucketTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BucketFound:
-    """The sums of some buckets, or the cells that are answered twice."""
+    """The sums of some rows, or the cells that are answered twice; and the file of rows that were sent on."""
 
     doubled: Doubled | None = None
     sums: Sums
+    file: ExchangeFile | None = None
+
+
+def add_slice(task: SliceTask) -> BucketFound:
+    """Add up rows of a slice, and write those that are added up elsewhere; O(rows log rows) time."""
+    rows, own = task.own()
+    file = None if own.all() else _sent_on(rows.some(~own), task.slice)
+    rows = rows if file is None else rows.some(own)
+    if task.kind == "ratings" and (counted := counted_slice(rows, task.grid)) is not None:
+        return BucketFound(sums=counted.sums(), file=file)
+    return replace(_added(rows.frame, task.kind, task.grid), file=file)
+
+
+def _sent_on(rows: SliceRows, where: SliceFile) -> ExchangeFile:
+    frame = rows.frame
+    bucket = bucket_of(frame["item"].to_numpy(), frame["annotator"].to_numpy())
+    frame = frame.with_columns(bucket=pl.Series(bucket.astype(np.int32)))
+    return write_rows(by_bucket(frame), Path(f"{where.file}.parquet"))
 
 
 def add_buckets(task: BucketTask) -> BucketFound:
     """Add up buckets; O(rows log rows) time, memory by their rows."""
-    rows = numbered(task.buckets.rows().drop("bucket"), task.kind, task.grid)
+    rows = task.buckets.rows().drop("bucket")
     if task.kind == "ratings" and (counted := counted_rows(rows, task.grid)) is not None:
         return BucketFound(sums=counted.sums())
-    rows = in_cells(rows, task.kind)
-    twice = doubled(rows, task.kind)
+    return _added(rows, task.kind, task.grid)
+
+
+def _added(rows: pl.DataFrame, kind: SummedKind, grid: Grid) -> BucketFound:
+    rows = in_cells(rows, kind)
+    twice = doubled(rows, kind)
     if twice.height:
         return BucketFound(doubled=places_of(twice, "cell"), sums={})
-    return BucketFound(sums=add_up(rows, task.kind, task.grid))
+    return BucketFound(sums=add_up(rows, kind, grid))
 
 
 def places_of(twice: pl.DataFrame, *cell: str) -> Doubled:
@@ -116,10 +160,19 @@ class WeighingTask:
 
 def weigh_buckets(task: WeighingTask) -> Sums:
     """Add up buckets by item, everybody weighing the same; O(rows log rows) time, memory by their rows."""
-    rows = numbered(task.buckets.rows().drop("bucket"), task.kind, task.grid)
+    rows = task.buckets.rows().drop("bucket")
     if task.kind == "ratings" and (counted := counted_rows(rows, task.grid)) is not None:
         return counted.weighed(task.weights)
     return add_weighed(in_cells(rows, task.kind), task.kind, task.grid, task.weights)
+
+
+def weigh_slice(task: SliceTask) -> Sums:
+    """Do the same of the rows that :func:`add_slice` added up."""
+    rows, own = task.own()
+    rows = rows if own.all() else rows.some(own)
+    if task.kind == "ratings" and (counted := counted_slice(rows, task.grid)) is not None:
+        return counted.weighed(task.weights)
+    return add_weighed(in_cells(rows.frame, task.kind), task.kind, task.grid, task.weights)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

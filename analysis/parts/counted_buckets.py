@@ -6,18 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from analysis.comparisons.counted_cells import CountedCells, counted_cells, counted_sums, counted_weighed
-from analysis.comparisons.rating_cells import cells_of, rating_differences
-from analysis.statistics.coding import Ints
+from analysis.comparisons.rating_cells import cells_as_they_stand, cells_of, rating_differences
+from analysis.parts.slices import SliceRows
+from analysis.statistics.coding import Floats, Ints
 from analysis.sums.adding import UNITS, Grid, Sums
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CountedRows:
-    """Ratings by group and criterion; ``keys`` are those of annotators, assignments and items by number, ascending."""
+    """Ratings by group and criterion; ``keys`` are those of annotators, assignments and items by number."""
 
     cells: tuple[CountedCells, ...]
     keys: Mapping[str, pl.Series]
@@ -67,9 +69,28 @@ def counted_rows(rows: pl.DataFrame, grid: Grid) -> CountedRows | None:
             keys[name], columns[name] = _codes(rows[name])
     columns["item_id"] = columns.pop("item")
     columns |= {name: rows[name].cast(pl.Int64).to_numpy() for name in ("group", "criterion", "system")}
-    columns["llm"] = rows["group"].is_in(list(grid.llm)).to_numpy()
+    return _counted(columns, keys, rows["value"].to_numpy(), grid)
+
+
+def counted_slice(rows: SliceRows, grid: Grid) -> CountedRows | None:
+    """Return the rows of a slice as cells, where :func:`counted_rows` does."""
+    if not len(rows.value):
+        return None
+    columns: dict[str, npt.NDArray[Any]] = {name: rows.column(name) for name in ("annotator", "variant", "sample")}
+    columns["item_id"] = rows.column("item")
+    same = rows.of["assignment"] is rows.of["annotator"]
+    columns["assignment"] = columns["annotator"] if same else rows.column("assignment")
+    columns |= {name: rows.each[name].astype(np.int64)[rows.column(name)] for name in ("group", "criterion", "system")}
+    keys = {name: pl.Series(rows.each[name]) for name in UNITS}
+    return _counted(columns, keys, rows.value, grid)
+
+
+def _counted(
+    columns: dict[str, npt.NDArray[Any]], keys: Mapping[str, pl.Series], value: Floats, grid: Grid
+) -> CountedRows | None:
+    columns["llm"] = np.isin(columns["group"], grid.llm)
     found = []
-    for cells in cells_of(columns, rows["value"].to_numpy(), grid.order):
+    for cells in cells_as_they_stand(columns, value, grid.order) or cells_of(columns, value, grid.order):
         if cells.answers not in (None, len(cells.value)):
             return None
         place = grid.order.groups.index(cells.group), grid.order.criteria.index(cells.criterion)

@@ -36,7 +36,9 @@ from analysis.answers.tables import InputFile, people_file
 from analysis.parts.buckets import BucketRange, Doubled, class_ranges, ranges_of
 from analysis.parts.ids import Visits, said_of_people, together, two_ways, unmet_options, written_llms
 from analysis.parts.locations import find_parts
-from analysis.parts.part import CLASSES, WAY, PartFound, PartTask, checked_slices, joined_orders, no_names, read_part
+from analysis.parts.part import WAY, PartFound, PartTask, checked_slices, joined_orders, no_names, read_part
+from analysis.parts.rows import CLASSES, ExchangeFile
+from analysis.parts.slices import Met, SliceFile
 from analysis.parts.tasks import run_tasks
 from analysis.statistics.coding import Ints
 from analysis.statistics.record import AnnotatorKind
@@ -77,10 +79,12 @@ class Exchange:
         ``annotator, annotator_id`` where they are few.
     rescaled : tuple of Rescaled
         Scores that were mapped onto the scale of the others.
-    rows : array of int
-        How many rows each bucket has.
-    files : tuple of str
-        All that hold rows.
+    slices : tuple of SliceFile
+        The answers of ratings and choices.
+    several : mapping of str to array of int
+        Keys of items and annotators that stand in several slices.
+    files : tuple of ExchangeFile
+        Rows by bucket.
     met : frozenset of (str, str or None)
         Those of the annotators and assignments to look for that there are.
     empty_parts, n_parts : int
@@ -93,8 +97,9 @@ class Exchange:
     criteria: Mapping[str, str]
     groups: tuple[tuple[str, AnnotatorKind], ...]
     names: pl.DataFrame | None
-    rows: Ints
-    files: tuple[str, ...]
+    slices: tuple[SliceFile, ...]
+    several: Mapping[str, Ints]
+    files: tuple[ExchangeFile, ...]
     scratch: Path
     inputs: tuple[InputFile, ...]
     rescaled: tuple[Rescaled, ...]
@@ -104,15 +109,22 @@ class Exchange:
 
     def range(self, first: int, last: int) -> BucketRange:
         """Return the buckets from first to last."""
-        return BucketRange(first=first, last=last, files=self.files, scratch=self.scratch)
+        files = tuple(own.file for own in self.files)
+        return BucketRange(first=first, last=last, files=files, scratch=self.scratch)
+
+    @property
+    def rows(self) -> Ints:
+        """How many rows each bucket has."""
+        return np.sum([own.buckets for own in self.files], axis=0)  # type: ignore[no-any-return]
 
     def buckets(self, at_once: int) -> list[BucketRange]:
         """Return all buckets, put together until they have so many rows."""
-        return [self.range(*ends) for ends in ranges_of(self.rows, at_once)]
+        return [self.range(*ends) for ends in ranges_of(self.rows, at_once)] if self.files else []
 
     def classes(self, at_once: int) -> list[list[BucketRange]]:
         """Return the same so that those of one list hold all about some items."""
-        return [[self.range(*ends) for ends in own] for own in class_ranges(self.rows, CLASSES, at_once)]
+        ranges = class_ranges(self.rows, CLASSES, at_once) if self.files else []
+        return [[self.range(*ends) for ends in own] for own in ranges]
 
 
 @contextmanager
@@ -149,7 +161,7 @@ def exchanged(
             for number, address in enumerate(addresses)
         ]
         read = with_progress(run_tasks(read_part, tasks, client), "parts read", len(tasks), progress)
-        parts, known, names = _gathered(read)
+        parts, known, names, several = _gathered(read)
         _refuse_problems(parts, known, where, kind, reading)
         ids = together(part.ids for part in parts)
         people = said_of_people(reading, ids)
@@ -168,7 +180,8 @@ def exchanged(
             criteria=criteria,
             groups=groups,
             names=names,
-            rows=np.sum([part.buckets for part in parts], axis=0),
+            slices=tuple(one for part in parts for one in part.slices),
+            several=several,
             files=tuple(file for part in parts for file in part.files),
             scratch=folder,
             inputs=(
@@ -274,18 +287,25 @@ def _fewer(waiting: list[Sums], pending: int) -> list[Sums]:
     return [merged(waiting)] if sum(others) > max(pending, together) else waiting
 
 
-def _gathered(found: Iterable[PartFound]) -> tuple[list[PartFound], Sums, pl.DataFrame | None]:
-    """Return the parts in order, their sums, and the names of annotators where they are few."""
+def _gathered(
+    found: Iterable[PartFound],
+) -> tuple[list[PartFound], Sums, pl.DataFrame | None, dict[str, Ints]]:
+    """Return the parts in order, their sums, the names of annotators where they are few, and who stands in several."""
     parts: list[PartFound] = []
     known, names = RunningSums(), no_names()
+    met = {"item": Met(), "annotator": Met()}
     few = True
     for part in found:
         known.add(part.sums)
         few = few and part.names is not None
         names = pl.concat([names, part.names]).unique() if few and part.names is not None else no_names()
         few = few and names.height <= NAMED
-        parts.append(replace(part, sums={}, names=None))
-    return sorted(parts, key=lambda part: part.number), known.total(), names if few else None
+        for own in part.met:
+            for keys, one in zip(own, met.values(), strict=True):
+                one.add(keys)
+        parts.append(replace(part, sums={}, names=None, met=()))
+    several = {name: one.several() for name, one in met.items()}
+    return sorted(parts, key=lambda part: part.number), known.total(), names if few else None, several
 
 
 def _refuse_problems(parts: Sequence[PartFound], known: Sums, where: str, kind: LargeKind, reading: Reading) -> None:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import errno
-import os
-import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from analysis.answers.answer_checks import CODED, check_part
@@ -24,17 +21,16 @@ from analysis.answers.reading import EmptyTable, RawTable, read_slices
 from analysis.answers.rescaling import Rescaled
 from analysis.answers.shapes import shaped
 from analysis.parts.ids import IdsFound, Visits, identified_slice, together
+from analysis.parts.rows import BUCKETS, ExchangeFile, by_bucket, write_rows
+from analysis.parts.slices import Coded, SliceFile, coded_rows, write_slice
 from analysis.statistics.coding import Ints
 from analysis.sums.adding import Sums, described, keyed_rows, merged
 from analysis.sums.building import NAMED
 from analysis.sums.totals import LargeKind
-from spa.errors import AnalysisError, shortened
+from spa.errors import AnalysisError
 from spa.tables.source import RowsChosen
 
 ROWS = 1 << 20  # of a Parquet file that are read at a time
-CLASSES = 64  # of items, and of annotators in each: what is about one item comes together, so that sums stay short
-BUCKETS = CLASSES**2  # into which rows go by item and annotator
-ROW_GROUP = 4096  # rows that are read from the exchange together
 WAY = "\x1f"  # between a criterion and its elicitation
 WHOLE = ("row", *LAYOUTS["preferences"].cell, "repeat", "group", "annotator_kind", "visit", "text", "value")
 MOST = 20  # problems of one part that are kept
@@ -74,8 +70,9 @@ class PartFound:
     groups: tuple[tuple[str, str], ...]  # group and kind, as they first appear
     order: Order  # criteria with their elicitation
     names: pl.DataFrame | None  # ``annotator, annotator_id``; ``None``: too many
-    files: tuple[str, ...] = ()
-    buckets: Ints  # rows in each
+    slices: tuple[SliceFile, ...] = ()  # answers to add up
+    met: tuple[tuple[Ints, Ints], ...] = ()  # keys of items and annotators of each
+    files: tuple[ExchangeFile, ...] = ()  # all rows of preferences
 
 
 def checked_slices(task: PartTask) -> Iterator[tuple[RawTable, Check, tuple[Rescaled, ...], Reading, IdsFound]]:
@@ -98,7 +95,7 @@ def checked_slices(task: PartTask) -> Iterator[tuple[RawTable, Check, tuple[Resc
 
 
 def read_part(task: PartTask) -> PartFound:
-    """Read and check one part, and write its answers to the scratch folder, sorted by bucket.
+    """Read and check one part, and write its answers to the scratch folder.
 
     Why a part cannot be read is among the problems. Time
     O(rows log rows), memory by ``ROWS`` rows.
@@ -141,8 +138,9 @@ def read_part(task: PartTask) -> PartFound:
         groups=tuple(dict.fromkeys(group for own in slices for group in own.groups)),
         order=joined_orders([own.order for own in slices]),
         names=names if known else None,
-        files=tuple(own.file for own in slices),
-        buckets=np.sum([np.zeros(BUCKETS, dtype=np.int64), *(own.buckets for own in slices)], axis=0),
+        slices=tuple(own.slice for own in slices if own.slice is not None),
+        met=tuple(own.met for own in slices if own.met is not None),
+        files=tuple(own.file for own in slices if own.file is not None),
     )
 
 
@@ -152,8 +150,9 @@ class _Slice:
     groups: tuple[tuple[str, str], ...]
     order: Order
     names: pl.DataFrame | None
-    file: str
-    buckets: Ints
+    slice: SliceFile | None = None
+    met: tuple[Ints, Ints] | None = None
+    file: ExchangeFile | None = None
 
 
 def _read_slice(task: PartTask, number: int, checked: pl.DataFrame) -> _Slice:
@@ -161,34 +160,45 @@ def _read_slice(task: PartTask, number: int, checked: pl.DataFrame) -> _Slice:
     if task.kind == "ratings" and frame["elicitation"].null_count() < frame.height:
         way = pl.concat_str("criterion", "elicitation", separator=WAY, ignore_nulls=True)
         frame = frame.with_columns(way.cast(pl.Categorical).alias("criterion"))
-    keys = keyed_rows(frame, task.kind)
-    ids = pl.DataFrame({"annotator": keys["annotator"], "annotator_id": frame["annotator_id"]}).unique()
-    rows = _whole_rows(frame, keys) if task.kind == "preferences" else _answered_keys(frame, keys, task.exclusions)
-    rows = _by_bucket(rows).with_columns(part=pl.lit(task.number, dtype=pl.Int32))
+    path = task.scratch / f"{task.number:06d}-{number:06d}"
+    if task.kind == "preferences":
+        keys = keyed_rows(frame, task.kind)
+        ids = pl.DataFrame({"annotator": keys["annotator"], "annotator_id": frame["annotator_id"]}).unique()
+        rows = by_bucket(_whole_rows(frame, keys).with_columns(part=pl.lit(task.number, dtype=pl.Int32)))
+        found: dict[str, Any] = {"file": write_rows(rows, path.with_suffix(".parquet"))}
+    else:
+        coded = coded_rows(frame, task.kind)
+        keys = _distinct_keys(frame, coded)
+        people = coded.distinct("annotator")
+        ids = pl.DataFrame([coded.at("annotator", people), frame["annotator_id"].gather(people)])
+        kept = _answered(frame, task.exclusions)
+        where = SliceFile(part=task.number, file=str(path), scratch=task.scratch)
+        write_slice(coded, frame, kept, task.kind, where)
+        found = {"slice": where, "met": (coded.each["item"].to_numpy(), coded.each["annotator"].to_numpy())}
     return _Slice(
         sums=described(frame, keys),
         groups=tuple(distinct(frame, "group", "annotator_kind").iter_rows()),
         order=order_of(frame, (), None),
         names=ids.cast({"annotator_id": pl.String}) if ids.height <= NAMED else None,
-        file=_write(rows, task, number),
-        buckets=np.bincount(rows["bucket"].to_numpy(), minlength=BUCKETS).astype(np.int64),
+        **found,
     )
 
 
-def _by_bucket(rows: pl.DataFrame) -> pl.DataFrame:
-    """Sort rows by bucket, as numbers so narrow that they are sorted by counting."""
-    bucket = rows["bucket"].to_numpy().astype(np.int16)
-    return rows[np.argsort(bucket, kind="stable")]
+def _distinct_keys(frame: pl.DataFrame, coded: Coded) -> pl.DataFrame:
+    """Return one row for each combination of what is listed of who is there."""
+    names = ("group", "criterion", "annotator_kind", "annotator", "assignment", "repeat", "sample")
+    rows = coded.distinct(*names)
+    there = frame["assignment_id"].is_not_null().gather(rows).alias("assigned")
+    return pl.DataFrame([*(coded.at(name, rows) for name in names), there])
 
 
-def _answered_keys(frame: pl.DataFrame, keys: pl.DataFrame, exclusions: Sequence[Exclusion]) -> pl.DataFrame:
-    """Return the answers that are kept; those of an annotator about an item are in one bucket."""
-    answered = keys.filter(pl.col("value").is_not_null())
+def _answered(frame: pl.DataFrame, exclusions: Sequence[Exclusion]) -> npt.NDArray[np.bool_]:
+    """Mark the answers that are kept."""
+    answered = frame["value"].is_not_null()
     if exclusions:
-        kept = apply_exclusions(frame.select("row", "annotator_id", "assignment_id", "variant"), exclusions)
-        answered = answered.join(kept.select("row"), on="row", how="semi")
-    bucket = (pl.col("item") & (CLASSES - 1)) * CLASSES + (pl.col("annotator") & (CLASSES - 1))
-    return answered.with_columns(bucket=bucket.cast(pl.Int32))
+        rows = apply_exclusions(frame.select("row", "annotator_id", "assignment_id", "variant"), exclusions)["row"]
+        answered &= frame["row"].is_in(rows.implode())
+    return answered.to_numpy()
 
 
 def _whole_rows(frame: pl.DataFrame, keys: pl.DataFrame) -> pl.DataFrame:
@@ -202,27 +212,6 @@ def _whole_rows(frame: pl.DataFrame, keys: pl.DataFrame) -> pl.DataFrame:
 def no_names() -> pl.DataFrame:
     """Return a table of annotators' names without a row."""
     return pl.DataFrame(schema={"annotator": pl.Int64, "annotator_id": pl.String})
-
-
-def _write(rows: pl.DataFrame, task: PartTask, number: int) -> str:
-    """Write rows whole or not at all, so that a worker that dies leaves no file of this name."""
-    path = task.scratch / f"{task.number:06d}-{number:06d}.parquet"
-    begun = path.with_suffix(f".{uuid.uuid4().hex}")
-    with scratch_errors(task.scratch):
-        rows.write_parquet(begun, compression="lz4", row_group_size=ROW_GROUP)
-        os.replace(begun, path)
-    return str(path)
-
-
-@contextmanager
-def scratch_errors(folder: Path) -> Iterator[None]:
-    """Raise what goes wrong with temporary files as an ``OSError`` that names their folder."""
-    try:
-        yield
-    except (OSError, pl.exceptions.PolarsError) as error:
-        text = str(error).partition("\n")[0]
-        full = getattr(error, "errno", None) == errno.ENOSPC or "No space left" in text
-        raise OSError(errno.EIO, "no space is left" if full else shortened(text, 160), str(folder)) from error
 
 
 def joined_orders(orders: Sequence[Order]) -> Order:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -12,9 +12,21 @@ from analysis.answers.exclusions import Exclusion
 from analysis.answers.options import Reading
 from analysis.answers.other_tables import PLANNED_RULES
 from analysis.llm_vs_people.stand_in import NOBODY, compared_people
-from analysis.parts.buckets import BucketTask, StandInTask, WeighingTask, add_buckets, compare_buckets, weigh_buckets
+from analysis.parts.buckets import (
+    BucketFound,
+    BucketTask,
+    SliceTask,
+    StandInTask,
+    WeighingTask,
+    add_buckets,
+    add_slice,
+    compare_buckets,
+    weigh_buckets,
+    weigh_slice,
+)
 from analysis.parts.exchange import Progress, RunningSums, accepted, exchanged, no_progress, with_progress
 from analysis.parts.ids import near_names_of_parts, refuse_unmet
+from analysis.parts.rows import ExchangeFile
 from analysis.parts.tasks import run_tasks
 from analysis.sums.adding import grid_of
 from analysis.sums.building import build_totals
@@ -91,10 +103,26 @@ def read_totals(
         refuse_unmet("exclusions", given, found.met)
         grid = grid_of(found.order, found.groups, found.known, found.criteria)
         people = compared_people(found.groups, kind, found.known)
-        tasks = [BucketTask(buckets=buckets, kind=kind, grid=grid) for buckets in found.buckets(AT_ONCE)]
-        added = with_progress(run_tasks(add_buckets, tasks, client), "parts added up", len(tasks), progress)
-        for one in accepted(added, found.tasks):
+        slices = [
+            SliceTask(slice=one, kind=kind, grid=grid, several=None if people else found.several)
+            for one in found.slices
+        ]
+        files: list[ExchangeFile] = []
+
+        def added() -> Iterator[BucketFound]:
+            """Add up what stands in one slice alone; then, by bucket, what was sent on."""
+            own = run_tasks(add_slice, slices, client)
+            for one in with_progress(own, "parts added up", len(slices), progress):
+                files.extend([one.file] if one.file is not None else [])
+                yield one
+            buckets = replace(found, files=tuple(files)).buckets(AT_ONCE)
+            tasks = [BucketTask(buckets=own, kind=kind, grid=grid) for own in buckets]
+            rest = run_tasks(add_buckets, tasks, client)
+            yield from with_progress(rest, "shared answers added up", len(tasks), progress)
+
+        for one in accepted(added(), found.tasks):
             sums.add(one.sums)
+        found = replace(found, files=tuple(files))
         pairs = [
             StandInTask(buckets=buckets, kind=kind, grid=grid, people=people)
             for buckets in (found.classes(AT_ONCE) if people else ())
@@ -105,7 +133,10 @@ def read_totals(
             WeighingTask(buckets=buckets, kind=kind, grid=grid, weights=weights)
             for buckets in (found.buckets(AT_ONCE) if weights else ())
         ]
-        for own in with_progress(run_tasks(weigh_buckets, again, client), "parts weighed", len(again), progress):
+        alone = [replace(one, weights=weights) for one in (slices if weights else ())]
+        for own in with_progress(run_tasks(weigh_slice, alone, client), "parts weighed", len(alone), progress):
+            weighed.add(own)
+        for own in run_tasks(weigh_buckets, again, client):
             weighed.add(own)
         compared = run_tasks(compare_buckets, pairs, client)
         beside.add(NOBODY)

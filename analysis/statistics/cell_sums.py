@@ -68,6 +68,12 @@ class WholeSums:
         else:
             self._dense = found
 
+    def put(self, columns: dict[str, Ints]) -> None:
+        """Take the sums of all possible keys, zeros too, where nothing else is added."""
+        assert not self._parts
+        assert not self._dense
+        self._dense = columns
+
     def found(self) -> tuple[Ints, dict[str, Ints]]:
         """Return the keys that occur, ascending, and their sums."""
         parts = [*self._parts]

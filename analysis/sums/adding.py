@@ -136,13 +136,17 @@ def keyed_rows(table: pl.DataFrame, kind: LargeKind) -> pl.DataFrame:
     keys = {name: key_of(table[column]) for name, column in IDS.items()}
     keys["sample"] = key_of(*(table[column] for column in SAMPLES[kind]))
     keys["assignment"] = key_of(table["annotator_id"], table["assignment_id"])
+    keys["assigned"] = table["assignment_id"].is_not_null()
     names = (*PART, *SYSTEMS[kind], "annotator_kind")
     rows = [column for column in ("row",) if column in table.columns]
     return table.select(*names, "value", *rows).with_columns(**keys)
 
 
 def described(table: pl.DataFrame, keys: pl.DataFrame) -> Sums:
-    """Count missing answers and what columns say, and list who is there; groups and criteria by name."""
+    """Count missing answers and what columns say, and list who is there; groups and criteria by name.
+
+    ``keys`` are :func:`keyed_rows`, of which one row of each combination does.
+    """
     level = pl.col("missing_level") if "missing_level" in table.columns else pl.lit(None, dtype=pl.String)
     lacking = table.filter(pl.col("value").is_null())
     missing = lacking.group_by(*PART, pl.col("missing_reason").alias("reason"), level.alias("level"))
@@ -155,7 +159,7 @@ def described(table: pl.DataFrame, keys: pl.DataFrame) -> Sums:
         if column in table.columns and table[column].null_count() < table.height
     ]
     empty = pl.DataFrame(schema={**dict.fromkeys(KEYS["columns"], pl.String), "n": pl.Int64})
-    assigned = keys.filter(table["assignment_id"].is_not_null())
+    assigned = keys.filter("assigned")
     counted = table.group_by(PART).agg(
         *_counted(table, mass),
         scale=pl.col("value").abs().max().fill_null(0.0),

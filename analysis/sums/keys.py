@@ -6,7 +6,7 @@ from functools import partial
 
 import polars as pl
 
-from analysis.statistics.coding import FEW, translate
+from analysis.statistics.coding import FEW, Ints, fold, number, translate
 
 
 def key_of(*columns: pl.Series) -> pl.Series:
@@ -24,6 +24,20 @@ def key_of(*columns: pl.Series) -> pl.Series:
         mixed = pl.when(pl.col("own") == 0).then("key").otherwise(pl.struct("key", "own").hash())
         key = both.select(mixed).to_series() if seed else own
     return key.reinterpret(signed=True)
+
+
+def coded_keys(*columns: pl.Series) -> tuple[Ints | None, pl.Series]:
+    """Return the number of each row's key among the different ones, and these; ``None`` where all rows have the same.
+
+    >>> [own if own is None else own.tolist() for own in coded_keys(pl.Series(["b", "a", "b"]), pl.Series([None] * 3))]
+    ... # doctest: +ELLIPSIS
+    [[...], [..., ...]]
+    """
+    given = [column for column in columns if column.null_count() < len(column)]
+    rows = fold(*(number(column) for column in given)) if given else None
+    if rows is None or len(rows) < 2:
+        return None, key_of(*(column.head(1) for column in columns))
+    return rows.of, key_of(*(column.gather(rows.first) for column in columns))
 
 
 def _hashed(strings: pl.Series, seed: int) -> pl.Series:

@@ -33,7 +33,7 @@ def totals_of(tables: AnswerTables, kind: LargeKind) -> AnswerTotals:
     rows = in_cells(numbered(answered_rows(keys), kind, grid), kind)
     ids = pl.DataFrame({"annotator": keys["annotator"], "annotator_id": table["annotator_id"].cast(pl.String)})
     people = compared_people(groups, kind, known)
-    compared = stand_in_sums(lambda: [judged(answered_rows(keys), kind, grid, people)]) if people else NOBODY
+    compared = stand_in_sums(lambda: [judged(rows, kind, grid, people)]) if people else NOBODY
     sums = add_up(rows, kind, grid)
     weighed = add_weighed(rows, kind, grid, uneven_weights(sums, grid))
     return build_totals(

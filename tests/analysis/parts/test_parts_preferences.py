@@ -20,6 +20,7 @@ from analysis import Plan, Reading, check_frames
 from analysis.answers.tables import AnswerTables, read_annotator_tables
 from analysis.commands.report import report
 from analysis.parts import part as parts
+from analysis.parts import rows
 from analysis.parts.preferences import read_preferences
 from analysis.results.analyse import analyse
 from analysis.results.analyse_preferences import analyse_preferences_in_parts
@@ -82,7 +83,7 @@ def without_agreement(row: dict[str, Any]) -> dict[str, Any]:
 
 def small_steps(patch: pytest.MonkeyPatch, at_once: int = 150) -> None:
     patch.setattr(parts, "ROWS", 80)
-    patch.setattr(parts, "ROW_GROUP", 16)
+    patch.setattr(rows, "ROW_GROUP", 16)
     patch.setattr("analysis.parts.preferences.AT_ONCE", at_once)
 
 

@@ -24,7 +24,7 @@ from analysis.answers.order import order_of
 from analysis.answers.tables import AnswerTables
 from analysis.commands.report import report
 from analysis.comparisons.rating_cells import rating_cells, rating_differences
-from analysis.parts import exchange, reading
+from analysis.parts import exchange, reading, rows
 from analysis.parts import part as parts
 from analysis.parts.locations import find_parts, is_in_parts
 from analysis.parts.preferences import read_preferences
@@ -112,7 +112,7 @@ def assert_same(one: AnswerTotals, other: AnswerTotals) -> None:
 
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts, "ROWS", 90)
-    monkeypatch.setattr(parts, "ROW_GROUP", 20)
+    monkeypatch.setattr(rows, "ROW_GROUP", 20)
     monkeypatch.setattr(reading, "AT_ONCE", 80)
     monkeypatch.setattr(exchange, "PENDING", 150)
 
@@ -388,7 +388,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(
     def full(*_: Any, **__: Any) -> None:
         raise error
 
-    monkeypatch.setattr(pl.DataFrame, "write_parquet", full)
+    monkeypatch.setattr(pl.DataFrame, "write_ipc", full)
     with pytest.raises(AnalysisError) as caught:
         read_totals(where, "ratings", Reading(), scratch=scratch)
     expected = f"{scratch}: temporary files cannot be written or read: no space is left; name another folder"

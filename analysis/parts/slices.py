@@ -1,0 +1,172 @@
+"""Some rows of a part as small numbers in a file: names and keys stand once beside them.
+
+All that one annotator answered about one item is needed together. Where no other rows are about the item, or by the
+annotator, the rows are added up as they stand; others go through the exchange.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from analysis.parts.scratch import scratch_errors, write_whole
+from analysis.statistics.coding import Ints, fold, number
+from analysis.sums.adding import IDS, PART, SAMPLES, SYSTEMS, Grid
+from analysis.sums.keys import coded_keys
+from analysis.sums.totals import SummedKind
+
+Flags: TypeAlias = npt.NDArray[np.bool_]
+CROWDED = 1 << 22  # keys that are held before those met in several slices are marked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SliceFile:
+    """Where the answers of a slice are, and the part that they come from."""
+
+    part: int
+    file: str
+    scratch: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Coded:
+    """Rows as numbers: ``of[column]`` numbers each row's entry of ``each[column]``; ``None``: all have the first."""
+
+    of: Mapping[str, Ints | None]
+    each: Mapping[str, pl.Series]
+
+    def distinct(self, *columns: str) -> Ints:
+        """Return a row of each different combination."""
+        codes = [own for name in columns if (own := self.of[name]) is not None]
+        return fold(*codes).first if codes else np.zeros(1, dtype=np.int64)
+
+    def at(self, name: str, rows: Ints) -> pl.Series:
+        """Return the entries of some rows."""
+        of, each = self.of[name], self.each[name]
+        return each.gather(np.zeros(len(rows), dtype=np.int64) if of is None else of[rows]).alias(name)
+
+
+def coded_rows(table: pl.DataFrame, kind: SummedKind) -> Coded:
+    """Return names and keys of a table's rows as numbers; the keys are those of ``keyed_rows``."""
+    ids: dict[str, tuple[str, ...]] = {name: (column,) for name, column in IDS.items()}
+    ids |= {"sample": SAMPLES[kind], "assignment": ("annotator_id", "assignment_id")}
+    found = {name: coded_keys(*(table[column] for column in columns)) for name, columns in ids.items()}
+    if table["assignment_id"].null_count() == table.height:
+        found["assignment"] = found["annotator"]
+    for name in (*PART, "annotator_kind", *SYSTEMS[kind]):
+        rows = fold(number(table[name]))
+        found[name] = None if len(rows) < 2 else rows.of, table[name].gather(rows.first).cast(pl.String)
+    each = {name: own for name, (_, own) in found.items()}
+    return Coded(of={name: numbers for name, (numbers, _) in found.items()}, each=each)
+
+
+def write_slice(coded: Coded, table: pl.DataFrame, kept: Flags, kind: SummedKind, where: SliceFile) -> None:
+    """Write the rows that are ``kept``, with their values and what a reader calls them."""
+    every, columns = bool(kept.all()), [pl.Series("value", table["value"])]
+    columns.append(table["row"].cast(pl.Int64).alias("row"))
+    names = (*PART, *SYSTEMS[kind], *IDS, "sample", "assignment")
+    for name in names:
+        of = coded.of[name]
+        if of is not None and not (name == "assignment" and of is coded.of["annotator"]):
+            columns.append(pl.Series(name, of.astype(np.min_scalar_type(len(coded.each[name])))))
+    rows = pl.DataFrame(columns)
+    each = pl.DataFrame({name: [coded.each[name]] for name in names})
+    with scratch_errors(where.scratch):
+        write_whole(where.file, lambda path: (rows if every else rows.filter(kept)).write_ipc(path))
+        write_whole(f"{where.file}.keys", lambda path: each.write_ipc(path))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SliceRows:
+    """The rows of a slice, with numbers of the grid for groups, criteria and systems."""
+
+    kind: SummedKind
+    part: int
+    of: Mapping[str, npt.NDArray[Any] | None]
+    each: Mapping[str, npt.NDArray[Any]]
+    value: npt.NDArray[np.float64]
+    row: Ints
+
+    def column(self, name: str) -> Ints:
+        """Return the numbers of a column as whole numbers of 64 bits."""
+        of = self.of[name]
+        return np.zeros(len(self.value), dtype=np.int64) if of is None else of.astype(np.int64)
+
+    def apart(self, several: Mapping[str, Ints]) -> Flags:
+        """Mark rows of items and annotators that both stand in several slices."""
+        crossing = {name: np.isin(self.each[name], several[name]) for name in ("item", "annotator")}
+        if not all(own.any() for own in crossing.values()):
+            return np.zeros(len(self.value), dtype=np.bool_)
+        item, annotator = (own[self.column(name)] for name, own in crossing.items())
+        marked: Flags = item & annotator
+        return marked
+
+    def some(self, kept: Flags) -> SliceRows:
+        """Return some of the rows."""
+        of = {name: own if own is None else own[kept] for name, own in self.of.items()}
+        of["assignment"] = of["annotator"] if self.of["assignment"] is self.of["annotator"] else of["assignment"]
+        return SliceRows(
+            kind=self.kind, part=self.part, of=of, each=self.each, value=self.value[kept], row=self.row[kept]
+        )
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """Return the rows with keys in full."""
+        columns = {name: self.each[name][self.column(name)] for name in (*PART, *SYSTEMS[self.kind])}
+        keys = {name: self.each[name][self.column(name)] for name in (*IDS, "sample", "assignment")}
+        rows = pl.DataFrame({**columns, "value": self.value, "row": self.row, **keys})
+        return rows.with_columns(part=pl.lit(self.part, dtype=pl.Int32))
+
+
+def read_rows(where: SliceFile, kind: SummedKind, grid: Grid) -> SliceRows:
+    """Read a slice."""
+    with scratch_errors(where.scratch):
+        rows = pl.read_ipc(where.file)
+        each = pl.read_ipc(f"{where.file}.keys")
+    systems = {name: place for place, name in enumerate(grid.order.systems)}
+    groups = {name: place for place, name in enumerate(grid.order.groups)}
+    numbers = {"group": groups, "criterion": grid.criteria, **dict.fromkeys(SYSTEMS[kind], systems)}
+    found: dict[str, npt.NDArray[Any]] = {}
+    for name in each.columns:
+        own = each[name].explode()
+        if name in numbers:
+            found[name] = np.array([numbers[name][one] for one in own.to_list()], dtype=np.int32)
+        else:
+            found[name] = own.to_numpy()
+    of = {name: rows[name].to_numpy() if name in rows.columns else None for name in each.columns}
+    if "assignment" not in rows.columns:
+        of["assignment"] = of["annotator"]
+    return SliceRows(
+        kind=kind, part=where.part, of=of, each=found, value=rows["value"].to_numpy(), row=rows["row"].to_numpy()
+    )
+
+
+class Met:
+    """Which keys stand in several slices; memory by the different keys."""
+
+    def __init__(self) -> None:
+        self._once, self._several = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        self._waiting: list[Ints] = []
+
+    def add(self, keys: Ints) -> None:
+        """Take the different keys of one slice."""
+        self._waiting.append(keys)
+        if sum(map(len, self._waiting)) > max(CROWDED, len(self._once)):
+            self._join()
+
+    def _join(self) -> None:
+        keys, times = np.unique(np.concatenate([self._once, *self._waiting]), return_counts=True)
+        self._once, self._waiting = keys, []
+        self._several = np.union1d(self._several, keys[times > 1])
+
+    def several(self) -> Ints:
+        """Return the keys that were met in several slices, ascending."""
+        self._join()
+        return self._several
