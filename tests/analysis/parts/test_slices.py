@@ -1,0 +1,100 @@
+"""Rows are added up where they stand as far as no other part is about the same item and by the same annotator."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis import Reading, check_frames
+from analysis.parts import buckets, part, slices
+from analysis.parts.reading import read_totals
+from analysis.parts.slices import Met, coded_rows
+from analysis.sums.adding import keyed_rows
+from tests.analysis.parts.test_parts_read import TABLES, assert_same, ratings, split
+
+NAMES = ("system", "criterion", "elicitation", "annotator", "variant")  # those that are listed as they first appear
+
+
+def crossed(k: int = 6) -> pl.DataFrame:
+    """Return complete ratings: each of k annotators rates three systems' outputs for each of k items."""
+    who, item, system = (column.ravel() for column in np.indices((k, k, 3)))
+    columns = {"annotator_id": who, "item_id": item, "system": system}
+    frame = pl.DataFrame(columns).select(pl.format(f"{name[0]}{{}}", name).alias(name) for name in columns)
+    return frame.with_columns(score=pl.Series(1 + (who + 2 * item + system * item) % 5))
+
+
+def sent_on(where: str, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Return how many rows are added up elsewhere."""
+    found = []
+    written = buckets.write_rows
+
+    def counted(rows: pl.DataFrame, path: Path) -> Any:
+        found.append(rows.height)
+        return written(rows, path)
+
+    monkeypatch.setattr(buckets, "write_rows", counted)
+    read_totals(where, "ratings", Reading())
+    monkeypatch.setattr(buckets, "write_rows", written)
+    return sum(found)
+
+
+def test_what_stands_in_one_part_is_not_sent_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table, rows = crossed(), 6 * 6 * 3
+    for by in ("item_id", "annotator_id"):
+        where = split(table.sort(by), tmp_path / by, [rows // 3, 2 * rows // 3])
+        assert sent_on(where, monkeypatch) == 0
+    where = split(table.sort("item_id"), tmp_path / "cut", [rows // 2 + 4])  # within the fourth item
+    assert sent_on(where, monkeypatch) == 6 * 3
+
+
+@pytest.mark.parametrize("kind", ["ratings", "choices"])
+@given(seed=st.integers(0, 999), data=st.data())
+@settings(max_examples=4, deadline=None)
+def test_rows_dealt_at_random_change_no_digit(
+    kind: str, seed: int, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Whichever parts rows stand in, and in which order, all sums are the same to the last digit.
+
+    Names are listed as they first appear, so that the first rows, which name all, stay.
+    """
+    table = TABLES[kind](seed)
+    named = [name for name in table.columns if name.startswith(NAMES)]
+    first = table.with_row_index("at").unique(named, keep="first").sort("at")["at"].to_list()
+    rest = np.setdiff1d(np.arange(table.height), first)
+    dealt = table[[*first, *np.random.default_rng(seed).permutation(rest).tolist()]]
+    table = table[[*first, *rest.tolist()]]
+    cuts = sorted(data.draw(st.sets(st.integers(1, table.height - 1), max_size=4)))
+    folder = tmp_path_factory.mktemp("parts")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(part, "ROWS", data.draw(st.integers(30, 2000)))
+        patch.setattr(slices, "CROWDED", data.draw(st.integers(1, 100)))
+        found = read_totals(split(dealt, folder / "dealt", cuts), kind, Reading())  # type: ignore[arg-type]
+    assert_same(read_totals(split(table, folder / "whole", []), kind, Reading()), found)  # type: ignore[arg-type]
+
+
+def test_numbers_of_rows_stand_for_their_keys() -> None:
+    table = check_frames({"ratings": ratings()}, Reading()).ratings
+    assert table is not None
+    coded, keys = coded_rows(table, "ratings"), keyed_rows(table, "ratings")
+    every = np.arange(table.height)
+    for name in coded.of:
+        assert coded.at(name, every).to_list() == keys[name].to_list()
+        assert coded.each[name].n_unique() == len(coded.each[name])
+    seen = coded.distinct("annotator", "sample")
+    assert len(seen) == keys.select("annotator", "sample").n_unique()
+
+
+@given(st.lists(st.sets(st.integers(0, 20)), max_size=8), st.integers(1, 30))
+def test_keys_of_several_slices_are_known(each: list[set[int]], crowded: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(slices, "CROWDED", crowded)
+        met = Met()
+        for keys in each:
+            met.add(np.array(sorted(keys), dtype=np.int64))
+    assert met.several().tolist() == [key for key in range(21) if sum(key in keys for keys in each) > 1]
