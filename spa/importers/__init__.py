@@ -23,6 +23,7 @@ FORMATS = (  # modules, each loaded when its format is asked for
     "spa.importers.gradio",
     "spa.importers.inspect",
     "spa.importers.jspsych",
+    "spa.importers.judge_bench",
     "spa.importers.judgearena",
     "spa.importers.label_studio",
     "spa.importers.mlflow",

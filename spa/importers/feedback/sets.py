@@ -14,6 +14,7 @@ from spa.importers.foreign_files import LIST, OBJECT, number, of_kind, shown
 from spa.importers.foreign_rows import ForeignRow, files_below, read_rows
 from spa.importers.questions_of_files import QuestionsAsked
 from spa.importers.tables import UNNAMED, ImportedTables, Row
+from spa.importers.unnamed import NOTE, about, repeated
 
 GPT4 = "gpt-4"  # who rated UltraFeedback
 NEITHER = -100.0  # of HelpSteer2: no preference could be given
@@ -43,9 +44,9 @@ def read_sets(request: ImportRequest) -> ImportedTables:
             raise ResponseError(f"{path}: expected a file of {', '.join(READERS)}, got none of these")
         for table, row in READERS[kind](read_rows(path, only=READ.get(kind)), reading):
             rows[table].append(row)
-    rows = {table: _repeated(_sampled(own)) for table, own in rows.items()}
+    rows = {table: repeated(_sampled(own)) for table, own in rows.items()}
     unnamed = any(row["annotator_id"] == UNNAMED for own in rows.values() for row in own)
-    notes = [*reading.notes, *(["nobody is named: the unit of tests is the item"] if unnamed else [])]
+    notes = [*reading.notes, *([NOTE] if unnamed else [])]
     return ImportedTables(rows=rows, skipped=dict(reading.skipped), notes=tuple(notes))
 
 
@@ -53,34 +54,14 @@ def _sampled(rows: list[Row]) -> list[Row]:
     """Return the rows with a number for each output of a system, where an item has several, in the order of texts."""
     texts: defaultdict[tuple[object, ...], set[str]] = defaultdict(set)
     for row in rows:
-        texts[_about(row)].add(row.get(TEXT) or "")
-    places = {about: {text: str(at) for at, text in enumerate(sorted(own), start=1)} for about, own in texts.items()}
+        texts[about(row)].add(row.get(TEXT) or "")
+    places = {key: {text: str(at) for at, text in enumerate(sorted(own), start=1)} for key, own in texts.items()}
     made = []
     for row in rows:
         text = row.pop(TEXT, None) or ""
-        own = places[_about(row)]
+        own = places[about(row)]
         made.append({**row, "sample": own[text]} if len(own) > 1 else row)
     return made
-
-
-def _about(row: Row) -> tuple[object, ...]:
-    return row["item_id"], *sorted(str(row[name]) for name in ("system", "system_x", "system_y") if name in row)
-
-
-def _repeated(rows: list[Row]) -> list[Row]:
-    """Return the rows with a number for each answer of one annotator about the same, where there are several."""
-    cells = Counter(_cell(row) for row in rows)
-    seen: Counter[tuple[object, ...]] = Counter()
-    made = []
-    for row in rows:
-        cell = _cell(row)
-        seen[cell] += 1
-        made.append({**row, "repeat": seen[cell]} if cells[cell] > 1 else row)
-    return made
-
-
-def _cell(row: Row) -> tuple[object, ...]:
-    return (row["annotator_id"], row.get("sample"), row["criterion"], *_about(row))
 
 
 def _person(row: ForeignRow, name: str) -> str:

@@ -98,6 +98,22 @@ def judgearena(folder: Path) -> Written:
     return (folder / "run-annotations.csv",)
 
 
+def judge_bench(folder: Path) -> Written:
+    """Write the scores of the first person, who has no name, with means that are no answers."""
+    instances = [
+        {
+            "id": number,
+            "instance": {"item_id": item, "system": system},
+            "annotations": {"overall": {"mean_human": 1.0, "individual_human_scores": [score]}},
+        }
+        for number, ((who, item, system), score) in enumerate(ANSWERS.items())
+        if who == PEOPLE[0]
+    ]
+    asked = [{"metric": "overall", "category": "graded", "prompt": "{{ instance }}", "worst": 1, "best": 5}]
+    (folder / "data.json").write_text(json.dumps({"dataset": "d", "annotations": asked, "instances": instances}))
+    return (folder / "data.json",)
+
+
 def promptfoo(folder: Path) -> Written:
     """Write the scores of the first person as those of assertions."""
     results = [
@@ -439,6 +455,7 @@ SAMPLES: dict[str, Callable[[Path], Written]] = {
     "gradio": gradio,
     "inspect": inspect,
     "jspsych": jspsych,
+    "judge-bench": judge_bench,
     "judgearena": judgearena,
     "label-studio": label_studio,
     "mlflow": mlflow,
@@ -466,4 +483,4 @@ COMPARING = {  # table of the formats that hold no ratings
 }
 MARKING = ("mqm",)  # which hold marked errors alone
 OF_LLMS = ("alpaca-eval", "arena-hard", "inspect", "judgearena")  # whose annotators keep their names
-NAMELESS = ("gradio", "promptfoo")  # whose files name nobody: the answers of one annotator
+NAMELESS = ("gradio", "judge-bench", "promptfoo")  # whose files name nobody: the answers of one annotator
