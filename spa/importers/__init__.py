@@ -36,6 +36,7 @@ FORMATS = (  # modules, each loaded when its format is asked for
     "spa.importers.prolific",
     "spa.importers.promptfoo",
     "spa.importers.qualtrics",
+    "spa.importers.surveyjs",
     "spa.importers.webmushra",
 )
 

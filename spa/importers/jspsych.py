@@ -11,29 +11,27 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from spa.errors import ResponseError, TableError, shortened
+from spa.errors import ResponseError, shortened
 from spa.importers.answer_format import AnswerFormat, FileMeaning, Fit, ImportRequest
-from spa.importers.foreign_files import OBJECT, beginning, counted, number_of, of_kind
+from spa.importers.foreign_files import beginning, counted, number_of
+from spa.importers.nested_rows import LINES, TABLES, WHOLE, nested_records
+from spa.importers.people_of_files import FILE, person_column, person_option
 from spa.importers.questions_of_files import ITEMS, SYSTEM, QuestionsAsked, one_system_an_item, question_options
 
 if TYPE_CHECKING:
     from spa.importers.tables import ImportedTables, Row
 
 SIGNS = frozenset({"trial_type", "trial_index", "time_elapsed"})
-TABLES, LINES, WHOLE = (".csv",), (".jsonl", ".ndjson", ".txt"), (".json",)  # .txt as JATOS keeps results
-PEOPLE = (  # columns that name people, where none is named
-    *("annotator_id", "PROLIFIC_PID", "prolific_id", "participant_id", "participant", "subject_id", "subject"),
-    *("worker_id", "workerId"),
-)
-FILE = "{file}"
+JATOS = ".txt"  # ends the names of results that JATOS keeps
 TASKS = ("criterion", "task")  # columns that say what a trial asked
-RESPONSE, NULL = "response", "null"
+RESPONSE = "response"
 SLIDER, START = "slider-response", "slider_start"
 SCALES = (SLIDER, "survey-likert")  # ends of the types of trials whose answers are scores
 PLACES = ("survey-likert", "button-response")  # and of those whose answers are places, from 0
 UNNAMED = ("Q",)  # how questions begin that have no name of their own
 UNTOUCHED = "slider not moved"
 LOOKED_AT = 20
+ASK = "`spa import jspsych` --annotator COLUMN, or --annotator '{file}' if each file is a person"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +74,7 @@ def _recognise(path: Path) -> Fit:
         suffixes = (*TABLES, *LINES, *WHOLE)
         inside = islice((one for one in path.glob("*") if one.suffix.lower() in suffixes), LOOKED_AT)
         return max((_recognise(one) for one in inside if one.is_file()), default=Fit.NONE)
-    if path.suffix.lower() == ".txt":
+    if path.suffix.lower() == JATOS:
         start = beginning(path)
         known = start.lstrip().startswith(b"[") and all(f'"{name}":'.encode() in start for name in SIGNS)
         return Fit.CERTAIN if known else Fit.NONE
@@ -90,8 +88,9 @@ def _read(request: ImportRequest) -> ImportedTables:
     options = request.options
     asked, made = QuestionsAsked.given(options), _Played()
     files = files_below(request.paths, lambda one: _recognise(one) == Fit.CERTAIN, "trials of jsPsych")
-    records = [(path, place, record) for path in files for place, record in _records(path)]
-    column = _person_column(records, options.get("person"), request.paths[0])
+    records = [(path, place, record) for path in files for place, record in nested_records(path, "trial")]
+    known = dict.fromkeys(name for _, _, record in records for name in record)
+    column = person_column(known, options.get("person"), request.paths[0], ASK)
     made.notes.append(
         f"read: {counted(len(records), 'trial')} of {counted(len(files), 'file')}; annotators are named by {column}"
     )
@@ -109,70 +108,6 @@ def _read(request: ImportRequest) -> ImportedTables:
         _ask(trials, asked, made, request.paths[0])
     skipped = {what: n for what, n in made.skipped.items() if n}
     return ImportedTables(rows=made.rows, skipped=skipped, notes=tuple(made.notes))
-
-
-def _records(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the trials of a file with their places; a cell of CSV that was empty has no key."""
-    from spa.importers.foreign_rows import read_rows
-    from spa.tables.json_files import json_value, read_json
-    from spa.tables.text_files import check_table_file, utf8_lines
-
-    suffix = path.suffix.lower()
-    if suffix in WHOLE:
-        yield from _flat(read_json(path), str(path), "trial")
-    elif suffix in LINES:
-        check_table_file(path)
-        for at, line in utf8_lines(path):
-            if line.strip():
-                place = f"{path}, line {at}"
-                found = json_value(line, place)
-                yield from _flat(found if isinstance(found, list) else [found], place, "trial")
-    else:
-        for row in read_rows(path):
-            yield row.place, {name: _cell(cell) for name, cell in row.cells.items() if cell not in (None, "")}
-
-
-def _flat(found: object, place: str, unit: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield objects of a list, or of the lists in it."""
-    if not isinstance(found, list):
-        raise ResponseError(f"{place}: expected a list of trials, as data.get().json() gives it, got something else")
-    for at, one in enumerate(found, start=1):
-        spot = f"{place}, {unit} {at}"
-        if isinstance(one, list):
-            yield from _flat(one, spot, unit)
-        else:
-            yield spot, of_kind(OBJECT, one, spot)
-
-
-def _cell(cell: object) -> object:
-    """Return what a cell of CSV holds: ``null``, a list or object of JSON, else its text."""
-    from spa.tables.json_files import json_value
-
-    if cell == NULL:
-        return None
-    if isinstance(cell, str) and cell[:1] in "{[" and cell[-1:] in "}]":
-        try:
-            return json_value(cell, "")
-        except TableError:
-            return cell
-    return cell
-
-
-def _person_column(records: Sequence[tuple[Path, str, Mapping[str, Any]]], named: str | None, path: Path) -> str:
-    """Return the column that names people, or ``{file}``; raise ResponseError where it is open."""
-    known = dict.fromkeys(name for _, _, record in records for name in record)
-    if named == FILE or named in known:
-        return named or FILE
-    listed = shortened(", ".join(known) or "none", 160)
-    if named is not None:
-        raise ResponseError(f"{path}: --annotator {shortened(named, 40)}: no such column; there are: {listed}")
-    found = next((name for name in PEOPLE if name in known), None)
-    if found is None:
-        raise ResponseError(
-            f"{path}: expected a column that names the people, got {listed}; say to `spa import jspsych` --annotator "
-            "COLUMN, or --annotator '{file}' if each file is a person"
-        )
-    return found
 
 
 def _trials(
@@ -389,11 +324,7 @@ FORMAT = AnswerFormat(
     example="spa import jspsych trials.csv --compared left,right --value 0=x --value 1=y --out tables",
     options=(
         *question_options(),
-        click.Option(
-            ["--annotator", "person"],
-            metavar="COLUMN",
-            help="Column that names the person, or {file}. [default: PROLIFIC_PID, participant, subject, ...]",
-        ),
+        person_option(),
         click.Option(
             ["--criterion-column"],
             metavar="COLUMN",

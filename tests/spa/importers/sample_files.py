@@ -379,6 +379,21 @@ def p808(folder: Path) -> Written:
     return (folder / "batch_votes_per_worker_.csv",)
 
 
+def surveyjs(folder: Path) -> Written:
+    """Write responses, a matrix an item with a key a system, beside the survey's definition."""
+    place = folder / "survey"
+    place.mkdir(exist_ok=True)
+    elements = [{"type": "matrix", "name": item, "columns": [1, 2, 3, 4, 5], "rows": [*SYSTEMS]} for item in ITEMS]
+    elements.append({"type": "text", "name": "age", "inputType": "number"})
+    (place / "survey.json").write_text(json.dumps({"pages": [{"name": "page1", "elements": elements}]}))
+    responses = []
+    for who in PEOPLE:
+        scores = {item: {of: ANSWERS[who, item, of] for of in SYSTEMS} for item in ITEMS}
+        responses.append({"PROLIFIC_PID": who, "age": 30, **scores})
+    (place / "responses.json").write_text(json.dumps(responses))
+    return (place / "responses.json",)
+
+
 def webmushra(folder: Path) -> Written:
     lines = ["session_test_id,session_uuid,trial_id,rating_stimulus,rating_score,rating_time,rating_comment"]
     for who, item in seen():
@@ -468,11 +483,13 @@ SAMPLES: dict[str, Callable[[Path], Written]] = {
     "prolific": prolific,
     "promptfoo": promptfoo,
     "qualtrics": qualtrics,
+    "surveyjs": surveyjs,
     "webmushra": webmushra,
     TOY: tally,
 }
 ASKED: dict[str, tuple[str, ...]] = {  # what formats ask that no file of theirs says
     "p808": ("--item-pattern", r"(?P<item>s\d)_[a-z]+\.wav"),
+    "surveyjs": ("--names", r"(?P<item>s\d)"),
 }
 COMPARING = {  # table of the formats that hold no ratings
     "alpaca-eval": "preferences",

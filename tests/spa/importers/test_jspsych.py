@@ -175,7 +175,7 @@ def test_people_items_and_systems_are_asked_for(tmp_path: Path) -> None:
 def test_broken_trials_are_one_line(tmp_path: Path) -> None:
     path = json_file(tmp_path / "t.json", [trial(1, "html-slider-response", "much", slider_start=1, **ABOUT)])
     assert "overall: expected a number, got 'much'" in problem("jspsych", path)
-    assert "expected a list of trials" in problem("jspsych", json_file(tmp_path / "o.json", PAGE[0]))
+    assert "expected a list of trials" in problem("jspsych", json_file(tmp_path / "o.json", "trials"))
     empty = json_file(tmp_path / "e.json", [trial(1, "instructions", **ABOUT)])
     assert "expected trials with a response, got none" in problem("jspsych", empty)
     done = CliRunner().invoke(main, ["import", "jspsych", str(path), "--slider-ends", "7:1", "--out", "x"])
