@@ -64,8 +64,11 @@ class Spans(RatingSection):
         """
         errors = SpanTarget(label=output.label, item_id=output.item_id, sample=output.sample, criterion=criterion)
         weights = zip(self.severities, self.weights or MQM_WEIGHTS, strict=False)
+        exhibit = view.output(output)
+        text = medium_of(exhibit).reads(exhibit.text)
         answer = SpansAnswer(
-            text=view.output(output).text,
+            text=text,
+            source=exhibit.text if text != exhibit.text else None,
             severities=tuple(AnswerOption(value=each, text=each, score=weight) for each, weight in weights),
             categories=self.categories,
             no_errors=view.say("spans_none"),

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
 from spa.elicitation.text_cache import TextCache
 from spa.elicitation.word_diff import mark_differences
 from spa.errors import StudyError
-from spa.media import PLAIN
 from spa.records.assignment import Assignment, BlindingKey, ShownOutput, label_name
 from spa.records.clean_text import cleaned
 from spa.records.form import Exhibit, Segment
@@ -118,8 +117,10 @@ class AssignmentView:
         if (*place, "item") not in self._made:
             in_source, in_output = mark_differences(source, text)
             self._exhibit((*place, "item"), self._item_caption(item_id), None, item_id, segments=in_source)
-            caption, sample = self._output_caption(output), output.sample
-            self._exhibit((*place, "output"), caption, output.label, item_id, segments=in_output, sample=sample)
+            made = replace(self._output(output), text=None)
+            self._exhibit(
+                (*place, "output"), self._output_caption(output), output.label, item_id, made=made, segments=in_output
+            )
         return self._made[*place, "item"], self._made[*place, "output"]
 
     def copy_of_item(self, item_id: str) -> tuple[Exhibit, Exhibit]:
@@ -198,7 +199,7 @@ class AssignmentView:
     ) -> Exhibit:
         if place in self._made:
             return self._made[place]
-        medium, file = PLAIN, None
+        medium, file = self.study.outputs.item_kind, None
         if made is not None:
             medium, text, file, sample = made.medium, made.text, made.file, made.sample
         if text is not None:

@@ -3,20 +3,39 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 
 from spa import widgets
 from spa.media import all_media
 
 SCRIPT = "text/javascript; charset=utf-8"
 STYLE = "text/css; charset=utf-8"
+FONT = "font/woff2"
 OF_ALL_PAGES = {"form.css": STYLE, "form.js": SCRIPT, "connection.js": SCRIPT}  # name -> media type
 
 
 def media_types() -> dict[str, str]:
     """Return the files that pages link to, each with its media type."""
-    return {**OF_ALL_PAGES, **{widget.script: SCRIPT for widget in widgets.WIDGETS if widget.script is not None}}
+    scripts = {widget.script: SCRIPT for widget in widgets.WIDGETS if widget.script is not None}
+    return {**OF_ALL_PAGES, **scripts, **dict.fromkeys(_fonts(), FONT)}
+
+
+def asset_content(name: str) -> bytes:
+    """Return a file that pages or their style sheet link to."""
+    font = _fonts().get(name)
+    return asset_text(name).encode() if font is None else font.read_bytes()
+
+
+def inline_style() -> str:
+    """Return the style sheet for a page that stands alone: without fonts, which lie beside it elsewhere."""
+    return re.sub(r"@font-face \{[^}]*\}\n", "", asset_text("form.css"))
+
+
+def _fonts() -> dict[str, Path]:
+    return {path.name: path for medium in all_media() for path in medium.fonts}
 
 
 @cache
@@ -38,6 +57,8 @@ def asset_text(name: str) -> str:
         for part, content in parts:
             if part.endswith(suffix):
                 text = _with_part(text, part, content)
+        for font in _fonts():
+            text = text.replace(f'url("{font}")', f'url("{asset_name(font)}")')
     return common_style() + text if suffix == ".css" else text
 
 
@@ -51,7 +72,7 @@ def _with_part(text: str, name: str, part: str) -> str:
 def asset_name(name: str) -> str:
     """Return the name under which a file is served; a new content has a new name, so browsers may keep it for ever."""
     stem, _, suffix = name.rpartition(".")
-    return f"{stem}.{hashlib.sha256(asset_text(name).encode()).hexdigest()[:12]}.{suffix}"
+    return f"{stem}.{hashlib.sha256(asset_content(name)).hexdigest()[:12]}.{suffix}"
 
 
 def _read(name: str) -> str:

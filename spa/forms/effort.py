@@ -80,14 +80,15 @@ def whole_minutes(study: Study, form: Form) -> int:
 def _count_text(form: Form) -> tuple[int, int]:
     """Return words and CJK characters; the answers of a question are read once for each wording."""
     words = characters = 0
-    read: set[str] = set()
+    known_parts: set[str] = set()
     for page in form.pages:
         for part in page_text(page):
             known = part.exhibit.exhibit_id if part.role == "material" and part.exhibit else part.text
-            if part.role not in ("title", "question") and known in read:
+            if part.role not in ("title", "question") and known in known_parts:
                 continue
-            read.add(known)
-            found = count_words_and_characters(part.text)
+            known_parts.add(known)
+            read = part.text if part.exhibit is None else medium_of(part.exhibit).reads(part.text)
+            found = count_words_and_characters(read)
             words, characters = words + found[0], characters + found[1]
     return words, characters
 

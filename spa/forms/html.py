@@ -18,7 +18,7 @@ from typing import Any, Literal
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from spa.forms.assets import asset_name, asset_text
+from spa.forms.assets import asset_name, asset_text, inline_style
 from spa.forms.form_text import exhibits_of
 from spa.forms.markdown import render_emphasis, render_markdown
 from spa.media import medium_of, page_sources, words_of
@@ -187,7 +187,7 @@ def render_whole(
         state=PageState(
             preview=posting is None and answers is None, answers=answers or {}, minimum_seconds=minimum_seconds
         ),
-        style=Markup(asset_text("form.css")),  # our own files
+        style=Markup(inline_style()),  # our own files
         scripts=[Markup(asset_text(name)) for name in ("form.js", *_scripts_of(*form.pages))],
         posting=posting,
     )

@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup, escape
 
-from spa.media.words import CJK
+from spa.media.emphasis import between_characters
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
-    from markdown_it.rules_inline import StateInline
 
 _OTHER_BACKSLASH = re.compile(r"\\(?![*_])")
-_CJK = re.compile(f"[{CJK}]")
 _LINK = re.compile(r"https?://|mailto:", re.IGNORECASE)
 
 
@@ -60,7 +58,7 @@ def render_emphasis(text: str) -> Markup:
 def _emphasis_reader() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
-    return _between_characters(MarkdownIt("zero").enable(["emphasis", "escape"]))
+    return between_characters(MarkdownIt("zero").enable(["emphasis", "escape"]))
 
 
 @cache
@@ -69,27 +67,4 @@ def _reader() -> MarkdownIt:
 
     reader = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
     reader.validateLink = lambda url: _LINK.match(url) is not None  # type: ignore[method-assign]
-    return _between_characters(reader)
-
-
-def _between_characters(reader: MarkdownIt) -> MarkdownIt:
-    """Let emphasis begin after and end before a Chinese or Japanese character.
-
-    CommonMark wants a space there where the emphasis begins or ends with punctuation; these scripts write none.
-    """
-    reader.inline.ruler.at("emphasis", _mark_emphasis)
-    return reader
-
-
-def _mark_emphasis(state: StateInline, silent: bool) -> bool:
-    from markdown_it.rules_inline import emphasis
-
-    start = state.pos
-    if not emphasis.tokenize(state, silent):
-        return False
-    before, after = state.src[:start][-1:], state.src[state.pos :][:1]
-    if state.src[start] == "*":
-        for delimiter in state.delimiters[start - state.pos :]:
-            delimiter.open = delimiter.open or (_CJK.match(before) is not None and bool(after.strip()))
-            delimiter.close = delimiter.close or (_CJK.match(after) is not None and bool(before.strip()))
-    return True
+    return between_characters(reader)

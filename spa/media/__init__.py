@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from spa.media.image import IMAGE
+from spa.media.markdown import MARKDOWN
 from spa.media.medium import Content, Medium, ModelFiles
 from spa.media.text import TEXT
 from spa.media.words import count_words
 
-MEDIA: tuple[Medium, ...] = (TEXT, IMAGE)
+MEDIA: tuple[Medium, ...] = (TEXT, MARKDOWN, IMAGE)
 PLAIN = TEXT.key  # the medium of what every system was given, and of outputs in traces
 
 
@@ -83,7 +84,8 @@ def words_of(shown: Shown) -> int | None:
     >>> words_of(shown)
     2
     """
-    return count_words(shown.text or "") if medium_of(shown).has_words else None
+    medium = medium_of(shown)
+    return count_words(medium.reads(shown.text or "")) if medium.has_words else None
 
 
 def page_sources(places: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -90,6 +90,18 @@ class MediumFiles:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Doubt:
+    """What may be wrong with how a text is shown: what texts do ("hold HTML"), and what is to be done.
+
+    One of ``many`` is said where more than a few texts do.
+    """
+
+    what: str
+    do: str
+    many: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Medium:
     """One medium of what is shown.
 
@@ -117,8 +129,14 @@ class Medium:
         Class of the style sheet for the region of a page that shows it; "" for none.
     collected : tuple of Path
         Files beside the module with parts of the style sheet and of the script of all pages.
+    fonts : tuple of Path
+        Files beside the module that the style sheet names by ``url("NAME")``.
     said : callable
         What an exhibit says in words, on page and prompt alike, with marked words in [square brackets].
+    reads : callable
+        What people read of a text that is shown: the text itself, unless it is source from which that is rendered.
+    doubts : callable
+        What may be wrong with how a text is shown.
     seconds : callable
         How long it takes to look at or to listen to, beside the reading of its words.
     least_seconds : callable
@@ -139,7 +157,10 @@ class Medium:
     shown: Callable[[Exhibit, Callable[[Exhibit], str]], Markup]
     stage: str = ""
     collected: tuple[Path, ...] = ()
+    fonts: tuple[Path, ...] = ()
+    reads: Callable[[str], str] = str
     said: Callable[[Exhibit], str]
+    doubts: Callable[[str], Iterable[Doubt]] = lambda text: ()
     seconds: Callable[[Content], float]
     least_seconds: Callable[[Content, float], float]
     heds: int | None = None

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
 from spa.media.direction import direction_of, isolated
-from spa.media.medium import Content, Medium
+from spa.media.markup_signs import CHAT, HTML, LATEX, MARKDOWN, markup_of
+from spa.media.medium import Content, Doubt, Medium
 from spa.media.words import count_words
 
 if TYPE_CHECKING:
     from spa.records.form import Exhibit
+
+AS_MARKDOWN = 'set kind = "markdown" (item_kind for what systems were given) in [outputs]'
+REMEDIES = {
+    MARKDOWN: AS_MARKDOWN,
+    LATEX: AS_MARKDOWN,
+    HTML: "take the elements out",
+    CHAT: "name the part to show by a path, such as output = 'messages[-1].content'",
+}
 
 
 def _shown(exhibit: Exhibit, address: Callable[[Exhibit], str]) -> Markup:
@@ -33,16 +42,24 @@ def _least_seconds(content: Content, per_100_words: float) -> float:
     return round(count_words(content.text or "") * per_100_words / 100, 2)
 
 
+def _doubts(text: str) -> Iterator[Doubt]:
+    """Say what a text is the source of: people would read its marks."""
+    found = markup_of(text)
+    if found is not None:
+        yield Doubt(what=f"hold {found}, which people would read as it is written", do=REMEDIES[found], many=True)
+
+
 TEXT = Medium(
     key="text",
     one="a text",
     many="texts",
     read="read",
     titles={"en": "Comparing texts", "zh": "文本比较", "ar": "مقارنة نصوص"},
-    suffixes=(".txt", ".md", ".text"),
+    suffixes=(".txt", ".text"),
     has_words=True,
     shown=_shown,
     said=_said,
+    doubts=_doubts,
     seconds=_no_seconds,
     least_seconds=_least_seconds,
 )

@@ -7,7 +7,7 @@ from http import HTTPStatus
 from fastapi import HTTPException
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from spa.forms.assets import asset_name, asset_text, media_types
+from spa.forms.assets import asset_content, asset_name, media_types
 from spa.forms.form_text import exhibits_of
 from spa.forms.html import Addresses, PageState, render_notice, render_page
 from spa.media import all_media, medium_of
@@ -34,10 +34,10 @@ def send_notice(texts: Texts, name: str, *, status: int, link: str | None = None
 
 
 def send_asset(name: str) -> Response:
-    """Send the style sheet or the script under the name that carries its hash."""
+    """Send the style sheet, a script or a font under the name that carries its hash."""
     for asset, media_type in media_types().items():
         if name == asset_name(asset):
-            return Response(asset_text(asset), media_type=media_type, headers={"cache-control": FOR_EVER})
+            return Response(asset_content(asset), media_type=media_type, headers={"cache-control": FOR_EVER})
     raise HTTPException(404)
 
 

@@ -31,7 +31,7 @@ def content_policy(places: frozenset[str] = frozenset(), *, frames: frozenset[st
     files = page_sources("'self' data:")
     return (
         "default-src 'none'; style-src 'self'; script-src 'self'; "
-        f"{files}connect-src 'self'; "
+        f"{files}font-src 'self'; connect-src 'self'; "
         f"form-action {form_action}; frame-ancestors {ancestors}; base-uri 'none'"
     )
 

@@ -164,7 +164,7 @@ def _failures(study: Study, item: Item, made: dict[Key, tuple[Output, ...]]) -> 
             texts = [("item text", item.text or "")]
         else:
             texts = [
-                (f"output of {one.id}", output.text or "")
+                (f"output of {one.id}", medium_of(output).reads(output.text or ""))
                 for one in study.systems
                 for output in made.get((item.item_id, one.id), ())
             ]

@@ -9,7 +9,7 @@ from math import comb
 
 from spa.elicitation import ways
 from spa.elicitation.ratings import rating_problems
-from spa.media import medium_of
+from spa.media import all_media, medium_of
 from spa.records.problems import StudyProblem, mistake, nearest, quote, repeated, unfit_system
 from spa.records.study import OVERALL, Section, Study, Words
 from spa.study.annotator_validation import people_problems, rater_problems
@@ -90,6 +90,9 @@ def _outputs(study: Study) -> Iterator[StudyProblem]:
     columns = (outputs.item,) if isinstance(outputs.item, str) else outputs.item
     yield from repeated("[outputs] item", columns)
     yield from repeated("[outputs] files", [str(file) for file in outputs.files])
+    if medium_of(outputs.item_kind).files is not None:
+        expected = f"one of {', '.join(one.key for one in all_media() if one.files is None)}"
+        yield mistake("[outputs] item_kind", expected, quote(outputs.item_kind), "what systems were given is text")
     if outputs.item_name is not None and outputs.item_text is None:
         yield mistake(
             "[outputs] item_name", "[outputs] item_text to name", "none", "name that column or remove the key"

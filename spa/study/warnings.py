@@ -11,6 +11,7 @@ from statistics import fmean
 from spa.elicitation import ways
 from spa.elicitation.scale_words import reversed_scale
 from spa.media import medium_of
+from spa.media.medium import Doubt
 from spa.records.outputs import Outputs
 from spa.records.platforms import lowest_hourly_pay, platforms_of
 from spa.records.study import People, Study
@@ -26,6 +27,7 @@ LENGTH_RATIO = 1.5  # systems whose mean lengths differ by more are recognised b
 TOO_MUCH = 10  # times the minimum
 CENT = Decimal("0.01")
 LEAST_LETTERS = 10  # fewer say nothing of a text's script
+FEW, FEW_OF_ALL = 3, 50  # odd texts that are not worth a word: fewer, and fewer than one in so many
 BEGINNING = 400  # characters; a text is in the script in which it begins
 LATIN = "A-Za-z\u00aa\u00ba\u00c0-\u024f\u1e00-\u1eff"
 SCRIPTS = {  # letters by language; of other languages no script is checked
@@ -41,7 +43,7 @@ def study_warnings(study: Study, outputs: Outputs) -> tuple[str, ...]:
     has_words = medium_of(study.outputs.kind).has_words
     of_texts = (_single_words, _other_scripts, _lengths, _equal_outputs) if has_words else ()
     checks = (_sections, _annotators, _never_used, _item_name, *of_analysis, _alike, _scales)
-    of_outputs = (_how_read, _alike_items, _dropped, _unreadable, *of_texts, _equal_items, _name_leaks)
+    of_outputs = (_how_read, _alike_items, _dropped, _unreadable, _as_shown, *of_texts, _equal_items, _name_leaks)
     of_study = [line for check in checks for line in check(study)]
     return (*of_study, *(line for check in of_outputs for line in check(study, outputs)))
 
@@ -202,7 +204,28 @@ def _unreadable(study: Study, outputs: Outputs) -> Iterator[str]:
 
 def _single_words(study: Study, outputs: Outputs) -> Iterator[str]:
     do = '[[outputs.filters]] field = "output" min_words = 2 leaves such items out'
-    yield from _some_outputs(outputs, lambda text: count_words(text) < 2, "have one word or none", do)
+    yield from _some_outputs(
+        outputs, lambda text: count_words(medium_of(study.outputs.kind).reads(text)) < 2, "have one word or none", do
+    )
+
+
+def _as_shown(study: Study, outputs: Outputs) -> Iterator[str]:
+    """Say what may be wrong with how outputs, and what systems were given, are shown."""
+    given = [(one.item_id, None, study.outputs.item_kind, one.text) for one in outputs.items if one.text is not None]
+    made = [(one.item_id, one.system, one.medium, one.text) for one in outputs.all() if one.text is not None]
+    for name, texts in (("texts of items", given), ("outputs", made)):
+        found: dict[str, list[tuple[str, str | None, Doubt]]] = {}
+        for item_id, system, kind, text in texts:
+            for doubt in medium_of(kind).doubts(text):
+                found.setdefault(doubt.what, []).append((item_id, system, doubt))
+        for what, odd in found.items():
+            item_id, _, doubt = odd[0]
+            if doubt.many and len(odd) < max(FEW, len(texts) / FEW_OF_ALL):
+                continue
+            counted = Counter(system for _, system, _ in odd if system is not None).most_common()
+            of = [f"{count} of {system}" for system, count in counted[:3]] + ["..."] * (len(counted) > 3)
+            place = ", ".join(of) + "; " * bool(of) + f"first: item {item_id}"
+            yield f"{len(odd)} of {len(texts)} {name} {what} ({place}): {doubt.do}"
 
 
 def _other_scripts(study: Study, outputs: Outputs) -> Iterator[str]:

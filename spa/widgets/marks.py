@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from spa.records.form import Answer, AnswerOption, Question
+from spa.records.rendered_text import in_text
 from spa.widgets.payload import UnreadableAnswer, object_schema
 from spa.widgets.widget import ESCAPED, OfferedText, Say, Widget, listed
 
@@ -33,6 +34,7 @@ class SpansAnswer(Answer):
     severities: tuple[AnswerOption, ...]  # lightest first
     categories: tuple[str, ...]
     no_errors: str  # what the box says
+    source: str | None = None  # from which the text is rendered, and which LLMs read and quote; else they read the text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,6 +241,12 @@ def _read(answer: SpansAnswer, number: int, record: object) -> MarkedSpan:
         raise UnreadableAnswer(f"{place}: expected a category of {offered}, got {_short(category)}")
     if "quote" in record:
         start, end, text, reason = _find(answer.text, record["quote"], record.get("occurrence"))
+        if start is None and answer.source is not None:
+            first, last, _, _ = _find(answer.source, record["quote"], record.get("occurrence"))
+            said = None if first is None or last is None else in_text(answer.source, answer.text, first, last)
+            if said is not None:
+                start, end = said
+                text, reason = answer.text[start:end], None
     else:
         start, end = _whole(record.get("start")), _whole(record.get("end"))
         if start is None or end is None or not 0 <= start < end <= len(answer.text):

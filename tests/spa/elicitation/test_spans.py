@@ -19,6 +19,7 @@ from spa.elicitation.spans import SpanTarget, marked_errors, true_errors, words_
 from spa.forms.html import PageState, render_page
 from spa.forms.prompt import answer_format
 from spa.forms.texts import load_texts
+from spa.media.markdown_html import rendered
 from spa.records.form import AnswerOption, Form, Question
 from spa.records.submission import Missing, Response
 from spa.responses.answers import answer_schema, parse_answer, parse_answers, unknown_keys
@@ -92,6 +93,24 @@ def test_span_quotes_match_verbatim_or_have_reason(
     assert span.text == record["quote"]
     if place is not None:
         assert TEXT[slice(*place)] == record["quote"]
+
+
+def test_quotes_of_a_source_stand_where_its_words_are_shown() -> None:
+    """A model reads and quotes Markdown; offsets are those of the text that people see and mark."""
+    source = "A **big duck** and [another](https://x.example) duck."
+    answer = replace(ANSWER, text=rendered(source).text, source=source)
+
+    def found(quote: str, **more: object) -> tuple[str, str | None]:
+        raw = [{"quote": quote, "severity": "minor", "category": None, **more}]
+        (span,) = spans_from_json(read_spans(answer, raw)).spans
+        assert span.start is None or answer.text[span.start : span.end] == span.text
+        return span.text, span.reason
+
+    assert found("**big duck** and") == ("big duck and", None)
+    assert found("[another](https://x.example)") == ("another", None)
+    assert found("big duck") == ("big duck", None)
+    assert found("x.example") == ("x.example", "not in the text")
+    assert found("duck", occurrence=2) == ("duck", None)
 
 
 def test_curly_quotation_marks_are_named() -> None:

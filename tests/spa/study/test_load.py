@@ -294,7 +294,10 @@ SINGLE_MISTAKES = [
     ),
     ({"head": HEAD + f'language = "xx-{"a" * 9999}"\n', "rest": SPA + '[texts]\npage.next = "N"\n'}, "'xx-aaaa"),
     ({"outputs": OUTPUTS + 'layout = "tall"\n'}, '[outputs] layout: expected one of "long", "wide", got "tall"'),
-    ({"outputs": OUTPUTS + 'kind = "audio"\n'}, '[outputs] kind: expected one of "text", "image", got "audio"'),
+    (
+        {"outputs": OUTPUTS + 'kind = "audio"\n'},
+        '[outputs] kind: expected one of "text", "markdown", "image", got "audio"',
+    ),
     ({"outputs": OUTPUTS + "item = []\n"}, "[outputs] item: expected"),
     ({"outputs": "[outputs]\nfiles = []\n"}, "[outputs] files: expected a list of at least 1 file names, got []"),
     ({"outputs": '[outputs]\nfiles = "outputs.jsonl"\n'}, "[outputs] files: expected a list of at least 1 file names"),

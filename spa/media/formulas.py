@@ -1,0 +1,186 @@
+"""Formulas in LaTeX as MathML, which browsers draw without a script; as their source where that would be wrong.
+
+latex2mathml never fails on what it does not know: it prints it. So its tree alone is used, rebuilt from the elements
+and attributes of MathML Core, and refused where it shows signs of what it did not understand.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from html import escape, unescape
+from time import thread_time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import ModuleType
+    from xml.etree.ElementTree import Element
+
+MOST_CHARACTERS = 2_000
+MOST_SECONDS = 0.05  # of the processor
+DEEPEST = 60  # elements within elements
+ELEMENTS = frozenset(
+    "math mrow mi mn mo mtext mspace msqrt mroot mfrac msub msup msubsup munder mover munderover mtable mtr mtd mstyle "
+    "mpadded mphantom mmultiscripts mprescripts".split()
+)
+ATTRIBUTES = frozenset(
+    "display stretchy fence form separator largeop movablelimits symmetric minsize maxsize lspace rspace accent "
+    "accentunder linethickness width height depth displaystyle scriptlevel".split()
+)
+LENGTH = re.compile(r"[a-z]+|-?[0-9.]+(?:em|ex|px|pt|%)?")  # values of attributes
+LEFT, RIGHT = "left", "right"  # classes of cells
+BELOW = frozenset("max min lim sup inf arg\u2009max arg\u2009min argmax argmin limsup liminf".split())
+LIMITS = {"msub": "munder", "msup": "mover", "msubsup": "munderover"}
+ALIGNED = ("aligned", "align", "align*", "alignedat", "alignat", "alignat*", "split", "eqnarray", "eqnarray*")
+GATHERED = ("gathered", "gather", "gather*", "multline", "multline*")
+PARSING = (  # what it runs into
+    *(ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, StopIteration, TypeError, ValueError),
+)
+_BEGIN = re.compile(r"\\(begin|end)\s*\{([A-Za-z]+\*?)\}")
+_COMMENT = re.compile(r"(?<!\\)%")
+_NOT_SHOWN = re.compile(r"\\(?:label|tag\*?)\s*\{[^{}]*\}|\\(?:nonumber|notag)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """A formula as HTML; ``reason`` says why it is its source, where it is."""
+
+    html: str
+    reason: str | None = None
+
+
+class _NotKnownError(ValueError):
+    """The tree holds what browsers do not draw, or what the converter did not understand."""
+
+
+@lru_cache(4096)
+def formula(latex: str, *, display: bool) -> Formula:
+    r"""Return a formula as MathML, or as its source.
+
+    It is shown as source where it is longer than :data:`MOST_CHARACTERS`, takes longer than :data:`MOST_SECONDS`, or
+    holds a command that is not known.
+
+    >>> formula("x^2", display=False).html
+    '<math display="inline"><mrow><msup><mi>x</mi><mn>2</mn></msup></mrow></math>'
+    >>> formula(r"\unknown{x}", display=False).reason
+    'not known: \\unknown'
+    """
+    try:
+        if len(latex) > MOST_CHARACTERS:
+            raise _NotKnownError(f"longer than {MOST_CHARACTERS:,} characters")
+        from latex2mathml import converter  # its loading is not within the time
+
+        begun = thread_time()
+        made = _mathml(latex, converter, display=display)
+        if thread_time() - begun > MOST_SECONDS:
+            raise _NotKnownError("takes too long")
+        return Formula(made)
+    except _NotKnownError as problem:
+        mark = "div" if display else "span"
+        return Formula(f'<{mark} class="formula" dir="ltr">{escape(latex)}</{mark}>', str(problem))
+
+
+def _mathml(latex: str, converter: ModuleType, *, display: bool) -> str:
+    if _COMMENT.search(latex):
+        raise _NotKnownError("a percent sign that begins a comment")
+    failures: tuple[type[Exception], ...] = (*_errors(), *PARSING)
+    rewritten = _with_known_environments(_NOT_SHOWN.sub("", latex))
+    try:
+        tree = converter.convert_to_element(rewritten, display="block" if display else "inline")
+        if any(one.tag == "mspace" and one.get("linebreak") == "newline" for one in tree.iter()):
+            tree = converter.convert_to_element(_in_rows(rewritten, "l"), display="block" if display else "inline")
+    except failures as error:
+        raise _NotKnownError(f"cannot be read ({type(error).__name__})") from error
+    if display and rewritten != latex:  # lines of their own are as large as a formula of its own
+        for table in tree.iter("mtable"):
+            table.set("displaystyle", "true")
+    return "".join(_written(tree, 0, display=display))
+
+
+@cache
+def _errors() -> tuple[type[Exception], ...]:
+    """Return what the converter raises on purpose."""
+    from latex2mathml import exceptions
+
+    return tuple(one for one in vars(exceptions).values() if isinstance(one, type) and issubclass(one, Exception))
+
+
+def _in_rows(latex: str, columns: str) -> str:
+    return rf"\begin{{array}}{{{columns}}}{latex}\end{{array}}"
+
+
+def _with_known_environments(latex: str) -> str:
+    """Write the environments of aligned and gathered lines as arrays, which the converter knows."""
+    parts: list[str] = []
+    begun: list[tuple[str, int]] = []  # environments, and where their content begins in parts
+    place = 0
+    for found in _BEGIN.finditer(latex):
+        parts.append(latex[place : found.start()])
+        place = found.end()
+        which, name = found.groups()
+        if which == "begin":
+            if name.startswith("alignedat") or name.startswith("alignat"):
+                count = re.compile(r"\s*\{\d+\}").match(latex, place)
+                place = count.end() if count else place
+            begun.append((name, len(parts)))
+            continue
+        if not begun or begun[-1][0] != name:
+            raise _NotKnownError(f"environment {name} that ends without beginning")
+        _, at = begun.pop()
+        content = "".join(parts[at:])
+        del parts[at:]
+        parts.append(_environment(name, content))
+    if begun:
+        raise _NotKnownError(f"environment {begun[-1][0]} that does not end")
+    return "".join([*parts, latex[place:]])
+
+
+def _environment(name: str, content: str) -> str:
+    if name == "dcases":
+        name = "cases"
+    if name in GATHERED:
+        return _in_rows(content, "c")
+    if name in ALIGNED:
+        columns = max((row.replace(r"\&", "").count("&") for row in content.split(r"\\")), default=0) + 1
+        return _in_rows(content, ("rl" * columns)[:columns])
+    return rf"\begin{{{name}}}{content}\end{{{name}}}"
+
+
+def _written(element: Element, depth: int, *, display: bool) -> Iterator[str]:
+    if depth > DEEPEST:
+        raise _NotKnownError("nested too deep")
+    tag, classes = element.tag.rpartition("}")[2], []
+    if tag == "menclose" and element.get("notation") == "box":
+        tag, classes = "mrow", ["boxed"]
+    if tag not in ELEMENTS:
+        raise _NotKnownError(f"not known: {tag}")
+    if element.get("mathvariant", "normal") != "normal":
+        raise _NotKnownError(f"letters in {element.get('mathvariant')}")
+    text = unescape(unescape(element.text or "")).strip("\n")
+    if tag == "mi" and text[:1] in ("&", "\\"):
+        raise _NotKnownError(f"not known: {text}")
+    if "\\" in text and tag != "mo":
+        raise _NotKnownError(f"not known: {text}")
+    children = [*element]
+    if display and tag in LIMITS and children and children[0].tag == "mo" and _said(children[0]) in BELOW:
+        tag = LIMITS[tag]
+    if tag == "mtd" and element.get("columnalign") in (LEFT, RIGHT):
+        classes.append(element.attrib["columnalign"])
+    given = {name: value for name, value in element.attrib.items() if name in ATTRIBUTES and LENGTH.fullmatch(value)}
+    if tag == "mi" and element.get("mathvariant") == "normal":
+        given["mathvariant"] = "normal"
+    if classes:
+        given["class"] = " ".join(classes)
+    written = "".join(f' {name}="{escape(value)}"' for name, value in given.items())
+    yield f"<{tag}{written}>{escape(text, quote=False)}"
+    for child in children:
+        yield from _written(child, depth + 1, display=display)
+        if child.tail and child.tail.strip():
+            raise _NotKnownError("text between elements")
+    yield f"</{tag}>"
+
+
+def _said(element: Element) -> str:
+    return unescape(unescape(element.text or "")).replace("\u00a0", "").strip()

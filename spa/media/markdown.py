@@ -1,0 +1,106 @@
+"""Markdown: an output is what stands in its cell, shown as a chat shows it; a model is sent the source."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from html import escape, unescape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from markupsafe import Markup
+
+from spa.errors import shortened
+from spa.media.markdown_html import rendered
+from spa.media.medium import Content, Doubt, Medium
+from spa.media.words import count_words
+from spa.records.rendered_text import in_text
+
+if TYPE_CHECKING:
+    from spa.records.form import Exhibit
+
+_PIECE = re.compile(r"<[^>]*>|[^<]+")
+
+
+def _shown(exhibit: Exhibit, address: Callable[[Exhibit], str]) -> Markup:
+    made = rendered(exhibit.text)
+    html: str = made.html
+    if any(segment.marked for segment in exhibit.segments):
+        html = "".join(_marked(html, list(_marks(exhibit, made.text))))
+    return Markup(f'<div class="body markdown" dir="{made.direction}">{html}</div>')
+
+
+def _marks(exhibit: Exhibit, text: str) -> Iterator[tuple[int, int]]:
+    """Yield the stretches of the text that are marked, from the segments of its source."""
+    source, place = exhibit.text, 0
+    for segment in exhibit.segments:
+        if segment.marked and (found := in_text(source, text, place, place + len(segment.text))) is not None:
+            yield found
+        place += len(segment.text)
+
+
+def _marked(html: str, marks: list[tuple[int, int]]) -> Iterator[str]:
+    """Yield HTML whose text is marked at places, within brackets, however elements part it."""
+    place = 0
+    for piece in _PIECE.findall(html):
+        if piece.startswith("<"):
+            yield piece
+            continue
+        text = unescape(piece)
+        at = 0
+        for start, end in marks:
+            first, last = max(start - place, at), min(end - place, len(text))
+            if first < last:
+                yield escape(text[at:first], quote=False)
+                yield f"<mark>[{escape(text[first:last], quote=False)}]</mark>"
+                at = last
+        yield escape(text[at:], quote=False)
+        place += len(text)
+
+
+def _said(exhibit: Exhibit) -> str:
+    return "".join([f"[{segment.text}]" if segment.marked else segment.text for segment in exhibit.segments])
+
+
+def _read(source: str) -> str:
+    return rendered(source).text
+
+
+def _no_seconds(content: Content) -> float:
+    return 0.0
+
+
+def _least_seconds(content: Content, per_100_words: float) -> float:
+    return round(count_words(_read(content.text or "")) * per_100_words / 100, 2)
+
+
+def _doubts(source: str) -> Iterator[Doubt]:
+    """Say what of the source people do not see, and which formulas they see as source."""
+    made = rendered(source)
+    if lost := made.lost(source):
+        yield Doubt(what="hold words that are not shown", do=f"look at {shortened(', '.join(lost), 120)}")
+    if made.formulas:
+        what = "have formulas that are shown as their source"
+        yield Doubt(what=what, do=f"look at {shortened(made.formulas[0], 160)}")
+    if made.pictures:
+        what = "have pictures of which people see the words alone"
+        yield Doubt(what=what, do="leave these items out where pictures matter, as no filter does")
+
+
+MARKDOWN = Medium(
+    key="markdown",
+    one="a text",
+    many="texts",
+    read="read",
+    titles={"en": "Comparing texts", "zh": "文本比较", "ar": "مقارنة نصوص"},
+    suffixes=(".md", ".markdown"),
+    has_words=True,
+    shown=_shown,
+    collected=(Path(__file__).with_name("markdown.css"),),
+    fonts=(Path(__file__).with_name("mathematics.woff2"),),
+    said=_said,
+    reads=_read,
+    doubts=_doubts,
+    seconds=_no_seconds,
+    least_seconds=_least_seconds,
+)

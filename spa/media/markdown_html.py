@@ -1,0 +1,368 @@
+"""Markdown of outputs as HTML: hostile text, so nothing in it loads, runs, is followed or styles itself.
+
+CommonMark with tables, strikethrough, task lists and formulas; single line ends are kept. Beside the HTML stand the
+text that people read and what of the source they do not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from html import escape, unescape
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+from spa.media.direction import Direction, direction_of
+from spa.media.emphasis import between_characters
+from spa.media.formulas import formula
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.rules_block import StateBlock
+    from markdown_it.rules_inline import StateInline
+    from markdown_it.token import Token
+
+DEEPEST = 100  # blocks within blocks
+MOST_COLOURED = 20_000  # characters of code
+LANGUAGES = frozenset(
+    "bash c c++ cpp csharp css diff go haskell html http ini java javascript js json jsx julia kotlin latex lua "
+    "makefile markdown matlab objective-c ocaml perl php plaintext powershell py python python3 r ruby rust scala sh "
+    "shell sql swift text toml ts tsx typescript xml yaml".split()
+)
+COLOURS = (  # of code: types of Pygments, and their class
+    ("Token.Keyword", "k"),
+    ("Token.Literal.String", "s"),
+    ("Token.Literal.Number", "m"),
+    ("Token.Comment", "c"),
+    ("Token.Name.Function", "n"),
+    ("Token.Name.Class", "n"),
+)
+JOINED = "\ue000"  # stands for a line end within a formula, so that no block begins there
+MOST_LINES = 60  # of a formula
+ALIGNED = {"text-align:left": "left", "text-align:center": "center", "text-align:right": "right"}
+SIMPLE = {"strong": "strong", "em": "em", "s": "s", "thead": "thead", "tbody": "tbody", "tr": "tr"}
+
+_FENCE = re.compile(r"(?:\s*>)*\s*(?:[-*+]\s+|\d+[.)]\s+)*(`{3,}|~{3,})")
+_OPENING = re.compile(r"(?<!\\)(?:\\\\)*(\\\[|\$\$)")
+_DOLLARS = re.compile(r"\$(?![\s$])((?:\\.|[^$\\\n])+?)(?<![\s\\])\$(?![\d$])")
+_IN_WORDS = re.compile(r"\\(?:text\w*|math\w+|operatorname|mbox)\s*\{[^{}]*\}|\\[A-Za-z]+|\\.")
+_PROSE = re.compile(r"[A-Za-z]{2,}[ ,;:]+[A-Za-z]{2,}")
+_PRICE = re.compile(r"[\d.,]+\s*(?:[-/–—+]|[A-Za-z]{3,}|(?:a|an|and|or|to|per|is|vs|in|of)\b)[^=<>^_\\]*|[\d.,]+[-–—]?")
+_DEFINITION = re.compile(r"\[((?:\\.|[^\[\]\\])+)\]:")
+_WORDS = re.compile(r"[^\W_]+")
+_TAG = re.compile(r"<[^>]*>")
+_ENTITY = re.compile(r"&#?\w+;")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenderedMarkdown:
+    """Markdown as people see it.
+
+    ``text`` is the text content of ``html``; ``direction`` that of most letters outside code and formulas; ``hidden``
+    what the source says beside, such as addresses; ``formulas`` those that are shown as source, with the reason;
+    ``pictures`` how many are shown by their words alone.
+    """
+
+    html: Markup
+    text: str
+    direction: Direction
+    hidden: str = ""
+    formulas: tuple[str, ...] = ()
+    pictures: int = 0
+
+    def lost(self, source: str) -> tuple[str, ...]:
+        """Return the words of the source that are neither shown nor hidden for a reason."""
+        left = Counter(_WORDS.findall(source))
+        left -= Counter(_WORDS.findall(self.text))
+        left -= Counter(_WORDS.findall(self.hidden)) + Counter(_WORDS.findall(" ".join(_ENTITY.findall(source))))
+        return tuple(left)
+
+
+@lru_cache(1024)  # an output stands on several pages, and on everybody's
+def rendered(source: str) -> RenderedMarkdown:
+    """Render the Markdown of an output.
+
+    >>> print(rendered("It is **5** $").html, end="")
+    <p dir="ltr">It is <strong>5</strong> $</p>
+    """
+    writer, environment = _Writer(), dict[str, Any]()
+    writer.blocks(_reader().parse(_joined(source), environment))
+    for label, found in environment.get("references", {}).items():
+        writer.hidden += (label, found["href"], found["title"])
+    html = "".join(writer.parts)
+    text = unescape(_TAG.sub("", html))
+    return RenderedMarkdown(
+        html=Markup(html),
+        text=text,
+        direction=direction_of("".join(writer.prose)),
+        hidden=" ".join(writer.hidden),
+        formulas=tuple(writer.formulas),
+        pictures=writer.pictures,
+    )
+
+
+def _joined(source: str) -> str:
+    """Put a mark of one character in the place of line ends within formulas, where a block could begin otherwise."""
+    if ("\\[" not in source and "$$" not in source) or JOINED in source:
+        return source
+    lines = source.splitlines(keepends=True)
+    fence: str | None = None
+    at = 0
+    while at < len(lines):
+        line = lines[at]
+        marked = _FENCE.match(line)
+        if marked is not None and (fence is None or marked[1].startswith(fence)):
+            fence = marked[1] if fence is None else None
+        last = None if fence is not None or marked is not None else _last_line(lines, at)
+        if last is not None:
+            joined = "".join(lines[at : last + 1])
+            end = joined[len(joined.rstrip("\r\n")) :]
+            lines[at : last + 1] = [joined[: len(joined) - len(end)].replace("\r\n", "\n").replace("\n", JOINED) + end]
+        at += 1
+    return "".join(lines)
+
+
+def _last_line(lines: Sequence[str], first: int) -> int | None:
+    """Return the line on which a formula ends that begins on a line and not ends there."""
+    place = 0
+    line = lines[first]
+    while (found := _OPENING.search(line, place)) is not None:
+        opening = found[1]
+        closing = "\\]" if opening == "\\[" else "$$"
+        end = line.find(closing, found.end())
+        if end < 0:
+            if line.count("`", 0, found.start()) % 2:
+                return None
+            for at in range(first + 1, min(len(lines), first + MOST_LINES)):
+                if _FENCE.match(lines[at]):
+                    return None
+                if closing in lines[at]:
+                    return at
+            return None
+        place = end + 2
+    return None
+
+
+@cache
+def _reader() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    options = {
+        "html": False,
+        "breaks": True,
+        "maxNesting": DEEPEST,
+        "tasklists": True,
+        "strikethrough_single_tilde": True,
+    }
+    reader = between_characters(MarkdownIt("commonmark", options).enable(["table", "strikethrough"]))
+    reader.inline.ruler.before("escape", "formula", _formula)
+    reference = next(rule.fn for rule in reader.block.ruler.__rules__ if rule.name == "reference")
+
+    def used_reference(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+        """Leave a definition that nothing refers to in the text."""
+        line = state.src[state.bMarks[start] + state.tShift[start] : state.eMarks[start]]
+        found = _DEFINITION.match(line)
+        if found is not None and not re.search(rf"\[{re.escape(found[1])}\](?!:)", state.src, re.IGNORECASE):
+            return False
+        return bool(reference(state, start, end, silent))
+
+    reader.block.ruler.at("reference", used_reference)
+    return reader
+
+
+def _formula(state: StateInline, silent: bool) -> bool:
+    """Read a formula in dollars or LaTeX's brackets; prices and single dollars stay text."""
+    source, start = state.src, state.pos
+    if source[start] not in "$\\":
+        return False
+    for opening, closing in (("$$", "$$"), ("\\[", "\\]"), ("\\(", "\\)")):
+        if source.startswith(opening, start):
+            end = source.find(closing, start + 2)
+            content = source[start + 2 : max(end, 0)]
+            if end < 0 or not content.strip() or (opening == "\\(" and "\n" in content):
+                return False
+            return _push(state, silent, content, end + 2, display=opening != "\\(")
+    found = _DOLLARS.match(source, start)
+    before = source[start - 1 : start]
+    if found is None or before.isalnum() or _is_prose(found[1]):
+        return False
+    return _push(state, silent, found[1], found.end(), display=False)
+
+
+def _push(state: StateInline, silent: bool, content: str, end: int, *, display: bool) -> bool:
+    if not silent:
+        token = state.push("formula", "math", 0)
+        token.content = content
+        token.meta = {"display": display}
+    state.pos = end
+    return True
+
+
+def _is_prose(content: str) -> bool:
+    """Whether what stands between two dollars is text about money rather than a formula.
+
+    >>> [_is_prose(text) for text in ("5 and ", "x + y", "5/month or 10", "2x")]
+    [True, False, True, False]
+    """
+    plain = _IN_WORDS.sub(" ", content)
+    return _PROSE.search(plain) is not None or _PRICE.fullmatch(plain.strip()) is not None
+
+
+class _Writer:
+    """Writes tokens as HTML, and keeps what is to be said of them."""
+
+    def __init__(self) -> None:
+        self.parts: list[str] = []
+        self.hidden: list[str] = []  # of the source: addresses, languages of code, formulas
+        self.prose: list[str] = []  # text without code and formulas
+        self.formulas: list[str] = []
+        self.pictures = 0
+
+    def blocks(self, tokens: Sequence[Token]) -> None:
+        for at, token in enumerate(tokens):
+            if token.type == "inline":
+                self.prose.append(_plain(token.children or ()))
+                self._inline(token.children or ())
+            elif token.type in ("fence", "code_block"):
+                self._code(token)
+            elif token.type == "hr":
+                self.parts.append("<hr>\n")
+            elif token.nesting == 1:
+                self._open(token, tokens, at)
+            elif token.nesting == -1 and not token.hidden:
+                self.parts.append(f"</{_tag_of(token)}>{_after(token)}")
+            elif token.nesting == -1:
+                self.parts.append("\n")  # between the paragraphs of a tight list
+
+    def _open(self, token: Token, tokens: Sequence[Token], at: int) -> None:
+        if token.hidden:
+            return
+        attributes = ""
+        if token.tag in ("p", "li", "th", "td") or token.type == "heading_open":
+            attributes += _direction(_own_text(tokens, at))
+        if token.type == "heading_open":
+            attributes += f' class="{token.tag}"'
+        aligned = ALIGNED.get(str(token.attrGet("style") or ""))
+        if aligned is not None:
+            attributes += f' class="{aligned}"'
+        if token.type == "ordered_list_open" and token.attrGet("start") is not None:
+            attributes += f' start="{int(token.attrGet("start") or 1)}"'
+        self.parts.append(f"<{_tag_of(token)}{attributes}>{_after(token) if token.tag not in _WITH_TEXT else ''}")
+        if token.type == "list_item_open":
+            self.hidden.append(token.info)
+            if token.meta and "checked" in token.meta:
+                self.parts.append("\N{BALLOT BOX WITH CHECK} " if token.meta["checked"] else "\N{BALLOT BOX} ")
+                self.hidden.append("x X")
+
+    def _code(self, token: Token) -> None:
+        language = token.info.strip().split(" ")[0].lower()
+        self.hidden.append(token.info)
+        self.parts.append(f'<pre dir="ltr"><code>{_coloured(token.content, language)}</code></pre>\n')
+
+    def _inline(self, tokens: Sequence[Token]) -> None:
+        for token in tokens:
+            name = token.type.removesuffix("_open").removesuffix("_close")
+            if token.type == "text":
+                self.parts.append(escape(token.content.replace(JOINED, "\n"), quote=False))
+            elif token.type in ("softbreak", "hardbreak"):
+                self.parts.append("<br>\n")
+            elif token.type == "code_inline":
+                self.parts.append(f'<code dir="ltr">{escape(token.content.replace(JOINED, " "), quote=False)}</code>')
+            elif token.type == "formula":
+                self._formula(token)
+            elif token.type == "image":
+                self._picture(token)
+            elif name == "link":
+                self._link(token)
+            elif name in SIMPLE:
+                self.parts.append(f"<{'/' if token.nesting == -1 else ''}{SIMPLE[name]}>")
+            else:
+                self.parts.append(escape(token.content, quote=False))
+
+    def _formula(self, token: Token) -> None:
+        lines = token.content.split(JOINED)
+        if all(line.lstrip().startswith(">") for line in lines[1:]):  # within a quotation
+            lines = [lines[0], *(line.lstrip()[1:] for line in lines[1:])]
+        latex = "\n".join(lines).strip()
+        made = formula(latex, display=token.meta["display"])
+        self.parts.append(made.html)
+        self.hidden.append(latex)
+        if made.reason is not None:
+            self.formulas.append(f"{latex}: {made.reason}")
+
+    def _link(self, token: Token) -> None:
+        if token.nesting == -1:
+            self.parts.append("</span>")
+            return
+        address = str(token.attrGet("href") or "")
+        self.hidden += (unescape(address), str(token.attrGet("title") or ""))
+        self.parts.append(f'<span class="link" title="{escape(address)}">')
+
+    def _picture(self, token: Token) -> None:
+        self.pictures += 1
+        self.hidden += (str(token.attrGet("src") or ""), str(token.attrGet("title") or ""))
+        self.parts.append(f'<span class="picture">{escape(_plain(token.children or ()), quote=False)}</span>')
+
+
+_WITH_TEXT = frozenset(("p", "h1", "h2", "h3", "h4", "h5", "h6", "li", "td", "th"))
+
+
+def _tag_of(token: Token) -> str:
+    """Return the element of a block; headings are below those of the page."""
+    return f"h{min(6, int(token.tag[1]) + 3)}" if token.type.startswith("heading") else token.tag
+
+
+def _after(token: Token) -> str:
+    return "\n" if token.block else ""
+
+
+def _own_text(tokens: Sequence[Token], at: int) -> str:
+    """Return the text of the first lines within a block, without code and formulas."""
+    for token in tokens[at + 1 :]:
+        if token.type == "inline":
+            return _plain(token.children or ())
+        if token.nesting != 1:
+            return ""
+    return ""
+
+
+def _plain(tokens: Sequence[Token]) -> str:
+    return "".join(_plain(token.children) if token.children else _said(token) for token in tokens)
+
+
+def _said(token: Token) -> str:
+    if token.type in ("softbreak", "hardbreak"):
+        return "\n"
+    return token.content if token.type == "text" else ""
+
+
+def _direction(text: str) -> str:
+    found = direction_of(text)
+    return "" if found == "auto" else f' dir="{found}"'
+
+
+def _coloured(code: str, language: str) -> str:
+    """Return code with its parts in classes, where its language is one of the usual."""
+    plain = escape(code, quote=False)
+    if language not in LANGUAGES or len(code) > MOST_COLOURED:
+        return plain
+    from pygments.lexers import get_lexer_by_name
+    from pygments.util import ClassNotFound
+
+    try:
+        lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)
+    except ClassNotFound:
+        return plain
+    parts = list(_spans(lexer.get_tokens(code)))
+    return "".join(parts) if unescape(_TAG.sub("", "".join(parts))) == code else plain
+
+
+def _spans(tokens: Iterator[tuple[object, str]]) -> Iterator[str]:
+    for kind, text in tokens:
+        name = next((found for start, found in COLOURS if str(kind).startswith(start)), None)
+        content = escape(text, quote=False)
+        yield content if name is None else f'<span class="{name}">{content}</span>'

@@ -1,0 +1,257 @@
+"""Markdown of outputs: what is shown, what is not, and where its words stand in the source."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spa.media import MEDIA, medium_of
+from spa.media.formulas import MOST_CHARACTERS, formula
+from spa.media.markdown_html import rendered
+from spa.media.markup_signs import markup_of
+from spa.records.form import Exhibit, Segment
+from spa.records.rendered_text import in_text, placed_words
+
+CASES = Path(__file__).resolve().parents[4] / "shared" / "cases" / "media"
+
+
+def html(source: str) -> str:
+    return re.sub(r' dir="(?:ltr|rtl)"', "", rendered(source).html).replace("\n", "")
+
+
+@pytest.mark.parametrize(
+    ("source", "shown"),
+    [
+        ("**a** *b* ~c~ ~~d~~", "<p><strong>a</strong> <em>b</em> <s>c</s> <s>d</s></p>"),
+        ("one\ntwo", "<p>one<br>two</p>"),
+        ("# T", '<h4 class="h1">T</h4>'),
+        ("### T", '<h6 class="h3">T</h6>'),
+        ("- [x] a\n- [ ] b", "<ul><li>☑ a</li><li>☐ b</li></ul>"),
+        ("3. a\n4. b", '<ol start="3"><li>a</li><li>b</li></ol>'),
+        ("<b>a</b>", "<p>&lt;b&gt;a&lt;/b&gt;</p>"),
+        ("[a](javascript:alert(1))", "<p>[a](javascript:alert(1))</p>"),
+        ("[a](https://b.example)", '<p><span class="link" title="https://b.example">a</span></p>'),
+        ("![a *b*](https://b.example/c.png)", '<p><span class="picture">a b</span></p>'),
+        ("[Answer]: 42", "<p>[Answer]: 42</p>"),
+        ("[a]\n\n[a]: https://b.example", '<p><span class="link" title="https://b.example">a</span></p>'),
+        ("**강조(하다)**는", "<p><strong>강조(하다)</strong>는</p>"),
+        ("**“你好”**了", "<p><strong>“你好”</strong>了</p>"),
+        ("`a<b`", "<p><code>a&lt;b</code></p>"),
+        ("```\na\n```", "<pre><code>a</code></pre>"),
+        ("```nosuchlanguage\na\n```", "<pre><code>a</code></pre>"),
+        ("```python\nif a: 1\n```", '<pre><code><span class="k">if</span> a: <span class="m">1</span></code></pre>'),
+        ("It costs $5 and $10.", "<p>It costs $5 and $10.</p>"),
+        ("$5-$10, or 5$ to 10$", "<p>$5-$10, or 5$ to 10$</p>"),
+        ("US$5/month or US$10/month$", "<p>US$5/month or US$10/month$</p>"),
+        (r"\$x\$ and \\", r"<p>$x$ and \</p>"),
+        (r"\(", "<p>(</p>"),
+    ],
+)
+def test_markdown_is_shown_as_chats_do(source: str, shown: str) -> None:
+    """HTML stays text, links are not followed, pictures not loaded, prices no formulas."""
+    assert html(source) == shown
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "$x+y$",
+        r"\(x+y\)",
+        "$$x+y$$",
+        r"\[x+y\]",
+        "$$\nx\n+ y\n$$",
+        "\\[\nx\n+ y\n\\]",
+        "before\n\\[\nx\n+ y\n\\]\nafter",
+        "- a\n  \\[\n  x\n  + y\n  \\]\n- b",
+        "> \\[\n> x\n> + y\n> \\]",
+        "1. a \\[ x + y \\] b",
+        "| a |\n|---|\n| $x+y$ |",
+        "**$x+y$**",
+        "\\[ x\n\n+ y \\]",
+    ],
+)
+def test_formulas_are_found_wherever_they_stand(source: str) -> None:
+    """One formula with x, + and y, and no list or heading begins within it."""
+    made = rendered(source)
+    assert made.html.count("<math ") == 1
+    assert "<mi>x</mi><mo>+</mo><mi>y</mi>" in made.html
+    assert made.formulas == ()
+    assert made.lost(source) == ()
+
+
+def test_no_text_beside_a_formula_is_lost() -> None:
+    source = "a \\[ x \\] b\n\nc \\[\ny\n\\] d $z$ e $$w$$ f"
+    assert re.findall(r"\b[a-f]\b", rendered(source).text) == list("abcdef")
+
+
+@pytest.mark.parametrize("source", ["```\n\\[\n- a\n```\n\\]", "`\\[` and\n- b \\]", "```\n$$\n```\n- c\n$$"])
+def test_formulas_do_not_begin_in_code(source: str) -> None:
+    assert "<math" not in rendered(source).html
+
+
+@pytest.mark.parametrize(
+    ("latex", "reason"),
+    [
+        (r"\unknown{x}", "not known: \\unknown"),
+        (r"\cancel{x}", "not known: menclose"),
+        (r"\mathbf{1}", "letters in bold"),
+        (r"a & b", "not known: &"),
+        ("50% of x", "percent sign"),
+        (r"\text{50\% off}", "not known"),
+        (r"\begin{aligned} x", "does not end"),
+        (r"\end{aligned} x", "without beginning"),
+        (r"\frac", "cannot be read"),
+        ("x" * (MOST_CHARACTERS + 1), "longer than"),
+        ("{" * 200 + "x" + "}" * 200, "nested too deep"),
+    ],
+)
+def test_formulas_that_would_be_wrong_are_shown_as_source(latex: str, reason: str) -> None:
+    found = formula(latex, display=True)
+    assert found.reason is not None
+    assert reason in found.reason
+    assert found.html.startswith('<div class="formula" dir="ltr">')
+
+
+@pytest.mark.parametrize(
+    ("latex", "shown"),
+    [
+        (r"\begin{aligned} a &= b \\ &= c \end{aligned}", 2),
+        (r"\begin{gather*} a \\ b \\ c \end{gather*}", 3),
+        (r"\begin{dcases} 1 & x > 0 \\ 0 & y \end{dcases}", 2),
+        (r"\begin{alignedat}{2} a &= b & c &= d \end{alignedat}", 1),
+        (r"a \\ b", 2),
+    ],
+)
+def test_lines_of_formulas_are_rows(latex: str, shown: int) -> None:
+    """Not one line with its marks of alignment."""
+    found = formula(latex, display=True)
+    assert found.reason is None
+    assert found.html.count("<mtr>") == shown
+    assert "&amp;" not in found.html
+
+
+def test_a_box_is_drawn_and_limits_stand_below() -> None:
+    assert '<mrow class="boxed">' in formula(r"\boxed{42}", display=False).html
+    assert "<munder><mo>max</mo>" in formula(r"\max_x f(x)", display=True).html
+    assert "<msub><mo>max</mo>" in formula(r"\max_x f(x)", display=False).html
+
+
+@pytest.mark.skipif(not CASES.is_dir(), reason="no cases of failed inputs beside the project")
+def test_formulas_that_never_fail_are_right_or_source() -> None:
+    for latex in (CASES / "formulas-that-never-fail" / "formulas.txt").read_text().splitlines():
+        found = formula(latex, display=True)
+        assert found.reason is not None or not re.search(r"menclose|mathvariant|<mi>(?:&|\\)", found.html), latex
+
+
+def test_blocks_have_the_direction_of_their_letters() -> None:
+    """Code and formulas run from the left."""
+    made = rendered("ChatGPT كاتب آخر يكتب القصة في صباح.\n\nIn English.\n\n- كاتب `x = 1`\n\n```\nx\n```\n\n$y$")
+    assert made.direction == "rtl"
+    starts = re.findall(r'<(pre|p|li|code)\b(?: dir="(\w+)")?', made.html)
+    assert starts == [
+        ("p", "rtl"),
+        ("p", "ltr"),
+        ("li", "rtl"),
+        ("code", "ltr"),
+        ("pre", "ltr"),
+        ("code", ""),
+        ("p", ""),
+    ]
+
+
+WORDS = st.sampled_from(["alpha", "beta", "gamma", "你好", "كاتب", "5"])
+INLINE = st.one_of(
+    WORDS,
+    WORDS.map("**{}**".format),
+    WORDS.map("`{}`".format),
+    WORDS.map("[{}](https://link.example)".format),
+    WORDS.map("~{}~".format),
+)
+LINES = st.lists(INLINE, min_size=1, max_size=5).map(" ".join)
+BLOCKS = st.one_of(
+    LINES,
+    LINES.map("# {}".format),
+    LINES.map("- {}".format),
+    LINES.map("> {}".format),
+    LINES.map("1. {}".format),
+    WORDS.map("```\n{}\n```".format),
+    WORDS.map("\\[\n\\text{{{}}}\n\\]".format),
+)
+DOCUMENTS = st.lists(BLOCKS, max_size=6).map("\n\n".join)
+
+
+@given(DOCUMENTS)
+def test_every_word_of_a_document_is_shown(source: str) -> None:
+    """The text is the text content of the HTML; words stand in the source where the map says."""
+    made = rendered(source)
+    assert made.lost(source) == ()
+    for one in placed_words(source, made.text):
+        assert source[one.source_start : one.source_end] == made.text[one.start : one.end]
+
+
+@given(st.text(alphabet="ab *_`~$\\[]()!#>-+|:\n1.{}&<\"'"))
+def test_any_text_is_rendered_and_nothing_lost(source: str) -> None:
+    made = rendered(source)
+    assert not made.lost(source)
+    assert not re.search(
+        r"<(?!/?(?:p|h[4-6]|ul|ol|li|pre|code|blockquote|hr|br|em|strong|s|span|div|table|thead|tbody|tr"
+        r"|th|td|math|m[a-z]+)\b)",
+        made.html,
+    )
+
+
+def test_words_are_found_in_the_source() -> None:
+    source = "See **the big** [dog](https://big.example) run"
+    text = rendered(source).text
+    start = source.index("the big** [dog")
+    found = in_text(source, text, start, start + len("the big** [dog"))
+    assert found is not None
+    assert text[slice(*found)] == "the big dog"
+    assert in_text(source, text, source.index("https"), source.index(")")) is None
+
+
+def test_marked_words_are_marked_across_elements() -> None:
+    segments = (Segment(text="The "), Segment(text="**red** cat", marked=True), Segment(text=" sat"))
+    exhibit = Exhibit(exhibit_id="e1", caption="A", label="A", item_id="1", medium="markdown", segments=segments)
+    shown = medium_of("markdown").shown(exhibit, lambda one: "")
+    assert "The <strong><mark>[red]</mark></strong><mark>[ cat]</mark> sat" in shown
+    assert medium_of("markdown").said(exhibit) == "The [**red** cat] sat"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Plain words, 2 * 3 and a_b.", None),
+        ("# Title", "Markdown"),
+        ("Some **bold** words", "Markdown"),
+        ("- one\n- two", "Markdown"),
+        ("a | b\n---|---\n1 | 2", "Markdown"),
+        (r"The root \(x = 2\)", "formulas in LaTeX"),
+        ("<p>One</p>", "HTML"),
+        ("a < b and c > d", None),
+        (json.dumps({"messages": [{"role": "user", "content": "Hi"}]}), "conversations in JSON"),
+        (json.dumps([{"from": "human", "value": "Hi"}]), "conversations in JSON"),
+        ('{"score": 4}', None),
+        ("It costs $5 and $10.", None),
+    ],
+)
+def test_sources_are_known_by_their_signs(text: str, found: str | None) -> None:
+    assert markup_of(text) == found
+
+
+def test_every_medium_says_what_it_doubts() -> None:
+    """What is not shown, and what is shown as it is written."""
+    doubts = {one.key: [found.what for found in one.doubts("A **b** ![c](d.png) $\\cancel{x}$")] for one in MEDIA}
+    assert doubts == {
+        "text": ["hold Markdown, which people would read as it is written"],
+        "markdown": [
+            "have formulas that are shown as their source",
+            "have pictures of which people see the words alone",
+        ],
+        "image": [],
+    }
