@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import astuple, dataclass, field
+from multiprocessing.connection import Connection
 from pathlib import Path
 
-import click
 import numpy as np
 from sqlalchemy import select
 
@@ -242,17 +242,19 @@ def changed_assignments(workspace: Workspace) -> list[tuple[object, ...]]:
         return [tuple(row) for row in connection.execute(query)]
 
 
-def keep_answering(path: Path, target: str, seed: int, people: int, clock: Callable[[], float] = time.time) -> None:
-    """Be one of several servers: admit somebody for each line of input; print what is decided before, or null."""
+def keep_answering(
+    path: Path, target: str, seed: int, people: int, line: Connection, clock: Callable[[], float] = time.time
+) -> None:
+    """Be one of several servers: admit somebody for each word that comes; say what is decided before, or null."""
     rng = np.random.default_rng(seed)
-    with open_workspace(path, target) as workspace:
+    with open_workspace(path, target) as workspace, suppress(EOFError):
         live = LiveProgress(workspace.study, workspace.store, "human", clock=clock)
         at_work: list[Lease] = []
-        click.echo("ready")
-        for number, _ in zip(range(people), sys.stdin, strict=False):
+        for number in range(people):
+            line.recv()
             found = live.refresh()
             if found is None or found.counted is None:
-                click.echo("null")
+                line.send("null")
             else:
                 facts = (
                     found.counted.visits,
@@ -261,7 +263,7 @@ def keep_answering(path: Path, target: str, seed: int, people: int, clock: Calla
                     found.decided,
                     list(map(astuple, found.next_pairs)),
                 )
-                click.echo(json.dumps(facts))
+                line.send(json.dumps(facts))
                 if found.enough:
                     return
             person = f"{seed}/{number}"
@@ -274,7 +276,3 @@ def keep_answering(path: Path, target: str, seed: int, people: int, clock: Calla
             at_work.append(lease)
             if len(at_work) > 2:
                 hand_in(workspace, at_work.pop(int(rng.random() < 0.15)), rng, now=clock())
-
-
-if __name__ == "__main__":
-    keep_answering(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))

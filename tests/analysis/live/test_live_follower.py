@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 import pytest
@@ -24,6 +21,7 @@ from spa.responses.leases import Lease
 from spa.responses.outcomes import RETURNED
 from spa.responses.recounts import RECOUNTED
 from spa.study.narrowing import CountedUpTo
+from tests.analysis import live_history
 from tests.analysis.live_history import (
     MINUTES,
     RULES,
@@ -40,9 +38,9 @@ from tests.analysis.live_history import (
 from tests.postgres import database as database
 from tests.postgres import postgres_cluster as postgres_cluster
 from tests.postgres import postgres_url as postgres_url
+from tests.spa.forks import FORKS, load_before
 from tests.spa.small_study import STUDY, write_study
 
-ROOT = Path(__file__).parents[3]
 LIVE = f"""{STUDY}
 [stopping]
 rule = "when_decided"
@@ -110,7 +108,7 @@ def check_history(workspace: Workspace, kind: str, *, steps: int) -> None:
 def test_live_follower_histories(tmp_path: Path, kind: str) -> None:
     """What is followed is what the store gives, whatever decides and however people come, leave and are forgotten."""
     with open_workspace(built(tmp_path, kind)) as workspace:
-        check_history(workspace, kind, steps=60)
+        check_history(workspace, kind, steps=45)
 
 
 @pytest.mark.parametrize("kind", ["preferences", "ratings", "choices", "open pairs"])
@@ -120,28 +118,36 @@ def test_live_follower_on_postgresql(tmp_path: Path, postgres_url: str, kind: st
         check_history(workspace, kind, steps=45)
 
 
-def answering(path: Path, target: str, seed: int, people: int) -> subprocess.Popen[str]:
-    """Start a process that admits people to a study, one for each line of input, and lets them answer."""
-    program = [sys.executable, "-m", "tests.analysis.live_history", str(path), target, str(seed), str(people)]
-    process = subprocess.Popen(program, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
-    return process
+class Answering:
+    """A process that admits people to a study, one for each word that it is sent, and lets them answer."""
 
+    def __init__(self, path: Path, target: str, seed: int, people: int) -> None:
+        load_before(live_history.__name__)
+        self.line, inside = FORKS.Pipe()
+        self.process = FORKS.Process(target=live_history.keep_answering, args=(path, target, seed, people, inside))
+        self.process.start()
+        inside.close()
 
-def go(process: subprocess.Popen[str], people: int = 1) -> None:
-    """Let more people come to such a process, if it still runs."""
-    assert process.stdin is not None
-    with suppress(BrokenPipeError):
-        os.write(process.stdin.fileno(), b"go\n" * people)
+    def __enter__(self) -> Self:
+        return self
 
+    def __exit__(self, *error: object) -> None:
+        self.line.close()
+        self.process.join()
 
-def heard(process: subprocess.Popen[str], lines: list[str]) -> bool:
-    """Keep the next line that such a process says; tell whether there was one."""
-    assert process.stdout is not None
-    line = process.stdout.readline()
-    lines += [line] if line else []
-    return bool(line)
+    def go(self, people: int = 1) -> None:
+        """Let more people come, if it still runs."""
+        with suppress(BrokenPipeError):
+            for _ in range(people):
+                self.line.send("go")
+
+    def heard(self, lines: list[str]) -> bool:
+        """Keep the next line that it says; tell whether there was one."""
+        try:
+            lines.append(self.line.recv())
+        except (EOFError, ConnectionError):  # ended, the latter with words unread
+            return False
+        return True
 
 
 @pytest.mark.parametrize("kind", ["late decisions", "open pairs"])
@@ -149,19 +155,19 @@ def test_live_followers_of_two_processes(tmp_path: Path, database: str, kind: st
     """Two servers at once find the same after the same visits, and what the store gives as a whole."""
     path = built(tmp_path, kind, database)
     said: list[list[str]] = [[], []]
-    with answering(path, database, 1, 40) as first, answering(path, database, 2, 40) as second:
+    with Answering(path, database, 1, 40) as first, Answering(path, database, 2, 40) as second:
         running = [(first, said[0]), (second, said[1])]
         while running:  # both at once, and neither ahead of the other by more than one
-            for process, _ in running:
-                go(process)
-            running = [(process, lines) for process, lines in running if heard(process, lines)]
-    assert (first.returncode, second.returncode) == (0, 0)
+            for server, _ in running:
+                server.go()
+            running = [(server, lines) for server, lines in running if server.heard(lines)]
+    assert (first.process.exitcode, second.process.exitcode) == (0, 0)
     found: dict[int, list[object]] = {}
     for line in (*said[0], *said[1]):
         if decision := json.loads(line):
             visits, *decided = decision
             assert found.setdefault(visits, decided) == decided
-    assert min(len(lines) - lines.count("null\n") for lines in said) > 1
+    assert min(len(lines) - lines.count("null") for lines in said) > 1
     assert max(found) > 8
     with open_workspace(path, database) as workspace:
         live = LiveProgress(workspace.study, workspace.store, "human")
@@ -183,13 +189,12 @@ def test_a_killed_follower_is_followed_by_another(tmp_path: Path, lines: int) ->
     """A server killed at any moment leaves a store from which the next one finds the same as the whole."""
     path = built(tmp_path, "open pairs")
     target = str(path.with_suffix(".sqlite"))
-    with answering(path, target, lines, 60) as process:
-        assert process.stdout is not None
-        go(process, 60)
-        for _ in range(lines):
-            while process.stdout.readline() == "null\n":
-                pass
-        process.send_signal(signal.SIGKILL)
+    said: list[str] = []
+    with Answering(path, target, lines, 60) as server:
+        server.go(60)
+        while len(said) - said.count("null") < lines and server.heard(said):
+            pass  # it may have decided and ended before
+        server.process.kill()
     with open_workspace(path) as workspace:
         live = LiveProgress(workspace.study, workspace.store, "human")
         found = live.refresh()
