@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import math
 import re
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +18,11 @@ KINDS: dict[str, type] = {OBJECT: dict, LIST: list, TEXT: str}
 
 
 def beginning(path: Path, n_bytes: int = LOOKED_AT) -> bytes:
-    """Return the first bytes of a file without a byte order mark; nothing where there is none that can be read."""
+    """Return the first bytes of a file, unpacked (.gz), without a byte order mark; nothing where none can be read."""
     try:
-        with path.open("rb") as file:
+        with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as file:
             return file.read(n_bytes).removeprefix(b"\xef\xbb\xbf")
-    except (OSError, ValueError):
+    except (OSError, EOFError, ValueError, zlib.error):
         return b""
 
 

@@ -64,7 +64,7 @@ def names_at_beginning(path: Path) -> frozenset[str]:
 
     It looks at the beginning alone, and raises nothing that a broken file causes.
     """
-    suffix = table_suffix(path.name)
+    suffix = (table_suffix(path.name) or "").removesuffix(".gz")
     if suffix == ".parquet":
         try:
             return frozenset(pl.read_parquet_schema(path))

@@ -38,8 +38,12 @@ def read_sets(request: ImportRequest) -> ImportedTables:
     """Read files of the sets; raise ResponseError where one is of none, or holds what the set does not write."""
     reading = Reading(asked=QuestionsAsked.given(request.options))
     rows: dict[str, list[Row]] = {"ratings": [], "choices": []}
-    for path in files_below(request.paths, lambda one: set_of(one) is not None, "files of a set of feedback"):
-        kind = set_of(path)
+    files = files_below(request.paths, lambda one: set_of(one) is not None, "files of a set of feedback")
+    kinds = {path: set_of(path) for path in files}
+    for path, kind in kinds.items():
+        if kind == "prism_conversations" and "prism_utterances" in kinds.values():
+            reading.notes[f"{path}: not read, as the utterances beside it hold the same scores"] = None
+            continue
         if kind is None:
             raise ResponseError(f"{path}: expected a file of {', '.join(READERS)}, got none of these")
         for table, row in READERS[kind](read_rows(path, only=READ.get(kind)), reading):
@@ -149,6 +153,9 @@ def _rated_summaries(rows: Iterable[ForeignRow], reading: Reading) -> Yielded:
         system = _words(summary, "policy", f"{row.place}, summary")
         axes = _object(summary.get("axes"), f"{row.place}, axes")
         for axis, value in axes.items():
+            if isinstance(value, bool):
+                reading.notes[f"not read: {axis}, which is true or false"] = None
+                continue
             score = number(value, f"{row.place}, {axis}")
             who = _person(row, "worker")
             yield _rating(who, _post(row), system, axis, score, **{TEXT: str(summary.get("text") or "")})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections import Counter
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from spa.cli import main
+from spa.importers import recognised
 from spa.importers.tables import UNNAMED
 from tests.spa.importers.foreign import json_file, lines_file, problem, read
 
@@ -94,10 +96,12 @@ def test_turned_sides_say_the_same(tmp_path: Path) -> None:
 
 
 def test_axes_of_summaries_are_criteria(tmp_path: Path) -> None:
-    axes = {"overall": 6, "accuracy": None}
+    axes = {"overall": 6, "accuracy": None, "compatible": True}
     summary = {"text": "x", "policy": "sup1", "axes": axes}
     path = lines_file(tmp_path / "axis.json", [{"info": {"id": "a"}, "summary": summary, "worker": "w"}] * 2)
-    rows = read("feedback", path).rows["ratings"]
+    found = read("feedback", path)
+    rows = found.rows["ratings"]
+    assert "not read: compatible, which is true or false" in found.notes
     assert [(row["criterion"], row["score"], row["repeat"]) for row in rows] == [
         *(("overall", 6, 1), ("accuracy", None, 1)),
         *(("overall", 6, 2), ("accuracy", None, 2)),
@@ -146,6 +150,9 @@ def test_prism_counts_its_first_turn_alone(tmp_path: Path) -> None:
     again = read("feedback", lines_file(tmp_path / "conversations.jsonl", whole))
     assert [tuple(row[name] for name in names) for row in again.rows["ratings"]] == expected
     assert again.skipped == found.skipped
+    both = read("feedback", tmp_path)
+    assert both.rows["ratings"] == found.rows["ratings"]
+    assert any("the utterances beside it hold the same scores" in note for note in both.notes)
 
 
 def preference(prompt: str, *strengths: int, **changes: Any) -> dict[str, Any]:
@@ -215,3 +222,13 @@ def test_unnamed_preferences_are_tested_by_item(tmp_path: Path) -> None:
 )
 def test_what_a_set_does_not_hold_is_one_line(rows: list[dict[str, Any]], told: str, tmp_path: Path) -> None:
     assert told in problem("feedback", lines_file(tmp_path / "set.jsonl", rows))
+
+
+def test_a_packed_file_is_known_by_what_is_in_it(tmp_path: Path) -> None:
+    """As HelpSteer2's preferences are published."""
+    path = tmp_path / "preference.jsonl.gz"
+    path.write_bytes(gzip.compress("".join(f"{json.dumps(row)}\n" for row in HELPSTEER).encode()))
+    assert [one.key for one in recognised(path)] == ["feedback"]
+    assert len(read("feedback", path, sides=("alpha", "beta")).rows["choices"]) == 9
+    path.write_bytes(path.read_bytes()[:20])
+    assert "feedback" not in [one.key for one in recognised(path)]
