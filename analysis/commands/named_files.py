@@ -139,7 +139,8 @@ def _needs_mapping(path: Path, found: AnswerFormat) -> click.UsageError:
     where = shortened(str(path), 120)
     return click.UsageError(
         f"{where}: expected tables, got answers as {found.key} keeps them, which need a mapping; `spa import "
-        f"{found.key} {where} --mapping import.toml --out tables` makes tables of them (spa import {found.key} --help)"
+        f"{found.key} {where} --mapping import.toml --out tables` makes tables of them (or --map OLD=NEW; spa import "
+        f"{found.key} --help)"
     )
 
 

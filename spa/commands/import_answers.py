@@ -57,8 +57,8 @@ class FormatGroup(SuggestingGroup):
             ctx.obj = found.key
             if found.mapping is not None and not any(word.partition("=")[0] in MAPPING_NAMES for word in rest):
                 raise click.UsageError(
-                    f"{shortened(args[0])}: read as {found.key}, which needs a mapping: name it with --mapping; a "
-                    "table whose columns say what they are goes to `spa report` as it is",
+                    f"{shortened(args[0])}: read as {found.key}, which needs a mapping: name it with --mapping, or "
+                    "columns with --map OLD=NEW; a table whose columns say what they are goes to `spa report` as it is",
                     ctx,
                 )
         return found.key, _command(found), rest
