@@ -6,7 +6,7 @@ here; to add one, write its module (see :mod:`spa.media.medium` for what it brin
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -17,6 +17,7 @@ from spa.media.text import TEXT
 from spa.media.words import count_words
 
 MEDIA: tuple[Medium, ...] = (TEXT, MARKDOWN, IMAGE)
+FEW, FEW_OF_ALL = 3, 10  # texts whose signs decide nothing: fewer, and fewer than one in so many
 PLAIN = TEXT.key  # the medium of what every system was given, and of outputs in traces
 
 
@@ -51,6 +52,15 @@ def medium_of_file(path: Path) -> Medium | None:
     """Return the medium of a file by its suffix; ``None`` where it is of none."""
     suffix = path.suffix.lower()
     return next((medium for medium in MEDIA if suffix in medium.suffixes), None)
+
+
+def medium_of_texts(texts: Sequence[str]) -> tuple[Medium, int]:
+    """Return the medium of which texts show signs, and how many do; the plain one where hardly any do."""
+    for medium in MEDIA:
+        signs = sum(map(medium.claims, texts))
+        if signs >= max(FEW, len(texts) / FEW_OF_ALL):
+            return medium, signs
+    return medium_of(PLAIN), 0
 
 
 def sent_media() -> Iterator[tuple[Medium, ModelFiles]]:

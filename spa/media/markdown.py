@@ -12,6 +12,8 @@ from markupsafe import Markup
 
 from spa.errors import shortened
 from spa.media.markdown_html import rendered
+from spa.media.markup_signs import LATEX, markup_of
+from spa.media.markup_signs import MARKDOWN as MARKS
 from spa.media.medium import Content, Doubt, Medium
 from spa.media.words import count_words
 from spa.records.rendered_text import in_text
@@ -19,6 +21,7 @@ from spa.records.rendered_text import in_text
 if TYPE_CHECKING:
     from spa.records.form import Exhibit
 
+SIGNS = (MARKS, LATEX)
 _PIECE = re.compile(r"<[^>]*>|[^<]+")
 
 
@@ -74,6 +77,10 @@ def _least_seconds(content: Content, per_100_words: float) -> float:
     return round(count_words(_read(content.text or "")) * per_100_words / 100, 2)
 
 
+def _claims(text: str) -> bool:
+    return markup_of(text) in SIGNS
+
+
 def _doubts(source: str) -> Iterator[Doubt]:
     """Say what of the source people do not see, and which formulas they see as source."""
     made = rendered(source)
@@ -93,13 +100,14 @@ MARKDOWN = Medium(
     many="texts",
     read="read",
     titles={"en": "Comparing texts", "zh": "文本比较", "ar": "مقارنة نصوص"},
-    suffixes=(".md", ".markdown"),
+    suffixes=(),  # by its signs: a file of any name may hold it
     has_words=True,
     shown=_shown,
     collected=(Path(__file__).with_name("markdown.css"),),
     fonts=(Path(__file__).with_name("mathematics.woff2"),),
     said=_said,
     reads=_read,
+    claims=_claims,
     doubts=_doubts,
     seconds=_no_seconds,
     least_seconds=_least_seconds,

@@ -135,6 +135,8 @@ class Medium:
         What an exhibit says in words, on page and prompt alike, with marked words in [square brackets].
     reads : callable
         What people read of a text that is shown: the text itself, unless it is source from which that is rendered.
+    claims : callable
+        Whether a text in a cell shows signs of this medium: what a new study takes texts for.
     doubts : callable
         What may be wrong with how a text is shown.
     seconds : callable
@@ -160,6 +162,7 @@ class Medium:
     fonts: tuple[Path, ...] = ()
     reads: Callable[[str], str] = str
     said: Callable[[Exhibit], str]
+    claims: Callable[[str], bool] = lambda text: False
     doubts: Callable[[str], Iterable[Doubt]] = lambda text: ()
     seconds: Callable[[Content], float]
     least_seconds: Callable[[Content, float], float]

@@ -9,6 +9,7 @@ from itertools import chain
 from pathlib import Path
 
 from spa.errors import StudyError, TableError
+from spa.media import PLAIN, medium_of_texts
 from spa.starting.columns import OutputColumn
 from spa.starting.folders import OutputPaths, found_in_folders, line_sheets, may_hold_lines, paths_in
 from spa.starting.found import Found, OpenQuestion
@@ -85,6 +86,29 @@ def find_answers(
     StudyError
         In one line, where no study can be made of them, with what is missing.
     """
+    found = _found(paths, given, options, settle)
+    if given.kind is not None or found.kind != PLAIN:
+        return found
+    return _as_shown(found)
+
+
+def _as_shown(found: Found) -> Found:
+    """Return answers with the medium of which their texts, and those of the prompts, show signs."""
+    prompts = {one.item: one.prompt for one in found.answers if one.prompt is not None}
+    kind, line = _signs("outputs", [one.output for one in found.answers])
+    item_kind, of_prompts = _signs("prompts", list(prompts.values()))
+    return replace(found, kind=kind, item_kind=item_kind, took=(*found.took, *line, *of_prompts))
+
+
+def _signs(name: str, texts: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+    medium, signs = medium_of_texts(texts)
+    if medium.key == PLAIN:
+        return PLAIN, ()
+    shown = f"{signs:,} of {len(texts):,} show its signs; --kind {PLAIN} shows them as they are written"
+    return medium.key, (f"{name} are {medium.key}: {shown}",)
+
+
+def _found(paths: Sequence[Path], given: Given, options: TableOptions, settle: Callable[[OpenQuestion], str]) -> Found:
     inside = paths_in(paths)
     if inside.folders:
         return found_in_folders(inside.folders)

@@ -61,7 +61,7 @@ def paths_in(paths: Sequence[Path]) -> OutputPaths:
             folders.append(path)
         else:
             plain, *others = all_media()
-            of_others = (f"{medium.suffixes[0]} or other {medium.many}" for medium in others)
+            of_others = (f"{medium.suffixes[0]} or other {medium.many}" for medium in others if medium.suffixes)
             kinds = f"tables, or of {', '.join((*plain.suffixes[:2], *of_others))}"
             raise StudyError(f"{display_path(path)}: expected a folder of {kinds}, got none in it; name the right one")
     if folders and (tables or inside):

@@ -67,6 +67,8 @@ class Found:
         In the order of the files.
     kind : str
         Key of the medium of the outputs.
+    item_kind : str
+        Key of the medium of the prompts.
     took : tuple of str
         One line for each thing that was taken for something.
     left_out : tuple of str
@@ -83,6 +85,7 @@ class Found:
 
     answers: tuple[Answer, ...]
     kind: str = PLAIN
+    item_kind: str = PLAIN
     took: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     caveats: tuple[str, ...] = ()

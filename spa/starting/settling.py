@@ -28,6 +28,7 @@ class Settled:
 
     answers: tuple[Answer, ...]
     kind: str
+    item_kind: str
     systems: Mapping[str, str]  # id -> the file's words
     references: Mapping[str, str]  # item -> a text that metrics compare with
     item_name: str | None  # what people read above a prompt, in English
@@ -184,6 +185,7 @@ def settled(found: Found, *, single: bool) -> Settled:
             replace(one, item=ids[one.item], system=systems[one.system], prompt=texts.get(one.item)) for one in answers
         ),
         kind=found.kind,
+        item_kind=found.item_kind,
         systems={new: _name(old) for old, new in systems.items()},
         references={ids[item]: text for item, text in found.references.items() if item in ids},
         item_name=found.item_name if texts else None,

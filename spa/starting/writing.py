@@ -153,6 +153,8 @@ def study_text(folder: Path, study: Settled, proposal: ProposedForm, *, pay: str
     _add(outputs, "item", "item")
     if any(answer.prompt for answer in study.answers):
         _add(outputs, "item_text", "prompt", "shown with the outputs; without this line it is not")
+        if study.item_kind != PLAIN:
+            _add(outputs, "item_kind", study.item_kind)
         if study.item_name is not None and proposal.language == "en":
             _add(outputs, "item_name", study.item_name, f"what it is called there: {study.item_name} 1")
     if any(answer.sample for answer in study.answers):
