@@ -38,8 +38,9 @@ FORMAT = AnswerFormat(
     'annotator = "{file}" a file.',
     details="`each` names lists or objects whose parts are rows: one path, or several, of a group each; of a part "
     '`PATH[#]` is its place, `PATH{key}` its key: annotator = "ratings[#]".\n\n'
-    "Keys of the mapping: annotator, item, sample, assignment, seconds, seconds_unit, kind_column, llms, "
-    "people, keep, drop, missing, split, key, page_times, each, encoding, quotes, decimal, constants. Of a question: "
+    "Keys of the mapping: annotator (or annotator_id), item (item_id), system (its column), sample, assignment, "
+    "seconds, seconds_unit, kind_column, llms, people, keep, drop, missing, split, key, page_times, "
+    "each, encoding, quotes, decimal, constants. Of a question: "
     "column (or annotators, and their group), kind (rating, preference, choice, rank, order), values; system, "
     "system_x, system_y, item and criterion, or system_column, ..., criterion_column; systems_in with separator, "
     "systems, labels, criteria, annotator, seconds, exposure, percent, scale, winner_is, start_column with ends, "

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 EXPORT = ("Participant id", "Status")  # columns of the demographic export
 LISTED = ("ParticipantID", "Status")  # of the command-line tool's list of submissions
+EARLIER = ("session_id", "participant_id", "status", "time_taken")  # of exports until 2021
+LISTS = (EXPORT, LISTED, EARLIER)
 BUILDER = ("participant_id", "task_id")  # of what Task Builder collects
 ALSO_BUILDER = ("batch_id", "submission_id", "instruction_id")
 MEMBERS = ("responses-by-task.jsonl", "responses-by-submission.jsonl")  # of its archive
@@ -32,7 +34,7 @@ def _recognise(path: Path) -> Fit:
         return Fit.CERTAIN if beginning(path).lstrip()[:1] == b"{" else Fit.NONE
     names = names_at_beginning(path)
     builder = names.issuperset(BUILDER) and not names.isdisjoint(ALSO_BUILDER)
-    return Fit.CERTAIN if builder or names.issuperset(EXPORT) or names.issuperset(LISTED) else Fit.NONE
+    return Fit.CERTAIN if builder or any(map(names.issuperset, LISTS)) else Fit.NONE
 
 
 def _is_archive(path: Path) -> bool:

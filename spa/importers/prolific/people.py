@@ -15,13 +15,9 @@ from spa.importers.tables import Row
 
 COUNTED = ("APPROVED", "PARTIALLY APPROVED", "AWAITING REVIEW")
 NOT_COUNTED = ("RETURNED", "REJECTED", "TIMED OUT", "SCREENED OUT", "ACTIVE", "RESERVED")
-WHO, TIME, AGE, APPROVALS = (
-    ("Participant id", "ParticipantID"),
-    ("Time taken", "TimeTaken"),
-    ("Age",),
-    ("Total approvals",),
-)
-STATUS = "Status"
+WHO = ("Participant id", "ParticipantID", "participant_id")  # of the export, the command-line tool, earlier exports
+STATUS, TIME = ("Status", "status"), ("Time taken", "TimeTaken", "time_taken")
+AGE, APPROVALS = ("Age", "age"), ("Total approvals", "num_approvals")
 NOT_DEMOGRAPHIC = (  # columns about a submission
     *("Submission id", "ID", "Participant id", "ParticipantID", "Status", "Started at", "StartedAt", "Completed at"),
     *(
@@ -35,6 +31,16 @@ NOT_DEMOGRAPHIC = (  # columns about a submission
         "StudyID",
     ),
     *("Custom study tncs accepted at", "Reward", "IsComplete", "StarAwarded", "BonusPayments", "IP", "Total approvals"),
+    *(
+        "session_id",
+        "participant_id",
+        "status",
+        "started_datetime",
+        "completed_date_time",
+        "time_taken",
+        "entered_code",
+    ),
+    *("reviewed_at_datetime", "num_approvals", "num_rejections", "prolific_score"),
 )
 NOTHING_SAID = ("CONSENT_REVOKED", "DATA_EXPIRED", "DATA EXPIRED", "CONSENT REVOKED")
 SHOWING = re.compile(r"Showing ([0-9]+) records? of ([0-9]+)")
@@ -57,7 +63,7 @@ def is_list(path: Path) -> bool:
     from spa.importers.foreign_rows import names_at_beginning
 
     names = names_at_beginning(path)
-    return STATUS in names and not names.isdisjoint(WHO)
+    return not names.isdisjoint(STATUS) and not names.isdisjoint(WHO)
 
 
 def read_people(paths: Sequence[Path], demographics: Iterable[str]) -> People:
@@ -107,10 +113,10 @@ def _join(rows: dict[str, Row], who: str, row: ForeignRow, more: Iterable[str], 
     if seconds is not None:
         person["seconds"] = (person["seconds"] or 0.0) + seconds
         person["demographic:time_taken"] = f"{person['seconds']:g}"
-    age = _said(row, AGE[0], unsaid)
+    age = _any(row, AGE, unsaid)
     said = {
         "age_band": None if age is None else band(age),
-        "approvals": _said(row, APPROVALS[0], unsaid),
+        "approvals": _any(row, APPROVALS, unsaid),
         **{slug(name): _said(row, name, unsaid) for name in more},
     }
     for name, value in said.items():
@@ -139,6 +145,10 @@ def slug(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
 
 
+def _any(row: ForeignRow, names: Sequence[str], unsaid: Counter[str]) -> str | None:
+    return next((_said(row, name, unsaid) for name in names if row.text(name) is not None), None)
+
+
 def _said(row: ForeignRow, name: str, unsaid: Counter[str]) -> str | None:
     text = row.text(name)
     if text in NOTHING_SAID:
@@ -156,18 +166,18 @@ def _first(row: ForeignRow, names: Sequence[str]) -> str | None:
 
 
 def _state(row: ForeignRow) -> str:
-    word = row.text(STATUS) or ""
+    word = _first(row, STATUS) or ""
     state = word.upper().replace("_", " ").replace("-", " ")
     if state not in (*COUNTED, *NOT_COUNTED):
         known = ", ".join((*COUNTED, *NOT_COUNTED))
-        raise ResponseError(f"{row.place}, {STATUS}: expected one of {known}, got {shortened(repr(word), 40)}")
+        raise ResponseError(f"{row.place}, {STATUS[0]}: expected one of {known}, got {shortened(repr(word), 40)}")
     return state
 
 
 def _listed(path: Path) -> tuple[list[ForeignRow], str | None]:
     """Return the rows of a list, and what its last line says is missing."""
     if path.suffix.lower() != ".csv":
-        return read_rows(path, (STATUS,)), None
+        return read_rows(path), None
     try:
         with path.open("rb") as file:
             content = file.read(LARGEST + 1)
@@ -176,7 +186,7 @@ def _listed(path: Path) -> tuple[list[ForeignRow], str | None]:
     lines = content.rstrip().rpartition(b"\n")
     found = SHOWING.fullmatch(lines[2].decode("utf-8", "replace").strip().strip('",'))
     if found is None:
-        return read_rows(path, (STATUS,)), None
+        return read_rows(path), None
     if len(content) > LARGEST:
         raise ResponseError(f"{path}: expected a list below {LARGEST:,} bytes, got a larger one; give its parts")
     rows = list(_of_tool(path, lines[0]))

@@ -53,6 +53,16 @@ def test_ages_stand_in_tens_with_approvals_and_times(tmp_path: Path) -> None:
     assert first["demographic:sex"] == "Female"
 
 
+def test_an_export_of_earlier_years_is_read_alike(tmp_path: Path) -> None:
+    names = ("session_id", "participant_id", "status", "started_datetime", "completed_date_time", "time_taken")
+    head = ",".join((*names, "age", "Sex", "num_approvals", "entered_code"))
+    new = read("prolific", export(tmp_path, *STATES))
+    old = export(tmp_path, *STATES, head=head)
+    assert [one.key for one in recognised(old)] == ["prolific"]
+    found = read("prolific", old)
+    assert (found.rows, found.skipped, found.notes) == (new.rows, new.skipped, new.notes)
+
+
 def test_consent_that_was_withdrawn_says_nothing(tmp_path: Path) -> None:
     path = export(tmp_path, "APPROVED")
     path.write_text(path.read_text().replace(",29,", ",CONSENT_REVOKED,"))
