@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
 import polars as pl
 
-from analysis.comparisons.rating_cells import RatingCells
+from analysis.comparisons.rating_cells import RatingCells, rating_differences
 from analysis.statistics.cell_sums import BITS, WholeSums, numbered_keys
-from analysis.statistics.coding import Floats, Ints, fold
+from analysis.statistics.coding import DENSE, Floats, Ints, fold
 from analysis.statistics.differences import DifferencePart, Differences
 from analysis.sums.adding import LISTED, OVER, PACKED, PART, ROOM, TOGETHER, Grid, Sums
 
@@ -24,7 +25,7 @@ POWERS = {"total": 1, "first": 1, "squares": 2, "first_squares": 2, "product": 2
 BESIDE = ("first", "first_squares", "product")  # of the ratings that lie side by side, by who gave them
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class CountedCells:
     """Cells whose scores are whole numbers.
 
@@ -34,7 +35,6 @@ class CountedCells:
     """
 
     cells: RatingCells
-    differences: Differences
     grid: Grid
     place: tuple[int, int]
     value: Floats
@@ -43,6 +43,11 @@ class CountedCells:
     base: int
     values: Floats
     which: Ints | None
+
+    @cached_property
+    def differences(self) -> Differences:
+        """Of what lies side by side."""
+        return rating_differences(self.cells)
 
     def abouts(self, of: str) -> Ints:
         """Return the numbers in a criterion of the systems, or of the pairs of one before another."""
@@ -72,9 +77,7 @@ class CountedCells:
         return {unit: self.cells.column(unit) for unit in names}
 
 
-def counted_cells(
-    cells: RatingCells, differences: Differences, grid: Grid, place: tuple[int, int]
-) -> CountedCells | None:
+def counted_cells(cells: RatingCells, grid: Grid, place: tuple[int, int]) -> CountedCells | None:
     """Return scores as whole numbers.
 
     ``None`` where sums may be no whole floats, or somebody answered about an item in several blocks or samples.
@@ -82,15 +85,14 @@ def counted_cells(
     sizes = np.bincount(cells.block - cells.block.min())
     most = max(len(cells.value), int(np.sum(sizes * (sizes - 1)) // 2))
     for decimals in range(DECIMALS):
-        value = np.rint(cells.value * 10.0**decimals)
-        if np.array_equal(value / 10.0**decimals, cells.value):
-            if most * (2 * float(np.abs(value).max())) ** 2 >= 2.0**BITS or not _once(cells):
-                return None
+        value = np.rint(cells.value * 10.0**decimals if decimals else cells.value)
+        if np.array_equal(value / 10.0**decimals if decimals else value, cells.value):
             low, high = int(value.min()), int(value.max())
+            if most * (2 * float(max(-low, high))) ** 2 >= 2.0**BITS or not _once(cells):
+                return None
             few = high - low < FEW
             return CountedCells(
                 cells=cells,
-                differences=differences,
                 grid=grid,
                 place=place,
                 value=value,
@@ -105,6 +107,8 @@ def counted_cells(
 
 def _once(cells: RatingCells) -> bool:
     """Tell whether every annotator answered about every item in one block, once about each output."""
+    if cells.once:
+        return True
     starts = np.flatnonzero(np.diff(cells.block, prepend=-1))
     return not cells.sampled and len(fold(cells.annotator[starts], cells.item[starts])) == len(starts)
 
@@ -113,26 +117,20 @@ def counted_sums(own: CountedCells) -> Sums:
     """Return what :func:`analysis.sums.adding.add_up` does of one group and criterion; O(cells + differences) time."""
     cells, k = own.cells, len(own.cells.systems)
     sums: Sums = {"scores_counts": _counts(own)}
-    powers = {"total": own.values, "squares": own.values**2}
-    added: dict[tuple[str, str], tuple[int, WholeSums]] = {}
+    added: dict[str, tuple[int, WholeSums]] = {}
     for unit, column in own.units().items():
         width = int(column.max()) + 1
-        scores, pairs = WholeSums(k * width), WholeSums(k * (k - 1) // 2 * width)
-        added["scores", unit], added["pairs", unit] = (width, scores), (width, pairs)
-        scores.add(cells.system * width + column, powers.items(), which=own.which)
-    left = _add_side_by_side(own, {unit: both for (of, unit), both in added.items() if of == "pairs"})
+        added[unit] = width, WholeSums(k * (k - 1) // 2 * width)
+        key, columns, packed = _scores(own, unit, width)
+        sums |= _by_unit(own, "scores", unit, width, key, columns, packed)
+    left = _add_side_by_side(own, added)
     for part in own.differences.parts() if left else ():
         (values, which), pair = _of_pairs(part, own), own.pair(part)
         for unit in left:
-            width, pairs = added["pairs", unit]
+            width, pairs = added[unit]
             pairs.add(pair * width + getattr(part, unit), _kept(values, unit), which=which)
-    for (of, unit), (width, adding) in added.items():
-        key, columns = adding.found()
-        packed = _packed(own, unit, key, width) if of == "scores" else []
-        sums[f"{of}_{unit}"] = _frame(own.about(of, key // width), columns, own, packed, {unit: pl.Series(key % width)})
-        if unit == "annotator":
-            summed = _over_units(key // width, {name: one for name, one in columns.items() if name not in BESIDE})
-            sums[f"{of}_overall"] = _frame(own.about(of, summed[0]), summed[1], own)
+    for unit, (width, adding) in added.items():
+        sums |= _by_unit(own, "pairs", unit, width, *adding.found())
     for of in OVER:
         people = sums[f"{of}_annotator"].iter_columns()
         nobody = [one.clear().alias("assignment") if one.name == "annotator" else one.clear() for one in people]
@@ -146,6 +144,42 @@ def counted_sums(own: CountedCells) -> Sums:
     placed = [pl.Series(name, np.array([one], dtype=np.int32)) for name, one in zip(PART, own.place, strict=True)]
     sums["layout"] = pl.DataFrame([*placed, *(pl.Series(name, np.array([one])) for name, one in layout.items())])
     return sums
+
+
+def _by_unit(
+    own: CountedCells,
+    of: str,
+    unit: str,
+    width: int,
+    key: Ints,
+    columns: Mapping[str, Ints],
+    packed: Sequence[pl.Series] = (),
+) -> Sums:
+    """Return sums by unit, and those by annotator added up."""
+    about = key // width
+    found = {f"{of}_{unit}": _frame(own.about(of, about), columns, own, packed, {unit: pl.Series(key % width)})}
+    if unit == "annotator":
+        place, summed = _over_units(about, {name: one for name, one in columns.items() if name not in BESIDE})
+        found[f"{of}_overall"] = _frame(own.about(of, place), summed, own)
+    return found
+
+
+def _scores(own: CountedCells, unit: str, width: int) -> tuple[Ints, dict[str, Ints], list[pl.Series]]:
+    """Add scores up by system and unit; where values are few beside the scores, of how often each was given."""
+    cells, size = own.cells, len(own.cells.systems) * width
+    key = cells.system * width + cells.column(unit)
+    powers = {"total": own.values, "squares": own.values**2}
+    if own.which is None or size * len(own.values) > DENSE * len(key):
+        sums = WholeSums(size)
+        sums.add(key, powers.items(), which=own.which)
+        there, columns = sums.found()
+        return there, columns, _packed(own, unit, there, width)
+    times = np.bincount(key * len(own.values) + own.which, minlength=size * len(own.values)).reshape(size, -1)
+    n = times.sum(axis=1)
+    there = np.flatnonzero(n)
+    times = times[there]
+    columns = {name: (times @ power).astype(np.int64) for name, power in powers.items()}
+    return there, {"n": n[there], **columns}, _packed(own, unit, there, width, times)
 
 
 def _kept(values: Mapping[str, Floats], unit: str) -> list[tuple[str, Floats]]:
@@ -237,34 +271,41 @@ def _frame(
     return pl.DataFrame(together | {name: found[name] for name in names if name in found})
 
 
-def _packed(own: CountedCells, unit: str, there: Ints, width: int) -> list[pl.Series]:
-    """Return how often each option was given by system and unit, packed as those of parts."""
+def _packed(own: CountedCells, unit: str, there: Ints, width: int, times: Ints | None = None) -> list[pl.Series]:
+    """Return how often each option was given by system and unit, packed as those of parts.
+
+    ``times`` says how often each value was, where that is known. Nothing is counted where there are no options, or some
+    scores are means of repeats.
+    """
     asked = own.grid.options
     packed = np.zeros((-(-(max(asked["option"].to_list(), default=-1) + 1) // PACKED), len(there)), dtype=np.int64)
     here = [asked[name].to_numpy() == number for name, number in zip(PART, own.place, strict=True)]
     options = asked["value"].to_numpy()[here[0] & here[1]]
-    option = _option(own, options)
-    if option is not None:
-        size = len(own.cells.systems) * width
-        of, _, size = numbered_keys(own.cells.system * width + own.cells.column(unit), size)
-        counts = np.bincount(of * len(options) + option, minlength=size * len(options)).reshape(size, -1)
-        if len(there) < size:
-            counts = counts[there]
-        for number in range(len(options)):
-            packed[number // PACKED] += counts[:, number] << ROOM * (number % PACKED)
+    scaled = np.rint(options * 10.0**own.decimals)
+    mine = np.flatnonzero(scaled / 10.0**own.decimals == options)  # others have more decimals than any score here
+    whole = scaled[mine]
+    if not len(mine) or not np.isin(_given(own, times), whole).all():
+        counts = np.zeros((len(there), 0), dtype=np.int64)
+    elif times is not None:
+        place = (whole - own.values[0]).astype(np.int64)
+        given = (place >= 0) & (place < len(own.values))
+        mine, counts = mine[given], times[:, place[given]]
+    else:
+        option = np.minimum(np.searchsorted(whole, own.values), len(whole) - 1)
+        option = option if own.which is None else option[own.which]
+        of, _, size = numbered_keys(own.cells.system * width + own.cells.column(unit), len(own.cells.systems) * width)
+        counts = np.bincount(of * len(mine) + option, minlength=size * len(mine)).reshape(size, -1)
+        counts = counts[there] if len(there) < size else counts
+    for number, column in zip(mine.tolist(), counts.T, strict=False):
+        packed[number // PACKED] += column << ROOM * (number % PACKED)
     return [pl.Series(f"packed_{number}", one) for number, one in enumerate(packed)]
 
 
-def _option(own: CountedCells, options: Floats) -> Ints | None:
-    """Return which option each score is; ``None`` where there are none, or some scores are means of repeats."""
-    if not len(options):
-        return None
-    whole = np.rint(options * 10.0**own.decimals)
-    option = np.searchsorted(whole[:-1], own.values)
-    there = own.values if own.which is None else np.flatnonzero(np.bincount(own.which)) + own.values[0]
-    if not np.isin(there, whole).all():
-        return None
-    return option if own.which is None else option[own.which]
+def _given(own: CountedCells, times: Ints | None) -> Floats:
+    """Return the values that were given."""
+    if own.which is None:
+        return own.values
+    return own.values[times.any(axis=0) if times is not None else np.bincount(own.which, minlength=len(own.values)) > 0]
 
 
 def _counts(own: CountedCells) -> pl.DataFrame:

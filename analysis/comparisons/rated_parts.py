@@ -98,7 +98,7 @@ def _sums(parts: Sequence[RatingCells], kind: SummedKind, order: Order) -> Itera
 def _sums_of_part(part: RatingCells, kind: SummedKind, grid: Grid) -> Sums:
     """Add up one group and criterion."""
     place = grid.order.groups.index(part.group), grid.criteria[part.criterion]
-    if (own := counted_cells(part, rating_differences(part), grid, place)) is not None:
+    if (own := counted_cells(part, grid, place)) is not None:
         sums = counted_sums(own)
         return sums | counted_weighed(own, uneven_weights(sums, grid))
     rows = rows_of_cells(part, grid.order)

@@ -37,6 +37,7 @@ class RatingCells:
     value: Floats
     scale: float
     answers: int | None = None  # ratings before repeats were averaged; ``None``: as many as cells
+    once: bool = False  # known that an annotator answered about an item in one block, once about each output
 
     @property
     def sampled(self) -> bool:
@@ -135,6 +136,7 @@ def cells_as_they_stand(columns: Mapping[str, npt.NDArray[Any]], value: Floats, 
             block=np.cumsum(begins),
             value=value + 0.0,
             scale=scale_of(value),
+            once=columns["assignment"] is columns["annotator"] and not np.ptp(columns["variant"]),
         )
     ]
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from analysis.comparisons.counted_cells import CountedCells, counted_cells, counted_sums, counted_weighed
-from analysis.comparisons.rating_cells import cells_as_they_stand, cells_of, rating_differences
+from analysis.comparisons.rating_cells import cells_as_they_stand, cells_of
 from analysis.parts.slices import SliceRows
 from analysis.statistics.coding import Floats, Ints
 from analysis.sums.adding import UNITS, Grid, Sums
@@ -69,7 +69,15 @@ def counted_rows(rows: pl.DataFrame, grid: Grid) -> CountedRows | None:
             keys[name], columns[name] = _codes(rows[name])
     columns["item_id"] = columns.pop("item")
     columns |= {name: rows[name].cast(pl.Int64).to_numpy() for name in ("group", "criterion", "system")}
+    columns["llm"] = rows["group"].is_in(list(grid.llm)).to_numpy()
     return _counted(columns, keys, rows["value"].to_numpy(), grid)
+
+
+def _all(rows: SliceRows, name: str, each: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the entry of each row."""
+    of = rows.of[name]
+    found: npt.NDArray[Any] = np.broadcast_to(each[0], len(rows.value)) if of is None else each[of]
+    return found
 
 
 def counted_slice(rows: SliceRows, grid: Grid) -> CountedRows | None:
@@ -80,7 +88,8 @@ def counted_slice(rows: SliceRows, grid: Grid) -> CountedRows | None:
     columns["item_id"] = rows.column("item")
     same = rows.of["assignment"] is rows.of["annotator"]
     columns["assignment"] = columns["annotator"] if same else rows.column("assignment")
-    columns |= {name: rows.each[name].astype(np.int64)[rows.column(name)] for name in ("group", "criterion", "system")}
+    columns |= {name: _all(rows, name, rows.each[name].astype(np.int64)) for name in ("group", "criterion", "system")}
+    columns["llm"] = _all(rows, "group", np.isin(rows.each["group"], grid.llm))
     keys = {name: pl.Series(rows.each[name]) for name in UNITS}
     return _counted(columns, keys, rows.value, grid)
 
@@ -88,13 +97,12 @@ def counted_slice(rows: SliceRows, grid: Grid) -> CountedRows | None:
 def _counted(
     columns: dict[str, npt.NDArray[Any]], keys: Mapping[str, pl.Series], value: Floats, grid: Grid
 ) -> CountedRows | None:
-    columns["llm"] = np.isin(columns["group"], grid.llm)
     found = []
     for cells in cells_as_they_stand(columns, value, grid.order) or cells_of(columns, value, grid.order):
         if cells.answers not in (None, len(cells.value)):
             return None
         place = grid.order.groups.index(cells.group), grid.order.criteria.index(cells.criterion)
-        own = counted_cells(cells, rating_differences(cells), grid, place)
+        own = counted_cells(cells, grid, place)
         if own is None:
             return None
         found.append(own)

@@ -22,7 +22,7 @@ from analysis.answers.rescaling import Rescaled
 from analysis.answers.shapes import shaped
 from analysis.parts.ids import IdsFound, Visits, identified_slice, together
 from analysis.parts.rows import BUCKETS, ExchangeFile, by_bucket, write_rows
-from analysis.parts.slices import Coded, SliceFile, coded_rows, write_slice
+from analysis.parts.slices import SliceFile, coded_rows, write_slice
 from analysis.statistics.coding import Ints
 from analysis.sums.adding import Sums, described, keyed_rows, merged
 from analysis.sums.building import NAMED
@@ -33,6 +33,7 @@ from spa.tables.source import RowsChosen
 ROWS = 1 << 20  # of a Parquet file that are read at a time
 WAY = "\x1f"  # between a criterion and its elicitation
 WHOLE = ("row", *LAYOUTS["preferences"].cell, "repeat", "group", "annotator_kind", "visit", "text", "value")
+LISTED = ("group", "criterion", "annotator_kind", "annotator", "assignment", "assigned", "repeat", "sample")
 MOST = 20  # problems of one part that are kept
 
 
@@ -168,9 +169,8 @@ def _read_slice(task: PartTask, number: int, checked: pl.DataFrame) -> _Slice:
         found: dict[str, Any] = {"file": write_rows(rows, path.with_suffix(".parquet"))}
     else:
         coded = coded_rows(frame, task.kind)
-        keys = _distinct_keys(frame, coded)
-        people = coded.distinct("annotator")
-        ids = pl.DataFrame([coded.at("annotator", people), frame["annotator_id"].gather(people)])
+        keys = coded.combinations(*LISTED)
+        ids = coded.combinations("annotator", "annotator_id")
         kept = _answered(frame, task.exclusions)
         where = SliceFile(part=task.number, file=str(path), scratch=task.scratch)
         write_slice(coded, frame, kept, task.kind, where)
@@ -182,14 +182,6 @@ def _read_slice(task: PartTask, number: int, checked: pl.DataFrame) -> _Slice:
         names=ids.cast({"annotator_id": pl.String}) if ids.height <= NAMED else None,
         **found,
     )
-
-
-def _distinct_keys(frame: pl.DataFrame, coded: Coded) -> pl.DataFrame:
-    """Return one row for each combination of what is listed of who is there."""
-    names = ("group", "criterion", "annotator_kind", "annotator", "assignment", "repeat", "sample")
-    rows = coded.distinct(*names)
-    there = frame["assignment_id"].is_not_null().gather(rows).alias("assigned")
-    return pl.DataFrame([*(coded.at(name, rows) for name in names), there])
 
 
 def _answered(frame: pl.DataFrame, exclusions: Sequence[Exclusion]) -> npt.NDArray[np.bool_]:

@@ -17,9 +17,9 @@ import numpy.typing as npt
 import polars as pl
 
 from analysis.parts.scratch import scratch_errors, write_whole
-from analysis.statistics.coding import Ints, fold, number
+from analysis.statistics.coding import Ints, Numbers, fold, number, number_each
 from analysis.sums.adding import IDS, PART, SAMPLES, SYSTEMS, Grid
-from analysis.sums.keys import coded_keys
+from analysis.sums.keys import coded_keys, key_of
 from analysis.sums.totals import SummedKind
 
 Flags: TypeAlias = npt.NDArray[np.bool_]
@@ -39,32 +39,45 @@ class SliceFile:
 class Coded:
     """Rows as numbers: ``of[column]`` numbers each row's entry of ``each[column]``; ``None``: all have the first."""
 
-    of: Mapping[str, Ints | None]
+    of: Mapping[str, Numbers | None]
     each: Mapping[str, pl.Series]
 
-    def distinct(self, *columns: str) -> Ints:
-        """Return a row of each different combination."""
-        codes = [own for name in columns if (own := self.of[name]) is not None]
-        return fold(*codes).first if codes else np.zeros(1, dtype=np.int64)
-
-    def at(self, name: str, rows: Ints) -> pl.Series:
-        """Return the entries of some rows."""
-        of, each = self.of[name], self.each[name]
-        return each.gather(np.zeros(len(rows), dtype=np.int64) if of is None else of[rows]).alias(name)
+    def combinations(self, *columns: str) -> pl.DataFrame:
+        """Return the different combinations of some columns."""
+        numbers = {name: own for name in columns if (own := self.of[name]) is not None}
+        alike = {id(own): own for own in numbers.values()}
+        if len(alike) > 1:
+            rows = fold(*alike.values()).first
+            entries = {name: own[rows] for name, own in numbers.items()}
+        else:
+            entries = {name: np.arange(len(self.each[name])) for name in numbers}
+        n = len(next(iter(entries.values()), range(1)))
+        first = np.zeros(n, dtype=np.int64)
+        return pl.DataFrame([self.each[name].gather(entries.get(name, first)).alias(name) for name in columns])
 
 
 def coded_rows(table: pl.DataFrame, kind: SummedKind) -> Coded:
-    """Return names and keys of a table's rows as numbers; the keys are those of ``keyed_rows``."""
-    ids: dict[str, tuple[str, ...]] = {name: (column,) for name, column in IDS.items()}
-    ids |= {"sample": SAMPLES[kind], "assignment": ("annotator_id", "assignment_id")}
-    found = {name: coded_keys(*(table[column] for column in columns)) for name, columns in ids.items()}
+    """Return names and keys of a table's rows as numbers; the keys are those of ``keyed_rows``.
+
+    ``assigned`` says whether an assignment has an id.
+    """
+    found: dict[str, tuple[Numbers | None, pl.Series]] = {}
+    for name in (*PART, "annotator_kind", *SYSTEMS[kind], "annotator_id"):
+        of, each = number_each(table[name])
+        found[name] = None if len(each) < 2 else of, each
+    annotator = found["annotator_id"]
+    found["annotator"] = annotator[0], key_of(annotator[1])
+    others = [(name, column) for name, column in IDS.items() if name != "annotator"]
+    found |= {name: coded_keys(table[column]) for name, column in others}
+    found["sample"] = coded_keys(*(table[column] for column in SAMPLES[kind]))
     if table["assignment_id"].null_count() == table.height:
-        found["assignment"] = found["annotator"]
-    for name in (*PART, "annotator_kind", *SYSTEMS[kind]):
-        rows = fold(number(table[name]))
-        found[name] = None if len(rows) < 2 else rows.of, table[name].gather(rows.first).cast(pl.String)
-    each = {name: own for name, (_, own) in found.items()}
-    return Coded(of={name: numbers for name, (numbers, _) in found.items()}, each=each)
+        found |= {"assignment": found["annotator"], "assigned": (None, pl.Series([False]))}
+    else:
+        rows = fold(*(number(table[name]) for name in ("annotator_id", "assignment_id")))
+        who, visit = (table[name].gather(rows.first) for name in ("annotator_id", "assignment_id"))
+        found |= {"assignment": (rows.of, key_of(who, visit)), "assigned": (rows.of, visit.is_not_null())}
+    of_each = {name: own for name, (own, _) in found.items()}
+    return Coded(of=of_each, each={name: own for name, (_, own) in found.items()})
 
 
 def write_slice(coded: Coded, table: pl.DataFrame, kept: Flags, kind: SummedKind, where: SliceFile) -> None:
@@ -97,7 +110,7 @@ class SliceRows:
     def column(self, name: str) -> Ints:
         """Return the numbers of a column as whole numbers of 64 bits."""
         of = self.of[name]
-        return np.zeros(len(self.value), dtype=np.int64) if of is None else of.astype(np.int64)
+        return np.broadcast_to(np.int64(0), len(self.value)) if of is None else of.astype(np.int64)
 
     def apart(self, several: Mapping[str, Ints]) -> Flags:
         """Mark rows of items and annotators that both stand in several slices."""

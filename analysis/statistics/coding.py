@@ -81,6 +81,19 @@ def number(column: pl.Series) -> Numbers:
     return code(column).of
 
 
+def number_each(column: pl.Series) -> tuple[Numbers, pl.Series]:
+    """Give each value of a column a number in the order in which they first appear; return these values, too.
+
+    >>> of, each = number_each(pl.Series(["b", None, "b"]))
+    >>> of.tolist(), each.to_list()
+    ([0, 1, 0], ['b', None])
+    """
+    if not isinstance(column.dtype, pl.Categorical):
+        column = column.cast(pl.String).cast(pl.Categorical)
+    seen = column.unique(maintain_order=True)
+    return _look_up(column, seen, np.arange(len(seen), dtype=np.uint32)), seen.cast(pl.String)
+
+
 def translate(column: pl.Series, change: Callable[[pl.Series], pl.Series]) -> pl.Series:
     """Apply a function of strings to the distinct strings of a categorical column only.
 

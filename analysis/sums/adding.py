@@ -160,12 +160,12 @@ def described(table: pl.DataFrame, keys: pl.DataFrame) -> Sums:
     ]
     empty = pl.DataFrame(schema={**dict.fromkeys(KEYS["columns"], pl.String), "n": pl.Int64})
     assigned = keys.filter("assigned")
-    counted = table.group_by(PART).agg(
-        *_counted(table, mass),
-        scale=pl.col("value").abs().max().fill_null(0.0),
-        least=-mass.min(),
-        value=pl.col("value").drop_nulls().unique(),
-    )
+    different, scale = pl.col("value").drop_nulls().unique(), pl.col("value").abs().max().fill_null(0.0)
+    own = [*_counted(table, mass), scale.alias("scale"), (-mass.min()).alias("least")]
+    if table.height and all(_constant(table[name]) for name in PART):
+        counted = table.select(pl.col(PART).first(), *own, value=different.implode())
+    else:
+        counted = table.group_by(PART).agg(*own, value=different)
     few = pl.when(pl.col("value").list.len() <= OPTIONS).then("value").otherwise(pl.lit([None], pl.List(pl.Float64)))
     values = counted.select(*PART, "value").filter(pl.col("value").list.len() > 0)
     asked = {"asked": _distinct(table, KEYS["asked"])} if "exposure" in table.columns else {}

@@ -6,7 +6,7 @@ from functools import partial
 
 import polars as pl
 
-from analysis.statistics.coding import FEW, Ints, fold, number, translate
+from analysis.statistics.coding import FEW, Numbers, fold, number, number_each, translate
 
 
 def key_of(*columns: pl.Series) -> pl.Series:
@@ -26,18 +26,21 @@ def key_of(*columns: pl.Series) -> pl.Series:
     return key.reinterpret(signed=True)
 
 
-def coded_keys(*columns: pl.Series) -> tuple[Ints | None, pl.Series]:
+def coded_keys(*columns: pl.Series) -> tuple[Numbers | None, pl.Series]:
     """Return the number of each row's key among the different ones, and these; ``None`` where all rows have the same.
 
-    >>> [own if own is None else own.tolist() for own in coded_keys(pl.Series(["b", "a", "b"]), pl.Series([None] * 3))]
-    ... # doctest: +ELLIPSIS
-    [[...], [..., ...]]
+    >>> of, keys = coded_keys(pl.Series(["b", "a", "b"]))
+    >>> of.tolist(), keys.equals(key_of(pl.Series(["b", "a"])))
+    ([0, 1, 0], True)
     """
     given = [column for column in columns if column.null_count() < len(column)]
-    rows = fold(*(number(column) for column in given)) if given else None
-    if rows is None or len(rows) < 2:
+    if not given:
         return None, key_of(*(column.head(1) for column in columns))
-    return rows.of, key_of(*(column.gather(rows.first) for column in columns))
+    if len(columns) == 1:
+        of, each = number_each(columns[0])
+        return (None if len(each) < 2 else of), key_of(each)
+    rows = fold(*(number(column) for column in given))
+    return (None if len(rows) < 2 else rows.of), key_of(*(column.gather(rows.first) for column in columns))
 
 
 def _hashed(strings: pl.Series, seed: int) -> pl.Series:

@@ -14,7 +14,7 @@ from analysis.answers.order import order_of
 from analysis.answers.tables import AnswerTables
 from analysis.comparisons.counted_cells import counted_cells, counted_sums, counted_weighed
 from analysis.comparisons.rated_parts import grid_of_cells, rows_of_cells
-from analysis.comparisons.rating_cells import RatingCells, rating_cells, rating_differences
+from analysis.comparisons.rating_cells import RatingCells, rating_cells
 from analysis.statistics import cell_sums
 from analysis.sums.adding import Sums, add_up, add_weighed
 from analysis.sums.weighing import uneven_weights
@@ -37,7 +37,7 @@ def in_whole_numbers(cells: RatingCells, order: object) -> tuple[Sums, Sums | No
     rows = rows.sort("annotator", "item", "assignment", "variant", "system", "sample")
     sums = add_up(rows, "ratings", grid)
     sums |= add_weighed(rows, "ratings", grid, uneven_weights(sums, grid))
-    own = counted_cells(cells, rating_differences(cells), grid, place)
+    own = counted_cells(cells, grid, place)
     if own is None:
         return sums, None
     counted = counted_sums(own)

@@ -82,12 +82,12 @@ def test_numbers_of_rows_stand_for_their_keys() -> None:
     table = check_frames({"ratings": ratings()}, Reading()).ratings
     assert table is not None
     coded, keys = coded_rows(table, "ratings"), keyed_rows(table, "ratings")
-    every = np.arange(table.height)
-    for name in coded.of:
-        assert coded.at(name, every).to_list() == keys[name].to_list()
-        assert coded.each[name].n_unique() == len(coded.each[name])
-    seen = coded.distinct("annotator", "sample")
-    assert len(seen) == keys.select("annotator", "sample").n_unique()
+    for name, of in coded.of.items():
+        wanted = table[name].cast(pl.String) if name == "annotator_id" else keys[name]
+        assert coded.each[name].gather([0] * table.height if of is None else of).to_list() == wanted.to_list()
+    for names in (("annotator",), ("group", "criterion"), ("annotator", "sample"), ("assignment", "assigned")):
+        found, wanted_rows = coded.combinations(*names), keys.select(names).unique()
+        assert found.sort(names).rows() == wanted_rows.cast(found.schema).sort(names).rows()
 
 
 @given(st.lists(st.sets(st.integers(0, 20)), max_size=8), st.integers(1, 30))
