@@ -98,3 +98,13 @@ def test_keys_of_several_slices_are_known(each: list[set[int]], crowded: int) ->
         for keys in each:
             met.add(np.array(sorted(keys), dtype=np.int64))
     assert met.several().tolist() == [key for key in range(21) if sum(key in keys for keys in each) > 1]
+
+
+def test_options_with_decimals_are_counted_where_others_lack(tmp_path: Path) -> None:
+    """A part of whole scores beside one with halves counts each score under its own option."""
+    table = crossed().sort("item_id").with_columns(pl.col("score").cast(pl.Float64))
+    half = pl.when(pl.int_range(pl.len()) % 2 == 0).then(pl.col("score") / 2).otherwise("score")
+    rows = table.height // 2
+    both = pl.concat([table[:rows], table[rows:].with_columns(half.alias("score"))])
+    whole = read_totals(split(both, tmp_path / "whole", []), "ratings", Reading())
+    assert_same(whole, read_totals(split(both, tmp_path / "parts", [rows]), "ratings", Reading()))
