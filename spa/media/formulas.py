@@ -34,6 +34,7 @@ LEFT, RIGHT = "left", "right"  # classes of cells
 BELOW = frozenset("max min lim sup inf arg\u2009max arg\u2009min argmax argmin limsup liminf".split())
 LIMITS = {"msub": "munder", "msup": "mover", "msubsup": "munderover"}
 ALIGNED = ("aligned", "align", "align*", "alignedat", "alignat", "alignat*", "split", "eqnarray", "eqnarray*")
+WHOLE = ("equation", "equation*", "displaymath", "math")
 GATHERED = ("gathered", "gather", "gather*", "multline", "multline*")
 PARSING = (  # what it runs into
     *(ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, StopIteration, TypeError, ValueError),
@@ -140,6 +141,8 @@ def _with_known_environments(latex: str) -> str:
 def _environment(name: str, content: str) -> str:
     if name == "dcases":
         name = "cases"
+    if name in WHOLE:
+        return content
     if name in GATHERED:
         return _in_rows(content, "c")
     if name in ALIGNED:

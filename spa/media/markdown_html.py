@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from html import escape, unescape
@@ -41,20 +41,30 @@ COLOURS = (  # of code: types of Pygments, and their class
     ("Token.Name.Function", "n"),
     ("Token.Name.Class", "n"),
 )
+USED, UNCLOSED = "used", "unclosed"  # of the parser's environment: labels, and closings that do not follow in a text
 JOINED = "\ue000"  # stands for a line end within a formula, so that no block begins there
 MOST_LINES = 60  # of a formula
 ALIGNED = {"text-align:left": "left", "text-align:center": "center", "text-align:right": "right"}
 SIMPLE = {"strong": "strong", "em": "em", "s": "s", "thead": "thead", "tbody": "tbody", "tr": "tr"}
 
 _FENCE = re.compile(r"(?:\s*>)*\s*(?:[-*+]\s+|\d+[.)]\s+)*(`{3,}|~{3,})")
-_OPENING = re.compile(r"(?<!\\)(?:\\\\)*(\\\[|\$\$)")
+_LINES = r"\\begin\{((?:align(?:ed)?|equation|gather|multline|eqnarray)\*?)\}"
+_OPENING = re.compile(rf"(?<!\\)(?:\\\\)*(\\\[|\$\$|{_LINES})")
+_LINES_OF_FORMULA = re.compile(_LINES)
 _DOLLARS = re.compile(r"\$(?![\s$])((?:\\.|[^$\\\n])+?)(?<![\s\\])\$(?![\d$])")
 _IN_WORDS = re.compile(r"\\(?:text\w*|math\w+|operatorname|mbox)\s*\{[^{}]*\}|\\[A-Za-z]+|\\.")
-_PROSE = re.compile(r"[A-Za-z]{2,}[ ,;:]+[A-Za-z]{2,}")
-_PRICE = re.compile(r"[\d.,]+\s*(?:[-/–—+]|[A-Za-z]{3,}|(?:a|an|and|or|to|per|is|vs|in|of)\b)[^=<>^_\\]*|[\d.,]+[-–—]?")
-_DEFINITION = re.compile(r"\[((?:\\.|[^\[\]\\])+)\]:")
+_PROSE = re.compile(r"(?<![A-Za-z])[A-Za-z]{2,}[ ,;:]+[A-Za-z]{2,}")
+_PRICE = re.compile(
+    r"[\d.,]+(?:[A-Za-z]{4,}|\s*[-/–—+]\s*[A-Za-z]{3,}|\s+(?:[A-Za-z]{3,}|(?:a|an|and|or|to|per|is|vs|in|of)\b))[^=<>^_\\]*"
+    r"|[\d.,]+[-–—]"
+)
+_LABEL = r"\[((?:\\.|[^\[\]\\])+)\]"
+_DEFINITION = re.compile(rf"{_LABEL}:")
+_USED = re.compile(rf"{_LABEL}(?!:)")
+_NAMED = re.compile(rf"(?<=\]){_LABEL}|{_LABEL}(?=:)")
 _WORDS = re.compile(r"[^\W_]+")
 _TAG = re.compile(r"<[^>]*>")
+_CODE = re.compile(r"(<pre .*?</pre>)", re.DOTALL)
 _ENTITY = re.compile(r"&#?\w+;")
 
 
@@ -77,7 +87,8 @@ class RenderedMarkdown:
     def lost(self, source: str) -> tuple[str, ...]:
         """Return the words of the source that are neither shown nor hidden for a reason."""
         left = Counter(_WORDS.findall(source))
-        left -= Counter(_WORDS.findall(self.text))
+        for number, part in enumerate(_CODE.split(self.html)):  # elements part words where marks do, but in code
+            left -= Counter(_WORDS.findall(unescape(_TAG.sub("" if number % 2 else " ", part))))
         left -= Counter(_WORDS.findall(self.hidden)) + Counter(_WORDS.findall(" ".join(_ENTITY.findall(source))))
         return tuple(left)
 
@@ -91,8 +102,12 @@ def rendered(source: str) -> RenderedMarkdown:
     """
     writer, environment = _Writer(), dict[str, Any]()
     writer.blocks(_reader().parse(_joined(source), environment))
-    for label, found in environment.get("references", {}).items():
-        writer.hidden += (label, found["href"], found["title"])
+    references = environment.get("references", {})
+    for found in references.values():
+        writer.hidden += (found["href"], found["title"])
+    if references:
+        labels = (label for found in _NAMED.findall(source) for label in found)
+        writer.hidden += (label for label in labels if _normal(label) in references)
     html = "".join(writer.parts)
     text = unescape(_TAG.sub("", html))
     return RenderedMarkdown(
@@ -107,9 +122,9 @@ def rendered(source: str) -> RenderedMarkdown:
 
 def _joined(source: str) -> str:
     """Put a mark of one character in the place of line ends within formulas, where a block could begin otherwise."""
-    if ("\\[" not in source and "$$" not in source) or JOINED in source:
+    if JOINED in source or not any(sign in source for sign in ("\\[", "$$", "\\begin{")):
         return source
-    lines = source.splitlines(keepends=True)
+    lines, written = source.splitlines(keepends=True), list[str]()
     fence: str | None = None
     at = 0
     while at < len(lines):
@@ -121,9 +136,11 @@ def _joined(source: str) -> str:
         if last is not None:
             joined = "".join(lines[at : last + 1])
             end = joined[len(joined.rstrip("\r\n")) :]
-            lines[at : last + 1] = [joined[: len(joined) - len(end)].replace("\r\n", "\n").replace("\n", JOINED) + end]
+            line = joined[: len(joined) - len(end)].replace("\r\n", "\n").replace("\n", JOINED) + end
+            at = last
+        written.append(line)
         at += 1
-    return "".join(lines)
+    return "".join(written)
 
 
 def _last_line(lines: Sequence[str], first: int) -> int | None:
@@ -131,8 +148,7 @@ def _last_line(lines: Sequence[str], first: int) -> int | None:
     place = 0
     line = lines[first]
     while (found := _OPENING.search(line, place)) is not None:
-        opening = found[1]
-        closing = "\\]" if opening == "\\[" else "$$"
+        closing = "\\]" if found[1] == "\\[" else rf"\end{{{found[2]}}}" if found[2] else "$$"
         end = line.find(closing, found.end())
         if end < 0:
             if line.count("`", 0, found.start()) % 2:
@@ -143,7 +159,7 @@ def _last_line(lines: Sequence[str], first: int) -> int | None:
                 if closing in lines[at]:
                     return at
             return None
-        place = end + 2
+        place = end + len(closing)
     return None
 
 
@@ -166,8 +182,11 @@ def _reader() -> MarkdownIt:
         """Leave a definition that nothing refers to in the text."""
         line = state.src[state.bMarks[start] + state.tShift[start] : state.eMarks[start]]
         found = _DEFINITION.match(line)
-        if found is not None and not re.search(rf"\[{re.escape(found[1])}\](?!:)", state.src, re.IGNORECASE):
-            return False
+        if found is not None:
+            if USED not in state.env:
+                state.env[USED] = {_normal(label) for label in _USED.findall(state.src)}
+            if _normal(found[1]) not in state.env[USED]:
+                return False
         return bool(reference(state, start, end, silent))
 
     reader.block.ruler.at("reference", used_reference)
@@ -181,16 +200,32 @@ def _formula(state: StateInline, silent: bool) -> bool:
         return False
     for opening, closing in (("$$", "$$"), ("\\[", "\\]"), ("\\(", "\\)")):
         if source.startswith(opening, start):
-            end = source.find(closing, start + 2)
+            end = _end(state, closing, start + 2)
             content = source[start + 2 : max(end, 0)]
             if end < 0 or not content.strip() or (opening == "\\(" and "\n" in content):
                 return False
             return _push(state, silent, content, end + 2, display=opening != "\\(")
+    if source[start] == "\\":
+        lines = _LINES_OF_FORMULA.match(source, start)
+        closing = "" if lines is None else rf"\end{{{lines[1]}}}"
+        end = _end(state, closing, start) + len(closing) if closing else 0
+        return end > len(closing) and _push(state, silent, source[start:end], end, display=True)
     found = _DOLLARS.match(source, start)
     before = source[start - 1 : start]
-    if found is None or before.isalnum() or _is_prose(found[1]):
+    if found is None or (before.isascii() and before.isalnum()) or _is_prose(found[1]):
         return False
     return _push(state, silent, found[1], found.end(), display=False)
+
+
+def _end(state: StateInline, closing: str, start: int) -> int:
+    """Return where a formula ends; -1 where it does not, which is looked for once in a text."""
+    unclosed = state.env.setdefault(UNCLOSED, {})
+    if unclosed.get(closing) is state.src:
+        return -1
+    end = state.src.find(closing, start)
+    if end < 0:
+        unclosed[closing] = state.src
+    return end
 
 
 def _push(state: StateInline, silent: bool, content: str, end: int, *, display: bool) -> bool:
@@ -205,8 +240,8 @@ def _push(state: StateInline, silent: bool, content: str, end: int, *, display: 
 def _is_prose(content: str) -> bool:
     """Whether what stands between two dollars is text about money rather than a formula.
 
-    >>> [_is_prose(text) for text in ("5 and ", "x + y", "5/month or 10", "2x")]
-    [True, False, True, False]
+    >>> [_is_prose(text) for text in ("5 and ", "x + y", "5/month or 10", "2x", "3 + 4")]
+    [True, False, True, False, False]
     """
     plain = _IN_WORDS.sub(" ", content)
     return _PROSE.search(plain) is not None or _PRICE.fullmatch(plain.strip()) is not None
@@ -267,11 +302,11 @@ class _Writer:
         for token in tokens:
             name = token.type.removesuffix("_open").removesuffix("_close")
             if token.type == "text":
-                self.parts.append(escape(token.content.replace(JOINED, "\n"), quote=False))
+                self.parts.append(_escaped(token.content.replace(JOINED, "\n")))
             elif token.type in ("softbreak", "hardbreak"):
                 self.parts.append("<br>\n")
             elif token.type == "code_inline":
-                self.parts.append(f'<code dir="ltr">{escape(token.content.replace(JOINED, " "), quote=False)}</code>')
+                self.parts.append(f'<code dir="ltr">{_escaped(token.content.replace(JOINED, " "))}</code>')
             elif token.type == "formula":
                 self._formula(token)
             elif token.type == "image":
@@ -281,7 +316,7 @@ class _Writer:
             elif name in SIMPLE:
                 self.parts.append(f"<{'/' if token.nesting == -1 else ''}{SIMPLE[name]}>")
             else:
-                self.parts.append(escape(token.content, quote=False))
+                self.parts.append(_escaped(token.content))
 
     def _formula(self, token: Token) -> None:
         lines = token.content.split(JOINED)
@@ -305,7 +340,7 @@ class _Writer:
     def _picture(self, token: Token) -> None:
         self.pictures += 1
         self.hidden += (str(token.attrGet("src") or ""), str(token.attrGet("title") or ""))
-        self.parts.append(f'<span class="picture">{escape(_plain(token.children or ()), quote=False)}</span>')
+        self.parts.append(f'<span class="picture">{_escaped(_plain(token.children or ()))}</span>')
 
 
 _WITH_TEXT = frozenset(("p", "h1", "h2", "h3", "h4", "h5", "h6", "li", "td", "th"))
@@ -345,24 +380,45 @@ def _direction(text: str) -> str:
     return "" if found == "auto" else f' dir="{found}"'
 
 
+def _escaped(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _normal(label: str) -> str:
+    from markdown_it.common.utils import normalizeReference
+
+    return normalizeReference(label)
+
+
 def _coloured(code: str, language: str) -> str:
     """Return code with its parts in classes, where its language is one of the usual."""
-    plain = escape(code, quote=False)
+    plain = _escaped(code)
     if language not in LANGUAGES or len(code) > MOST_COLOURED:
         return plain
-    from pygments.lexers import get_lexer_by_name
+    lexer = _lexer(language)
+    if lexer is None or "\r" in code:
+        return plain
+    texts, parts = list[str](), list[str]()
+    for _, kind, text in lexer().get_tokens_unprocessed(code):
+        name = _class_of(kind)
+        content = _escaped(text)
+        texts.append(text)
+        parts.append(content if name is None else f'<span class="{name}">{content}</span>')
+    return "".join(parts) if "".join(texts) == code else plain
+
+
+@cache
+def _lexer(language: str) -> Callable[[], Any] | None:
+    from pygments.lexers import find_lexer_class_by_name
     from pygments.util import ClassNotFound
 
     try:
-        lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)
+        found: Callable[[], Any] = find_lexer_class_by_name(language)
     except ClassNotFound:
-        return plain
-    parts = list(_spans(lexer.get_tokens(code)))
-    return "".join(parts) if unescape(_TAG.sub("", "".join(parts))) == code else plain
+        return None
+    return found
 
 
-def _spans(tokens: Iterator[tuple[object, str]]) -> Iterator[str]:
-    for kind, text in tokens:
-        name = next((found for start, found in COLOURS if str(kind).startswith(start)), None)
-        content = escape(text, quote=False)
-        yield content if name is None else f'<span class="{name}">{content}</span>'
+@cache
+def _class_of(kind: object) -> str | None:
+    return next((found for start, found in COLOURS if str(kind).startswith(start)), None)
