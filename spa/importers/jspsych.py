@@ -176,7 +176,9 @@ def _add(
     rated = [one for one in trials if question in asked.of or _said(one.data.get(system))]
     columns = [side for side in asked.sides or () if any(side in one.data for one in trials)]
     if not rated and asked.sides is not None:
-        trials = [one for one in trials if not columns or any(_said(one.data.get(name)) for name in columns)]
+        comparing = [one for one in trials if not columns or any(_said(one.data.get(name)) for name in columns)]
+        made.skipped["trials that name no systems to compare"] += len(trials) - len(comparing)
+        trials = comparing
     elif rated:
         made.skipped["trials that name no system"] += len(trials) - len(rated)
         trials = rated

@@ -108,6 +108,7 @@ def test_places_and_words_of_comparisons(tmp_path: Path) -> None:
         trial(2, "html-button-response", 2, task="better", **{**sides, "item": "i2"}),
         trial(3, "html-button-response", None, rt=None, task="better", **{**sides, "item": "i3"}),
         trial(4, "html-keyboard-response", "j", task="key", **sides),
+        trial(6, "html-button-response", 1, task="better", item="i4"),
         trial(5, "survey-likert", {"fluency": 1}, **ABOUT),
     ]
     path = as_csv(tmp_path / "t.csv", trials)
@@ -124,8 +125,9 @@ def test_places_and_words_of_comparisons(tmp_path: Path) -> None:
         ("i1", "north", "south", "key", "y", None),
     ]
     assert told(found, "criterion", "score") == [("fluency", 1)]
+    assert found.skipped["trials that name no systems to compare"] == 1
     alone = read("jspsych", path)
-    assert alone.skipped["trials that name no system"] == 4
+    assert alone.skipped["trials that name no system"] == 5
     assert not alone.rows["choices"]
 
 

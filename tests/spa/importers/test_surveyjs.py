@@ -47,6 +47,7 @@ def test_a_matrix_has_a_key_a_system(tmp_path: Path) -> None:
         ("cy", "i1", "south", "fluency", None, "no answer"),
     ]
     assert "not answers about systems: age" in found.notes
+    assert found.skipped == {}
 
 
 def test_keys_are_criteria_where_a_system_is_named(tmp_path: Path) -> None:
