@@ -96,7 +96,7 @@ def compute_metrics(
     AnalysisError
         Where a metric that was named cannot be computed, or nothing can.
     """
-    if not (medium := medium_of(study.outputs.kind)).has_words:
+    if not (medium := medium_of(study.outputs.kind)).is_text:
         many = medium.many
         raise AnalysisError(f"expected outputs that are texts, got {many}; metrics of {many} can come from a table")
     lacking = {name: why for name in names or KINDS if (why := _lacking(name, study, outputs, settings))}

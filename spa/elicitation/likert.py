@@ -67,7 +67,7 @@ def problems(study: Study, section: Likert) -> Iterator[StudyProblem]:
     if study.outputs.item_text is None:
         do = "name the column with the source texts in [outputs] item_text"
         yield mistake(place, "[outputs] item_text as the source", "none", do, "outputs")
-    if not (medium := medium_of(study.outputs.kind)).has_words:
+    if not (medium := medium_of(study.outputs.kind)).is_text:
         yield mistake(place, "text outputs", medium.many, "set it to 0", "outputs")
     against = [one.id for one in study.criteria if one.against_source and one.id in section.asks(study)]
     if not against and study.outputs.item_text is not None:

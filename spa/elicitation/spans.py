@@ -93,7 +93,7 @@ def problems(study: Study, section: Spans) -> Iterator[StudyProblem]:
     if section.weights is not None and len(section.weights) != len(section.severities):
         got = f"{len(section.weights)} for {len(section.severities)}"
         yield mistake("[spans] weights", "one for each severity", got, "add or remove some")
-    if not (medium := medium_of(study.outputs.kind)).has_words:
+    if not (medium := medium_of(study.outputs.kind)).is_text:
         yield mistake("[spans]", "text outputs, to mark words in", medium.many, "remove it", "outputs")
     for criterion in study.criteria:
         if criterion.mark_differences and criterion.id in section.asks(study):

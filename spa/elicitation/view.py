@@ -8,6 +8,7 @@ from hashlib import sha256
 from spa.elicitation.text_cache import TextCache
 from spa.elicitation.word_diff import mark_differences
 from spa.errors import StudyError
+from spa.media import medium_of
 from spa.records.assignment import Assignment, BlindingKey, ShownOutput, label_name
 from spa.records.clean_text import cleaned
 from spa.records.form import Exhibit, Segment
@@ -213,6 +214,7 @@ class AssignmentView:
             medium=medium,
             segments=segments,
             file=file,
+            names=tuple((name, self.say(name)) for name in medium_of(medium).names),
         )
         self._made[place] = exhibit
         return exhibit

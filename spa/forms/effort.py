@@ -87,7 +87,8 @@ def _count_text(form: Form) -> tuple[int, int]:
             if part.role not in ("title", "question") and known in known_parts:
                 continue
             known_parts.add(known)
-            read = part.text if part.exhibit is None else medium_of(part.exhibit).reads(part.text)
+            shown = part.exhibit if part.role == "material" else None
+            read = part.text if shown is None else medium_of(shown).reads(shown.text)
             found = count_words_and_characters(read)
             words, characters = words + found[0], characters + found[1]
     return words, characters

@@ -10,13 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from spa.media.conversation import CONVERSATION
 from spa.media.image import IMAGE
 from spa.media.markdown import MARKDOWN
 from spa.media.medium import Content, Medium, ModelFiles
 from spa.media.text import TEXT
 from spa.media.words import count_words
 
-MEDIA: tuple[Medium, ...] = (TEXT, MARKDOWN, IMAGE)
+MEDIA: tuple[Medium, ...] = (TEXT, MARKDOWN, CONVERSATION, IMAGE)
 FEW, FEW_OF_ALL = 3, 10  # texts whose signs decide nothing: fewer, and fewer than one in so many
 PLAIN = TEXT.key  # the medium of what every system was given, and of outputs in traces
 

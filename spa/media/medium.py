@@ -120,6 +120,13 @@ class Medium:
     has_words : bool
         Whether outputs are texts: measured in words, filtered, compared word by word, marked. What needs words is
         refused for media without.
+    one_text : bool
+        Whether words stand in one text, in which errors can be marked and words compared.
+    takes : callable
+        Takes what stands in a cell, which may hold ``nested`` lists and objects, then as JSON. It raises ValueError
+        with what was expected and found.
+    names : tuple of str
+        Names of words of the form that an exhibit needs.
     files : MediumFiles, optional
         ``None`` where an output is the text in its cell; else the cell holds the path of a file.
     shown : callable
@@ -155,6 +162,10 @@ class Medium:
     wording: str = ""
     suffixes: tuple[str, ...]
     has_words: bool
+    one_text: bool = True
+    takes: Callable[[str], str] = str
+    nested: bool = False
+    names: tuple[str, ...] = ()
     files: MediumFiles | None = None
     shown: Callable[[Exhibit, Callable[[Exhibit], str]], Markup]
     stage: str = ""
@@ -167,6 +178,11 @@ class Medium:
     seconds: Callable[[Content], float]
     least_seconds: Callable[[Content, float], float]
     heds: int | None = None
+
+    @property
+    def is_text(self) -> bool:
+        """Whether an output is one text, in which words are compared and errors marked."""
+        return self.has_words and self.one_text
 
     def holds_path(self, cell: str) -> bool:
         """Return whether a cell looks like the path of a file of this medium; never where outputs stand in cells."""

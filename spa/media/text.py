@@ -20,7 +20,7 @@ REMEDIES = {
     MARKDOWN: AS_MARKDOWN,
     LATEX: AS_MARKDOWN,
     HTML: "take the elements out",
-    CHAT: "name the part to show by a path, such as output = 'messages[-1].content'",
+    CHAT: 'set [outputs] kind = "conversation" (item_kind for what systems were given)',
 }
 
 

@@ -40,6 +40,7 @@ class Exhibit:
     medium: str  # key of its medium
     segments: tuple[Segment, ...] = ()  # empty where a file is shown
     file: Path | None = None
+    names: tuple[tuple[str, str], ...] = ()  # words of the form that its medium needs, by what they are called
 
     @property
     def text(self) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,11 +77,14 @@ class OutputFileRows:
     notes: tuple[str, ...]
 
 
-def read_rows(path: Path, columns: Sequence[str], options: TableOptions) -> OutputFileRows:
+def read_rows(
+    path: Path, columns: Sequence[str], options: TableOptions, nested: Collection[str] = ()
+) -> OutputFileRows:
     """Read the named columns of one output file, some of which may be paths into its records.
 
-    Other columns are ignored. Rows are in the order of the file; numbers as written, empty values ``None``. Raise
-    StudyError where the file cannot be read, lacks a column, or holds other values than texts and numbers.
+    Other columns are ignored; lists and objects of ``nested`` columns are read as their JSON. Rows are in the order of
+    the file; numbers as written, empty values ``None``. Raise StudyError where the file cannot be read, lacks a column,
+    or holds other values than texts and numbers.
     """
     place = display_path(path)
     try:
@@ -88,6 +92,7 @@ def read_rows(path: Path, columns: Sequence[str], options: TableOptions) -> Outp
             source = open_table(file, Wanted(columns=frozenset(columns), guarded=False), options)
             found = [column for column in columns if column in source.schema]
             cells = {column: source.values(column) for column in found}
+            cells |= {column: [_as_json(cell) for cell in cells[column]] for column in found if column in nested}
     except NoRows as error:
         raise StudyError(f"{place}: {NO_ROWS}") from error
     except TableError as error:
@@ -112,6 +117,10 @@ def read_rows(path: Path, columns: Sequence[str], options: TableOptions) -> Outp
     ]
     said = (f"{place}: {note}" for note in (*source.notes, *(one.note() for one in source.chosen if one.left_out)))
     return OutputFileRows(rows=rows, chosen=source.chosen, notes=tuple(said))
+
+
+def _as_json(cell: object) -> object:
+    return json.dumps(cell, ensure_ascii=False) if isinstance(cell, list | dict) else cell
 
 
 def _absent(place: str, absent: Sequence[str], source: Source) -> str:

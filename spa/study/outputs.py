@@ -48,9 +48,13 @@ def load_outputs(study: Study) -> Outputs:
     """
     cells = _read_cells(study)
     made, problems = _build_outputs(study, cells)
-    items = [
-        Item(item_id=item_id, text=None if text is None else cleaned(text)) for item_id, text in cells.texts.items()
-    ]
+    medium = medium_of(study.outputs.item_kind)
+    items = []
+    for item_id, text in cells.texts.items():
+        given = None if text is None else _taken(medium, cleaned(text), cells.first[item_id].place, problems)
+        items.append(Item(item_id=item_id, text=given))
+    if problems:  # what is not taken cannot be filtered
+        raise StudyError(*problems, *_empty_outputs(study, items, made, cells))
     items, dropped = _filtered(study, items, made)
     problems += _empty_outputs(study, items, made, cells)
     if problems:
@@ -85,7 +89,7 @@ def _read_cells(study: Study) -> Cells:
     problems: list[str] = []
     for file in study.outputs.files:
         try:
-            read.append(read_rows(file, required_columns(study), study.outputs.options()))
+            read.append(read_rows(file, required_columns(study), study.outputs.options(), _nested(study)))
         except StudyError as error:
             problems += error.problems
     if not problems:
@@ -99,6 +103,14 @@ def _read_cells(study: Study) -> Cells:
     return replace(cells, notes=tuple(note for file in read for note in file.notes))
 
 
+def _nested(study: Study) -> frozenset[str]:
+    """Return the columns whose cells may hold lists and objects."""
+    outputs = study.outputs
+    systems = (outputs.output,) if outputs.layout == "long" else tuple(one.id for one in study.systems)
+    named = {name: outputs.kind for name in systems} | {outputs.item_text: outputs.item_kind}
+    return frozenset(name for name, kind in named.items() if name is not None and medium_of(kind).nested)
+
+
 def _build_outputs(study: Study, cells: Cells) -> tuple[dict[Key, tuple[Output, ...]], list[str]]:
     made: dict[Key, tuple[Output, ...]] = {}
     problems: list[str] = []
@@ -106,7 +118,7 @@ def _build_outputs(study: Study, cells: Cells) -> tuple[dict[Key, tuple[Output, 
     for (item_id, system), raws in cells.outputs.items():
         samples = []
         for number, raw in enumerate(raws, start=1):
-            text, file = cleaned(raw.value), None
+            text, file = _taken(medium, cleaned(raw.value), raw.place, problems), None
             if medium.files is not None and text:
                 file = raw.row.file.parent / text
                 problems += _unfit_file(raw, file, study.folder, medium, medium.files)
@@ -122,6 +134,17 @@ def _build_outputs(study: Study, cells: Cells) -> tuple[dict[Key, tuple[Output, 
             )
         made[item_id, system] = tuple(samples)
     return made, first_few(problems, f"{medium.many} that cannot be shown")
+
+
+def _taken(medium: Medium, text: str, place: str, problems: list[str]) -> str:
+    """Return what a medium takes of a cell; add a problem where it takes nothing of it."""
+    if not text.strip():
+        return text
+    try:
+        return medium.takes(text)
+    except ValueError as error:
+        problems.append(f"{place}: {error}; correct it or remove the item")
+        return text
 
 
 def _unfit_file(raw: RawOutput, file: Path, folder: Path | None, medium: Medium, files: MediumFiles) -> Iterator[str]:

@@ -85,7 +85,7 @@ def _outputs(study: Study) -> Iterator[StudyProblem]:
     if outputs.match_length_of is not None:
         place = "[outputs] match_length_of"
         yield from unfit_system(study, place, outputs.match_length_of, role="any")
-        if not (medium := medium_of(outputs.kind)).has_words:
+        if not (medium := medium_of(outputs.kind)).is_text:
             yield mistake(place, "text outputs", medium.many, "remove the key")
     columns = (outputs.item,) if isinstance(outputs.item, str) else outputs.item
     yield from repeated("[outputs] item", columns)
@@ -173,7 +173,7 @@ def _criteria(study: Study) -> Iterator[StudyProblem]:
                 do = "name the column with the source texts in [outputs] item_text"
                 yield mistake(f"{place}, {key}", "[outputs] item_text to compare with", "none", do, "outputs")
         medium = medium_of(study.outputs.kind)
-        if criterion.mark_differences and not medium.has_words:
+        if criterion.mark_differences and not medium.is_text:
             yield mistake(f"{place}, mark_differences", "text outputs", medium.many, "set it to false", "outputs")
 
 

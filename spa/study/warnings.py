@@ -256,7 +256,11 @@ def _some_outputs(outputs: Outputs, is_odd: Callable[[str], bool], what: str, do
 
 def _lengths(study: Study, outputs: Outputs) -> Iterator[str]:
     means = {
-        one.id: fmean(len(output.text or "") for item in outputs.items for output in outputs.of(item.item_id, one.id))
+        one.id: fmean(
+            len(medium_of(output).reads(output.text or ""))
+            for item in outputs.items
+            for output in outputs.of(item.item_id, one.id)
+        )
         for one in study.compared
     }
     longest, shortest = max(means, key=lambda one: means[one]), min(means, key=lambda one: means[one])

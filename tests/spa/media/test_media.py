@@ -60,6 +60,9 @@ PNG = b"\x89PNG\r\n\x1a\n"
 CONTENTS: dict[str, Callable[[int, int], bytes]] = {  # an output of each medium, by item and system, that names nobody
     "text": lambda item, system: f"Words of {item} for {system} in an answer.".encode(),
     "markdown": lambda item, system: f"Words of **{item}** for `{system}` in $x^{item}$.".encode(),
+    "conversation": lambda item, system: json.dumps(
+        [{"role": "user", "content": f"Which of {item}?"}, {"role": "assistant", "content": f"That of **{system}**."}]
+    ).encode(),
     "image": lambda item, system: PNG + bytes([item, system]),
     "note": lambda item, system: f"NOTE\nFirst & line of {item}\nsecond <line> for {system}\n".encode(),
 }
@@ -386,6 +389,11 @@ OTHER_MEANINGS = {
     "spa/forms/form_text.py",
     "spa/forms/html.py",
     "spa/importers/surveyjs.py",
+    "spa/importers/gradio.py",
+    "spa/raters/capabilities.py",
+    "spa/starting/traces/chat_logs.py",
+    "spa/starting/traces/turns.py",
+    "spa/starting/traces/answers.py",
     "analysis/answers/column_names.py",
 }
 

@@ -296,7 +296,7 @@ SINGLE_MISTAKES = [
     ({"outputs": OUTPUTS + 'layout = "tall"\n'}, '[outputs] layout: expected one of "long", "wide", got "tall"'),
     (
         {"outputs": OUTPUTS + 'kind = "audio"\n'},
-        '[outputs] kind: expected one of "text", "markdown", "image", got "audio"',
+        '[outputs] kind: expected one of "text", "markdown", "conversation", "image", got "audio"',
     ),
     ({"outputs": OUTPUTS + "item = []\n"}, "[outputs] item: expected"),
     ({"outputs": "[outputs]\nfiles = []\n"}, "[outputs] files: expected a list of at least 1 file names, got []"),
