@@ -18,13 +18,15 @@ from spa.tables.unrolling import roots, unrolled
 SEEN = 1_000  # rows in which a value of a column is looked for
 EACH_ROW = "{row}"  # a constant that is another in every row: the file's name and what a reader calls the row
 EACH_FILE = "{file}"  # one that is another in every file: its name without what it ends in
+REVIEWED, REJECTED = "AssignmentStatus", "Rejected"  # of MTurk's results, and of work that was refused
+ANSWERED = frozenset(("score", "winner", "preference", "rank"))
 TOGETHER, JOINED = "+", "/"  # several columns that name one thing, and what stands between their texts
 
 
 def needed(wanted: Wanted, options: TableOptions) -> Wanted:
     """Return what is to be asked of the file itself: the sources of the wanted columns, too."""
     names = {old for old, new in options.mapping.items() if new in wanted.columns} | wanted.columns
-    names |= set(options.keep) | set(options.drop)
+    names |= {*options.keep, *options.drop, REVIEWED}
     sources = {old for old, new in options.mapping.items() if new in names}
     columns = {begin for name in names | sources for part in _parts(name) for begin in beginnings(part)}
     if options.each is not None:
@@ -61,6 +63,8 @@ def arranged(source: Source, wanted: Wanted, options: TableOptions) -> Source:
     if options.each is not None:
         source = unrolled(source, options.each, made)
     tidy = {options.mapping.get(name, name) for name in source.schema}
+    if ANSWERED & wanted.columns:
+        _refuse_rejected(source, options)
     for name in sorted(made):
         if name not in source.schema and (is_path(name) or TOGETHER in name):
             source = _with_column(source, name, options)
@@ -70,6 +74,23 @@ def arranged(source: Source, wanted: Wanted, options: TableOptions) -> Source:
     if options.each is not None and wanted.guarded:  # a text may be a list, an id is none
         _refuse_lists(source, wanted, options)
     return _chosen(source, options) if options.keep or options.drop else source
+
+
+def _refuse_rejected(source: Source, options: TableOptions) -> None:
+    """Refuse rows of work that MTurk's requester rejected, until somebody says whether they count."""
+    if REVIEWED not in source.schema or REVIEWED in (*options.keep, *options.drop):
+        return
+    rejected = sum(str(value).strip() == REJECTED for value in source.values(REVIEWED))
+    if rejected:
+        raise TableError(
+            ArgumentProblem(
+                "drop",
+                before=f"{source.place}: {REVIEWED} is {REJECTED} in some rows; leave them out with ",
+                in_python=f"={ {REVIEWED: (REJECTED,)} }",
+                in_command=f" {REVIEWED}={REJECTED}",
+                after=f" ({rejected:,} rows), or name all values of {REVIEWED} that count by keep",
+            )
+        )
 
 
 def _refuse_lists(source: Source, wanted: Wanted, options: TableOptions) -> None:

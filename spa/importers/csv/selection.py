@@ -15,6 +15,7 @@ from spa.importers.csv.mapping import FILE, GROUP, WAYS, Key, Wide, lists_of
 from spa.importers.csv.roles import columns_of_several, name_columns, named_columns
 from spa.importers.csv.sheets import Cell, SheetRow, Sheets, check_stems, files_of, open_sheet, read_sheets
 from spa.tables.options import TableOptions
+from spa.tables.selection import REJECTED, REVIEWED
 
 
 def parts_of(split: Mapping[str, str]) -> list[str]:
@@ -132,7 +133,7 @@ def _by_key(read: Sheets, columns: Sequence[str]) -> dict[tuple[str | None, ...]
     return known
 
 
-OPTIONAL = (qualtrics.STATUS, qualtrics.FINISHED, sliders.START)
+OPTIONAL = (REVIEWED, qualtrics.STATUS, qualtrics.FINISHED, sliders.START)
 SHOWN = 5  # values that a message names
 Values = Mapping[str, tuple[str, ...]]
 
@@ -189,6 +190,12 @@ def asked_rows(paths: Sequence[Path], mapping: Wide, folder: Path) -> tuple[Shee
     skipped: Counter[str] = Counter()
     chosen = _Chosen(mapping.keep, mapping.drop, skipped)
     sheets = chosen.of(sheets)
+    rejected = sum(row.cells.get(REVIEWED) == REJECTED for row in sheets.rows)
+    if rejected and REVIEWED not in (*mapping.keep, *mapping.drop):
+        raise ResponseError(
+            f"{files[0]}: expected answers that count, got {rejected:,} rows whose {REVIEWED} is {REJECTED}; say in "
+            f'the mapping drop = {{ {REVIEWED} = ["{REJECTED}"] }} or keep, or read the file as mturk (--from mturk)'
+        )
     if is_qualtrics:
         qualtrics.check_statuses(sheets.rows, {**mapping.keep, **mapping.drop})
     sheets = chosen.of(with_parts(sheets, mapping.split))

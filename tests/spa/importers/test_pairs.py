@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import polars as pl
@@ -221,3 +222,24 @@ def test_work_that_is_marked_for_rejection_is_told(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     assert "1 submissions have a text under Reject, yet are not rejected; they count" in done.output
     assert "skipped: 1 of rejected submissions" in done.output
+
+
+def test_rejected_work_counts_nowhere_unasked(tmp_path: Path) -> None:
+    """Neither in a report on the results themselves, nor by a mapping of any table; both say how it may."""
+    own = table(tmp_path, BATCH, "Batch_1_batch_results.csv")
+    pairs = maps("WorkerId=annotator_id", "Input.id=item_id", "Input.system=system", "Answer.q1=score")
+    report = ["report", "--ratings", str(own), *map(str, pairs), "--json"]
+    done = CliRunner().invoke(main, report)
+    assert done.exit_code == 1
+    assert "AssignmentStatus is Rejected in some rows; leave them out with --drop" in done.output
+    for more, n in (("--drop AssignmentStatus=Rejected", 2), ("--keep AssignmentStatus=Approved", 1)):
+        counted = CliRunner().invoke(main, [*report, *more.split()])
+        assert counted.exit_code == 0, counted.output
+        assert sum(one["n"] for one in json.loads(counted.stdout)["ratings"]["means"]) == n
+    done = run("csv", own, *pairs, "--out", tmp_path / "t")
+    assert done.exit_code == 1
+    assert "or read the file as mturk (--from mturk)" in done.output
+    (tmp_path / "import.toml").write_text('drop = { AssignmentStatus = ["Rejected"] }\nquestions = []\n')
+    kept = run("csv", own, *maps(tmp_path / "import.toml", *pairs[1::2]), "--keep-ids", "--out", tmp_path / "t")
+    assert kept.exit_code == 0, kept.output
+    assert pl.read_csv(tmp_path / "t" / "ratings.csv")["score"].to_list() == [4, 2]
