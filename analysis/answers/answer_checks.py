@@ -27,7 +27,7 @@ from analysis.answers.reading import RawTable
 from analysis.answers.rescaling import Rescaled, own_scales, rescale_scores
 from analysis.answers.shapes import criteria_proposed
 from analysis.statistics.checks import LARGEST
-from analysis.statistics.coding import fold, number, translate
+from analysis.statistics.coding import FEW, empty_column, fold, number, translate, with_column
 from spa.errors import AnalysisError, ArgumentProblem, shortened
 
 REQUIRED = {
@@ -76,8 +76,9 @@ def check_columns(table: RawTable, kind: str) -> Check:
     absent = [column for column in REQUIRED[kind] if column not in table.frame.columns]
     if absent:
         raise AnalysisError(*table.problems, *_absent_lines(table, absent))
-    rows = table.rows if table.rows is not None else pl.int_range(pl.len(), dtype=pl.UInt32) + table.first_row
-    frame = table.frame.select(rows.alias("row"), pl.all())
+    height, rows = table.frame.height, table.rows
+    rows = pl.int_range(height, dtype=pl.UInt32, eager=True) + table.first_row if rows is None else rows
+    frame = table.frame.clone().insert_column(0, rows.alias("row"))
     if all(frame[column].has_nulls() for column in frame.columns[1:]):
         frame = frame.filter(pl.any_horizontal(pl.exclude("row").is_not_null()))  # blank lines hold nothing
     check = Check(frame, table.place, named=table.named, compared=table.compared, parts=table.parts)
@@ -87,7 +88,7 @@ def check_columns(table: RawTable, kind: str) -> Check:
 
 def check_together(check: Check, kind: str, scales: Sequence[Scale]) -> None:
     """Apply the rules for which all rows of a table are needed."""
-    if kind == "ratings":
+    if kind == "ratings" and scales:
         check.problems += unknown_scales(scales, check.frame["criterion"].unique().to_list(), check.place)
     if not check.problems:
         _check_cells(check, LAYOUTS[kind].cell)
@@ -150,16 +151,18 @@ def check_answers(check: Check, kind: str, reading: Reading) -> None:
     absent = KNOWN[kind] - set(check.frame.columns) - set(OPTIONAL)
     strings = pl.Categorical() if kind in CODED else pl.String()
     given = sorted(KNOWN[kind] - set(layout.required) - absent - set(OPTIONAL))
-    check.frame = check.frame.with_columns(pl.lit(None, dtype=strings).alias(column) for column in sorted(absent))
+    check.frame = check.frame.hstack([empty_column(name, check.frame.height, strings) for name in sorted(absent)])
     for column in layout.required[:-1]:
         check.names(column)
     check.blank(given)
-    check.frame = check.frame.with_columns(pl.col("criterion").fill_null(OVERALL))
+    if check.frame["criterion"].has_nulls():
+        check.frame = check.frame.with_columns(pl.col("criterion").fill_null(OVERALL))
     if "annotator_kind" not in absent:
         check_kind(check)
     if "system_x" in layout.cell:
-        same = pl.col("system_x") == pl.col("system_y")
-        check.refuse(same, "system_x", "system_x and system_y must be two systems")
+        check.refuse(
+            check.frame["system_x"] == check.frame["system_y"], "system_x", "system_x and system_y must be two systems"
+        )
     if kind == "preferences":
         check.whole("exposure")
     if kind == "orders":
@@ -172,9 +175,9 @@ def check_answers(check: Check, kind: str, reading: Reading) -> None:
 def _check_answer(check: Check, kind: str, reading: Reading) -> None:
     answer = LAYOUTS[kind].answer
     text = pl.col("text")
-    check.frame = check.frame.with_columns(pl.col(answer).alias("text"))
+    check.frame = with_column(check.frame, check.frame[answer].alias("text"))
     if reading.missing:
-        check.frame = check.frame.with_columns(_without(check.frame[answer], reading.missing))
+        check.frame = with_column(check.frame, _without(check.frame[answer], reading.missing))
     if kind == "choices":
         value = pl.col(answer).replace_strict({"x": 1.0, "tie": 0.5, "y": 0.0}, default=None, return_dtype=pl.Float64)
         check.frame = check.frame.with_columns(value.alias("value"))
@@ -186,7 +189,7 @@ def _check_answer(check: Check, kind: str, reading: Reading) -> None:
         if len(check.problems) > there and unread is not None:
             check.problems[there] = with_proposed_numbers(check.problems[there], unread)
     if kind == "preferences":
-        outside = (pl.col("value") < 0) | (pl.col("value") > 1)
+        outside = (check.frame["value"] < 0) | (check.frame["value"] > 1)
         there = len(check.problems)
         check.refuse(outside, answer, "preference must lie in [0, 1] (divide percentages by 100)")
         if len(check.problems) > there:
@@ -199,14 +202,14 @@ def _check_answer(check: Check, kind: str, reading: Reading) -> None:
         if len(check.problems) > there:
             check.problems[there] = with_ranks_proposed(check.problems[there], check.frame["value"])
     if kind == "ratings":
-        size = pl.col("value").abs()
+        size = check.frame["value"].abs()
         extreme = (size > LARGEST) | ((size > 0) & (size < 1 / LARGEST))
         check.refuse(extreme, answer, "score must be 0 or of a size between 1e-100 and 1e100, to be squared")
         own_scales(check, reading.rescale)
         _check_scales(check, reading.scales, [*reading.rescale])
     if not check.frame["value"].has_nulls():
         dtype = check.frame.schema["missing_reason"]
-        check.frame = check.frame.with_columns(pl.lit(None, dtype=dtype).alias("missing_reason"))
+        check.frame = with_column(check.frame, empty_column("missing_reason", check.frame.height, dtype))
         return
     given = pl.col("missing_reason")
     reason = pl.when(given.is_not_null()).then(given).when(text.is_null()).then(pl.lit("empty")).otherwise(text)
@@ -271,7 +274,9 @@ def _check_scales(check: Check, scales: Sequence[Scale], rescaled: Sequence[str]
 def _check_cells(check: Check, cell: Sequence[str]) -> None:
     """Refuse a cell answered twice; a missing answer beside an accepted one is not a second answer."""
     key = [*cell, "repeat"]
-    answered = check.frame.filter(pl.col("value").is_not_null()).select("row", *key)
+    answered = check.frame
+    if answered["value"].has_nulls():
+        answered = answered.filter(pl.col("value").is_not_null())
     if len(fold(*(number(answered[name]) for name in key))) == answered.height:
         return
     doubled = answered.group_by(key).len().filter(pl.col("len") > 1)
@@ -304,6 +309,8 @@ def answered_twice(place: str, times: int, cell: Mapping[str, str | None], *, pa
 
 def check_kind(check: Check) -> None:
     """Require a known kind in every row of ``annotator_kind``."""
+    if check.frame.height <= FEW and {*check.frame["annotator_kind"].to_list()} <= {*KINDS}:
+        return
     wrong = ~pl.col("annotator_kind").is_in(KINDS).fill_null(False)
     check.refuse(wrong, "annotator_kind", "annotator_kind must be human, llm or simulated")
 

@@ -86,22 +86,25 @@ def find_codes(counts: pl.DataFrame, scales: Sequence[Scale], kind: str = "score
         What was declared: a criterion with a scale has no codes, as all its scores lie on it.
     """
     found: list[AnswerCode] = []
-    for (criterion,), own in counts.group_by("criterion", maintain_order=True):
-        if declared_scale(scales, str(criterion)) is not None:
+    criteria, given = (counts[name].to_numpy() for name in ("criterion", "value"))
+    for criterion in dict.fromkeys(counts["criterion"].to_list()):
+        if declared_scale(scales, criterion) is not None:
             continue
-        together = own.group_by("value").agg(pl.col("n").sum()).sort("value")
-        values, n = together["value"].to_numpy(), together["n"].to_numpy().astype(np.int64)
+        here = criteria == criterion
+        values, of = np.unique(given[here], return_inverse=True)
+        n = np.bincount(of, weights=counts["n"].to_numpy()[here], minlength=len(values)).astype(np.int64)
         inside, far = codes_among(values, n) if kind == "scores" else (_after_gap(values, n), False)
         often = not inside.all()
         if kind == "scores" and not often and is_zero_below(values, n):
             inside[0] = False
         for value in values[~inside].tolist():
+            own = counts.filter(pl.col("criterion") == criterion)
             givers = own.filter(pl.col("value") == value)
             who = givers["annotator_id"].unique()
             found.append(
                 AnswerCode(
                     kind=kind,
-                    criterion=str(criterion),
+                    criterion=criterion,
                     value=value,
                     n=int(givers["n"].sum()),
                     n_all=int(n.sum()),

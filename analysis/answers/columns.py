@@ -6,9 +6,10 @@ import math
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
 
-from analysis.statistics.coding import translate
+from analysis.statistics.coding import FEW, empty_column, translate, with_column
 from analysis.statistics.record import Record
 from spa.errors import ArgumentProblem, shortened
 from spa.tables.scale_words import MISSING
@@ -164,7 +165,8 @@ class Check:
 
     def refuse(self, wrong: pl.Expr | pl.Series, column: str, rule: str) -> None:
         """Name the rows in which ``wrong`` holds, the rule of the column, and the first value that breaks it."""
-        if self.frame.select(wrong).to_series().any():
+        marked = wrong if isinstance(wrong, pl.Series) else self.frame.select(wrong).to_series()
+        if marked.any():
             found = self.frame.filter(wrong).select("row", pl.col(column).alias("value"))
             value = found["value"][0]
             got = "nothing" if value is None else shortened(repr(value))
@@ -172,9 +174,7 @@ class Check:
 
     def names(self, column: str) -> None:
         """Require something in every row of a column; "NaN" and "NA" are nothing, unless they were said to be names."""
-        if self.coded(column) and {None, *self.nothing}.isdisjoint(
-            self.frame[column].unique(maintain_order=True).to_list()
-        ):
+        if not self._holds(column, (None, *self.nothing)):
             return
         name = pl.col(column)
         if not self.frame.select((name.is_null() | name.is_in(self.nothing)).any()).item():
@@ -192,12 +192,20 @@ class Check:
 
     def blank(self, columns: Iterable[str]) -> None:
         """Take "NaN" and "NA" in columns that may be empty as empty."""
-        self.frame = self.frame.with_columns(
-            pl.when(~pl.col(name).is_in(self.nothing)).then(name).alias(name)
-            for name in columns
-            if not self.coded(name)
-            or not set(self.nothing).isdisjoint(self.frame[name].unique(maintain_order=True).to_list())
-        )
+        some = [name for name in columns if self._holds(name, self.nothing)]
+        if some:
+            self.frame = self.frame.with_columns(
+                pl.when(~pl.col(name).is_in(self.nothing)).then(name).alias(name) for name in some
+            )
+
+    def _holds(self, column: str, words: Collection[str | None]) -> bool:
+        """Whether a column may hold one of some words; of many texts that are no categories nobody looks."""
+        texts = self.frame[column]
+        if len(texts) > FEW:
+            if not self.coded(column):
+                return True
+            texts = texts.unique(maintain_order=True)
+        return not {*words}.isdisjoint(texts.to_list())
 
     def number(self, column: str, name: str) -> pl.Series | None:
         """Parse a column of numbers into ``name``; what is ``MISSING`` or empty is missing, infinity is refused.
@@ -214,15 +222,18 @@ class Check:
             unread = translate(texts, _no_number) if coded else wrong
             self.refuse(unread, column, f"{column} must be a number with a decimal point or empty")
         value = translate(texts, _numbers) if coded else _numbers(texts)
-        finite = value.is_finite()
-        if not finite.all():
+        if np.count_nonzero(np.isfinite(value.to_numpy())) < len(value) - value.null_count():
             self.refuse(value.is_infinite(), column, f"{column} must be finite")
-            value = value.set(~finite, None)
-        self.frame = self.frame.with_columns(value.alias(name))
+            value = value.set(~value.is_finite(), None)
+        self.frame = with_column(self.frame, value.alias(name))
         return words
 
     def whole(self, column: str) -> None:
         """Turn a column into whole numbers of 0 or more; empty stays empty."""
+        height = self.frame.height
+        if self.frame[column].null_count() == height:
+            self.frame = with_column(self.frame, empty_column(column, height, pl.Int64))
+            return
         text = pl.col(column)
         plain = text.str.replace(r"\.0+$", "").cast(pl.Int64, strict=False)
         self.refuse(text.is_not_null() & (plain.is_null() | (plain < 0)), column, f"{column} must be a whole number")
@@ -237,13 +248,23 @@ class Check:
 
 
 def _numbers(texts: pl.Series) -> pl.Series:
+    numbers = texts.cast(pl.Float64, strict=False)
+    if _all_read(texts, numbers):
+        return numbers
     return texts.set(texts.str.contains(MISSING), None).cast(pl.Float64, strict=False)
 
 
 def _no_number(texts: pl.Series) -> pl.Series:
     """Mark the texts that are neither a number nor a word for a missing answer."""
     number = texts.cast(pl.Float64, strict=False)
+    if _all_read(texts, number):
+        return pl.repeat(False, len(texts), eager=True)
     return texts.is_not_null() & ~texts.str.contains(MISSING) & (number.is_null() | number.is_nan())
+
+
+def _all_read(texts: pl.Series, numbers: pl.Series) -> bool:
+    """Whether every text is a number."""
+    return int(np.count_nonzero(np.isnan(numbers.to_numpy()))) == texts.null_count()
 
 
 def rows_named(rows: pl.Series) -> str:

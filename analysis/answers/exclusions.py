@@ -16,6 +16,7 @@ from analysis.answers.groups import distinct
 from analysis.answers.plan import Plan
 from analysis.answers.tables import AnswerTables, answered_rows
 from analysis.answers.unnamed import is_nameless
+from analysis.statistics.coding import FEW
 from spa.errors import AnalysisError
 
 CONSISTENCY = "self_consistency"
@@ -147,6 +148,8 @@ def apply_exclusions(table: pl.DataFrame, exclusions: Sequence[Exclusion]) -> pl
 
 
 def _with_several_variants(table: pl.DataFrame) -> set[str]:
+    if table["variant"].null_count() == table.height:
+        return set()
     return set(table.filter(pl.col("variant").is_not_null())["annotator_id"].unique().to_list())
 
 
@@ -154,9 +157,10 @@ def _by_annotators_table(tables: AnswerTables, plan: Plan) -> list[Exclusion]:
     if tables.annotators is None:
         return []
     found = []
-    each = [table.select("annotator_id", "group") for table in (*tables.answers().values(), tables.annotators)]
-    answered = pl.concat([pairs.unique(maintain_order=True).cast(pl.String) for pairs in each])
-    groups = dict(answered.unique("annotator_id", keep="first", maintain_order=True).iter_rows())
+    groups: dict[str, str] = {}
+    for table in (*tables.answers().values(), tables.annotators):
+        for who, group in distinct(table, "annotator_id", "group").iter_rows():
+            groups.setdefault(who, group)
     for row in tables.annotators.filter(pl.col("annotator_kind") != "llm").iter_rows(named=True):
         annotator_id = row["annotator_id"]
         whole = Exclusion(
@@ -245,10 +249,7 @@ def _repeated_answers(
     table: pl.DataFrame, source: str, counted: set[str], given: Sequence[Exclusion]
 ) -> list[tuple[str, str, str, int]]:
     """Return the assignments that answer again what the person answered in one before: whose, which, how many."""
-    who = ["annotator_id", "assignment_id"]
-    several = table.lazy().select(who).drop_nulls().unique().group_by("annotator_id").len().filter(pl.col("len") > 1)
-    names = several.select(pl.col("annotator_id").cast(pl.String)).collect()["annotator_id"].to_list()
-    people = sorted(set(names) - counted)
+    people = sorted(_with_several_assignments(table) - counted)
     if not people:
         return []
     rows = answered_rows(table).filter(pl.col("annotator_id").cast(pl.String).is_in(people))
@@ -262,6 +263,17 @@ def _repeated_answers(
     return counts.rows()
 
 
+def _with_several_assignments(table: pl.DataFrame) -> set[str]:
+    if table.height <= FEW:
+        own: dict[str, str] = {}
+        rows = zip(table["annotator_id"].to_list(), table["assignment_id"].to_list(), strict=True)
+        pairs = ((who, visit) for who, visit in rows if who is not None and visit is not None)
+        return {who for who, visit in pairs if own.setdefault(who, visit) != visit}
+    who = ["annotator_id", "assignment_id"]
+    several = table.lazy().select(who).drop_nulls().unique().group_by("annotator_id").len().filter(pl.col("len") > 1)
+    return {*several.select(pl.col("annotator_id").cast(pl.String)).collect()["annotator_id"].to_list()}
+
+
 def _by_visit(tables: AnswerTables, plan: Plan) -> list[Exclusion]:
     """Leave out late and incomplete visits and those that ended early, as far as the plan says so."""
     kept = {
@@ -272,7 +284,7 @@ def _by_visit(tables: AnswerTables, plan: Plan) -> list[Exclusion]:
     columns = ("annotator_id", "assignment_id", "group", "visit")
     seen: dict[tuple[str | None, ...], None] = {}
     for table in tables.answers().values():
-        if "visit" in table.columns:
+        if "visit" in table.columns and table["visit"].null_count() < table.height:
             flagged = table.select(pl.col(columns).cast(pl.String)).filter(pl.col("visit").is_in(list(VISITS)))
             seen |= dict.fromkeys(flagged.unique(maintain_order=True).iter_rows())
     return [

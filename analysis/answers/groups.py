@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from analysis.answers.columns import SHOWN
+from analysis.statistics.coding import FEW
 from analysis.statistics.record import AnnotatorKind
 from spa.errors import AnalysisError, ArgumentProblem, shortened
 
@@ -71,8 +72,8 @@ def kinds_by_annotator(tables: Mapping[str, pl.DataFrame]) -> dict[str, str]:
     kinds: dict[str, str] = {}
     for table in tables.values():
         if {"annotator_id", "annotator_kind"} <= set(table.columns):
-            given_kinds = table.select("annotator_id", "annotator_kind").drop_nulls().unique(maintain_order=True)
-            kinds |= dict(given_kinds.iter_rows())
+            given = distinct(table, "annotator_id", "annotator_kind").iter_rows()
+            kinds |= {name: kind for name, kind in given if name is not None and kind is not None}
     return kinds
 
 
@@ -90,6 +91,8 @@ def check_groups(seen: pl.DataFrame, readouts: Sequence[pl.DataFrame], llms: Seq
             after = f": {found if kinds else 'no table names this annotator'}"
             problems.append(ArgumentProblem("llms", in_python=f"={[llm]!r}", in_command=f" {llm}", after=after))
     for column, what in (("annotator_id", "annotator"), ("group", "group")):
+        if seen.height <= FEW and not _several_kinds(seen[column].to_list(), seen["annotator_kind"].to_list()):
+            continue
         mixed = seen.group_by(column, maintain_order=True).agg(pl.col("annotator_kind").unique().sort())
         mixed = mixed.filter(pl.col("annotator_kind").list.len() > 1)
         problems += [
@@ -104,9 +107,15 @@ def check_groups(seen: pl.DataFrame, readouts: Sequence[pl.DataFrame], llms: Seq
         raise AnalysisError(*problems)
 
 
+def _several_kinds(names: Sequence[str], kinds: Sequence[str]) -> bool:
+    first: dict[str, str] = {}
+    return any(first.setdefault(name, kind) != kind for name, kind in zip(names, kinds, strict=True))
+
+
 def _mixed_readouts(tables: Sequence[pl.DataFrame]) -> list[str]:
     """Name the groups whose answers are partly what an LLM said and partly read from its probabilities."""
-    by_table = [table.drop_nulls().unique().cast(pl.String) for table in tables]
+    said = [table for table in tables if table["readout"].null_count() < table.height]
+    by_table = [table.drop_nulls().unique().cast(pl.String) for table in said]
     if not by_table:
         return []
     by_group = pl.concat(by_table).unique().group_by("group").agg(pl.col("readout").sort()).sort("group")
@@ -120,6 +129,10 @@ def _mixed_readouts(tables: Sequence[pl.DataFrame]) -> list[str]:
 
 def distinct(table: pl.DataFrame, *columns: str) -> pl.DataFrame:
     """Return the different rows of some columns as strings, in the order in which they first appear."""
+    if table.height <= FEW and all(isinstance(table.schema[name], pl.String | pl.Categorical) for name in columns):
+        seen = dict.fromkeys(zip(*(table[name].to_list() for name in columns), strict=True))
+        values = zip(*seen, strict=True) if seen else ((),) * len(columns)
+        return pl.DataFrame([pl.Series(name, own, dtype=pl.String) for name, own in zip(columns, values, strict=True)])
     rows = table.lazy().select(columns).unique(maintain_order=True).collect(engine="streaming")
     return rows.cast(pl.String)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
+from analysis.answers.groups import distinct
 from analysis.answers.reading import RawTable
 from spa.errors import AnalysisError, ArgumentProblem, shortened
 
@@ -86,7 +87,7 @@ def own_items_words(tables: Mapping[str, Sequence[RawTable]]) -> dict[str, list[
 
 
 def _outputs(frame: pl.DataFrame) -> pl.DataFrame:
-    return frame.select("item_id", "system").unique(maintain_order=True).cast(pl.String).drop_nulls()
+    return distinct(frame, "item_id", "system").drop_nulls()
 
 
 def without_systems(tables: Mapping[str, Sequence[RawTable]]) -> dict[str, list[RawTable]]:

@@ -330,6 +330,9 @@ def _plain(column: pl.Series) -> tuple[pl.Series, bool]:
 def _coded(column: pl.Series, *, several: bool) -> tuple[pl.Series, bool]:
     """Return the strings of a column as categories, each different one cast and stripped once."""
     if not isinstance(column.dtype, pl.Categorical):
+        if len(column) <= (min(FEW, WIDE) if several else FEW):
+            strings, spaces = _plain(column)
+            return strings.cast(pl.Categorical), spaces
         few = not several or column.n_unique() <= WIDE
         if not few:
             return _plain(column)

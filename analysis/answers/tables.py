@@ -198,8 +198,7 @@ def check_frames(
             problems += error.problems
             continue
         seen |= {*table.columns}
-        known = table.frame.drop(_grouping(table.frame))
-        raw[kind] = [replace(table, sha256=_digest(known))]
+        raw[kind] = [replace(table, sha256=_digest(_ungrouped(table.frame)))]
     for kind, path in files.items():
         try:
             raw[kind] = [read_raw(path, _options(reading, kind), _columns_read(kind, reading))]
@@ -228,12 +227,18 @@ def _grouping(frame: pl.DataFrame) -> list[str]:
     return [name for name in frame.columns if name in GROUPING]
 
 
+def _ungrouped(frame: pl.DataFrame) -> pl.DataFrame:
+    names = _grouping(frame)
+    return frame.drop(names) if names else frame
+
+
 def _parts(frame: pl.DataFrame) -> tuple[str, ...]:
     """Return the columns by which items of one id are several."""
     if "item_id" not in frame.columns:
         return ()
-    n_items = frame["item_id"].n_unique()
-    return tuple(name for name in _grouping(frame) if frame.select("item_id", name).n_unique() > n_items)
+    there = _grouping(frame)
+    n_items = frame["item_id"].n_unique() if there else 0
+    return tuple(name for name in there if frame.select("item_id", name).n_unique() > n_items)
 
 
 def read_annotator_tables(paths: Mapping[str, Path], reading: Reading) -> AnswerTables:
@@ -269,9 +274,7 @@ def _check_all(
         raw, reading = known.tables, known.reading
     seen = [table.frame for kind, parts in raw.items() if kind in WITH_ITEMS for table in parts]
     raw = {
-        kind: [
-            replace(table, frame=table.frame.drop(_grouping(table.frame)), parts=_parts(table.frame)) for table in parts
-        ]
+        kind: [replace(table, frame=_ungrouped(table.frame), parts=_parts(table.frame)) for table in parts]
         if kind in WITH_ITEMS
         else parts
         for kind, parts in raw.items()

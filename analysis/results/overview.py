@@ -6,6 +6,7 @@ import platform
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from importlib.metadata import version
 from typing import Any, Final, Literal
 
@@ -227,13 +228,18 @@ def settings(
         rescaled=tuple(rescaled),
         versions={
             "python": platform.python_version(),
-            "spa-eval": version("spa-eval"),
+            "spa-eval": _own_version(),
             "numpy": np.__version__,
             "scipy": scipy.__version__,
             "polars": pl.__version__,
         },
         inputs=tuple(inputs),
     )
+
+
+@cache
+def _own_version() -> str:
+    return version("spa-eval")
 
 
 def _counted(analysis: Analysis) -> Found:
