@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import click
 
 from spa.errors import shortened
+from spa.files import read_toml
 from spa.importers.answer_format import ImportRequest
 
 FileOrPair: TypeAlias = Path | tuple[str, str]
@@ -28,8 +29,10 @@ class FileOrPairType(click.Path):
 
 
 def import_request(paths: tuple[Path, ...], mapping: tuple[FileOrPair, ...], own: Mapping[str, Any]) -> ImportRequest:
-    """Return what is read, of what the option was given."""
+    """Return what is read, of what the option was given; raise StudyError where its file cannot be read as TOML."""
     file = next((one for one in mapping if isinstance(one, Path)), None)
+    if file is not None:
+        read_toml(file)  # a name that is wrong is said before anything is read
     pairs = tuple(one for one in mapping if isinstance(one, tuple))
     return ImportRequest(paths=paths, mapping=file, pairs=pairs, options=own)
 
