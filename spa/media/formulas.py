@@ -14,6 +14,8 @@ from html import escape, unescape
 from time import thread_time
 from typing import TYPE_CHECKING
 
+from spa.media.formula_spacing import said, space_like_latex
+
 if TYPE_CHECKING:
     from types import ModuleType
     from xml.etree.ElementTree import Element
@@ -42,6 +44,7 @@ PARSING = (  # what it runs into
 _BEGIN = re.compile(r"\\(begin|end)\s*\{([A-Za-z]+\*?)\}")
 _COMMENT = re.compile(r"(?<!\\)%")
 _NOT_SHOWN = re.compile(r"\\(?:label|tag\*?)\s*\{[^{}]*\}|\\(?:nonumber|notag)\b")
+_WITHOUT_BRACES = re.compile(r"(\\[dt]?binom(?= *\d)|\\math[a-z]{2,4}(?= +[A-Za-z]))( *\w(?:(?<=\d) *\w)?)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +90,7 @@ def _mathml(latex: str, converter: ModuleType, *, display: bool) -> str:
     if _COMMENT.search(latex):
         raise _NotKnownError("a percent sign that begins a comment")
     failures: tuple[type[Exception], ...] = (*_errors(), *PARSING)
-    rewritten = _with_known_environments(_NOT_SHOWN.sub("", latex))
+    rewritten = _with_known_environments(_WITHOUT_BRACES.sub(_in_braces, _NOT_SHOWN.sub("", latex)))
     try:
         tree = converter.convert_to_element(rewritten, display="block" if display else "inline")
         if any(one.tag == "mspace" and one.get("linebreak") == "newline" for one in tree.iter()):
@@ -97,6 +100,7 @@ def _mathml(latex: str, converter: ModuleType, *, display: bool) -> str:
     if display and rewritten != latex:  # lines of their own are as large as a formula of its own
         for table in tree.iter("mtable"):
             table.set("displaystyle", "true")
+    space_like_latex(tree)
     return "".join(_written(tree, 0, display=display))
 
 
@@ -106,6 +110,10 @@ def _errors() -> tuple[type[Exception], ...]:
     from latex2mathml import exceptions
 
     return tuple(one for one in vars(exceptions).values() if isinstance(one, type) and issubclass(one, Exception))
+
+
+def _in_braces(found: re.Match[str]) -> str:
+    return found[1] + "".join(f"{{{one}}}" for one in found[2].replace(" ", ""))
 
 
 def _in_rows(latex: str, columns: str) -> str:
@@ -167,7 +175,7 @@ def _written(element: Element, depth: int, *, display: bool) -> Iterator[str]:
     if "\\" in text and tag != "mo":
         raise _NotKnownError(f"not known: {text}")
     children = [*element]
-    if display and tag in LIMITS and children and children[0].tag == "mo" and _said(children[0]) in BELOW:
+    if display and tag in LIMITS and children and children[0].tag == "mo" and said(children[0]) in BELOW:
         tag = LIMITS[tag]
     if tag == "mtd" and element.get("columnalign") in (LEFT, RIGHT):
         classes.append(element.attrib["columnalign"])
@@ -183,7 +191,3 @@ def _written(element: Element, depth: int, *, display: bool) -> Iterator[str]:
         if child.tail and child.tail.strip():
             raise _NotKnownError("text between elements")
     yield f"</{tag}>"
-
-
-def _said(element: Element) -> str:
-    return unescape(unescape(element.text or "")).replace("\u00a0", "").strip()

@@ -43,6 +43,7 @@ COLOURS = (  # of code: types of Pygments, and their class
 )
 USED, UNCLOSED = "used", "unclosed"  # of the parser's environment: labels, and closings that do not follow in a text
 JOINED = "\ue000"  # stands for a line end within a formula, so that no block begins there
+WIDE = 40  # characters of a formula within a line from which on it scrolls where it is wider than the line
 MOST_LINES = 60  # of a formula
 ALIGNED = {"text-align:left": "left", "text-align:center": "center", "text-align:right": "right"}
 SIMPLE = {"strong": "strong", "em": "em", "s": "s", "thead": "thead", "tbody": "tbody", "tr": "tr"}
@@ -299,12 +300,12 @@ class _Writer:
         self.parts.append(f'<pre dir="ltr"><code>{_coloured(token.content, language)}</code></pre>\n')
 
     def _inline(self, tokens: Sequence[Token]) -> None:
-        for token in tokens:
+        for at, token in enumerate(tokens):
             name = token.type.removesuffix("_open").removesuffix("_close")
             if token.type == "text":
                 self.parts.append(_escaped(token.content.replace(JOINED, "\n")))
             elif token.type in ("softbreak", "hardbreak"):
-                self.parts.append("<br>\n")
+                self.parts.append("\n" if _is_line(tokens[at - 1]) else "<br>\n")
             elif token.type == "code_inline":
                 self.parts.append(f'<code dir="ltr">{_escaped(token.content.replace(JOINED, " "))}</code>')
             elif token.type == "formula":
@@ -324,7 +325,8 @@ class _Writer:
             lines = [lines[0], *(line.lstrip()[1:] for line in lines[1:])]
         latex = "\n".join(lines).strip()
         made = formula(latex, display=token.meta["display"])
-        self.parts.append(made.html)
+        wide = len(latex) > WIDE and made.reason is None and not token.meta["display"]
+        self.parts.append(f'<span class="wide">{made.html}</span>' if wide else made.html)
         self.hidden.append(latex)
         if made.reason is not None:
             self.formulas.append(f"{latex}: {made.reason}")
@@ -344,6 +346,11 @@ class _Writer:
 
 
 _WITH_TEXT = frozenset(("p", "h1", "h2", "h3", "h4", "h5", "h6", "li", "td", "th"))
+
+
+def _is_line(token: Token) -> bool:
+    """Whether what a token shows ends its line by itself."""
+    return token.type == "formula" and bool(token.meta["display"])
 
 
 def _tag_of(token: Token) -> str:

@@ -137,8 +137,35 @@ def test_lines_of_formulas_are_rows(latex: str, shown: int) -> None:
 
 def test_a_box_is_drawn_and_limits_stand_below() -> None:
     assert '<mrow class="boxed">' in formula(r"\boxed{42}", display=False).html
-    assert "<munder><mo>max</mo>" in formula(r"\max_x f(x)", display=True).html
-    assert "<msub><mo>max</mo>" in formula(r"\max_x f(x)", display=False).html
+    assert re.search("<munder><mo[^>]*>max</mo>", formula(r"\max_x f(x)", display=True).html)
+    assert re.search("<msub><mo[^>]*>max</mo>", formula(r"\max_x f(x)", display=False).html)
+
+
+@pytest.mark.parametrize(
+    ("latex", "shown"),
+    [
+        ("x = -1", '<mo>=</mo><mo form="prefix">−</mo>'),
+        ("x - 1", "<mi>x</mi><mo>−</mo>"),
+        ("(x) - 1", ")</mo><mo>−</mo>"),
+        (r"-b \pm c", '<mo form="prefix">−</mo><mi>b</mi><mo>±</mo>'),
+        (r"x \sin y", '<mspace width="0.1667em"></mspace><mi>sin</mi><mspace width="0.1667em"></mspace>'),
+        (r"\sin(y)", '<mi>sin</mi><mo stretchy="false">('),
+        ("|x| < 1", 'form="postfix" lspace="0" rspace="0">|</mo><mo>&lt;'),
+        ("A | B", '<mo stretchy="false" lspace="0.1667em"'),
+        (r"\begin{vmatrix} 1 \end{vmatrix} = 2", 'form="postfix" lspace="0" rspace="0" fence="true" stretchy="true">|'),
+        (r"\binom52", "<mn>5</mn></mrow><mrow><mn>2</mn>"),
+        (r"\mathbb R", "<mi>ℝ</mi>"),
+        (r"\bar x", '<mover accent="true">'),
+    ],
+)
+def test_formulas_have_the_spaces_of_latex(latex: str, shown: str) -> None:
+    """Signs of numbers, bars, and functions beside their arguments."""
+    assert shown in formula(latex, display=True).html
+
+
+def test_lines_end_once_after_a_formula_and_wide_ones_scroll() -> None:
+    assert "<br>" not in rendered("\\[x\\]\nthen").html
+    assert '<span class="wide"><math' in rendered("$" + "x + " * 20 + "x$").html
 
 
 @pytest.mark.skipif(not CASES.is_dir(), reason="no cases of failed inputs beside the project")
