@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 from spa.errors import TableError, shortened
+from spa.tables.bounds import DEEPEST
 from spa.tables.source import Number, json_decoder
 
 Json: TypeAlias = object  # texts, numbers as they are written, true and false, lists, objects, None
@@ -34,12 +35,14 @@ def is_path(text: str) -> bool:
 
 
 def beginnings(path: str) -> Iterator[str]:
-    """Yield the keys with which a path may begin, the longest first.
+    """Yield the keys with which a path may begin, the longest first; a name with more marks than JSON nests is none.
 
     >>> list(beginnings("a.b[0].c"))
     ['a.b[0].c', 'a.b[0]', 'a.b', 'a']
     """
     yield path
+    if sum(path.count(mark) for mark in MARKS) > DEEPEST:
+        return
     for end in range(len(path) - 1, 0, -1):
         if path[end] in MARKS:
             yield path[:end]

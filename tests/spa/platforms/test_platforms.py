@@ -241,14 +241,13 @@ def test_no_other_file_names_a_platform() -> None:
 def _named(tree: ast.Module, keys: list[str]) -> Iterator[tuple[int, str]]:
     bodies = [node.body for node in ast.walk(tree) if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)]
     docstrings = {id(body[0].value) for body in bodies if body and isinstance(body[0], ast.Expr)}
+    told = {key: re.compile(rf"^{key}$" if key == "panel" else rf"\b{key}\b", re.IGNORECASE) for key in keys}
+    told.pop("link", None)
     for node in ast.walk(tree):
-        for key in keys:
-            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
-                words = rf"^{key}$" if key == "panel" else rf"\b{key}\b"
-                if key != "link" and re.search(words, node.value, re.IGNORECASE):
-                    yield node.lineno, key
-            elif isinstance(node, ast.Attribute) and node.attr == key and key in ("mturk", "prolific"):
-                yield node.lineno, key
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+            yield from ((node.lineno, key) for key, words in told.items() if words.search(node.value))
+        elif isinstance(node, ast.Attribute) and node.attr in ("mturk", "prolific") and node.attr in keys:
+            yield node.lineno, node.attr
 
 
 @pytest.mark.parametrize(

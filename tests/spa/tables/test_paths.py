@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from spa.errors import TableError
 from spa.tables.options import TableOptions
-from spa.tables.paths import follow, printed_list
+from spa.tables.paths import beginnings, follow, printed_list
 from spa.tables.reading import open_table
 from spa.tables.source import Source, Wanted
 
@@ -180,3 +180,9 @@ def test_a_cell_of_broken_json_is_no_missing_answer(tmp_path: Path) -> None:
     del records[1]
     source = table(tmp_path, records, {"score"}, mapping={"response.fluency": "score"})
     assert rows_of(source, "response.fluency") == [("4",), (None,)]
+
+
+def test_paths_names_of_marks_alone_are_read_at_once() -> None:
+    """A file that is cut off or damaged may have a name of a hundred thousand brackets."""
+    assert list(beginnings("[" * 100_000)) == ["[" * 100_000]
+    assert len(list(beginnings("a" + ".a" * 100))) == 101
