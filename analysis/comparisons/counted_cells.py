@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from types import MappingProxyType
 
 import numpy as np
@@ -48,6 +49,15 @@ class CountedCells:
     def differences(self) -> Differences:
         """Of what lies side by side."""
         return rating_differences(self.cells)
+
+    @cached_property
+    def side_by_side(self) -> Ints | None:
+        """Places of the scores of each system by block, shape (k, n_blocks), where every block has all systems."""
+        k, system, block = len(self.cells.systems), self.cells.system, self.cells.block
+        if self.which is None or k < 2 or len(system) % k:
+            return None
+        whole = np.all(system.reshape(-1, k) == np.arange(k)) and np.all(block[::k] == block[k - 1 :: k])
+        return np.ascontiguousarray(self.which.reshape(-1, k).T) if whole else None
 
     def abouts(self, of: str) -> Ints:
         """Return the numbers in a criterion of the systems, or of the pairs of one before another."""
@@ -123,11 +133,11 @@ def counted_sums(own: CountedCells) -> Sums:
         added[unit] = width, WholeSums(k * (k - 1) // 2 * width)
         key, columns, packed = _scores(own, unit, width)
         sums |= _by_unit(own, "scores", unit, width, key, columns, packed)
-    left = _add_side_by_side(own, added)
-    for part in own.differences.parts() if left else ():
+    if own.side_by_side is not None:
+        _add_side_by_side(own, own.side_by_side, added)
+    for part in own.differences.parts() if own.side_by_side is None else ():
         (values, which), pair = _of_pairs(part, own), own.pair(part)
-        for unit in left:
-            width, pairs = added[unit]
+        for unit, (width, pairs) in added.items():
             pairs.add(pair * width + getattr(part, unit), _kept(values, unit), which=which)
     for unit, (width, adding) in added.items():
         sums |= _by_unit(own, "pairs", unit, width, *adding.found())
@@ -186,33 +196,25 @@ def _kept(values: Mapping[str, Floats], unit: str) -> list[tuple[str, Floats]]:
     return [(name, one) for name, one in values.items() if unit in TOGETHER.values() or name not in BESIDE]
 
 
-def _add_side_by_side(own: CountedCells, added: Mapping[str, tuple[int, WholeSums]]) -> list[str]:
-    """Add pairs up where every block has all systems: by two columns of a table, without a row for each difference.
-
-    Return the units that are left.
-    """
-    cells, k = own.cells, len(own.cells.systems)
-    if own.which is None or k < 2 or len(cells.system) % k or not np.all(cells.system.reshape(-1, k) == np.arange(k)):
-        return [*added]
-    if np.any(cells.block.reshape(-1, k)[:, :1] != cells.block.reshape(-1, k)):
-        return [*added]
-    n, values = len(own.values) ** 2, _of_both(own.values)
-    scores = np.ascontiguousarray(own.which.reshape(-1, k).T)
-    counted = {unit: both for unit, both in added.items() if both[0] * n <= max(4 * scores.shape[1], 1024)}
-    for unit, (width, sums) in counted.items():
+def _add_side_by_side(own: CountedCells, scores: Ints, added: Mapping[str, tuple[int, WholeSums]]) -> None:
+    """Add pairs up by two columns of the ``scores`` of whole blocks, without a row for each difference."""
+    k, n, values = len(scores), len(own.values), _of_both(own.values)
+    for unit, (width, sums) in added.items():
         kept = _kept(values, unit)
         weights = np.stack([one for _, one in kept], axis=1)
-        base = cells.column(unit)[::k] * n
-        found: dict[str, list[Ints]] = {name: [] for name in ("n", *(name for name, _ in kept))}
-        for x in range(k - 1):
-            of_x = base + scores[x] * len(own.values)
-            for y in range(x + 1, k):
-                times = np.bincount(of_x + scores[y], minlength=width * n).reshape(width, n)
-                found["n"].append(times.sum(axis=1))
-                for (name, _), column in zip(kept, (times @ weights).T.astype(np.int64), strict=True):
-                    found[name].append(column)
-        sums.put({name: np.concatenate(columns) for name, columns in found.items()})
-    return [unit for unit in added if unit not in counted]
+        who = own.cells.column(unit)[::k]
+        for place, (x, y) in enumerate(combinations(range(k), 2)):
+            which = scores[x] * n + scores[y]
+            if width * n**2 > DENSE * len(who):
+                of_pair = WholeSums(width)
+                of_pair.add(who, kept, which=which)
+                key, columns = of_pair.found()
+            else:
+                times = np.bincount(who * n**2 + which, minlength=width * n**2).reshape(width, n**2)
+                key = np.flatnonzero(size := times.sum(axis=1))
+                found = (times[key] @ weights).astype(np.int64)
+                columns = {"n": size[key], **{name: found[:, column] for column, (name, _) in enumerate(kept)}}
+            sums.put(key + place * width, columns)
 
 
 def _over_units(place: Ints, columns: Mapping[str, Ints]) -> tuple[Ints, dict[str, Ints]]:
@@ -348,8 +350,8 @@ def counted_weighed(own: CountedCells, weights: Mapping[str, pl.DataFrame]) -> S
             row = np.full(len(abouts) * width, -1, dtype=np.int64)
             row[place[kept] * width + every["who"].to_numpy()[kept]] = number
             added = WholeSums(len(abouts) * n_items)
-            for about, who, item, values, which in _values(of, own, unit):
-                rows, key = row[about * width + who], about * n_items + item
+            for at, who, item, values, which in _values(of, own, unit):
+                rows, key = row[at * width + who], item if isinstance(at, int) else at * n_items + item
                 if rows.min(initial=0) < 0:
                     own_rows = np.flatnonzero(rows >= 0)
                     rows, key = rows[own_rows], key[own_rows]
@@ -361,7 +363,13 @@ def counted_weighed(own: CountedCells, weights: Mapping[str, pl.DataFrame]) -> S
                     rows, which = np.repeat(np.arange(n_weights), n_values), rows * n_values + which
                 elif which is not None:
                     values, which = {name: one[which] for name, one in values.items()}, None
-                added.add(key, _weighed(rows, values, limbs), which=which)
+                if isinstance(at, int):
+                    of_pair = WholeSums(n_items)
+                    of_pair.add(key, _weighed(rows, values, limbs), which=which)
+                    there, columns = of_pair.found()
+                    added.put(there + at * n_items, columns)
+                else:
+                    added.add(key, _weighed(rows, values, limbs), which=which)
             key, sums = added.found()
             frame = {"about": own.about(of, key // n_items), "item": pl.Series(key % n_items)}
             for name in ("share", "square", "total", *(("higher",) if of == "pairs" else ())):
@@ -371,11 +379,23 @@ def counted_weighed(own: CountedCells, weights: Mapping[str, pl.DataFrame]) -> S
     return found
 
 
-def _values(of: str, own: CountedCells, unit: str) -> Iterator[tuple[Ints, Ints, Ints, dict[str, Floats], Ints | None]]:
-    """Yield what values are about, by whom and about which item, what is weighed of them, and how it is looked up."""
+def _values(
+    of: str, own: CountedCells, unit: str
+) -> Iterator[tuple[Ints | int, Ints, Ints, dict[str, Floats], Ints | None]]:
+    """Yield what values are about, by whom and about which item, what is weighed of them, and how it is looked up.
+
+    All about one pair together, where blocks are whole.
+    """
     cells = own.cells
     if of == "scores":
         yield cells.system, cells.column(unit), cells.item, {"total": own.values}, own.which
+        return
+    if own.side_by_side is not None:
+        k, scores, both = len(cells.systems), own.side_by_side, _of_both(own.values)["total"]
+        values = {"total": both, "higher": np.sign(both) + 1}
+        for place, (x, y) in enumerate(combinations(range(k), 2)):
+            which = scores[x] * len(own.values) + scores[y]
+            yield place, cells.column(unit)[::k], cells.item[::k], values, which
         return
     for part in own.differences.parts():
         first, second, which = _sides(part, own)

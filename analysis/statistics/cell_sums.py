@@ -68,11 +68,10 @@ class WholeSums:
         else:
             self._dense = found
 
-    def put(self, columns: dict[str, Ints]) -> None:
-        """Take the sums of all possible keys, zeros too, where nothing else is added."""
-        assert not self._parts
+    def put(self, key: Ints, columns: dict[str, Ints]) -> None:
+        """Take sums by keys that are larger than those before, where nothing is added."""
         assert not self._dense
-        self._dense = columns
+        self._parts.append((key, columns))
 
     def found(self) -> tuple[Ints, dict[str, Ints]]:
         """Return the keys that occur, ascending, and their sums."""
@@ -85,6 +84,8 @@ class WholeSums:
             return parts[0] if parts else (np.zeros(0, dtype=np.int64), {})
         folded = fold(together := np.concatenate([key for key, _ in parts]))
         added = {name: np.concatenate([own[name] for _, own in parts]) for name in parts[0][1]}
+        if folded.first is folded.of:  # each key once, in order
+            return together, added
         sums = {name: np.bincount(folded.of, own, len(folded)).astype(np.int64) for name, own in added.items()}
         return together[folded.first], sums
 

@@ -63,6 +63,32 @@ def test_counted_sums_are_those_in_whole_numbers() -> None:
     assert compared > 10
 
 
+@pytest.mark.parametrize("items", [2, 90])
+@pytest.mark.parametrize("scores", [(1, 2, 3), (1, 2.5, 20)])
+def test_whole_blocks_are_counted_as_rows(items: int, scores: tuple[float, ...]) -> None:
+    """Blocks that have all systems are added up pair by pair; annotators answered about different numbers of items."""
+    rng = np.random.default_rng(items)
+    block = [(who, item) for who in range(4) for item in range(items) if item % (who + 1) == 0]
+    who, item = (np.repeat(column, 3) for column in np.array(block).T)
+    columns = {"annotator_id": who, "item_id": item, "system": np.tile(np.arange(3), len(block))}
+    frame = pl.DataFrame(columns).select(pl.format(f"{name[0]}{{}}", name).alias(name) for name in columns)
+    score = pl.Series([f"{own:g}" for own in rng.choice(scores, frame.height)])
+    table = check_frames({"ratings": frame.with_columns(score=score)}, Reading()).ratings
+    assert table is not None
+    order = order_of(table, ["human"], None)
+    (cells,) = rating_cells(table, order)
+    own = counted_cells(cells, grid_of_cells([cells], order), (0, 0))
+    assert own is not None
+    assert own.side_by_side is not None
+    whole, counted = in_whole_numbers(cells, order)
+    assert counted is not None
+    assert "pairs_weighed_item" in counted
+    del whole["repeated"]
+    for name, sums in whole.items():
+        names = sorted(sums.columns)
+        assert_frame_equal(counted[name].select(names), sums.select(names), check_row_order=False)
+
+
 @pytest.mark.parametrize("folded", [False, True])
 def test_counted_sums_do_not_depend_on_how_keys_are_kept(folded: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     cells = rated(np.array([1.0, 4.0, 2.0, 5.0, 3.0, 3.0]))
