@@ -16,7 +16,7 @@ from spa.command_groups import SuggestingGroup, naming_the_extra
 from spa.commands.mapping_option import MAPPING, FileOrPair, import_request
 from spa.commands.options import INPUT, NEW_FOLDER, Aliased, print_result
 from spa.errors import shortened
-from spa.importers import format_for, format_keys, format_of
+from spa.importers import format_by_mapping, format_for, format_keys, format_of
 from spa.importers.answer_format import AnswerFormat, ImportRequest
 
 if TYPE_CHECKING:
@@ -54,8 +54,11 @@ class FormatGroup(SuggestingGroup):
                 ctx,
             )
         if named is None:
+            mapped = any(word.partition("=")[0] in MAPPING_NAMES for word in rest)
+            if mapped and found.mapping is None:  # so its columns are to be read as the user says
+                found = format_by_mapping(path) or found
             ctx.obj = found.key
-            if found.mapping is not None and not any(word.partition("=")[0] in MAPPING_NAMES for word in rest):
+            if found.mapping is not None and not mapped:
                 raise click.UsageError(
                     f"{shortened(args[0])}: read as {found.key}, which needs a mapping: name it with --mapping, or "
                     "columns with --map OLD=NEW; a table whose columns say what they are goes to `spa report` as it is",

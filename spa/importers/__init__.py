@@ -69,6 +69,12 @@ def format_for(path: Path, named: str | None = None) -> AnswerFormat | None:
     return fitting[0] if fitting else None
 
 
+def format_by_mapping(path: Path) -> AnswerFormat | None:
+    """Return the one format that a file may be of, of those that a mapping says how to read; ``None`` of several."""
+    found = [one for one in map(format_of, format_keys()) if one.mapping is not None and one.recognise(path)]
+    return found[0] if len(found) == 1 else None
+
+
 def recognised(path: Path) -> tuple[AnswerFormat, ...]:
     """Return the formats that fit a file or folder best: none, one, or several between which the user decides."""
     return _best(path)[1]

@@ -192,6 +192,18 @@ def test_a_file_is_read_as_its_format(key: str, tmp_path: Path) -> None:
     assert others == [found] * 3
 
 
+def test_a_mapping_says_how_a_table_is_read(tmp_path: Path) -> None:
+    """Also one that a format without a mapping knows."""
+    (own,) = SAMPLES["jspsych"](tmp_path)
+    mapping = tmp_path / "import.toml"
+    question = 'questions = [{ column = "response.overall", system_column = "system" }]'
+    mapping.write_text(f'annotator = "subject"\nitem = "item"\nkeep = {{ task = ["rate"] }}\n{question}\n')
+    said = run("import", own, "--map", mapping, "--keep-ids", "--out", tmp_path / "out").output
+    assert said.startswith("read as csv: name another format with --from")
+    rows = pl.read_csv(tmp_path / "out" / "ratings.csv").rows(named=True)
+    assert {(row["annotator_id"], row["item_id"], row["system"]): row["score"] for row in rows} == ANSWERS
+
+
 @pytest.mark.parametrize("key", BY_COLUMNS)
 def test_a_report_recognises_such_a_file_by_its_columns(key: str, tmp_path: Path) -> None:
     """It says what each column is, and asks what is open."""
