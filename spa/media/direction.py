@@ -14,7 +14,7 @@ Direction = Literal["ltr", "rtl", "auto"]
 
 STRONG: dict[str, Literal["ltr", "rtl"]] = {"L": "ltr", "R": "rtl", "AL": "rtl"}  # classes of Unicode's UAX 9
 _FROM_RIGHT = re.compile("[\u0590-\u08ff\u200f\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]")
-_QUOTED = re.compile(r"\"[^\"\n]*\"|“[^”\n]*”|«[^»\n]*»|‘[^’\n]*’|`[^`\n]*`")
+_QUOTED = re.compile(r"\"[^\"\n]*\"|“[^“”\n]*”|«[^«»\n]*»|‘[^‘’\n]*’|`[^`\n]*`")
 
 
 @lru_cache(4096)  # texts are on every page that shows them

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from html import escape, unescape
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,14 +45,18 @@ def _marks(exhibit: Exhibit, text: str) -> Iterator[tuple[int, int]]:
 
 def _marked(html: str, marks: list[tuple[int, int]]) -> Iterator[str]:
     """Yield HTML whose text is marked at places, within brackets, however elements part it."""
-    place = 0
+    place = begun = 0
     for piece in _PIECE.findall(html):
         if piece.startswith("<"):
             yield piece
             continue
         text = unescape(piece)
         at = 0
-        for start, end in marks:
+        while begun < len(marks) and marks[begun][1] <= place:
+            begun += 1
+        for start, end in islice(marks, begun, None):
+            if start >= place + len(text):
+                break
             first, last = max(start - place, at), min(end - place, len(text))
             if first < last:
                 yield escape(text[at:first], quote=False)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from html import escape, unescape
+from time import thread_time
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 DEEPEST = 100  # blocks within blocks
 MOST_COLOURED = 20_000  # characters of code
+MOST_SECONDS = 0.1  # of the processor, to colour a block of code
 LANGUAGES = frozenset(
     "bash c c++ cpp csharp css diff go haskell html http ini java javascript js json jsx julia kotlin latex lua "
     "makefile markdown matlab objective-c ocaml perl php plaintext powershell py python python3 r ruby rust scala sh "
@@ -43,7 +45,7 @@ COLOURS = (  # of code: types of Pygments, and their class
 )
 USED, UNCLOSED = "used", "unclosed"  # of the parser's environment: labels, and closings that do not follow in a text
 JOINED = "\ue000"  # stands for a line end within a formula, so that no block begins there
-WIDE = 40  # characters of a formula within a line from which on it scrolls where it is wider than the line
+WIDE = 24  # characters of a formula within a line from which on it scrolls where it is wider than the line
 MOST_LINES = 60  # of a formula
 ALIGNED = {"text-align:left": "left", "text-align:center": "center", "text-align:right": "right"}
 SIMPLE = {"strong": "strong", "em": "em", "s": "s", "thead": "thead", "tbody": "tbody", "tr": "tr"}
@@ -66,6 +68,7 @@ _NAMED = re.compile(rf"(?<=\]){_LABEL}|{_LABEL}(?=:)")
 _WORDS = re.compile(r"[^\W_]+")
 _TAG = re.compile(r"<[^>]*>")
 _CODE = re.compile(r"(<pre .*?</pre>)", re.DOTALL)
+_LONG_LINE = re.compile(r"[^\n]{1000}|\s{200}")  # which lexers read again and again
 _ENTITY = re.compile(r"&#?\w+;")
 
 
@@ -325,7 +328,8 @@ class _Writer:
             lines = [lines[0], *(line.lstrip()[1:] for line in lines[1:])]
         latex = "\n".join(lines).strip()
         made = formula(latex, display=token.meta["display"])
-        wide = len(latex) > WIDE and made.reason is None and not token.meta["display"]
+        may_be = len(latex) > WIDE and made.reason is None and not token.meta["display"]
+        wide = may_be and len(_TAG.sub("", made.html)) > WIDE
         self.parts.append(f'<span class="wide">{made.html}</span>' if wide else made.html)
         self.hidden.append(latex)
         if made.reason is not None:
@@ -364,7 +368,8 @@ def _after(token: Token) -> str:
 
 def _own_text(tokens: Sequence[Token], at: int) -> str:
     """Return the text of the first lines within a block, without code and formulas."""
-    for token in tokens[at + 1 :]:
+    for place in range(at + 1, len(tokens)):
+        token = tokens[place]
         if token.type == "inline":
             return _plain(token.children or ())
         if token.nesting != 1:
@@ -400,13 +405,16 @@ def _normal(label: str) -> str:
 def _coloured(code: str, language: str) -> str:
     """Return code with its parts in classes, where its language is one of the usual."""
     plain = _escaped(code)
-    if language not in LANGUAGES or len(code) > MOST_COLOURED:
+    if language not in LANGUAGES or len(code) > MOST_COLOURED or _LONG_LINE.search(code):
         return plain
     lexer = _lexer(language)
     if lexer is None or "\r" in code:
         return plain
     texts, parts = list[str](), list[str]()
+    begun = thread_time()
     for _, kind, text in lexer().get_tokens_unprocessed(code):
+        if len(parts) % 64 == 63 and thread_time() - begun > MOST_SECONDS:
+            return plain
         name = _class_of(kind)
         content = _escaped(text)
         texts.append(text)

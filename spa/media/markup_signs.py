@@ -10,13 +10,13 @@ _MARKDOWN = (
     re.compile(r"(?<![*\w])\*\*(?=\S)[^*\n]+\*\*(?!\*)"),
     re.compile(r"^(?:```|~~~)", re.MULTILINE),
     re.compile(r"^\|?[ :]*-{3,}[ :]*\|[-| :]*$", re.MULTILINE),
-    re.compile(r"\[[^\]\n]+\]\(https?://[^)\s]+\)"),
+    re.compile(r"\[[^\[\]\n]+\]\(https?://[^)\s]+\)"),
     re.compile(r"(?<!`)`[^`\n]+`(?!`)"),
     re.compile(r"^[-*+] +\S.*\n+[-*+] +\S", re.MULTILINE),
 )
 _LATEX = re.compile(r"\\\[|\\\(|\$\$|\\(?:frac|sqrt|begin|text|mathbb|mathrm|boxed|cdot|times|le|ge)\b")
 _HTML = re.compile(
-    r"</(?:p|div|b|i|em|strong|span|a|ul|ol|li|table|tr|td|h[1-6]|code|pre)>|<(?:br|hr|img)\b[^>]*>", re.I
+    r"</(?:p|div|b|i|em|strong|span|a|ul|ol|li|table|tr|td|h[1-6]|code|pre)>|<(?:br|hr|img)\b[^<>]*>", re.I
 )
 CHAT_KEYS = ({"role", "content"}, {"from", "value"}, {"role", "parts"})
 
