@@ -68,7 +68,6 @@ def metrics(
     loaded = load_study(study)
     outputs = load_outputs(loaded)
     settings = MetricSettings(
-        language=loaded.language,
         bertscore_model=bertscore_model,
         bertscore_layer=bertscore_layer,
         spacy_model=spacy_model,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,6 +16,7 @@ from spa.errors import AnalysisError, how_to_install
 from spa.media import medium_of
 from spa.records.outputs import Outputs
 from spa.records.study import Study
+from spa.study.output_language import language_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,10 +100,13 @@ def compute_metrics(
     if not (medium := medium_of(study.outputs.kind)).is_text:
         many = medium.many
         raise AnalysisError(f"expected outputs that are texts, got {many}; metrics of {many} can come from a table")
+    settings = replace(settings, language=settings.language or language_of(study, outputs))
     lacking = {name: why for name in names or KINDS if (why := _lacking(name, study, outputs, settings))}
     if lacking and names:
         raise AnalysisError(*lacking.values())
     notes = [*lacking.values(), *_notes(study, outputs)]
+    if settings.language != study.language:
+        notes.insert(0, f'outputs are read as "{settings.language}", the form as "{study.language}"')
     parts = [_Part(study, outputs, system.id, references=False) for system in study.compared]
     beside = [_Part(study, outputs, part.system, references=True) for part in parts]
     rows: list[tuple[_Part, MetricScores]] = []
@@ -158,8 +162,11 @@ def _lacking(name: str, study: Study, outputs: Outputs, settings: MetricSettings
         return f"{name} is left out: expected references, got none; {do}"
     if kind.sources and study.outputs.item_text is None:
         return f"{name} is left out: expected what systems were given, got no [outputs] item_text"
-    if kind.english and study.language.split("-")[0] != "en":
-        return f'{name} is left out: expected English, got language = "{study.language}"; bleu and chrf read any'
+    if kind.english and (settings.language or "en").split("-")[0] != "en":
+        return (
+            f'{name} is left out: expected English, got outputs in "{settings.language}" ([outputs] language says '
+            "otherwise); bleu and chrf read any"
+        )
     if kind.model and settings.bertscore_model is None:
         return f"{name} is left out: expected --bertscore-model FOLDER with a model on this machine, got none"
     return None

@@ -9,9 +9,9 @@ from analysis.metrics.scores import MetricScores, MetricSettings, SystemTexts
 TOKENIZERS = {"zh": "zh", "ja": "char", "ko": "char", "th": "char"}  # without spaces, or without a tokenizer here
 
 
-def tokenizer_of(language: str) -> str:
+def tokenizer_of(language: str | None) -> str:
     """Return sacrebleu's tokenizer for a language: 13a, Chinese, or single characters."""
-    return TOKENIZERS.get(language.split("-")[0], "13a")
+    return TOKENIZERS.get((language or "en").split("-")[0], "13a")
 
 
 def bleu(texts: SystemTexts, settings: MetricSettings) -> list[MetricScores]:

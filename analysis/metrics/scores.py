@@ -44,9 +44,9 @@ class MetricScores:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricSettings:
-    """What metrics may depend on besides the texts; ``language`` is that of the study ("en", "zh")."""
+    """What metrics may depend on besides the texts; ``language`` is that of the outputs ("en", "zh")."""
 
-    language: str = "en"
+    language: str | None = None  # where absent, of a study by its outputs, else English
     bertscore_model: Path | None = None
     bertscore_layer: int = -1
     spacy_model: str = "en_core_web_sm"

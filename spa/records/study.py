@@ -58,6 +58,7 @@ class OutputFiles(TomlTable):
     output: Text = "output"
     sample: Text | None = None  # column that numbers several outputs of one system for one item
     item_text: Text | None = None  # column with what every system was given, shown with the outputs
+    language: Text | None = added(None)  # of the outputs, for metrics; by their letters where absent
     item_kind: Annotated[str, KeyOf("media")] = added("text")  # of the item text
     item_name: Text | None = added(None)  # what annotators read above it, before its number; the locale's where absent
     each: Text | None = added(None)  # path of the lists or objects of a record that become rows

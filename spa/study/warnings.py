@@ -17,6 +17,7 @@ from spa.records.platforms import lowest_hourly_pay, platforms_of
 from spa.records.study import People, Study
 from spa.study.filters import count_words
 from spa.study.output_files import display_files
+from spa.study.output_language import language_of
 from spa.study.outputs import count_rules
 from spa.study.validation import parse_expected
 from spa.tables.near_matches import matches_shown, near_matches
@@ -41,7 +42,7 @@ def study_warnings(study: Study, outputs: Outputs) -> tuple[str, ...]:
     """Return the warnings to read before annotators are paid, one line each."""
     of_analysis = (_checks, _careless, _expected_pairs)
     has_words = medium_of(study.outputs.kind).has_words
-    of_texts = (_single_words, _other_scripts, _lengths, _equal_outputs) if has_words else ()
+    of_texts = (_single_words, _other_scripts, _other_language, _lengths, _equal_outputs) if has_words else ()
     checks = (_sections, _annotators, _never_used, _item_name, *of_analysis, _alike, _scales)
     of_outputs = (_how_read, _alike_items, _dropped, _unreadable, _as_shown, *of_texts, _equal_items, _name_leaks)
     of_study = [line for check in checks for line in check(study)]
@@ -242,6 +243,15 @@ def _other_scripts(study: Study, outputs: Outputs) -> Iterator[str]:
 
     what = f'are not in the script of language = "{study.language}"'
     yield from _some_outputs(outputs, is_other, what, "remove these items unless this is meant; no filter does")
+
+
+def _other_language(study: Study, outputs: Outputs) -> Iterator[str]:
+    found = language_of(study, outputs)
+    if study.outputs.language is None and found != study.language:
+        yield (
+            f'outputs have letters of "{found}", the form is in language = "{study.language}": metrics go by the '
+            "outputs; [outputs] language says which it is"
+        )
 
 
 def _some_outputs(outputs: Outputs, is_odd: Callable[[str], bool], what: str, do: str) -> Iterator[str]:

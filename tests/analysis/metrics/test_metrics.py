@@ -145,6 +145,25 @@ def test_sacrebleu_is_called_as_by_hand_with_its_signature() -> None:
     assert ter(TEXTS, ENGLISH)[0].higher_is_better is False
 
 
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("zh", "我们昨天去了海边。"),
+        ("ja", "昨日は海に行きました。"),
+        ("ko", "우리는 어제 바다에 갔습니다."),
+        ("th", "เมื่อวานเราไปทะเล"),
+        ("ar", "ذهبنا أمس إلى شاطئ البحر."),
+        ("ru", "Вчера мы ходили к морю."),
+    ],
+)
+def test_a_copy_of_the_reference_has_100_in_every_script(language: str, text: str) -> None:
+    texts = SystemTexts(outputs=[text], references=[[text]], sources=[""])
+    for metric in (bleu, chrf):
+        (found,) = metric(texts, MetricSettings(language=language))
+        assert found.corpus == pytest.approx(100)
+    assert ter(texts, MetricSettings(language=language))[0].corpus == 0
+
+
 def test_chinese_is_cut_into_characters() -> None:
     texts = SystemTexts(outputs=["我们昨天去了海边。"], references=[["我们昨天去海边了。"]], sources=[""])
     assert bleu(texts, MetricSettings(language="zh"))[0].values[0] > bleu(texts, ENGLISH)[0].values[0]
