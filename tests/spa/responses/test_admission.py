@@ -21,6 +21,8 @@ from spa.responses.store_schema import payloads
 from tests.spa.responses.test_store import draws, submission_of
 from tests.spa.store_steps import join_group, reclaim, save_payload
 
+WAITING = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+
 
 @pytest.fixture
 def store(database: str) -> Iterator[Store]:
@@ -203,7 +205,7 @@ def test_two_processes_that_wait_for_one_another_are_both_served(postgres_url: s
                 connection.execute(insert(payloads), page)
                 sent.set()
                 with two.reading() as looking:  # until the other holds the lock of the leases and waits for this visit
-                    while not looking.exec_driver_sql("SELECT count(*) FROM pg_locks WHERE NOT granted").scalar():
+                    while not looking.exec_driver_sql(WAITING).scalar():
                         looking.rollback()
                 lock_leases(connection)
 
