@@ -51,6 +51,10 @@ def _marked(html: str, marks: list[tuple[int, int]]) -> Iterator[str]:
             yield piece
             continue
         text = unescape(piece)
+        if not text.strip():  # between rows of a table no other element may stand
+            yield piece
+            place += len(text)
+            continue
         at = 0
         while begun < len(marks) and marks[begun][1] <= place:
             begun += 1

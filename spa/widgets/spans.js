@@ -1,7 +1,7 @@
 // Errors marked in a text, by mouse, touch or keyboard. Offsets are UTF-16 units here and code points in what is sent.
 {
   const SELECTED = "chosen";
-  const taken = new Set(); // texts of the page in which a question marks already
+  const taken = new Map(); // texts of the page in which a question marks already, and what they held before
   let choosing = null; // in the one question in which words are chosen
 
   const codePoints = (text, units) => [...text.slice(0, units)].length;
@@ -28,11 +28,16 @@
     const bodies = stage ? [...stage.querySelectorAll(".exhibit .body")] : [];
     let surface = bodies.findLast((body) => body.textContent === text && !taken.has(body) && !body.closest("details"));
     if (!surface) {
-      surface = made("div", "body", text);
-      surface.dir = bodies.find((body) => body.textContent === text)?.dir ?? "auto";
+      const shown = bodies.find((body) => body.textContent === text);
+      surface = made("div", "body", shown ? undefined : text);
+      if (shown) {
+        surface.className = shown.className;
+        surface.append(...(taken.get(shown) ?? shown).cloneNode(true).childNodes);
+      }
+      surface.dir = shown?.dir ?? "auto";
       question.querySelector(".hint").after(surface);
     }
-    taken.add(surface);
+    taken.set(surface, surface.cloneNode(true));
     surface.classList.add("surface");
     surface.tabIndex = 0;
     surface.setAttribute("role", "group");
@@ -131,24 +136,42 @@
       field.dispatchEvent(new Event("input", { bubbles: true }));
     };
 
-    // Pieces between all ends of marks, each decorated by the heaviest mark over it.
+    // Pieces between all ends of marks, each decorated by the heaviest mark over it, in whatever elements they stand.
     const drawText = () => {
       const placed = marks.filter((one) => one.start !== undefined);
       const shown = chosen ?? word?.place;
-      const ends = [0, text.length, ...placed.flatMap(({ start, end }) => [start, end]), ...(shown ?? [])];
+      const ends = [...placed.flatMap(({ start, end }) => [start, end]), ...(shown ?? [])];
       const cuts = [...new Set(ends)].sort((a, b) => a - b);
-      const pieces = cuts.slice(1).map((end, place) => {
-        const start = cuts[place];
+      const classesOf = (start, end) => {
         const over = placed.filter((one) => one.start <= start && end <= one.end);
         const within = shown && shown[0] <= start && end <= shown[1];
-        if (!over.length && !within) return document.createTextNode(text.slice(start, end));
-        const piece = made("span", "", text.slice(start, end));
-        if (over.length) piece.classList.add("error");
-        if (over.some((one) => labels.indexOf(one.severity) > 0)) piece.classList.add("heavy");
-        if (within) piece.classList.add(chosen ? SELECTED : "word");
-        return piece;
-      });
-      surface.replaceChildren(...pieces);
+        return [
+          over.length && "error",
+          over.some((one) => labels.indexOf(one.severity) > 0) && "heavy",
+          within && (chosen ? SELECTED : "word"),
+        ].filter(Boolean);
+      };
+      surface.replaceChildren(...taken.get(surface).cloneNode(true).childNodes);
+      if (!cuts.length) return;
+      const walker = document.createTreeWalker(surface, NodeFilter.SHOW_TEXT);
+      const nodes = [];
+      while (walker.nextNode()) nodes.push(walker.currentNode);
+      let place = 0;
+      for (const node of nodes) {
+        const [first, last] = [place, place + node.data.length];
+        place = last;
+        const bounds = [first, ...cuts.filter((cut) => first < cut && cut < last), last];
+        const token = node.parentElement.closest("math") && node.parentElement; // signs of formulas are marked whole
+        if (!node.data.trim()) continue; // between rows of a table, where no other element may stand
+        const pieces = bounds.slice(1).map((end, at) => {
+          const classes = classesOf(bounds[at], end);
+          const said = text.slice(bounds[at], end);
+          if (token) token.classList.add(...classes);
+          if (token || !classes.length) return document.createTextNode(said);
+          return made("span", classes.join(" "), said);
+        });
+        if (!token) node.replaceWith(...pieces);
+      }
     };
 
     const draw = () => {

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from spa.elicitation.spans import SpanTarget
+from spa.media import medium_of
 from spa.records.form import AnswerOption, Exhibit, ExhibitsBlock, Form, Question, Segment
 from spa.records.submission import Response
 from spa.server.app import create_app
@@ -27,17 +28,32 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.browser, pytest.mark.one_process("browser")]
 ENGLISH = '🦆 One <b onclick="window.hurt = 1">two</b> three\nfour two 🦆 end.'
+MARKDOWN = """# Plan
+
+It is **very** *good* and costs $5; so $x^2 = 4$.
+
+- first `code` word
+- second [link](https://link.example)
+
+| a | b |
+|---|---|
+| one | two |
+
+```python
+x = "<b>" & 1  # 🦆
+```
+"""
 ARABIC = "الكلمة الأولى ثم الثانية"
 
 
-def spans_form(text: str) -> Form:
+def spans_form(text: str, medium: str = "text") -> Form:
     """Return a form of one page on which the errors of a text are marked, under two questions."""
     form = small_form()
     shown = Exhibit(
-        exhibit_id="e1", caption="Writer A", label="A", item_id="i1", medium="text", segments=(Segment(text=text),)
+        exhibit_id="e1", caption="Writer A", label="A", item_id="i1", medium=medium, segments=(Segment(text=text),)
     )
     answer = SpansAnswer(
-        text=text,
+        text=medium_of(shown).reads(text),
         severities=tuple(AnswerOption(value=name, text=name, score=n) for name, n in (("minor", 1.0), ("major", 5.0))),
         categories=("fluency", "accuracy"),
         no_errors="No errors",
@@ -152,3 +168,57 @@ def test_without_script_each_severity_has_a_list(browser: Browser, tmp_path: Pat
                 ("two", "stands 2 times in the text"),
             ]
             assert none == ()
+
+
+@pytest.mark.parametrize("window", [{}, {"viewport": PHONE}])
+def test_spans_on_markdown_are_those_of_its_text(browser: Browser, tmp_path: Path, window: dict[str, Any]) -> None:
+    """By mouse and keyboard across bold words, items, formulas and code; what is shown keeps its elements."""
+    form = spans_form(MARKDOWN, "markdown")
+    text = form.pages[0].questions[0].answer.text
+    made = HandMade(tmp_path, form)
+    with made.store, serve_on_loopback(create_app(made)) as url, open_context(browser, **window) as context:
+        tab = context.new_page()
+        begin(tab, f"{url}/a/{made.store.tokens()[0]}")
+        first, second = tab.locator(".surface").all()
+        for surface in (first, second):
+            assert surface.evaluate("one => one.textContent") == text
+            assert surface.locator("strong, em, li, td, math, pre").count() == 8
+        assert "markdown" in (second.get_attribute("class") or "")
+        elements = first.evaluate("one => [...one.querySelectorAll('*')].map((each) => each.tagName).join()")
+        select = """([from, to]) => {
+          const one = document.querySelector('.surface');
+          const [start, end] = [from, to].map((found) => [...one.querySelectorAll(found)].at(-1).firstChild);
+          getSelection().setBaseAndExtent(start, 0, end, end.data.length);
+        }"""
+        tools = tab.locator("#q1-question .span-tools")
+        for start, end, severity in (
+            ("strong", "em", "minor"),
+            ("li code", ".link", "major"),
+            ("msup mi", "mn", "minor"),
+        ):
+            tab.evaluate(select, [start, end])
+            tools.get_by_text(severity).click()
+        assert first.locator("strong .error").count() == first.locator("em .error").count() == 1
+        assert first.locator("msup mi.error").count() == 1
+        assert first.evaluate("one => one.textContent") == text
+        first.focus()
+        press(tab, "End", "Enter")  # the duck in the comment
+        tools.get_by_text("major").click()
+        assert first.locator("pre .error.heavy").count() == 1
+        tab.locator("#q1-question .marks button").first.click()  # very good
+        assert first.locator("strong .error").count() == 0
+        first.locator("strong").dblclick()
+        tools.get_by_text("minor").click()
+        tab.locator("#q2").check()
+        assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        tab.locator("button.next").click()
+        tab.wait_for_url("**/p/p2")
+        marks, none = stored(made, form)
+        assert [one.text.split() for one in marks] == [["very"], ["x2=4"], ["code", "word", "second", "link"], ["🦆"]]
+        assert all(text[one.start : one.end] == one.text for one in marks)
+        assert none == ()
+        tab.locator("button.back").click()
+        expect(tab.locator("#q1-question .marks li")).to_have_count(4)
+        without = """one => [...one.querySelectorAll('*')].filter((each) => !each.matches('span.error'))
+          .map((each) => each.tagName).join()"""
+        assert tab.locator(".surface").first.evaluate(without) == elements

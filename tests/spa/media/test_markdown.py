@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spa.elicitation.word_diff import mark_differences
 from spa.media import MEDIA, medium_of
 from spa.media.formulas import MOST_CHARACTERS, formula
 from spa.media.markdown_html import rendered
@@ -248,6 +249,25 @@ def test_marked_words_are_marked_across_elements() -> None:
     shown = medium_of("markdown").shown(exhibit, lambda one: "")
     assert "The <strong><mark>[red]</mark></strong><mark>[ cat]</mark> sat" in shown
     assert medium_of("markdown").said(exhibit) == "The [**red** cat] sat"
+
+
+def test_differences_are_marked_in_what_is_shown() -> None:
+    """Word by word, in bold, cells, code and formulas, and nowhere else; elements stay where they were."""
+    source = "The **old** cat sat.\n\n| a | b |\n|---|---|\n| one | two |\n\n`x` and $y^2$"
+    output = "The **new** cat sat.\n\n| a | c |\n|---|---|\n| six | two |\n\n`z` and $y^2$"
+    _, segments = mark_differences(source, output)
+    exhibit = Exhibit(exhibit_id="e1", caption="A", label="A", item_id="1", medium="markdown", segments=segments)
+    shown = str(medium_of("markdown").shown(exhibit, lambda one: ""))
+    assert re.findall(r"<mark>\[([^<]*)\]</mark>", shown) == ["new", "c", "six", "z"]
+    assert re.sub(r"<mark>\[|\]</mark>", "", shown).count(rendered(output).html) == 1
+
+
+def test_marks_stand_in_cells_and_not_between_them() -> None:
+    whole = Segment(text="| a |\n|---|\n| b |", marked=True)
+    exhibit = Exhibit(exhibit_id="e1", caption="A", label="A", item_id="1", medium="markdown", segments=(whole,))
+    shown = str(medium_of("markdown").shown(exhibit, lambda one: ""))
+    assert re.findall(r"<(\w+)[^>]*><mark>", shown) == ["th", "td"]
+    assert shown.count("<mark>") == 2
 
 
 @pytest.mark.parametrize(
