@@ -30,8 +30,8 @@ def sides_of(table: pl.DataFrame | None) -> Sides | None:
     kind = people_kind(table)
     if kind is None or not (table["annotator_kind"] == "llm").any():
         return None
-    answered = table.filter(pl.col("value").is_not_null())
-    people, llms = (answered.filter(pl.col("annotator_kind") == side) for side in (kind, "llm"))
+    answered = pl.col("value").is_not_null()
+    people, llms = (table.filter(answered & (pl.col("annotator_kind") == side)) for side in (kind, "llm"))
     return None if people.is_empty() or llms.is_empty() else Sides(kind=kind, people=people, llms=llms)
 
 

@@ -110,6 +110,7 @@ def compare_llms_with_people(
     if sides is not None:
         found = _rated(sides, orders["ratings"], means, plan)
         powered += found.powered
+    del sides  # a copy of the table
     alternative = found.alternative
     chosen = sides_of(kept.get("choices"))
     if chosen is not None:
@@ -118,6 +119,8 @@ def compare_llms_with_people(
         judged = _means(replace(chosen, people=people, llms=as_chosen(llms, people)), "choices")
         alternative += _alternatives(judged, "choices", order, plan, people=chosen.kind)
         powered += powered_choices(kept["choices"], order, plan)
+        del people, llms
+    del chosen
     return LLMsAndPeople(
         alternative_annotator=tuple(alternative),
         prediction_powered=tuple(powered),

@@ -229,7 +229,7 @@ def average_by(table: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     >>> average_by(rows, ["a"]).rows()
     [('x', 2.0), ('y', 1.5)]
     """
-    table = table.sort("value")  # a sum is the same to the last bit, however the rows stand
+    table = table.select(*by, "value").sort("value")  # a sum is the same to the last bit, however the rows stand
     rows = fold(*(in_order(table[column]) for column in by))
     return table[rows.first].select(*by, pl.Series("value", rows.mean(table["value"].to_numpy())))
 
