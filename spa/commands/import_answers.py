@@ -160,7 +160,7 @@ def import_answers(
 ) -> ImportAccount:
     """Read files of a format and write tidy tables to a folder, people under pseudonyms unless their ids are kept."""
     from spa.importers.pseudonyms import default_key_path, load_key
-    from spa.importers.tables import with_pseudonyms, write_imported
+    from spa.importers.tables import NEAR, said_of_near, with_pseudonyms, write_imported
 
     if keep_ids and key is not None:
         raise click.UsageError("--key makes pseudonyms, which --keep-ids leaves out; give one of them")
@@ -169,12 +169,13 @@ def import_answers(
         imported = read_as.read(replace(request, key=place))
     secret = None if place is None else load_key(place)
     named = imported if secret is None else with_pseudonyms(imported, secret)
+    alike = () if secret is None or any(note.startswith(NEAR) for note in imported.notes) else said_of_near(imported)
     written = write_imported(named, out, format=format_)
     missing = {table: {"missing": count, "answers": answers} for table, (count, answers) in imported.missing.items()}
     return ImportAccount(
         format=read_as.key,
         files={str(path): rows for path, rows in written.items()},
-        notes=tuple(imported.notes),
+        notes=(*imported.notes, *alike),
         skipped=dict(imported.skipped),
         missing=missing,
         twice=dict(imported.twice),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import math
 import re
@@ -18,12 +19,18 @@ KINDS: dict[str, type] = {OBJECT: dict, LIST: list, TEXT: str}
 
 
 def beginning(path: Path, n_bytes: int = LOOKED_AT) -> bytes:
-    """Return the first bytes of a file, unpacked (.gz), without a byte order mark; nothing where none can be read."""
+    """Return the first bytes of a file, unpacked (.gz), without a byte order mark; nothing where none can be read.
+
+    Those of a text with the mark of UTF-16, as programs of Windows write it, are given in UTF-8.
+    """
     try:
         with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as file:
-            return file.read(n_bytes).removeprefix(b"\xef\xbb\xbf")
+            start = file.read(n_bytes)
     except (OSError, EOFError, ValueError, zlib.error):
         return b""
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) and not start.startswith(codecs.BOM_UTF32_LE):
+        return start.decode("utf-16", "ignore").encode("utf-8", "replace")
+    return start.removeprefix(codecs.BOM_UTF8)
 
 
 def of_kind(kind: str, value: object, place: str) -> Any:

@@ -57,6 +57,7 @@ class _Counts:
     errors: int = 0
     limits: Counter[str] = field(default_factory=Counter)
     lists: int = 0
+    invalid: int = 0
     unscored: int = 0
 
 
@@ -92,7 +93,7 @@ def read_log(path: Path) -> EvalLog:
 def _needed(sample: object, place: str) -> dict[str, Any]:
     """Return what is read of a sample, so that its transcript need not stay in memory."""
     given = of_kind(OBJECT, sample, place)
-    return {name: given.get(name) for name in ("id", "epoch", "scores", "error", "limit")}
+    return {name: given.get(name) for name in ("id", "epoch", "scores", "error", "limit", "invalidation")}
 
 
 @contextmanager
@@ -219,7 +220,8 @@ def _read(request: ImportRequest) -> ImportedTables:
         there = shortened(", ".join(sorted(names)), 160)
         raise ResponseError(f"--human-scorer {min(unknown)}: no such scorer; there are: {there}")
     scores.check(request.paths[0])
-    skipped = {"values that are lists": counts.lists} if counts.lists else {}
+    skipped = {"values that are lists": counts.lists, "samples that were marked as invalid": counts.invalid}
+    skipped = {what: n for what, n in skipped.items() if n}
     return ImportedTables(rows={"ratings": rows}, skipped=skipped, notes=tuple(_notes(logs, names - people, counts)))
 
 
@@ -240,6 +242,9 @@ def _rows(log: EvalLog, scores: LabelScores, counts: _Counts) -> Iterator[Row]:
         if key in seen:
             raise ResponseError(f"{place}: expected each sample and epoch once, got {key[0]}, epoch {key[1]} twice")
         seen.add(key)
+        if sample.get("invalidation") is not None:
+            counts.invalid += 1
+            continue
         for scorer, given in of_kind(OBJECT, sample.get("scores") or {}, f"{place}, scores").items():
             scorers.setdefault(scorer)
             for criterion, row in _scored(scorer, given, f"{place}, scores.{scorer}", scores, counts):
@@ -350,7 +355,8 @@ FORMAT = AnswerFormat(
     extra="importers",
     meaning=FileMeaning(
         missing="null, NaN, no score, an error in the sample",
-        left_out="reductions (words are 0 there, and epochs without a score vanish); values that are lists",
+        left_out="samples marked as invalid; values that are lists; reductions (words are 0 there, and epochs without "
+        "a score vanish)",
         seen="Inspect 0.3.285",
         source="https://inspect.aisi.org.uk/eval-logs.html",
     ),

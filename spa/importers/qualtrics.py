@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from spa.importers.tables import ImportedTables
 
 SIGN = b'ImportId""'  # in the third header row
+HEADERS = 1 << 21  # bytes in which it lies: the second row has the questions' texts
 
 
 def _recognise(path: Path) -> Fit:
@@ -26,7 +27,7 @@ def _recognise(path: Path) -> Fit:
     if path.is_dir():
         return max(map(_recognise, sorted(path.glob("*.csv"))[:20]), default=Fit.NONE)
     is_table = path.suffix.lower() in (".csv", ".tsv")
-    return Fit.CERTAIN if is_table and SIGN in beginning(path) else Fit.NONE
+    return Fit.CERTAIN if is_table and SIGN in beginning(path, HEADERS) else Fit.NONE
 
 
 def _responses(path: Path) -> list[ForeignRow]:
@@ -84,7 +85,7 @@ def _called(what: str) -> str:
 
     column, _, value = what.partition(" ")
     if column == STATUS:
-        return f"responses that are {CALLED.get(value, 'none of a person')} ({what})"
+        return f"responses that are {CALLED.get(value, 'of another status')} ({what})"
     return f"responses that were not finished ({what})" if column == FINISHED else what
 
 

@@ -174,7 +174,7 @@ class QuestionsAsked:
         if (verdicts or sure) and len(sure) + len(counted) == len(distinct) and not numbers:
             return "choices"
         if verdicts or numbers or any(found.status != "unknown" for found in places.values()):
-            raise self._ask(question, open_words, place)
+            raise self._ask(question, [word for word in open_words if word not in sure] or open_words, place)
         return "unread"
 
     def _outcome(self, word: str) -> Outcome:

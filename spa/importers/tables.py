@@ -11,6 +11,7 @@ import polars as pl
 from spa.errors import ResponseError, shortened
 from spa.importers.pseudonyms import PseudonymKey
 from spa.responses.table_files import TableFormat, write_table
+from spa.tables.near_matches import escaped, matches_shown, near_matches
 
 
 def _texts(*names: str) -> dict[str, Any]:
@@ -71,6 +72,7 @@ COLUMNS: dict[str, dict[str, Any]] = {
 ANSWERS = ("ratings", "preferences", "orders", "choices")  # tables with a row an answer
 KEPT = frozenset(("spans", column) for column in ("start", "end", "severity"))  # also where no row has a value
 DEMOGRAPHIC = "demographic:"  # before columns of annotators that say who they are
+NEAR = "annotators: "  # begins what is said of people's names that are nearly the same
 UNNAMED = "unnamed people"  # who answered, where nobody says it: one vote a cell, as a report counts them
 # Columns that do not say what an answer is about.
 NOT_OF_CELL = (
@@ -147,6 +149,21 @@ def with_pseudonyms(imported: ImportedTables, key: PseudonymKey) -> ImportedTabl
     }
     apart = {folder: with_pseudonyms(tables, key) for folder, tables in imported.apart.items()}
     return replace(imported, rows=rows, apart=apart)
+
+
+def said_of_near(imported: ImportedTables) -> tuple[str, ...]:
+    """Say which people's names are nearly the same: under pseudonyms nobody sees it any more."""
+    people = {
+        row["annotator_id"] for rows in imported.rows.values() for row in rows if row.get("annotator_kind") == "human"
+    }
+    near = near_matches(people)
+    if not near:
+        return ()
+    new, old = near[0].names[:2]
+    return (
+        f"{NEAR}{matches_shown(near)} may be one, and count as two; if they are one, keep the names by --keep-ids, and "
+        f"say to spa report --same {shortened(repr(escaped(f'annotator_id:{old}={new}')), 120)}",
+    )
 
 
 def write_imported(imported: ImportedTables, folder: Path, *, format: TableFormat) -> dict[Path, int]:

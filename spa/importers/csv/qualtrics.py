@@ -1,7 +1,8 @@
 """Qualtrics' CSV: two more rows of headers, and responses that are none: previews, spam, people who left.
 
 Layout by Qualtrics' documentation of its exports: the third row holds ``{"ImportId": ...}``; ``Status`` is 0 of a
-response, 1 of a preview, 8 of spam; ``Finished`` is 0 of who left. -99 is "seen but unanswered".
+response, 1 of a preview, 4 of an imported response, 8 of spam, 16 of one given offline; ``Finished`` is 0 of who left.
+-99 is "seen but unanswered".
 """
 
 from __future__ import annotations
@@ -17,7 +18,18 @@ STATUS, FINISHED = "Status", "Finished"
 SEEN = "-99"
 MARK = '{"ImportId"'
 REAL = {STATUS: ("0", "IP Address"), FINISHED: ("1", "True", "TRUE", "true")}
-CALLED = {"1": "a preview", "Survey Preview": "a preview", "2": "a test", "8": "spam", "Spam": "spam"}
+CALLED = {
+    "1": "a preview",
+    "Survey Preview": "a preview",
+    "2": "a test",
+    "Survey Test": "a test",
+    "4": "imported",
+    "Imported": "imported",
+    "8": "spam",
+    "Spam": "spam",
+    "16": "given offline",
+    "Offline": "given offline",
+}
 
 
 def without_headers(sheets: Sheets) -> tuple[Sheets, bool]:

@@ -152,3 +152,16 @@ def test_a_member_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatc
 def test_a_log_that_was_not_finished_is_told(tmp_path: Path) -> None:
     path = json_file(tmp_path / "a.json", log("m", sample("s1", 1, {"letters": "C"}), status="cancelled"))
     assert any("not finished: a.json (cancelled)" in note for note in read("inspect", path).notes)
+
+
+def test_samples_marked_as_invalid_leave(tmp_path: Path) -> None:
+    """As by invalidate_samples of Inspect; they are counted."""
+    marked = {"timestamp": "2026-11-29T07:56:33+00:00", "author": "me", "reason": "broken"}
+    made = log(
+        "m/a",
+        sample("s1", 1, {"letters": "C"}, invalidation=marked),
+        sample("s2", 1, {"letters": "I"}, invalidation=None),
+    )
+    found = read("inspect", json_file(tmp_path / "a.json", made))
+    assert [(row["item_id"], row["score"]) for row in found.rows["ratings"]] == [("s2", 0.0)]
+    assert found.skipped == {"samples that were marked as invalid": 1}

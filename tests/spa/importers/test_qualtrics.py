@@ -77,3 +77,26 @@ def test_a_person_twice_is_told(tmp_path: Path) -> None:
 def test_previews_alone_are_refused(tmp_path: Path) -> None:
     with pytest.raises(SpaError, match="Status: expected responses of people, got none"):
         read(export(tmp_path, ("1", "1", "Bo", "1", "1", "")))
+
+
+def test_responses_given_offline_are_called_so(tmp_path: Path) -> None:
+    found = read(export(tmp_path, ("0", "1", "Ana", "4", "3", ""), ("16", "1", "Bo", "1", "1", "")))
+    assert found.skipped == {"responses that are given offline (Status 16)": 1}
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_exports_with_tabs_and_long_headers(tmp_path: Path, wide: bool) -> None:
+    """The TSV export is UTF-16; the texts of many questions fill the second row."""
+    path = tmp_path / "export.tsv"
+    texts = [f"{name} {'why? ' * 20_000 if wide else ''}" for name in HEAD]
+    with path.open("w", newline="", encoding="utf-16") as file:
+        writer = csv.writer(file, delimiter="\t")
+        writer.writerows([HEAD, texts, [f'{{"ImportId":"{name}"}}' for name in HEAD]])
+        writer.writerows([("0", "1", "Ana", "4", "-99", ""), ("1", "1", "Bo", "1", "1", "")])
+    assert format_of("qualtrics").recognise(path) == Fit.CERTAIN
+    found = read(path)
+    assert {(row["annotator_id"], row["item_id"]): row["score"] for row in found.rows["ratings"]} == {
+        ("Ana", "1"): 4,
+        ("Ana", "2"): None,
+    }
+    assert found.skipped == {"responses that are a preview (Status 1)": 1}

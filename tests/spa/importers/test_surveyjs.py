@@ -201,3 +201,22 @@ def test_broken_responses_are_one_line(tmp_path: Path) -> None:
     assert "expected the definition of a survey, with questions, got none" in line
     done = CliRunner().invoke(main, ["import", "surveyjs", str(path), "--names", "(?P<it>.)", "--out", "x"])
     assert "expected groups (?P<item>...), (?P<system>...), (?P<criterion>...)" in done.output
+
+
+def test_names_in_other_capitals_are_told(tmp_path: Path) -> None:
+    """Under pseudonyms nobody sees them any more; where ids are kept the report tells them."""
+    path = json_file(tmp_path / "r.json", [response("Ana", i1_fit={"north": 5}), response("ana", i1_fit={"north": 1})])
+    words = ["import", "surveyjs", str(path), "--names", NAMES.pattern, "--out"]
+    told = CliRunner().invoke(main, [*words, str(tmp_path / "pseudonyms")]).output
+    assert "annotators: ana and Ana may be one, and count as two" in told
+    assert "--same 'annotator_id:Ana=ana'" in told
+    kept = CliRunner().invoke(main, [*words, str(tmp_path / "kept"), "--keep-ids"]).output
+    assert "2 rows" in kept
+    assert "may be one" not in kept
+
+
+def test_words_asked_about_are_those_without_a_meaning(tmp_path: Path) -> None:
+    given = [response("ana", i1_better="north"), response("bo", i1_better="neither")]
+    line = problem("surveyjs", json_file(tmp_path / "r.json", given), names=NAMES, sides=("north", "south"))
+    assert "--value 'neither=" in line
+    assert "--value 'north=" not in line
