@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from spa.media import all_media, medium_of
+from spa.media.direction import direction_of
+from spa.records.clean_text import cleaned
+from spa.records.form import Exhibit, Segment
+
 if TYPE_CHECKING:
     from analysis.printing.document import Block, Section
     from analysis.records.results import Results
+    from spa.records.outputs import Output
 
 SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&])")  # what Markdown, or Streamlit, reads as more than text
 LIGHT_INK, DARK_INK = "#31333f", "#fafafa"  # of text on the page's ground
@@ -79,6 +86,32 @@ def show_counts(rows: Sequence[Mapping[str, object]]) -> None:
 def show_text(text: str) -> None:
     """Show long text letter by letter, in a box of its own; a browser takes seconds to colour it as code."""
     st.html(f'<div class="spa-report"><pre class="long" tabindex="0"><code>{escape(text)}</code></pre></div>')
+
+
+def shown_text(output: Output) -> str:
+    """Return the text of an output as HTML: as raters see it, or its source where it holds formulas.
+
+    Streamlit takes MathML out of HTML and says nothing, so that formulas would be missing.
+    """
+    text = cleaned(output.text or "")
+    exhibit = Exhibit(
+        exhibit_id="",
+        caption="",
+        label=None,
+        item_id=output.item_id,
+        medium=output.medium,
+        segments=(Segment(text=text),),
+    )
+    shown = str(medium_of(output).shown(exhibit, lambda one: ""))
+    return f'<div class="body" dir="{direction_of(text)}">{escape(text)}</div>' if "<math" in shown else shown
+
+
+@cache
+def _style() -> str:
+    """Return the style of the pages, and that of the media for what raters see."""
+    own = (files("streamlit_app") / "sections.css").read_text(encoding="utf-8")
+    media = [path.read_text(encoding="utf-8") for one in all_media() for path in one.collected if path.suffix == ".css"]
+    return own + re.sub(r"@font-face \{[^}]*\}\n", "", "".join(media))  # fonts are not served here
 
 
 def _cell(tag: str, shown: object, value: object) -> str:
@@ -152,4 +185,4 @@ def _width(svg: str) -> int:
 
 def style() -> None:
     """Give the report's parts their look, light or dark as the page is."""
-    st.html(f"<style>{(files('streamlit_app') / 'sections.css').read_text(encoding='utf-8')}</style>")
+    st.html(f"<style>{_style()}</style>")

@@ -22,7 +22,7 @@ from analysis.printing.words import interval, number, sentence
 from spa.errors import ResponseError
 from spa.media import medium_of
 from streamlit_app import blinding, loading
-from streamlit_app.rendering import plain, show_counts, show_sections, show_statuses
+from streamlit_app.rendering import plain, show_counts, show_sections, show_statuses, shown_text
 
 if TYPE_CHECKING:
     from analysis.explanations.exploration import Exploration
@@ -163,7 +163,7 @@ def _open(one: ExplainedText, names: Names) -> None:
         if files is not None and output.file is not None:
             files.on_dashboard(st, output.file)
         else:
-            _quote(output.text or "")
+            st.html(f'<div class="spa-report">{shown_text(output)}</div>')
 
 
 def _quote(text: str) -> None:

@@ -24,7 +24,7 @@ from spa.media import medium_of
 from spa.media.direction import direction_of
 from streamlit_app import blinding, loading
 from streamlit_app.findings import Analysed
-from streamlit_app.rendering import plain, show_figure, show_sections, without_empty
+from streamlit_app.rendering import plain, show_figure, show_sections, shown_text, without_empty
 
 PARTS = {
     "Answer": ("answer", "expected", "warnings"),
@@ -202,7 +202,7 @@ def _outputs(system_x: str, system_y: str, criterion: str, found: Analysed) -> N
             continue
         cells = "".join(
             f"<article><h4>{escape(names.system(system))}</h4><small>{escape(words[system])}</small>"
-            f'<p dir="{direction_of(output.text or "")}">{escape(output.text or "")}</p></article>'
+            f"{shown_text(output)}</article>"
             for system, output in pair
         )
         st.html(f'<div class="spa-report spa-outputs">{cells}</div>')

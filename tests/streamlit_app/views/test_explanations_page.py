@@ -35,7 +35,7 @@ class UMAP:  # the real one compiles for half a minute
 """
 REVIEWERS = ("--reviewer", "Ana", "--reviewer", "Ben")
 WHO = (*REVIEWERS, "--reviewer", "Cem")
-OPENED = ".spa-report p"
+OPENED = ".spa-report p, .spa-report .body"
 CHART = "[data-testid=stVegaLiteChart]"
 
 

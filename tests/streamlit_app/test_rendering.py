@@ -1,0 +1,36 @@
+"""Outputs on the dashboard are what raters see of them, and nothing in them acts."""
+
+from __future__ import annotations
+
+import pytest
+
+from spa.records.outputs import Output
+from streamlit_app.rendering import _style, shown_text
+from tests.spa.media.hostile_outputs import OUTPUTS
+from tests.spa.media.test_hostile_outputs import harm_in
+
+
+def output_of(text: str, medium: str) -> Output:
+    return Output(item_id="i1", system="alpha", sample=1, medium=medium, text=text, file=None)
+
+
+@pytest.mark.parametrize("medium", ["text", "markdown"])
+def test_hostile_outputs_stay_harmless_on_the_dashboard(medium: str) -> None:
+    for text in OUTPUTS:
+        shown = shown_text(output_of(text, medium))
+        assert harm_in(shown) == [], text
+        assert "<math" not in shown
+        assert shown.encode("utf-8")
+
+
+def test_outputs_are_shown_once_and_as_raters_see_them() -> None:
+    """Markdown as what it means, but as its source where formulas would be taken out; a text letter by letter."""
+    assert "<strong>b</strong>" in shown_text(output_of("a **b**", "markdown"))
+    assert "**" not in shown_text(output_of("a **b**", "markdown"))
+    assert ">a **b** $x$ &lt;i&gt;</div>" in shown_text(output_of("a **b** $x$ <i>", "markdown"))
+    assert ">a **b** $x$</div>" in shown_text(output_of("a **b** $x$", "text"))
+
+
+def test_the_style_of_media_asks_for_no_file() -> None:
+    assert ".markdown table" in _style()
+    assert "url(" not in _style()
