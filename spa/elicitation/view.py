@@ -202,7 +202,7 @@ class AssignmentView:
             return self._made[place]
         medium, file = self.study.outputs.item_kind, None
         if made is not None:
-            medium, text, file, sample = made.medium, made.text, made.file, made.sample
+            medium, text, file, sample = made.medium, made.text, made.shown_file, made.sample
         if text is not None:
             segments = self.text_cache.segments(text)
         exhibit = Exhibit(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from spa.errors import StudyError
-from spa.media.medium import Content, Medium, MediumFiles, ModelFiles, Part
+from spa.media.medium import Content, Doubt, Medium, MediumFiles, ModelFiles, NeutralCopy, Part
 
 if TYPE_CHECKING:
     from spa.records.form import Exhibit
@@ -24,6 +24,14 @@ TYPES = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image
 SECONDS = 6.0  # that looking at one takes: assumed, not measured
 TOKENS = 1000  # of one, to a model: assumed, as endpoints count them differently
 LEAST_SECONDS = 1.0  # on screen, where there is a least time for texts
+MARKS = {
+    "film": Doubt(what="are films", do="people and models see the first picture of each, as a still"),
+    "transparent": Doubt(what="are transparent in parts", do="people and models see them on white"),
+    "profile": Doubt(
+        what="have a colour profile that cannot be applied",
+        do="people and models see them without; convert them to sRGB where colours matter",
+    ),
+}
 
 
 def _fits(path: Path) -> bool:
@@ -37,6 +45,12 @@ def _media_type(path: Path) -> str:
     """Return the media type of an image by its suffix."""
     guessed, _ = mimetypes.guess_type(str(path))
     return guessed if guessed is not None and guessed.startswith("image/") else "application/octet-stream"
+
+
+def _neutral(content: bytes) -> NeutralCopy:
+    from spa.media.neutral_image import neutral_image  # loads Pillow
+
+    return neutral_image(content)
 
 
 def _shown(exhibit: Exhibit, address: Callable[[Exhibit], str]) -> Markup:
@@ -74,7 +88,7 @@ def _as_input(part: Part) -> Part:
 
 
 def _decoded(part: Part) -> Any:
-    from PIL import Image  # an extra
+    from PIL import Image
 
     url: str = part["image_url"]["url"]
     with Image.open(io.BytesIO(base64.b64decode(url.partition(",")[2]))) as image:
@@ -122,6 +136,8 @@ IMAGE = Medium(
             decoded=_decoded,
         ),
         on_dashboard=_on_dashboard,
+        neutral=_neutral,
+        marks=MARKS,
     ),
     shown=_shown,
     stage="pictures",

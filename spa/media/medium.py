@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -62,6 +62,27 @@ class ModelFiles:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Doubt:
+    """What may be wrong with how something is shown: what it does ("hold HTML"), and what is to be done.
+
+    One of ``many`` is said where more than a few texts do.
+    """
+
+    what: str
+    do: str
+    many: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NeutralCopy:
+    """What is shown in the place of a file, and the names of what may be said of that (see ``MediumFiles``)."""
+
+    content: bytes
+    suffix: str
+    marks: tuple[str, ...] = ()  # small letters
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MediumFiles:
     """How files of a medium are taken, sent to browsers and models, and shown on the dashboard.
 
@@ -79,6 +100,11 @@ class MediumFiles:
         Shows a file in a container of the dashboard, the Streamlit module or a column.
     models : ModelFiles, optional
         ``None`` where a model is sent what the medium says in words.
+    neutral : callable, optional
+        The copy that is shown and sent in the place of a file, given what stands in it; the copy of a copy is itself.
+        It raises ValueError with what is wrong and what to do. ``None`` where files are shown as they are.
+    marks : mapping of str to Doubt
+        What may be wrong with how files are shown, by the names that such copies bear.
     """
 
     formats: str
@@ -87,18 +113,8 @@ class MediumFiles:
     directive: str = ""
     on_dashboard: Callable[[Any, Path], object]
     models: ModelFiles | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Doubt:
-    """What may be wrong with how a text is shown: what texts do ("hold HTML"), and what is to be done.
-
-    One of ``many`` is said where more than a few texts do.
-    """
-
-    what: str
-    do: str
-    many: bool = False
+    neutral: Callable[[bytes], NeutralCopy] | None = None
+    marks: Mapping[str, Doubt] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,6 +29,13 @@ class Output:
     medium: str  # key of its medium
     text: str | None
     file: Path | None
+    copy: Path | None = None  # shown in the place of the file
+    marks: tuple[str, ...] = ()  # what may be wrong with how the copy is shown (see MediumFiles of spa.media)
+
+    @property
+    def shown_file(self) -> Path | None:
+        """The file that people and models are shown."""
+        return self.copy or self.file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

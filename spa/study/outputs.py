@@ -16,6 +16,7 @@ from spa.records.outputs import DroppedItem, Item, Key, Output, Outputs
 from spa.records.problems import quote
 from spa.records.study import Study
 from spa.study.filters import cut_to_sentences, failures
+from spa.study.neutral_copies import NeutralCopies, NeutralFile
 from spa.study.output_files import OutputFileRows, display_files, read_rows
 from spa.study.output_table import Cells, RawOutput, first_few, required_columns, sort_rows
 from spa.tables.selection import chosen_problems
@@ -114,14 +115,20 @@ def _nested(study: Study) -> frozenset[str]:
 def _build_outputs(study: Study, cells: Cells) -> tuple[dict[Key, tuple[Output, ...]], list[str]]:
     made: dict[Key, tuple[Output, ...]] = {}
     problems: list[str] = []
+    unshown: dict[Path, str] = {}
+    copies: NeutralCopies | None = None
     medium = medium_of(study.outputs.kind)
     for (item_id, system), raws in cells.outputs.items():
         samples = []
         for number, raw in enumerate(raws, start=1):
-            text, file = _taken(medium, cleaned(raw.value), raw.place, problems), None
+            text, file, shown = _taken(medium, cleaned(raw.value), raw.place, problems), None, None
             if medium.files is not None and text:
                 file = raw.row.file.parent / text
-                problems += _unfit_file(raw, file, study.folder, medium, medium.files)
+                unfit = [*_unfit_file(raw, file, study.folder, medium, medium.files)]
+                if not unfit:
+                    copies = copies or NeutralCopies(study.folder or raw.row.file.parent)
+                    shown = _neutral_file(raw, file, medium, copies, unshown)
+                problems += unfit
             samples.append(
                 Output(
                     item_id=item_id,
@@ -130,10 +137,12 @@ def _build_outputs(study: Study, cells: Cells) -> tuple[dict[Key, tuple[Output, 
                     medium=medium.key,
                     text=text if medium.files is None else None,
                     file=file,
+                    copy=None if shown is None else shown.path,
+                    marks=() if shown is None else shown.marks,
                 )
             )
         made[item_id, system] = tuple(samples)
-    return made, first_few(problems, f"{medium.many} that cannot be shown")
+    return made, first_few([*problems, *unshown.values()], f"{medium.many} that cannot be shown")
 
 
 def _taken(medium: Medium, text: str, place: str, problems: list[str]) -> str:
@@ -165,6 +174,19 @@ def _unfit_file(raw: RawOutput, file: Path, folder: Path | None, medium: Medium,
         if not fits:
             expected = f"a {files.formats} {medium.noun}"
             yield f"{raw.place}: expected {expected}, got {quote(raw.value)}, which is none; convert it"
+
+
+def _neutral_file(
+    raw: RawOutput, file: Path, medium: Medium, copies: NeutralCopies, unshown: dict[Path, str]
+) -> NeutralFile | None:
+    """Return what is shown in the place of a file; say of one that cannot be shown, once, why."""
+    if medium.files is None or file in unshown:
+        return None
+    try:
+        return copies.of(file, medium.files)
+    except (ValueError, OSError) as error:
+        unshown[file] = f"{raw.place}: expected {medium.one} that can be shown, got {quote(raw.value)}, {error}"
+        return None
 
 
 def _filtered(

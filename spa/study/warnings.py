@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from statistics import fmean
 
@@ -214,19 +214,35 @@ def _as_shown(study: Study, outputs: Outputs) -> Iterator[str]:
     """Say what may be wrong with how outputs, and what systems were given, are shown."""
     given = [(one.item_id, None, study.outputs.item_kind, one.text) for one in outputs.items if one.text is not None]
     made = [(one.item_id, one.system, one.medium, one.text) for one in outputs.all() if one.text is not None]
+    yield from _marked(outputs)
     for name, texts in (("texts of items", given), ("outputs", made)):
         found: dict[str, list[tuple[str, str | None, Doubt]]] = {}
         for item_id, system, kind, text in texts:
             for doubt in medium_of(kind).doubts(text):
                 found.setdefault(doubt.what, []).append((item_id, system, doubt))
-        for what, odd in found.items():
-            item_id, _, doubt = odd[0]
-            if doubt.many and len(odd) < max(FEW, len(texts) / FEW_OF_ALL):
-                continue
-            counted = Counter(system for _, system, _ in odd if system is not None).most_common()
-            of = [f"{count} of {system}" for system, count in counted[:3]] + ["..."] * (len(counted) > 3)
-            place = ", ".join(of) + "; " * bool(of) + f"first: item {item_id}"
-            yield f"{len(odd)} of {len(texts)} {name} {what} ({place}): {doubt.do}"
+        for odd in found.values():
+            doubt = odd[0][2]
+            if not doubt.many or len(odd) >= max(FEW, len(texts) / FEW_OF_ALL):
+                yield _odd_line(name, len(texts), doubt, [(item_id, system) for item_id, system, _ in odd])
+
+
+def _odd_line(name: str, total: int, doubt: Doubt, odd: Sequence[tuple[str, str | None]]) -> str:
+    """Say how many of all there are something may be wrong with, whose they are, and of which item the first is."""
+    counted = Counter(system for _, system in odd if system is not None).most_common()
+    of = [f"{count} of {system}" for system, count in counted[:3]] + ["..."] * (len(counted) > 3)
+    place = ", ".join(of) + "; " * bool(of) + f"first: item {odd[0][0]}"
+    return f"{len(odd)} of {total} {name} {doubt.what} ({place}): {doubt.do}"
+
+
+def _marked(outputs: Outputs) -> Iterator[str]:
+    """Say what may be wrong with how files are shown."""
+    shown = [one for one in outputs.all() if one.copy is not None]
+    for mark in dict.fromkeys(mark for one in shown for mark in one.marks):
+        odd = [one for one in shown if mark in one.marks]
+        files = medium_of(odd[0]).files
+        if files is not None:
+            doubt = files.marks[mark]
+            yield _odd_line("outputs", len(shown), doubt, [(one.item_id, one.system) for one in odd])
 
 
 def _other_scripts(study: Study, outputs: Outputs) -> Iterator[str]:

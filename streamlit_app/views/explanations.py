@@ -160,8 +160,8 @@ def _open(one: ExplainedText, names: Names) -> None:
             continue
         st.markdown("**Output**" if hidden else f"**{plain(names.system(system))}**")
         files = medium_of(output).files
-        if files is not None and output.file is not None:
-            files.on_dashboard(st, output.file)
+        if files is not None and output.shown_file is not None:
+            files.on_dashboard(st, output.shown_file)
         else:
             st.html(f'<div class="spa-report">{shown_text(output)}</div>')
 

@@ -196,8 +196,8 @@ def _outputs(system_x: str, system_y: str, criterion: str, found: Analysed) -> N
         files = medium_of(pair[0][1]).files
         if files is not None:
             for column, (system, output) in zip(st.columns(2), pair, strict=True):
-                if output.file is not None:
-                    files.on_dashboard(column, output.file)  # a caption of its own would stretch a small one
+                if output.shown_file is not None:
+                    files.on_dashboard(column, output.shown_file)  # a caption of its own would stretch a small one
                 column.caption(plain(f"{names.system(system)}. {words[system]}"))
             continue
         cells = "".join(

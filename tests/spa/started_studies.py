@@ -9,8 +9,9 @@ from typing import Any
 from click.testing import CliRunner, Result
 
 from spa.cli import main
+from tests.spa.tiny_images import tiny_png
 
-PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 8
+PNG = tiny_png()
 
 
 def spa(*arguments: object, typed: str | None = None) -> Result:

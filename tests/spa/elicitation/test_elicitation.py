@@ -39,6 +39,7 @@ from spa.study.outputs import load_outputs
 from spa.study.sampling import sample_assignments, study_rng
 from tests.spa.forms.test_form_equality import check_one_form
 from tests.spa.study_files import problems_of
+from tests.spa.tiny_images import tiny_png
 from tests.toys.thumbs import THUMBS
 
 ALL = (*WAYS, THUMBS)
@@ -65,7 +66,6 @@ ASKED = {  # an empty table asks already, but there are few items, and options a
     "categories": '[[criteria]]\nid = "kind"\nname = "kind"\noptions = [{text = "bad", score = 0}, '
     '{text = "good", score = 1}]\n[categories]\n',
 }
-PNG = b"\x89PNG\r\n\x1a\n"
 SURE = Temperament(noise_sd=0, taste_sd=0, severity_sd=0)  # who errs in nothing
 Made = tuple[Study, Outputs, list[tuple[Assignment, BlindingKey]], list[Form]]
 WORDS = {"spa", "spans", "choices"}  # words of others too: the package, pieces of traces, what a service could say
@@ -216,7 +216,7 @@ def test_images_are_asked_about_or_refused(way: WayOfAsking, study_file: Path) -
     rows = [json.loads(line) for line in (study_file.parent / "outputs.jsonl").read_text().splitlines()]
     for number, row in enumerate(rows):
         row["output"] = f"{number}.png"
-        (study_file.parent / row["output"]).write_bytes(PNG + bytes([number]))
+        (study_file.parent / row["output"]).write_bytes(tiny_png(number))
     (study_file.parent / "outputs.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     study_file.write_text(study_file.read_text().replace("[outputs]\n", '[outputs]\nkind = "image"\n'))
     if way.key == "spans":

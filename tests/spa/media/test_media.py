@@ -51,19 +51,19 @@ from spa.study.outputs import load_outputs
 from spa.study.sampling import sample_assignments, study_rng
 from spa.tables.options import TableOptions
 from tests.spa.study_files import problems_of
+from tests.spa.tiny_images import tiny_png
 from tests.study_schema import meanings
 from tests.toys.note_files import NOTE
 
 SYSTEMS = ("zzgood", "zzpoor")
 ITEMS = 4
-PNG = b"\x89PNG\r\n\x1a\n"
 CONTENTS: dict[str, Callable[[int, int], bytes]] = {  # an output of each medium, by item and system, that names nobody
     "text": lambda item, system: f"Words of {item} for {system} in an answer.".encode(),
     "markdown": lambda item, system: f"Words of **{item}** for `{system}` in $x^{item}$.".encode(),
     "conversation": lambda item, system: json.dumps(
         [{"role": "user", "content": f"Which of {item}?"}, {"role": "assistant", "content": f"That of **{system}**."}]
     ).encode(),
-    "image": lambda item, system: PNG + bytes([item, system]),
+    "image": lambda item, system: tiny_png(item, system),
     "note": lambda item, system: f"NOTE\nFirst & line of {item}\nsecond <line> for {system}\n".encode(),
 }
 LOADED_BY = {"img": "img-src", "audio": "media-src", "video": "media-src"}  # directives of a content security policy
@@ -135,7 +135,7 @@ def test_outputs_are_of_the_medium(medium: Medium, study_file: Path) -> None:
         assert (output.file is None, output.text is None) == (medium.files is None, medium.files is not None)
         assert output.file is None or output.file.is_file()
     assert {one.medium for one in shown_on(form)} == {medium.key}
-    assert {(one.file, one.text) for one in shown_on(form)} <= {(one.file, one.text or "") for one in every}
+    assert {(one.file, one.text) for one in shown_on(form)} <= {(one.shown_file, one.text or "") for one in every}
 
 
 def test_page_shows_every_exhibit(medium: Medium, study_file: Path) -> None:

@@ -35,8 +35,9 @@ from tests.spa.study_files import (
     write_rows,
     write_study,
 )
+from tests.spa.tiny_images import tiny_png
 
-PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 8
+PNG = tiny_png()
 WIDE = OUTPUTS + 'layout = "wide"\n'
 NO_EMPTY = '[[outputs.filters]]\nfield = "output"\nmin_characters = 1\n'
 
