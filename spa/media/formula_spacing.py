@@ -51,7 +51,8 @@ def space_like_latex(tree: Element) -> None:
 
 def said(element: Element) -> str:
     """Return what an element says, without the spaces around it."""
-    return unescape(unescape(element.text or "")).replace("\u00a0", "").strip()
+    text = element.text or ""
+    return (unescape(unescape(text)) if "&" in text else text).replace("\u00a0", "").strip()
 
 
 def _space_row(row: Element) -> None:

@@ -7,7 +7,6 @@ and attributes of MathML Core, and refused where it shows signs of what it did n
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from html import escape, unescape
@@ -101,7 +100,9 @@ def _mathml(latex: str, converter: ModuleType, *, display: bool) -> str:
         for table in tree.iter("mtable"):
             table.set("displaystyle", "true")
     space_like_latex(tree)
-    return "".join(_written(tree, 0, display=display))
+    parts: list[str] = []
+    _write(tree, parts, 0, display=display)
+    return "".join(parts)
 
 
 @cache
@@ -159,7 +160,7 @@ def _environment(name: str, content: str) -> str:
     return rf"\begin{{{name}}}{content}\end{{{name}}}"
 
 
-def _written(element: Element, depth: int, *, display: bool) -> Iterator[str]:
+def _write(element: Element, parts: list[str], depth: int, *, display: bool) -> None:
     if depth > DEEPEST:
         raise _NotKnownError("nested too deep")
     tag, classes = element.tag.rpartition("}")[2], []
@@ -169,7 +170,9 @@ def _written(element: Element, depth: int, *, display: bool) -> Iterator[str]:
         raise _NotKnownError(f"not known: {tag}")
     if element.get("mathvariant", "normal") != "normal":
         raise _NotKnownError(f"letters in {element.get('mathvariant')}")
-    text = unescape(unescape(element.text or "")).strip("\n")
+    text = (element.text or "").strip("\n")
+    if "&" in text:
+        text = unescape(unescape(text)).strip("\n")
     if tag == "mi" and text[:1] in ("&", "\\"):
         raise _NotKnownError(f"not known: {text}")
     if "\\" in text and tag != "mo":
@@ -185,9 +188,9 @@ def _written(element: Element, depth: int, *, display: bool) -> Iterator[str]:
     if classes:
         given["class"] = " ".join(classes)
     written = "".join(f' {name}="{escape(value)}"' for name, value in given.items())
-    yield f"<{tag}{written}>{escape(text, quote=False)}"
+    parts.append(f"<{tag}{written}>{escape(text, quote=False)}")
     for child in children:
-        yield from _written(child, depth + 1, display=display)
+        _write(child, parts, depth + 1, display=display)
         if child.tail and child.tail.strip():
             raise _NotKnownError("text between elements")
-    yield f"</{tag}>"
+    parts.append(f"</{tag}>")

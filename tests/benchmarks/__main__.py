@@ -25,6 +25,7 @@ from tests.benchmarks import (
     bench_hits,
     bench_libraries,
     bench_local,
+    bench_markdown,
     bench_raters,
     bench_report,
     bench_sequential,
@@ -51,6 +52,9 @@ def benchmarks() -> Iterator[Callable[[], Figure | None]]:
     yield help_time
     yield bench_forms.assignments_per_second
     yield bench_forms.forms_per_second
+    yield bench_markdown.markdown_beside_the_bare_parser
+    yield bench_markdown.new_formulas_beside_the_bare_parser
+    yield bench_markdown.formulas_per_second
     yield bench_store.assignments_stored_per_second
     yield bench_store.milliseconds_of_an_admission
     yield bench_store.answers_exported_per_second

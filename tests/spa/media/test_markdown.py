@@ -136,6 +136,20 @@ def test_lines_of_formulas_are_rows(latex: str, shown: int) -> None:
     assert "&amp;" not in found.html
 
 
+def test_a_long_output_is_rendered_once() -> None:
+    """However many pages show it, and whatever asks for its words."""
+    source = "A **long** output of $x$ that everybody reads.\n\n" * 1_300
+    assert len(source) > 60_000
+    exhibit = Exhibit(
+        exhibit_id="e1", caption="A", label="A", item_id="1", medium="markdown", segments=(Segment(text=source),)
+    )
+    medium, before = medium_of("markdown"), rendered.cache_info()
+    pages = {str(medium.shown(exhibit, lambda one: "")) for _ in range(3)}
+    medium.reads(source)
+    assert len(pages) == 1
+    assert (rendered.cache_info().misses, rendered.cache_info().hits) == (before.misses + 1, before.hits + 3)
+
+
 def test_a_box_is_drawn_and_limits_stand_below() -> None:
     assert '<mrow class="boxed">' in formula(r"\boxed{42}", display=False).html
     assert re.search("<munder><mo[^>]*>max</mo>", formula(r"\max_x f(x)", display=True).html)
