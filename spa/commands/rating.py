@@ -207,19 +207,29 @@ def print_estimate(
     price = prices.models.get(rater.model) if rater is not None else None
     spent = spent_before(Journal(workspace.store), rater.id) if rater is not None else 0.0
     with progress_bar(length=min(SAMPLE, len(visits)), label="Reading forms", hidden=as_json) as bar:
-        found = estimate(workspace, visits, prompts, price=price, spent=spent, progress=lambda: bar.update(1))
+        found = estimate(
+            workspace,
+            visits,
+            prompts,
+            price=price,
+            spent=spent,
+            progress=lambda: bar.update(1),
+            folder=workspace.study.folder,
+        )
     if as_json:
         print_json({**asdict(found), "currency": prices.currency})
         return
     most = "at most " if is_live(workspace.study) else ""
     click.echo(f"{most}{found.visits} forms to answer, {found.finished} already answered")
     click.echo(f"  {found.requests:,} requests")
-    click.echo(
-        f"  about {found.prompt_tokens:,} input tokens, {found.completion_tokens:,} output tokens ({found.basis})"
-    )
+    read = f"{found.prompt_tokens:,}"
+    if found.least_prompt_tokens < found.prompt_tokens:
+        read = f"{found.least_prompt_tokens:,} to {read}"
+    click.echo(f"  about {read} input tokens, {found.completion_tokens:,} output tokens ({found.basis})")
     if found.cost is not None:
         before = f"; earlier runs cost {found.spent:.4f}" if found.spent else ""
-        click.echo(f"  about {found.cost:.4f} {prices.currency}{before}")
+        from_least = f"{found.least_cost:.4f} to " if found.least_cost != found.cost else ""
+        click.echo(f"  about {from_least}{found.cost:.4f} {prices.currency}{before}")
     elif rater is not None:
         click.echo(f"  cost unknown: no price for {rater.model!r}; add one to prices.toml beside the study file")
 

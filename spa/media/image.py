@@ -7,6 +7,7 @@ import hashlib
 import io
 import mimetypes
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ FORMATS = "PNG, JPEG, GIF or WebP"
 STARTS = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a")
 TYPES = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif", b"RIFF": "image/webp"}
 SECONDS = 6.0  # that looking at one takes: assumed, not measured
-TOKENS = 1000  # of one, to a model: assumed, as endpoints count them differently
+USUAL = (1024, 1024)  # pixels of a picture that is elsewhere
 LEAST_SECONDS = 1.0  # on screen, where there is a least time for texts
 MARKS = {
     "film": Doubt(what="are films", do="people and models see the first picture of each, as a still"),
@@ -79,8 +80,22 @@ def _recorded(part: Part) -> Part:
     return {**part, "image_url": {**part["image_url"], "url": f"{kind}, sha256 of the data URL {digest}"}}
 
 
-def _tokens(part: Part) -> int:
-    return TOKENS
+def _tokens(part: Part, model: str) -> tuple[int, int]:
+    from spa.media.image_tokens import image_tokens
+
+    return image_tokens(*_size(part["image_url"]["url"]), model)
+
+
+@lru_cache(maxsize=1024)
+def _size(url: str) -> tuple[int, int]:
+    from PIL import Image, UnidentifiedImageError
+
+    try:
+        with Image.open(io.BytesIO(base64.b64decode(url.partition(",")[2]))) as image:
+            width, height = image.size
+            return width, height
+    except (UnidentifiedImageError, ValueError):
+        return USUAL
 
 
 def _as_input(part: Part) -> Part:

@@ -41,7 +41,7 @@ class ModelFiles:
     recorded : callable
         The part with a digest in the place of its bytes, as journals keep it.
     tokens : callable
-        Estimate of what a model reads for a part.
+        Estimate of the fewest and the most tokens that a model reads for a part, by the model's name or type.
     as_input : callable, optional
         The part as the Responses API takes it; ``None`` where it takes none.
     processor_type, processor_argument : str
@@ -54,7 +54,7 @@ class ModelFiles:
     type: str
     part: Callable[[Path], Part]
     recorded: Callable[[Part], Part]
-    tokens: Callable[[Part], int]
+    tokens: Callable[[Part, str], tuple[int, int]]
     as_input: Callable[[Part], Part] | None
     processor_type: str
     processor_argument: str

@@ -223,7 +223,7 @@ class BatchRun:
                 if f"{lease.submission_id}|{turn.turn_id}" in under_way:
                     continue
                 request = conversation.request(self.prompts, turn)
-                reserved = self.rater_budget.reserve(*expected_tokens(request))
+                reserved = self.rater_budget.reserve(*expected_tokens(request, visit.asked.rater.model))
                 if reserved is None:
                     self.summary.problem = budget_message(visit.asked.rater, self.rater_budget)
                     return

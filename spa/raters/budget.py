@@ -137,22 +137,29 @@ def budget_message(rater: Rater, rater_budget: RaterBudget) -> str:
     )
 
 
-def tokens_of(messages: Iterable[Mapping[str, Any]]) -> int:
-    """Estimate the tokens of messages.
+def tokens_of(messages: Iterable[Mapping[str, Any]], model: str = "") -> int:
+    """Estimate the tokens of messages, the most that a model may count where files count differently.
 
     >>> tokens_of([{"role": "user", "content": "Which text is better?"}])
     6
     """
-    letters, whole = 0, 0
+    return token_range(messages, model)[1]
+
+
+def token_range(messages: Iterable[Mapping[str, Any]], model: str) -> tuple[int, int]:
+    """Estimate the fewest and the most tokens of messages, for a model by its name or type."""
+    letters = whole = unsure = 0
     for message in messages:
         for part in parts_of(message):
             if (models := model_files(part)) is not None:
-                whole += models.tokens(part)
+                fewest, most = models.tokens(part, model)
+                whole, unsure = whole + fewest, unsure + most - fewest
                 continue
             ideographs = 0 if part["text"].isascii() else len(IDEOGRAPH.findall(part["text"]))
             whole += ideographs
             letters += len(part["text"]) - ideographs
-    return whole + round(letters / CHARACTERS_A_TOKEN + 0.5)
+    least = whole + round(letters / CHARACTERS_A_TOKEN + 0.5)
+    return least, least + unsure
 
 
 def parts_of(message: Mapping[str, Any]) -> Sequence[Any]:
@@ -182,7 +189,7 @@ def is_cut(request: LLMRequest, reply: LLMReply) -> bool:
     return read < LEAST_READ * tokens_of({"content": text} for text in texts)
 
 
-def expected_tokens(request: LLMRequest) -> tuple[int, int]:
-    """Estimate the tokens that a request reads and that its reply writes."""
+def expected_tokens(request: LLMRequest, model: str) -> tuple[int, int]:
+    """Estimate the tokens that a request to a model reads, at most, and that its reply writes."""
     explained = request.protocol.explain != "no"
-    return tokens_of(request.messages), request.samples * answer_tokens(request.questions, explained=explained)
+    return tokens_of(request.messages, model), request.samples * answer_tokens(request.questions, explained=explained)

@@ -233,7 +233,7 @@ class RatingRun:
         request = conversation.request(self.prompts)
         if len(conversations) > 1:
             request = replace(request, samples=len(conversations))
-        read, said = expected_tokens(request) if self.rater_budget.counts else (0, 0)
+        read, said = expected_tokens(request, self.rater.model) if self.rater_budget.counts else (0, 0)
         record = self.endpoint.record(request)
         answered = self._answered
         for trial in range(TRIES_BUSY):

@@ -21,6 +21,7 @@ REQUIRED = ("torch", "transformers")
 LIBRARIES = ("spa-eval", "torch", "transformers", "tokenizers", "gguf")
 # What is raised for what cannot be loaded; each library reports a truncated file differently
 LOADING_ERRORS = (OSError, ValueError, KeyError, ImportError, RuntimeError, EOFError, UnpicklingError)
+ASKED_FOR = ("torchvision", "num2words")  # by the processors of a few models that see; torch and torchvision must fit
 HASHED_WHOLE = 2**20  # bytes; of larger files only name and size
 
 
@@ -96,11 +97,21 @@ def load_model(rater: Rater, base: Path, *, float64: bool = False) -> LoadedMode
     try:
         return _load(source, fingerprint_of(path) if path.exists() else None, float64=float64)
     except (*LOADING_ERRORS, SafetensorError) as error:
+        if (lacking := _lacking(str(error))) is not None:
+            raise PlatformError(
+                f"rater {rater.id!r}: the processor of model = {rater.model!r} needs {lacking}, which is not installed "
+                f"with spa-eval; run `pip install {' '.join(ASKED_FOR)}`"
+            ) from error
         problem = " ".join(str(error).split())[:200] or type(error).__name__
         raise PlatformError(
             f"rater {rater.id!r}: expected a folder with a model that transformers can load, or the name of one on the "
             f"Hugging Face hub, got model = {rater.model!r} ({problem})"
         ) from error
+
+
+def _lacking(problem: str) -> str | None:
+    """Return the library that a processor asks for and does not find; ``None`` where it says nothing of that."""
+    return next((name for name in ASKED_FOR if name in problem.lower() and find_spec(name) is None), None)
 
 
 def _load(source: Mapping[str, Any], fingerprint: str | None, *, float64: bool) -> LoadedModel:

@@ -274,6 +274,18 @@ def test_what_cannot_be_loaded_is_told_in_one_line(models: Path, tmp_path: Path,
     assert "\n" not in str(told.value)
 
 
+@pytest.mark.skipif(find_spec("torchvision") is not None, reason="nothing is lacking where torchvision is installed")
+def test_a_library_that_is_lacking_is_named(models: Path, tmp_path: Path) -> None:
+    """A folder laid out as Qwen2.5-VL is: its processor wants what no extra brings, and the command says so."""
+    folder = tmp_path / "qwen"
+    copytree(made(models, "chat"), folder)
+    (folder / "config.json").write_text(json.dumps({"model_type": "qwen2_5_vl"}))
+    processor = {"image_processor_type": "Qwen2VLImageProcessor", "processor_class": "Qwen2_5_VLProcessor"}
+    (folder / "preprocessor_config.json").write_text(json.dumps({**processor, "patch_size": 14, "merge_size": 2}))
+    with pytest.raises(PlatformError, match=r"needs torchvision, which .*; run `pip install torchvision num2words`"):
+        ask(rater(folder), [])
+
+
 def weights_missing(folder: Path) -> None:
     from safetensors.torch import load_file, save_file
 

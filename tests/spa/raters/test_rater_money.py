@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import time
 from pathlib import Path
@@ -11,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spa.errors import StudyError
-from spa.raters.budget import Price, RaterBudget, load_prices, tokens_of
+from spa.raters.budget import Price, RaterBudget, load_prices, token_range, tokens_of
 from spa.raters.endpoints.endpoint import LLMReply
 from tests.spa.rehearsed import built_example, spa
 from tests.spa.scripted_server import Asked, Said, http, middle, scripted
+from tests.spa.tiny_images import tiny_png
 
 PRICES = '[models."simulated-rater"]\ninput = 100\noutput = 200\n'
 
@@ -75,8 +77,11 @@ def test_a_mistake_in_the_price_table_is_one_line(tmp_path: Path, text: str, sai
 def test_tokens_are_counted_by_script_and_image() -> None:
     assert tokens_of([{"content": "a" * 400}]) == 100
     assert tokens_of([{"content": "漢" * 400}]) == 400
-    image = [{"type": "text", "text": ""}, {"type": "image_url", "image_url": {"url": "data:"}}]
-    assert tokens_of([{"content": image}]) == 1000
+    url = f"data:image/png;base64,{base64.b64encode(tiny_png()).decode()}"
+    image = [{"type": "text", "text": ""}, {"type": "image_url", "image_url": {"url": url}}]
+    assert token_range([{"content": image}], "qwen2.5-vl") == (4, 4)
+    fewest, most = token_range([{"content": image}], "a model that nobody knows")
+    assert fewest < 10 < 2000 < most == tokens_of([{"content": image}])
 
 
 def test_an_estimate_comes_true_and_asks_nothing(tmp_path: Path) -> None:
