@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 WORD = re.compile("[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]|[^\\W\u3040-\u30ff\u3400-\u9fff]+")
 FARTHEST = 300  # words of the source that may stand between two words of the text: addresses, languages of code
+LONGEST_PARTED = 60  # characters of a word that marks part in the source
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +40,37 @@ def placed_words(source: str, text: str) -> tuple[Placed, ...]:
         numbers = places.get(word[0], [])
         at = bisect_left(numbers, following)
         if at < len(numbers) and numbers[at] - following <= FARTHEST:
-            match = words[numbers[at]]
-            found.append(Placed(word.start(), word.end(), match.start(), match.end()))
-            following = numbers[at] + 1
+            first = last = numbers[at]
+        elif (parted := _parted(word[0], words, places, following)) is not None:
+            first, last = parted
+        else:
+            continue
+        place = word.start()
+        for match in words[first : last + 1]:
+            found.append(Placed(place, place + len(match[0]), match.start(), match.end()))
+            place += len(match[0])
+        following = last + 1
     return tuple(found)
+
+
+def _parted(
+    word: str, words: Sequence[re.Match[str]], places: Mapping[str, list[int]], following: int
+) -> tuple[int, int] | None:
+    """Return the first and last of the source's words that make a word, as in ``*un*common``; None if none do."""
+    if len(word) > LONGEST_PARTED:
+        return None
+    for cut in range(len(word) - 1, 0, -1):
+        numbers = places.get(word[:cut], [])
+        at = bisect_left(numbers, following)
+        if at == len(numbers) or numbers[at] - following > FARTHEST:
+            continue
+        last, made = numbers[at], cut
+        while made < len(word) and last + 1 < len(words) and word.startswith(words[last + 1][0], made):
+            last += 1
+            made += len(words[last][0])
+        if made == len(word):
+            return numbers[at], last
+    return None
 
 
 def in_text(source: str, text: str, start: int, end: int) -> tuple[int, int] | None:

@@ -257,6 +257,20 @@ def test_words_are_found_in_the_source() -> None:
     assert in_text(source, text, source.index("https"), source.index(")")) is None
 
 
+@pytest.mark.parametrize(
+    ("source", "word"), [("the *경복궁*은 is", "경복궁은"), ("two `set`s here", "sets"), ("*un*comm**on**", "uncommon")]
+)
+def test_words_that_marks_part_are_found_in_the_source(source: str, word: str) -> None:
+    """Each part stands where the map says."""
+    text = rendered(source).text
+    places = placed_words(source, text)
+    assert all(source[one.source_start : one.source_end] == text[one.start : one.end] for one in places)
+    found = in_text(source, text, 0, len(source))
+    assert found is not None
+    assert word in text[slice(*found)]
+    assert "".join(text[one.start : one.end] for one in places) == "".join(text.split())
+
+
 def test_marked_words_are_marked_across_elements() -> None:
     segments = (Segment(text="The "), Segment(text="**red** cat", marked=True), Segment(text=" sat"))
     exhibit = Exhibit(exhibit_id="e1", caption="A", label="A", item_id="1", medium="markdown", segments=segments)
