@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
 from spa import widgets
 from spa.media import all_media
+from spa.media.medium import Medium
 
 SCRIPT = "text/javascript; charset=utf-8"
 STYLE = "text/css; charset=utf-8"
@@ -29,9 +31,16 @@ def asset_content(name: str) -> bytes:
     return asset_text(name).encode() if font is None else font.read_bytes()
 
 
-def inline_style() -> str:
-    """Return the style sheet for a page that stands alone: without fonts, which lie beside it elsewhere."""
-    return re.sub(r"@font-face \{[^}]*\}\n", "", asset_text("form.css"))
+@cache
+def inline_style(shown: frozenset[str]) -> str:
+    """Return the style sheet for a page that stands alone, as HITs have it, which may be no larger than so much.
+
+    It has what the media that are ``shown`` add, by their keys, and no fonts, which lie beside it elsewhere.
+    """
+    text = common_style() + _with_parts(_read("form.css"), ".css", [one for one in all_media() if one.key in shown])
+    for path in (path for one in all_media() for path in one.collected):
+        text = text.replace(_import_of(path.name), "")
+    return re.sub(r"@font-face \{[^}]*\}\n", "", text)
 
 
 def _fonts() -> dict[str, Path]:
@@ -52,20 +61,25 @@ def asset_text(name: str) -> str:
     text = _read(name)
     suffix = name[name.index(".") :]
     if name.startswith("form."):
-        parts = [(path.name, path.read_text(encoding="utf-8")) for one in all_media() for path in one.collected]
-        parts += [(part, widget.text_of(part)) for widget in widgets.WIDGETS for part in widget.collected]
-        for part, content in parts:
-            if part.endswith(suffix):
-                text = _with_part(text, part, content)
+        text = _with_parts(text, suffix, all_media())
         for font in _fonts():
             text = text.replace(f'url("{font}")', f'url("{asset_name(font)}")')
     return common_style() + text if suffix == ".css" else text
 
 
-def _with_part(text: str, name: str, part: str) -> str:
-    """Put a part in the place of the line that imports it; at the end where there is none."""
-    line = f'@import "{name}";\n' if name.endswith(".css") else f'import "./{name}";\n'
-    return text.replace(line, part) if line in text else text + part
+def _with_parts(text: str, suffix: str, media: Iterable[Medium]) -> str:
+    """Put what media and widgets add in the place of the lines that import it; at the end where there are none."""
+    paths = dict.fromkeys(path for one in media for path in one.collected)
+    parts = [(path.name, path.read_text(encoding="utf-8")) for path in paths if path.suffix == suffix]
+    named = [(widget, part) for widget in widgets.WIDGETS for part in widget.collected if part.endswith(suffix)]
+    for name, part in [*parts, *((part, widget.text_of(part)) for widget, part in named)]:
+        line = _import_of(name)
+        text = text.replace(line, part) if line in text else text + part
+    return text
+
+
+def _import_of(name: str) -> str:
+    return f'@import "{name}";\n' if name.endswith(".css") else f'import "./{name}";\n'
 
 
 @cache

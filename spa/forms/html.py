@@ -187,10 +187,17 @@ def render_whole(
         state=PageState(
             preview=posting is None and answers is None, answers=answers or {}, minimum_seconds=minimum_seconds
         ),
-        style=Markup(inline_style()),  # our own files
+        style=Markup(inline_style(_media_of(form))),  # our own files
         scripts=[Markup(asset_text(name)) for name in ("form.js", *_scripts_of(*form.pages))],
         posting=posting,
     )
+
+
+def _media_of(form: Form) -> frozenset[str]:
+    """Return the media of all that a form shows."""
+    blocks = [block for page in form.pages for block in page.exhibits]
+    shown = [one for block in blocks for one in (block.heading, *block.exhibits) if one is not None]
+    return frozenset(one.medium for one in shown)
 
 
 def render_notice(name: Literal["start", "done", "notice"], texts: Texts, **values: object) -> str:

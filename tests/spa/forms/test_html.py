@@ -309,7 +309,16 @@ def test_asset_named_by_content_and_self_contained() -> None:
     for name in ("form.css", "form.js", "spans.js"):
         without_fonts = re.sub(r'url\("mathematics\.[0-9a-f]{12}\.woff2"\)', "", asset_text(name))
         assert not re.search(r"url\(|@import|https?:|eval\(|innerHTML", without_fonts)
-    assert "font-face" not in inline_style()
+    assert "font-face" not in inline_style(frozenset(("markdown",)))
+
+
+def test_a_page_that_stands_alone_has_the_style_of_what_it_shows() -> None:
+    """A HIT may be no larger than so much."""
+    assert ".markdown" in inline_style(frozenset(("conversation",)))
+    plain = inline_style(frozenset(("text",)))
+    assert ".markdown" not in plain
+    assert "@import" not in plain
+    assert set(plain.splitlines()) <= set(asset_text("form.css").splitlines())
 
 
 def luminance(colour: str) -> float:

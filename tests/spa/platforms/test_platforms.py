@@ -59,9 +59,15 @@ fay = "crane"
 """
 ROOMS = {  # where a key may stand
     "link": ("spa/platforms/link.py",),
-    "panel": ("spa/platforms/panel/",),
+    "panel": ("spa/platforms/panel/", "spa/importers/surveyjs.py"),  # which calls a group of questions so
     "mturk": ("mturk/", "spa/launcher.py", "spa/importers/"),  # the packages' names, and a format of that name
-    "prolific": ("prolific/", "spa/launcher.py", "analysis/answers/column_names.py", "mturk/endpoints.py"),
+    "prolific": (
+        "prolific/",
+        "spa/launcher.py",
+        "analysis/answers/column_names.py",
+        "mturk/endpoints.py",
+        "spa/importers/",
+    ),
 }
 
 
