@@ -15,7 +15,7 @@ import click
 from analysis.commands.reading_options import print_found
 from spa.commands.options import DEFAULT_STUDY, study_file
 from spa.errors import SpaError, shortened
-from spa.importers import certain_format
+from spa.importers import certain_format, certain_formats
 from spa.importers.answer_format import AnswerFormat
 
 if TYPE_CHECKING:
@@ -127,7 +127,14 @@ def _direct(path: Path) -> AnswerFormat | None:
 
     Raise UsageError where it needs a mapping and is a folder, which says nothing by its columns.
     """
-    found = certain_format(path)
+    fitting = certain_formats(path)
+    if len(fitting) > 1:
+        tools = " or ".join(f"`spa import {one.key} {shortened(str(path), 60)} --out tables`" for one in fitting)
+        raise click.UsageError(
+            f"{shortened(str(path), 120)}: its format may be one of several; make tables of it with {tools}, or name "
+            "it as a table, such as --ratings or --choices"
+        )
+    found = fitting[0] if fitting else None
     if found is None or (found.recognised_by_columns and path.is_file()):
         return None
     if found.mapping is not None and path.is_dir():

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import polars as pl
 
-from spa.exporters.export_format import ExportedFiles, ExportFormat, FileNames, StudyExport, answered
+from spa.exporters.export_format import ExportedFiles, ExportFormat, FileNames, StudyExport, answered, not_held
 from spa.responses.table_files import write_table
 
+ELSE = ("annotator_kind", "sample_x", "sample_y", "variant", "repeat")
 WINNERS = {"x": "model_a", "y": "model_b", "tie": "tie"}  # any other word is counted as a tie by arena-rank 0.1.1
 
 
@@ -28,7 +29,7 @@ def _write(study: StudyExport, folder: Path) -> ExportedFiles:
         path = folder / f"{name(str(criterion))}.csv"
         write_table(battles, path, format="csv")
         rows[path] = battles.height
-    return ExportedFiles(rows=rows, notes=notes)
+    return ExportedFiles(rows=rows, notes=(*notes, *not_held(choices, ELSE)))
 
 
 FORMAT = ExportFormat(key="arena", holds=("choices",), write=_write)

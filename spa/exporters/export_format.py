@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +12,8 @@ import polars as pl
 
 from spa.records.outputs import Outputs
 from spa.responses.tidy_tables import Tables, answer_tables
+
+USUAL: Mapping[str, list[object]] = {"annotator_kind": ["human"], "sample_x": [1], "sample_y": [1]}  # says nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +68,16 @@ def answered(table: pl.DataFrame, value: str) -> tuple[pl.DataFrame, tuple[str, 
     found = table.filter(pl.col(value).is_not_null())
     missing = table.height - found.height
     return found, (f"missing: {missing} of {table.height} answers, left out",) if missing else ()
+
+
+def not_held(table: pl.DataFrame, columns: Iterable[str]) -> tuple[str, ...]:
+    """Return a line about columns that the format has no place for, each with its rows that say more than usual."""
+    rows = {}
+    for name in columns:
+        usual = USUAL.get(name, table[name].drop_nulls().unique()[:1].to_list() if name == "criterion" else [])
+        rows[name] = table.filter(pl.col(name).is_not_null() & ~pl.col(name).is_in(usual)).height
+    said = ", ".join(f"{name} of {count} rows" for name, count in rows.items() if count)
+    return (f"not held there, so that all count alike: {said}",) if said else ()
 
 
 class FileNames:

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from spa.errors import ResponseError, shortened
-from spa.exporters.export_format import ExportedFiles, ExportFormat, StudyExport
+from spa.exporters.export_format import ExportedFiles, ExportFormat, StudyExport, not_held
 from spa.files import write_text
 from spa.records.outputs import Outputs
 from spa.widgets import NO_ERRORS
 
 COLUMNS = ("system", "doc", "docSegId", "globalSegId", "rater", "source", "target", "category", "severity")
+ELSE = ("annotator_kind", "criterion", "variant", "repeat")
 WEIGHED = ("major", "minor", "neutral")  # severities that score_mqm.py knows; it gives others 0
 PLAIN = str.maketrans("\t\n\r", "   ")  # what would end a cell or a row; as long, so that places stay
 
@@ -50,7 +51,7 @@ def _write(study: StudyExport, folder: Path) -> ExportedFiles:
     unknown = sorted({row["severity"] for row in rows if row["severity"]} - {*WEIGHED})
     weights = [f"severities {', '.join(unknown)} have no weight there: give yours, or they count 0"] if unknown else []
     said = [f"{what}: {count} of {study.tables.spans.height} rows" for what, count in left.items() if count]
-    return ExportedFiles(rows={path: len(rows)}, notes=(*said, *weights))
+    return ExportedFiles(rows={path: len(rows)}, notes=(*said, *weights, *not_held(study.tables.spans, ELSE)))
 
 
 def _text(outputs: Outputs, row: dict[str, Any]) -> str:

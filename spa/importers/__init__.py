@@ -82,8 +82,14 @@ def recognised(path: Path) -> tuple[AnswerFormat, ...]:
 
 def certain_format(path: Path) -> AnswerFormat | None:
     """Return the format whose tool alone writes such a file or folder; ``None`` where any may, or several do."""
+    found = certain_formats(path)
+    return found[0] if len(found) == 1 else None
+
+
+def certain_formats(path: Path) -> tuple[AnswerFormat, ...]:
+    """Return the formats whose tools write such a file or folder, and no others; several where they look alike."""
     fit, found = _best(path)
-    return found[0] if fit == Fit.CERTAIN and len(found) == 1 else None
+    return found if fit == Fit.CERTAIN else ()
 
 
 def _best(path: Path) -> tuple[Fit, tuple[AnswerFormat, ...]]:

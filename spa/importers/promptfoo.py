@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 SIGNS = (b'"evalId"', b'"results"', b'"prompts"')
 COUNTED = ("successes", "failures", "errors")
 ERROR = "2"  # failureReason of an answer that never came
+SET = "assert-set"  # type of several assertions together
 HUMAN = "human"  # type of the assertion that a thumb in the viewer makes
 JUDGE = "promptfoo"
 
@@ -42,6 +43,7 @@ def _read(request: ImportRequest) -> ImportedTables:
             skipped["answers that stats counts and results lack, such as those with NaN as a score"] += lost
         made = [row for result in _named(results, str(path)) for row in _ratings(result)]
         skipped["answers without an assertion"] += sum(not any(_ratings(one)) for one in _named(results, str(path)))
+        skipped["named scores that an assertion's own code gave"] += sum(map(_own_scores, results))
         rows += made
     notes.append(f"annotator {JUDGE}: what its assertions gave; scores of an answer as a whole are not read")
     return ImportedTables(
@@ -112,11 +114,11 @@ def _ratings(named: Mapping[str, Any]) -> Iterator[Row]:
     result, place = named["result"], named["place"]
     failed = str(result.get("failureReason")) == ERROR
     components = _listed(result, "gradingResult", "componentResults", place)
-    asked = _listed(result, "testCase", "assert", place)
+    asked = _asked(_listed(result, "testCase", "assert", place), place)
     times: Counter[str] = Counter()
     for one in [{"assertion": each} for each in asked] if failed else components:
         of_kind(OBJECT, one, f"{place}, componentResults")
-        assertion = of_kind(OBJECT, one.get("assertion") or {}, f"{place}, assertion")
+        assertion = of_kind(OBJECT, one.get("assertion") or _set(one), f"{place}, assertion")
         name = str(assertion.get("metric") or assertion.get("type") or "assertion")
         times[name] += 1
         human = assertion.get("type") == HUMAN
@@ -130,6 +132,30 @@ def _ratings(named: Mapping[str, Any]) -> Iterator[Row]:
             "score": score,
             "missing_reason": "error" if failed else "no score" if score is None else None,
         } | ({"sample": named["sample"]} if "sample" in named else {})
+
+
+def _own_scores(result: Mapping[str, Any]) -> int:
+    """Return how many scores with names assertions gave besides their own, those of the parts of a set aside."""
+    components = _listed(result, "gradingResult", "componentResults", "")
+    own = [one for one in components if isinstance(one, dict) and one.get("assertion")]
+    return sum(len(one["namedScores"]) for one in own if isinstance(one.get("namedScores"), dict))
+
+
+def _set(component: Mapping[str, Any]) -> Any:
+    """Return what a result of a set of assertions says of the set; it has no assertion of its own."""
+    metadata = component.get("metadata")
+    return (metadata.get("assertionSet") if isinstance(metadata, dict) else None) or {}
+
+
+def _asked(assertions: Sequence[Any], place: str) -> list[Any]:
+    """Return assertions in the order of their results: those of a set follow it."""
+    from spa.importers.foreign_files import LIST, OBJECT, of_kind
+
+    found = []
+    for one in assertions:
+        inside = of_kind(OBJECT, one, f"{place}, assert").get("assert") if one.get("type") == SET else None
+        found += [one, *(of_kind(LIST, inside, f"{place}, assert") if inside else ())]
+    return found
 
 
 def _listed(result: Mapping[str, Any], name: str, inside: str, place: str) -> Sequence[Any]:

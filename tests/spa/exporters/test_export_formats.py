@@ -241,3 +241,19 @@ def test_outputs_that_are_gone_are_told(tmp_path: Path) -> None:
     export = study(spans=[{"item_id": "i9", "system": "a", "sample": 1, "annotator_id": "p1", "reason": "no errors"}])
     with pytest.raises(ResponseError, match="item 'i9', system 'a': expected the output that was read, got none"):
         exporter_of("mqm").write(export, tmp_path)
+
+
+def test_kinds_and_repeats_that_a_format_lacks_are_told(tmp_path: Path) -> None:
+    """Of people asked once about one criterion nothing is said."""
+    battle = {"annotator_id": "gpt", "item_id": "i1", "system_x": "a", "system_y": "b", "winner": "x"}
+    battle |= {"criterion": "overall", "sample_x": 1, "sample_y": 1}
+    llm = {**battle, "annotator_kind": "llm", "variant": "v1"}
+    made = written("arena", study(choices=[battle, llm, {**llm, "repeat": 2, "sample_y": 2}]), tmp_path / "arena")
+    told = "annotator_kind of 2 rows, sample_y of 1 rows, variant of 2 rows, repeat of 1 rows"
+    assert made.notes == (f"not held there, so that all count alike: {told}",)
+    mark = {"item_id": "i4", "system": "a", "sample": 1, "annotator_id": "p1", "reason": "no errors"}
+    made = written(
+        "mqm", study(spans=[{**mark, "criterion": "style"}, {**mark, "criterion": "truth"}]), tmp_path / "mqm"
+    )
+    assert made.notes == ("not held there, so that all count alike: criterion of 1 rows",)
+    assert written("mqm", study(spans=[{**mark, "criterion": "style"}]), tmp_path / "one").notes == ()

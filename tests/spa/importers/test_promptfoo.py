@@ -88,3 +88,21 @@ def test_answers_without_an_assertion_are_counted(tmp_path: Path) -> None:
 def test_what_promptfoo_does_not_write_is_one_line(changes: dict[str, Any], told: str, tmp_path: Path) -> None:
     changed = result(1) | changes
     assert told in problem("promptfoo", write(tmp_path, changed))
+
+
+def test_a_set_of_assertions_is_called_by_its_metric(tmp_path: Path) -> None:
+    """Its parts follow it, as in componentResults; those of an answer that never came are the same, missing."""
+    parts = [{"type": "contains", "metric": "one"}, {"type": "contains"}]
+    asked = [{"type": "assert-set", "metric": "both", "assert": parts}, {"type": "contains", "value": "x"}]
+    set_result = {"score": 0.5, "metadata": {"assertionSet": {"type": "assert-set", "metric": "both"}}}
+    own = {"score": 0, "assertion": parts[1], "namedScores": {"length": 3}}
+    components = [set_result, {"score": 1, "assertion": parts[0]}, own, {"score": 1, "assertion": asked[1]}]
+    given = {"gradingResult": {"componentResults": components}, "testCase": {"assert": asked}}
+    lost = {"failureReason": 2, "gradingResult": None, "testCase": {"assert": asked}, "vars": {"q": "one"}}
+    done = read("promptfoo", write(tmp_path, result(**given), result(**lost)))
+    names = ["both", "one", "contains", "contains 2"]
+    assert [(row["criterion"], row["score"]) for row in done.rows["ratings"]] == [
+        *zip(names, (0.5, 1, 0, 1), strict=True),
+        *((name, None) for name in names),
+    ]
+    assert done.skipped == {"named scores that an assertion's own code gave": 1}
