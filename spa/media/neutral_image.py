@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spa.media.medium import NeutralCopy
+from spa.media.png_colours import SRGB_CICP, in_srgb_by_gamma
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -59,6 +60,11 @@ def _neutral(content: bytes, opened: Image, marks: tuple[str, ...]) -> NeutralCo
     is_jpeg = opened.format in ("JPEG", "MPO")
     colours, alpha = _eight_bits(opened)
     made, fits = _in_srgb(colours, opened.info.get("icc_profile"))
+    chunks = _chunks(content)
+    if b"cICP" in chunks:  # of higher rank than a profile; of wide colours, which Pillow does not know
+        fits = chunks[b"cICP"] == SRGB_CICP
+    elif chunks and made is colours and not {"icc_profile", "srgb"} & opened.info.keys() and opened.info.get("gamma"):
+        made = in_srgb_by_gamma(made, opened.info["gamma"], opened.info.get("chromaticity"))
     if not fits:
         marks = (*marks, PROFILE)
     if alpha is not None:
@@ -66,7 +72,7 @@ def _neutral(content: bytes, opened: Image, marks: tuple[str, ...]) -> NeutralCo
     turned = _upright(made, opened)
     if turned is opened and is_jpeg and (bare := bare_jpeg(content)) is not None:
         return NeutralCopy(content=bare, suffix=".jpg", marks=marks)
-    if made is colours and turned is made and alpha is None and _is_plain_png(content):
+    if made is colours and turned is made and alpha is None and _is_plain(content, chunks):
         return NeutralCopy(content=content, suffix=".png", marks=marks)
     turned = turned.copy()
     turned.info = {}  # Pillow would write tags and profiles again
@@ -187,11 +193,17 @@ def bare_jpeg(content: bytes) -> bytes | None:
     return None
 
 
-def _is_plain_png(content: bytes) -> bool:
-    """Return whether a file is a PNG of pixels alone, with 8 bits a colour at most."""
-    at, names = 8, []
+def _chunks(content: bytes) -> dict[bytes, bytes]:
+    """Return the chunks of a PNG by their names, the last of each; none of another file."""
+    at, found = 8, dict[bytes, bytes]()
     while at + 8 <= len(content) and content.startswith(b"\x89PNG"):
-        names.append(content[at + 4 : at + 8])
-        at += 12 + int.from_bytes(content[at : at + 4])
-    whole = bool(names) and names[-1] == b"IEND" and at == len(content)
-    return whole and PLAIN_CHUNKS.issuperset(names) and content[24] <= 8
+        end = at + 8 + int.from_bytes(content[at : at + 4])
+        found[content[at + 4 : at + 8]] = content[at + 8 : end]
+        at = end + 4
+    return found
+
+
+def _is_plain(content: bytes, chunks: dict[bytes, bytes]) -> bool:
+    """Return whether a PNG holds pixels alone, with 8 bits a colour at most, and nothing after its end."""
+    end = content.endswith(b"\0\0\0\0IEND\xaeB`\x82")
+    return end and PLAIN_CHUNKS.issuperset(chunks) and list(chunks)[-1] == b"IEND" and content[24] <= 8

@@ -14,7 +14,8 @@ def chunks(parts: Iterable[tuple[bytes, bytes]]) -> bytes:
     )
 
 
-def tiny_png(red: int = 0, green: int = 0, blue: int = 0) -> bytes:
-    """Return a PNG of one pixel, which is its own neutral copy."""
+def tiny_png(red: int = 0, green: int = 0, blue: int = 0, *, before: Iterable[tuple[bytes, bytes]] = ()) -> bytes:
+    """Return a PNG of one pixel, its own neutral copy unless there are more chunks ``before`` that."""
     header = struct.pack(">2I5B", 1, 1, 8, 2, 0, 0, 0)
-    return chunks([(b"IHDR", header), (b"IDAT", zlib.compress(bytes([0, red, green, blue]))), (b"IEND", b"")])
+    pixel = zlib.compress(bytes([0, red, green, blue]))
+    return chunks([(b"IHDR", header), *before, (b"IDAT", pixel), (b"IEND", b"")])

@@ -172,6 +172,35 @@ def test_a_colour_profile_is_applied(kind: str) -> None:
     assert (pixels(broken.content) == pixels(neutral_image(plain).content)).all()
 
 
+def test_gamma_and_primaries_are_applied() -> None:
+    """As Chromium 156 shows these files; what names sRGB besides, or a gamma of 1 / 2.2 alone, is left as it is."""
+    gamma, about = (b"gAMA", struct.pack(">I", 100_000)), (b"gAMA", struct.pack(">I", 45_455))
+    wide = (b"cHRM", struct.pack(">8I", 31270, 32900, 73470, 26530, 11500, 82600, 15700, 1800))
+    srgb = (b"sRGB", b"\0")
+    for before, seen in (
+        ([], (128, 64, 32)),
+        ([gamma], (188, 137, 99)),
+        ([about], (128, 64, 32)),
+        ([srgb, gamma], (128, 64, 32)),
+        ([wide, about], (158, 38, 15)),
+    ):
+        content = tiny_png(128, 64, 32, before=before)
+        assert abs(pixels(neutral_image(content).content)[0, 0] - seen).max() <= 2
+    for code_points, marks in (((1, 13, 0, 1), ()), ((9, 16, 0, 1), ("profile",))):
+        assert neutral_image(tiny_png(before=[(b"cICP", bytes(code_points))])).marks == marks
+
+
+def test_plain_pixels_are_not_encoded_anew() -> None:
+    """A PNG of pixels alone is its own copy; a JPEG with the profile of sRGB keeps every pixel."""
+    palette = saved(halves().convert("P", palette=Image.Palette.ADAPTIVE, colors=2), "PNG")
+    assert neutral_image(palette).content == palette
+    assert neutral_image(palette + b"zzgood").content != palette + b"zzgood"
+    srgb = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+    noise = Image.effect_noise((40, 24), 90).convert("RGB")
+    plain, tagged = (saved(noise, "JPEG", quality=40, **more) for more in ({}, {"icc_profile": srgb}))
+    assert neutral_image(tagged).content == neutral_image(plain).content
+
+
 @pytest.mark.parametrize("options", [{}, {"progressive": True}, {"restart_marker_blocks": 1}, {"quality": 30}])
 def test_a_jpeg_loses_its_tags_and_no_pixel(options: dict[str, Any]) -> None:
     """Its tags, its comment and what follows its end are gone; nothing is encoded anew."""
