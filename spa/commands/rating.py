@@ -138,6 +138,7 @@ def check_capabilities(
     """
     from spa.errors import PlatformError
     from spa.journal import Journal
+    from spa.media import medium_of
     from spa.raters import capabilities
     from spa.raters.vendors import vendor_of
 
@@ -148,8 +149,9 @@ def check_capabilities(
     if probe is False:
         capabilities.skip(endpoint, journal)
         return capabilities.as_record(None), ["the endpoint was not probed (--no-probe)"]
-    found = capabilities.probe(endpoint, variants, journal, rater_budget, again=probe is True)
-    errors, warnings = capabilities.problems(found, rater, variants, endpoint.shown)
+    medium = medium_of(workspace.study.outputs.kind)
+    found = capabilities.probe(endpoint, variants, journal, rater_budget, again=probe is True, medium=medium)
+    errors, warnings = capabilities.problems(found, rater, variants, endpoint.shown, medium)
     if errors:
         raise PlatformError(*errors)
     return capabilities.as_record(found), warnings

@@ -110,6 +110,16 @@ def _decoded(part: Part) -> Any:
         return image.convert("RGB")
 
 
+def _trial() -> tuple[Part, str, str]:
+    from PIL import Image
+
+    file = io.BytesIO()
+    Image.new("RGB", (64, 64), "red").save(file, "PNG")
+    url = f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode('ascii')}"
+    part = {"type": "image_url", "image_url": {"url": url}}
+    return part, "Which colour is this picture? Answer with one word, in English.", "red"
+
+
 def _on_dashboard(container: Any, path: Path) -> object:
     return container.image(str(path))
 
@@ -149,6 +159,7 @@ IMAGE = Medium(
             processor_type="image",
             processor_argument="images",
             decoded=_decoded,
+            trial=_trial,
         ),
         on_dashboard=_on_dashboard,
         neutral=_neutral,

@@ -49,6 +49,8 @@ class ModelFiles:
         ``image_token``, and the argument ``images``.
     decoded : callable
         What such a processor takes for a part.
+    trial : callable, optional
+        A part, what is asked about it in a few words, and the word in any answer of a model that takes such files in.
     """
 
     type: str
@@ -59,6 +61,7 @@ class ModelFiles:
     processor_type: str
     processor_argument: str
     decoded: Callable[[Part], Any]
+    trial: Callable[[], tuple[Part, str, str]] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

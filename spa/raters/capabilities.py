@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -16,6 +17,7 @@ from typing import Any
 from spa.elicitation.ratings import RatingTarget
 from spa.errors import PlatformError
 from spa.journal import Journal, JournalEntry
+from spa.media.medium import Medium
 from spa.raters.budget import RaterBudget
 from spa.raters.endpoints.endpoint import LLMEndpoint, LLMReply, LLMRequest, mapping
 from spa.raters.endpoints.failures import failure_message, remedy_for
@@ -54,6 +56,7 @@ class Capabilities:
     logprobs: str = "unknown"
     several: str = "unknown"  # samples in one response (n)
     usage: str = "unknown"
+    sees: str = "unknown"  # whether it takes in files such as the study shows
     model: str | None = None  # as the endpoint names it
     requests: int = 0
 
@@ -84,9 +87,19 @@ def probes_for(rater: Rater, variants: Sequence[RaterVariant]) -> Iterator[Probe
     yield Probe(key="sample again", request=draw())
 
 
+def _sight(variants: Sequence[RaterVariant], medium: Medium | None) -> Iterator[Probe]:
+    """Yield the request that shows whether a model takes in the files of a medium."""
+    if medium is not None and medium.files is not None and medium.files.models is not None:
+        if medium.files.models.trial is None:
+            return
+        part, asked, _ = medium.files.models.trial()
+        messages = [{"role": "user", "content": [part, {"type": "text", "text": asked}]}]
+        yield Probe(key="sees", request=_tiny_request(variants[0].protocol, messages, tokens=4 * TOKENS))
+
+
 def _tiny_request(
     own: RaterProtocol,
-    messages: list[dict[str, str]],
+    messages: list[dict[str, Any]],
     *,
     held: bool = False,
     tokens: int = TOKENS,
@@ -108,8 +121,11 @@ def probe(
     rater_budget: RaterBudget,
     *,
     again: bool = False,
+    medium: Medium | None = None,
 ) -> Capabilities:
     """Return what an endpoint, not opened yet, does: from the journal where it was probed before and not ``again``.
+
+    ``medium`` is that of the outputs: whether the model takes in its files is found out too.
 
     Raise PlatformError if it refuses for a reason that holds for every request, or the budget is reached.
     """
@@ -118,7 +134,8 @@ def probe(
     async def send_probes() -> int:
         sent = 0
         async with endpoint:
-            for trial in list(probes_for(endpoint.rater, variants))[:MAX_REQUESTS]:
+            of_settings = list(probes_for(endpoint.rater, variants))[:MAX_REQUESTS]
+            for trial in (*_sight(variants, medium), *of_settings):
                 if again or not any(map(_is_informative, journal.calls(KIND, scope, trial.key))):
                     sent += 1
                     await _try(endpoint, trial, journal, rater_budget)
@@ -126,7 +143,7 @@ def probe(
 
     requests = asyncio.run(send_probes())
     calls = {call.key: call for call in journal.calls(KIND, scope) if _is_informative(call)}
-    return read_capabilities(calls, requests=requests)
+    return read_capabilities(calls, requests=requests, medium=medium)
 
 
 async def _try(endpoint: LLMEndpoint, trial: Probe, journal: Journal, rater_budget: RaterBudget) -> None:
@@ -159,7 +176,9 @@ def _is_informative(call: JournalEntry) -> bool:
     return call.outcome in INFORMATIVE
 
 
-def read_capabilities(calls: dict[str, JournalEntry], *, requests: int = 0) -> Capabilities:
+def read_capabilities(
+    calls: dict[str, JournalEntry], *, requests: int = 0, medium: Medium | None = None
+) -> Capabilities:
     """Read what an endpoint does from the last response to each trial, by key."""
     bodies = {key: call.response or "" for key, call in calls.items() if call.outcome in ("answered", "truncated")}
     replies = {key: read_body(body) for key, body in bodies.items()}
@@ -176,7 +195,18 @@ def read_capabilities(calls: dict[str, JournalEntry], *, requests: int = 0) -> C
         usage="unknown" if not replies else _support(all(one.prompt_tokens is not None for one in replies.values())),
         model=next((reply.model for reply in replies.values() if reply.model), None),
         requests=requests,
+        sees=_sees(calls.get("sees"), replies.get("sees"), medium),
     )
+
+
+def _sees(call: JournalEntry | None, reply: LLMReply | None, medium: Medium | None) -> str:
+    if call is not None and call.outcome.startswith("http_"):
+        return "refused"
+    models = None if medium is None or medium.files is None else medium.files.models
+    if models is None or models.trial is None or reply is None or not reply.text.strip():
+        return "unknown"
+    *_, word = models.trial()
+    return _support(word in re.findall(r"\w+", reply.text.lower()))
 
 
 def _support(seen: bool) -> str:
@@ -209,7 +239,7 @@ def _has_probabilities(reply: LLMReply) -> bool:
 
 
 def problems(
-    found: Capabilities, rater: Rater, variants: Iterable[RaterVariant], shown: str
+    found: Capabilities, rater: Rater, variants: Iterable[RaterVariant], shown: str, medium: Medium | None = None
 ) -> tuple[list[str], list[str]]:
     """Return what the rater cannot do without (errors) and what is to be known (warnings), a line each."""
     used = [asked.protocol for asked in variants]
@@ -222,6 +252,13 @@ def problems(
     if any(protocol.readout == "logit" for protocol in used) and found.logprobs == "ignored":
         instead = 'set readout = "verbalised" (with answer_format = "json"), or run the model here'
         errors.append(f'{place} accepts logprobs but returns none; {instead} (provider = "{provider_here()}"){again}')
+    files = "files" if medium is None else medium.many
+    if found.sees == "refused":
+        errors.append(f"{place} refuses {files}; name a model that takes {files}{again}")
+    if found.sees == "ignored":
+        warnings.append(
+            f"{place} answers without a look: it may take in no {files}; read its first answers (--limit 1)"
+        )
     if found.temperature == "ignored" and any(protocol.temperature or protocol.repeats > 1 for protocol in used):
         why = "samples at temperature 1 are identical, so repeats add no information"
         warnings.append(f"{place} ignores temperature: {why}")

@@ -12,6 +12,8 @@ import pytest
 from spa.commands.workspace import open_workspace
 from spa.errors import PlatformError
 from spa.journal import Journal
+from spa.media import medium_of
+from spa.media.medium import Medium
 from spa.raters import capabilities
 from spa.raters.budget import Price, RaterBudget
 from spa.raters.endpoints.chat_completions import CHAT_API
@@ -68,12 +70,21 @@ def store(tmp_path: Path) -> Any:
         yield made
 
 
-def look(store: Store, server: Served, *, price: RaterBudget | None = None, again: bool = False, **fields: Any) -> Any:
+def look(
+    store: Store,
+    server: Served,
+    *,
+    price: RaterBudget | None = None,
+    again: bool = False,
+    medium: Medium | None = None,
+    **fields: Any,
+) -> Any:
     rater = Rater(id="judge", model="m", base_url=server.url, **fields)
     api = RESPONSES_API if rater.provider == "responses" else CHAT_API
     endpoint = HTTPEndpoint(rater, api, environment={})
-    found = capabilities.probe(endpoint, rater_variants(rater), Journal(store), price or RaterBudget(None), again=again)
-    return found, *capabilities.problems(found, rater, rater_variants(rater), endpoint.shown)
+    variants, budget = rater_variants(rater), price or RaterBudget(None)
+    found = capabilities.probe(endpoint, variants, Journal(store), budget, again=again, medium=medium)
+    return found, *capabilities.problems(found, rater, variants, endpoint.shown, medium)
 
 
 LOGIT = {"readout": "logit", "conversation": "question", "answer_format": "text"}
@@ -104,6 +115,33 @@ def test_what_is_ignored_is_seen_and_told(
     assert said in line
     assert bool(errors) == (missing in ("schema", "logprobs")) == ("--probe" in line)
     assert len(line.splitlines()) == 1
+
+
+@pytest.mark.parametrize("key", ["image", "text"])
+@pytest.mark.parametrize(
+    ("reply", "sees", "said"),
+    [
+        (http(chat("It is Red.")), "yes", ""),
+        (http(chat("Rendered by nobody")), "ignored", "answers without a look: it may take in no images; read its"),
+        (http({"error": {"message": "no images"}}, status=400), "refused", "refuses images; name a model that takes"),
+    ],
+)
+def test_an_endpoint_is_asked_once_if_it_sees(store: Store, key: str, reply: Said, sees: str, said: str) -> None:
+    """Of a study whose files are sent to models, with one small picture; of another nothing is sent."""
+    server_of_all = Server(*EVERYTHING)
+
+    def script(asked: Asked) -> Said:
+        return reply if "image_url" in json.dumps(asked.body) else server_of_all(asked)
+
+    with scripted(script) as server:
+        for _ in range(2):
+            found, errors, warnings = look(store, server, medium=medium_of(key))
+        pictures = [asked for asked in server.asked if "image_url" in json.dumps(asked.body)]
+    assert len(pictures) == (key == "image")
+    assert found.sees == (sees if key == "image" else "unknown")
+    assert len(errors) == (found.sees == "refused")
+    assert len(warnings) == (found.sees == "ignored")
+    assert found.sees not in ("refused", "ignored") or said in (errors + warnings)[0]
 
 
 def test_a_server_that_ignores_everything_is_found_out(store: Store) -> None:
