@@ -102,6 +102,11 @@ def load_model(rater: Rater, base: Path, *, float64: bool = False) -> LoadedMode
                 f"rater {rater.id!r}: the processor of model = {rater.model!r} needs {lacking}, which is not installed "
                 f"with spa-eval; run `pip install {' '.join(ASKED_FOR)}`"
             ) from error
+        if "torchvision::" in str(error):  # an operator that it registers with the torch that it was made for
+            raise PlatformError(
+                f"rater {rater.id!r}: the processor of model = {rater.model!r} needs a torchvision that fits torch "
+                f"{version('torch')}, got {version('torchvision')}; install the two releases that belong together"
+            ) from error
         problem = " ".join(str(error).split())[:200] or type(error).__name__
         raise PlatformError(
             f"rater {rater.id!r}: expected a folder with a model that transformers can load, or the name of one on the "

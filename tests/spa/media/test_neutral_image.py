@@ -176,6 +176,7 @@ def test_gamma_and_primaries_are_applied() -> None:
     """As Chromium 156 shows these files; what names sRGB besides, or a gamma of 1 / 2.2 alone, is left as it is."""
     gamma, about = (b"gAMA", struct.pack(">I", 100_000)), (b"gAMA", struct.pack(">I", 45_455))
     wide = (b"cHRM", struct.pack(">8I", 31270, 32900, 73470, 26530, 11500, 82600, 15700, 1800))
+    white = (b"cHRM", struct.pack(">8I", 34570, 35850, 64000, 33000, 30000, 60000, 15000, 6000))
     srgb = (b"sRGB", b"\0")
     for before, seen in (
         ([], (128, 64, 32)),
@@ -183,6 +184,7 @@ def test_gamma_and_primaries_are_applied() -> None:
         ([about], (128, 64, 32)),
         ([srgb, gamma], (128, 64, 32)),
         ([wide, about], (158, 38, 15)),
+        ([white, about], (134, 62, 31)),
     ):
         content = tiny_png(128, 64, 32, before=before)
         assert abs(pixels(neutral_image(content).content)[0, 0] - seen).max() <= 2

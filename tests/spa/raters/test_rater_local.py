@@ -19,6 +19,7 @@ from spa.forms.prompt_turns import PromptTurn, turns_of
 from spa.forms.texts import load_texts
 from spa.journal import JournalEntry
 from spa.raters.endpoints.endpoint import LLMReply, LLMRequest
+from spa.raters.local import loading
 from spa.raters.local.loading import load_model
 from spa.raters.prompt_messages import PromptWriter, conversation_messages
 from spa.raters.reading import ReplyTurn, answer_values, read_turn
@@ -284,6 +285,19 @@ def test_a_library_that_is_lacking_is_named(models: Path, tmp_path: Path) -> Non
     (folder / "preprocessor_config.json").write_text(json.dumps({**processor, "patch_size": 14, "merge_size": 2}))
     with pytest.raises(PlatformError, match=r"needs torchvision, which .*; run `pip install torchvision num2words`"):
         ask(rater(folder), [])
+
+
+def test_a_torchvision_that_does_not_fit_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it raises on import where it was made for another torch blames no folder."""
+
+    def load(*given: Any, **more: Any) -> Any:
+        raise RuntimeError("Failed to import ... because: operator torchvision::nms does not exist")
+
+    monkeypatch.setattr(loading, "_load", load)
+    monkeypatch.setattr(loading, "_lacking", lambda problem: None)
+    monkeypatch.setattr(loading, "version", {"torch": "2.13.0", "torchvision": "0.28.0"}.__getitem__)
+    with pytest.raises(PlatformError, match=r"needs a torchvision that fits torch 2\.13\.0, got 0\.28\.0; install"):
+        load_model(rater(tmp_path), tmp_path)
 
 
 def weights_missing(folder: Path) -> None:
