@@ -28,7 +28,7 @@ class MistypedCommand(click.UsageError):
         message = " ".join(self.format_message().split()).rstrip(".")
         for kind, words in KINDS.items():
             message = message.replace(kind, words)
-        if message[1:2].islower():  # a sentence of click; ours begin with a place
+        if message[1:2].islower() and message.split(" ")[0].isalpha():  # a sentence of click; ours begin with a place
             message = message[0].lower() + message[1:]
         help_shown = f"; see `{self.ctx.command_path} --help`" if self.ctx is not None else ""
         click.echo(f"spa: {message}{help_shown}", file=file, err=file is None)

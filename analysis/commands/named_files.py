@@ -14,7 +14,7 @@ import click
 
 from analysis.commands.reading_options import print_found
 from spa.commands.options import DEFAULT_STUDY, study_file
-from spa.errors import SpaError, shortened
+from spa.errors import SpaError, TableError, shortened
 from spa.importers import certain_format, certain_formats
 from spa.importers.answer_format import AnswerFormat
 
@@ -57,7 +57,7 @@ class Named:
 
     def tables(self, reading: Reading, *, err: bool) -> FoundTables:
         """Return the tables in the files; print what they were taken for, where ``err`` to stderr."""
-        if self.read_as is not None:
+        if self.read_as is not None and not (self.read_as.recognised_by_columns and _of_columns(reading, self.files)):
             folder = click.get_current_context().with_resource(TemporaryDirectory())
             return _imported(self.read_as, self.files, reading, Path(folder), err=err)
         if not self.files:
@@ -135,11 +135,24 @@ def _direct(path: Path) -> AnswerFormat | None:
             "it as a table, such as --ratings or --choices"
         )
     found = fitting[0] if fitting else None
-    if found is None or (found.recognised_by_columns and path.is_file()):
+    if found is None or (found.recognised_by_columns and path.is_file() and not _holds_own(found, path)):
         return None
     if found.mapping is not None and path.is_dir():
         raise _needs_mapping(path, found)
     return None if found.mapping is not None else found
+
+
+def _of_columns(reading: Reading, files: Sequence[Path]) -> bool:
+    """Whether options say how the columns of files are read, as they stand there."""
+    rows = (reading.mapping, reading.constants, reading.keep, reading.drop, reading.values, reading.numbers)
+    return any(rows) and all(path.is_file() for path in files)
+
+
+def _holds_own(found: AnswerFormat, path: Path) -> bool:
+    try:
+        return found.own_values is not None and found.own_values(path)
+    except TableError:
+        return False  # of a table that cannot be read its reader says why
 
 
 def _needs_mapping(path: Path, found: AnswerFormat) -> click.UsageError:

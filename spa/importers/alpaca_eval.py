@@ -61,6 +61,24 @@ def _read(request: ImportRequest) -> ImportedTables:
     return ImportedTables(rows={"preferences": _with_samples(rows)}, skipped=dict(skipped), notes=tuple(notes))
 
 
+def _own_values(path: Path) -> bool:
+    """Whether the preferences are on the scale of AlpacaEval, 1 to 2, and no probabilities.
+
+    Raise ResponseError where they are 0 and 1 alone: ties and wins there, losses and wins as probabilities.
+    """
+    from spa.errors import ResponseError
+    from spa.importers.foreign_rows import read_rows
+
+    values = {row.number("preference") for row in read_rows(path, only=("preference",))} - {None}
+    if values == {0, 1}:
+        raise ResponseError(
+            f"{path}, preference: expected 1 to 2 as AlpacaEval writes it, or probabilities, got 0 and 1 alone; where "
+            f"0 is a tie and 1 says that generator_1 is better: `spa import alpaca-eval {path} --out tables`; where "
+            f"they are probabilities that it is: `spa report --preferences {path}`"
+        )
+    return bool(values) and all(value == 0 or 1 <= value <= 2 for value in values if value is not None)
+
+
 def _same_outputs(row: ForeignRow) -> bool:
     return bool(row.cells["output_1"] == row.cells.get("output_2"))
 
@@ -132,6 +150,7 @@ FORMAT = AnswerFormat(
         source="https://github.com/tatsu-lab/alpaca_eval",
     ),
     recognised_by_columns=True,
+    own_values=_own_values,
     recognise=_recognise,
     read=_read,
 )

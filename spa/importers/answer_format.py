@@ -94,6 +94,9 @@ class AnswerFormat:
         What its files mean; ``None`` of a format in which the user says so.
     recognised_by_columns : bool
         Its files are tables whose columns `spa report` recognises, which asks what is open; so it takes them as those.
+    own_values : callable or None
+        Of such a format: whether the answers in a file can be this tool's alone, so that it is read as that. Raises
+        SpaError where they mean one thing to the tool and another in any table.
     recognise : callable
         Says how sure it is that a file or folder is of this format. It looks at names and beginnings alone, and raises
         nothing that a broken file causes.
@@ -113,6 +116,7 @@ class AnswerFormat:
     extra: str | None = None
     meaning: FileMeaning | None = None
     recognised_by_columns: bool = False
+    own_values: Callable[[Path], bool] | None = None
     recognise: Callable[[Path], Fit]
     read: Callable[[ImportRequest], ImportedTables]
 

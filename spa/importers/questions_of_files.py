@@ -185,6 +185,8 @@ class QuestionsAsked:
 
     def _ask(self, question: str, words: Sequence[str], place: object) -> ResponseError:
         likely = proposals(words[:SHOWN])
+        if all(number_of(word) is not None for word in words):  # places may count from 0 or 1, and 0 may be a tie
+            likely = dict.fromkeys(sorted(words, key=float)[:SHOWN], "?")
         say = " ".join(f"--value {shortened(repr(f'{word}={value}'), 40)}" for word, value in likely.items())
         return ResponseError(
             f"{place}, {shortened(question, 40)}: expected words whose meaning is known; say what each counts (x is "

@@ -269,9 +269,23 @@ def test_judgements_of_an_llm_are_those_of_an_llm(tmp_path: Path) -> None:
     (human,) = results(path, "--set", "annotator_kind=human")["choices"]["pairs"]
     assert human["group"] == "human"
     by_two = [{**row, "preference": 1 + row["preference"]} for row in rows]
-    shown = report(write(tmp_path / "two.jsonl", by_two))
+    two = write(tmp_path / "two.jsonl", by_two)
+    (same,) = results(two)["choices"]["pairs"]
+    assert same["system_x"] == "mine"  # generator_2, which 2 prefers
+    assert same["win_rate"] == pytest.approx(test["win_rate"])
+    (numbered,) = results(two, "--numbers", "1:2")["choices"]["pairs"]
+    assert numbered["system_x"] == "ref"
+
+
+def test_preferences_of_zero_and_one_are_asked_about(tmp_path: Path) -> None:
+    """In AlpacaEval's older files 0 is a tie; as a probability it is a loss."""
+    names = {"generator_1": "ref", "generator_2": "mine", "annotator": "alpaca_eval_gpt4"}
+    rows = [{"instruction": f"say {n}", **names, "preference": n % 2} for n in range(8)]
+    path = write(tmp_path / "annotations.jsonl", rows)
+    shown = report(path)
     assert shown.exit_code == 1
-    assert "--numbers 1:2" in shown.stderr
+    assert "got 0 and 1 alone; where 0 is a tie" in shown.stderr
+    assert len(shown.stderr) < 500 + 2 * len(str(path))
 
 
 def test_a_single_judge_may_be_an_llm(tmp_path: Path) -> None:

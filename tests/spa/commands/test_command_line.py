@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from spa.cli import main
+from spa.command_groups import MistypedCommand
 from spa.commands import terminal
 from spa.commands.terminal import Stages, console, progress_bar
 from tests.parsed_commands import every_command
@@ -217,3 +218,13 @@ def test_stages_end_with_a_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
     waiting = [thread for thread in enumerate_threads() if isinstance(thread, Timer)]
     assert all(thread.finished.is_set() for thread in waiting)
     assert stream.getvalue() == ""
+
+
+def test_a_place_in_front_of_a_message_keeps_its_capitals() -> None:
+    """Sentences of click begin small, names of files as they are."""
+    message = io.StringIO()
+    MistypedCommand("Batch_1_results.csv: expected tables, got others.").show(message)
+    assert message.getvalue() == "spa: Batch_1_results.csv: expected tables, got others\n"
+    message = io.StringIO()
+    MistypedCommand("Missing argument.").show(message)
+    assert message.getvalue() == "spa: missing argument\n"

@@ -456,7 +456,7 @@ def seen() -> Iterator[tuple[str, str]]:
 
 
 TOY = "tally-sheets"
-BY_COLUMNS = ("alpaca-eval", "arena")  # whose columns a report recognises by itself
+BY_COLUMNS = ("arena",)  # whose columns a report recognises by itself
 MAPPED = ("csv", "mturk", "otree", "potato", "qualtrics")  # which need a file that says how names are read
 SAMPLES: dict[str, Callable[[Path], Written]] = {
     "alpaca-eval": alpaca_eval,
