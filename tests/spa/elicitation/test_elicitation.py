@@ -76,6 +76,7 @@ CHOOSING = {  # these write a study for somebody, and so choose how it asks
     "spa/starting/writing.py",
     "spa/commands/review.py",
     "spa/importers/mturk/mapping.py",  # tables of a mapping of its own
+    "spa/importers/surveyjs.py",  # a type of its questions
 }
 
 
