@@ -86,6 +86,7 @@ class _Answers:
         self._not_asked: Counter[str] = Counter()  # empty cells, by why
         self._times: dict[str, dict[str, str]] = {}  # unreadable times by their column and row
         self._filled_in = 0  # zeros that oTree may have written
+        self._mixed = 0  # of such on rounds whose other pages were in time
         self._untouched: Counter[int] = Counter()  # sliders that were not moved, by their question
 
     def tables(self, skipped: Counter[str]) -> ImportedTables:
@@ -161,6 +162,7 @@ class _Answers:
         """Return why what a cell holds was given by nobody, else ``None``."""
         cell = row.cells[column]
         if self._timed_out is not None and self._timed_out.filled_in(row, column, cell):
+            self._mixed += self._timed_out.is_mixed(row, column)
             return otree.TIMED_OUT
         self._filled_in += otree.is_filled_in(cell) and otree.is_field(column)
         if not sliders.is_untouched(question, row, cell):
@@ -242,6 +244,11 @@ class _Answers:
             yield (
                 f"oTree: {self._filled_in} cells of 0 may stand for pages whose time ran out; "
                 'give page_times = "PageTimes.csv" in the mapping'
+            )
+        if self._mixed:
+            yield (
+                f"oTree: {self._mixed} cells of 0 that are missing, as time ran out, are of rounds with other pages "
+                "that were in time; which page asked is in no export"
             )
         for number, count in self._untouched.items():
             question = self._mapping.questions[number]

@@ -65,3 +65,21 @@ def test_demo_sessions_alone_are_refused_unless_named(tmp_path: Path) -> None:
         read(tmp_path, row)
     found = read(tmp_path, row, mapping=f'keep = {{ "session.is_demo" = ["1"] }}\n{QUESTIONS}')
     assert [one["score"] for one in found.rows["ratings"]] == [4]
+
+
+def test_rounds_with_pages_in_time_are_told(tmp_path: Path) -> None:
+    """Which page asked a question is in no export; pages on which people wait ask none."""
+    rows = ("ana,,0,3,1,0,i1,north,0", "bo,,0,3,1,0,i1,north,0")
+    pages = "s,1,ana,1,app,Rate,1,1\ns,1,ana,2,app,Thanks,1,0\ns,2,bo,1,app,Rate,1,1"
+    found = read(tmp_path, *rows, pages=pages)
+    assert [row["missing_reason"] for row in found.rows["ratings"]] == ["page timed out"] * 2
+    assert sum("1 cells of 0 that are missing" in note for note in found.notes) == 1
+    waiting = "\n".join(f"{line},{int('Thanks' in line)}" for line in pages.splitlines())
+    (tmp_path / "waiting").mkdir()
+    head = f"{PAGES},is_wait_page"
+    times = tmp_path / "waiting" / "PageTimes.csv"
+    times.write_text(f"{head}\n{waiting}\n")
+    request = ImportRequest(
+        paths=(tmp_path / "wide.csv",), mapping=tmp_path / "import.toml", options={"page_times": times}
+    )
+    assert not any("cells of 0" in note for note in format_of("otree").read(request).notes)
