@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from spa.errors import TableError
+from spa.errors import TableError, shortened
 from spa.tables.options import TableOptions
 from spa.tables.source import Source, Wanted
 from spa.tables.typed_columns import json_values, kind_read, plain_column
@@ -33,13 +33,23 @@ def open_parquet(path: Path, wanted: Wanted, options: TableOptions) -> Source:
 def _source(path: Path, height: int, column: Callable[[str], pl.Series], first_row: int = 1) -> Source:
     """Return columns as they are stored as those of a source."""
     schema = pl.scan_parquet(path, glob=False).collect_schema()
+
+    def whole(name: str) -> pl.Series:
+        try:
+            return column(name)
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:  # the schema alone was read before
+            reason = shortened(str(error).strip().partition("\n")[0] or type(error).__name__, 160)
+            raise TableError(
+                f"{path}, {shortened(name, 40)}: cannot be read as parquet: {reason}; make or download it again"
+            ) from error
+
     return Source(
         place=str(path),
         schema={name: kind_read(kind) for name, kind in schema.items()},
         height=height,
         first_row=first_row,
-        column=lambda name: plain_column(column(name), str(path), first_row),
-        values=lambda name: json_values(column(name), str(path), first_row),
+        column=lambda name: plain_column(whole(name), str(path), first_row),
+        values=lambda name: json_values(whole(name), str(path), first_row),
     )
 
 

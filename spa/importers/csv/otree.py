@@ -76,7 +76,9 @@ def is_field(column: str) -> bool:
 def read_page_times(path: Path, options: TableOptions) -> TimedOut:
     """Read oTree's export of page times."""
     pages = read_sheets([path], (PAGE_PERSON, APP, ROUND, TIMEOUT), options, optional=(WAITING,)).rows
-    rounds, apps, in_time = set(), set(), set()
+    rounds: set[tuple[str, str, str]] = set()
+    in_time: set[tuple[str, str, str]] = set()
+    apps: set[str] = set()
     for page in pages:
         happened = page.text(TIMEOUT)
         if happened not in ("0", "1", None):

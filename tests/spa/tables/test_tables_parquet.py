@@ -99,3 +99,16 @@ def test_a_column_that_cannot_be_read_is_named(tmp_path: Path, column: Callable[
     (line,) = caught.value.problems
     assert said in line
     assert len(line) < 500
+
+
+@pytest.mark.parametrize("read", ["values", "column"])
+def test_a_damaged_column_is_one_line(tmp_path: Path, read: str) -> None:
+    """The schema at the end is whole; only reading the column shows that its pages are not."""
+    path = tmp_path / "a.parquet"
+    pl.DataFrame({"name": [f"person {n}" for n in range(5_000)]}).write_parquet(path)
+    content = path.read_bytes()
+    middle = len(content) // 2
+    path.write_bytes(content[:middle] + bytes(200) + content[middle + 200 :])
+    source = open_table(path, WANTED, TableOptions())
+    with pytest.raises(TableError, match="name: cannot be read as parquet: "):
+        getattr(source, read)("name")
