@@ -687,3 +687,14 @@ def test_recognised_words_of_a_rating_are_told(tmp_path: Path, scores: tuple[obj
     with pytest.raises(AnalysisError) as told:
         read_tables({"ratings": path}, found.reading)
     assert said in told.value.problems[0]
+
+
+def test_a_file_of_two_tools_is_asked_about(tmp_path: Path) -> None:
+    """Its columns may mean one thing to AlpacaEval and another to an arena."""
+    row = {"question_id": "q1", "model_a": "ref", "model_b": "mine", "winner": "model_b", "instruction": "say"}
+    row |= {"generator_1": "ref", "generator_2": "mine", "annotator": "judge", "preference": "1.0"}
+    path = write(tmp_path / "both.jsonl", [row])
+    shown = report(path, "--out", tmp_path / "r")
+    assert shown.exit_code == 2
+    assert "spa import alpaca-eval" in shown.stderr
+    assert "or `spa import arena" in shown.stderr
