@@ -2,10 +2,10 @@
 # argilla 2.8.0: a ranking that a person gave comes out of the SDK as the options in the order of the question.
 #
 # Guess: the list of values of a ranking response, in records.to_datasets and to_json too, is the person's order, best
-# first. Seen: the server keeps {"value", "rank"} for each option, the web form sends them in the order of the question
-# (its RankingQuestionAnswer returns its values as they stand), and the SDK keeps "value" alone, unsorted: two opposite
-# rankings are one and the same list, and a tie is gone. Read as an order, every annotator agrees on the order in which
-# the options were written. Only the API's own JSON has the ranks.
+# first. Seen: of what the server keeps, {"value", "rank"} for each option, the SDK takes "value" alone, unsorted: two
+# opposite rankings are one and the same list, and a tie is gone. The web form sends the options in the order of the
+# question (read in its source, RankingQuestionAnswer, not run): then all seem to agree on the order in which they were
+# written. Only the API's own JSON has the ranks.
 set -euo pipefail
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT

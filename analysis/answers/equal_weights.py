@@ -6,14 +6,12 @@ G annotators answered about the pair, n_a answers are of a. Of LLMs with few ann
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
-from analysis.statistics.cell_sums import CellSums
-from analysis.statistics.coding import Floats, Ints, fold, snap, split_by
+from analysis.statistics.coding import Floats, Ints, fold, snap
 from analysis.statistics.weighed_items import WeighedItems
 
 MOST_SHARE: Final = 0.5  # of a pair's answers that one annotator gave, from which on there is a caveat,
@@ -197,112 +195,6 @@ def compared_weights(
         "pooled_estimate": None if rounded(pooled - printed) == 0 else rounded(pooled),
         "others_estimate": None if others is None else rounded(others),
         "weights_reverse": sides[0] * sides[1] < 0,
-    }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Answers:
-    """Values of pairs of systems, one a row: which pair, by whom, about which item, made of how many answers."""
-
-    pair: Ints
-    value: Floats
-    who: Ints
-    item: Ints
-    answers: Floats | None = None
-
-
-class PairWeights:
-    """The sums of a part's pairs by annotator, and of its items with everybody weighing the same; each made once.
-
-    Parameters
-    ----------
-    parts : callable
-        Returns the values, some at a time; called for the sums by annotator, and again for those by item.
-    n_pairs : int
-        One more than the largest number of a pair.
-    width : mapping of str to int
-        One more than the largest number of ``who`` and ``item``.
-    scale : float
-        Largest size of the answers; means are rounded to 13 digits of it.
-    """
-
-    def __init__(
-        self, parts: Callable[[], Iterable[Answers]], n_pairs: int, *, width: Mapping[str, int], scale: float
-    ) -> None:
-        self._parts, self._n_pairs, self._width, self._scale = parts, n_pairs, width, scale
-        self._people: list[AnnotatorTotals | None] | None = None
-        self._items: dict[int, WeighedItems] | None = None
-        self._key: Ints = np.zeros(0, dtype=np.int64)
-        self._weight: Floats = np.zeros(0)
-
-    def people(self, pair: int) -> AnnotatorTotals:
-        """Return the sums of a pair that has values, by annotator."""
-        if self._people is None:
-            self._people = self._by_annotator()
-        found = self._people[pair]
-        assert found is not None
-        return found
-
-    def items(self, pair: int) -> WeighedItems:
-        """Return the weighed answers of a pair by item."""
-        if self._items is None:
-            self._items = self._by_item()
-        return self._items[pair]
-
-    def _by_annotator(self) -> list[AnnotatorTotals | None]:
-        width = self._width["who"]
-        values, made = CellSums(self._n_pairs * width), CellSums(self._n_pairs * width)
-        for part in self._parts():
-            key = part.pair * width + part.who
-            values.add(key, part.value)
-            if part.answers is not None:
-                made.add(key, part.answers)
-        key, count, total = values.found()
-        answers = made.found()[2]
-        pair, who = key // width, key % width
-        people = np.bincount(pair, minlength=self._n_pairs)
-        self._key, self._weight = key, 1 / (people[pair] * count)
-        return annotator_sums(pair, who, count, total, answers if len(answers) else count, self._n_pairs)
-
-    def _by_item(self) -> dict[int, WeighedItems]:
-        width, known = self._width["item"], self._width["who"]
-        uneven = np.array([own is not None and not own.even for own in self._people or ()], dtype=np.bool_)
-        sums = [CellSums(self._n_pairs * width) for _ in range(3)]
-        for part in self._parts():
-            there = uneven[part.pair]
-            pair, who, value = part.pair[there], part.who[there], part.value[there]
-            weight = self._weight[np.searchsorted(self._key, pair * known + who)]
-            key = pair * width + part.item[there]
-            for column, added in zip(sums, (weight, weight**2, weight * value), strict=True):
-                column.add(key, added)
-        (key, _, share), (_, _, square), (_, _, total) = (column.found() for column in sums)
-        return weighed_items(key // width, share, square, total, self._n_pairs, scale=self._scale)
-
-
-def annotator_sums(
-    pair: Ints, who: Ints, count: Floats, total: Floats, answers: Floats, n_pairs: int
-) -> list[AnnotatorTotals | None]:
-    """Split sums by pair and annotator into those of each pair; ``None`` for a pair without values."""
-    columns = [who.astype(np.float64), *(column.astype(np.float64) for column in (count, total, answers))]
-    found = zip(*(split_by(pair, column, n_pairs) for column in columns), strict=True)
-    return [
-        AnnotatorTotals(who=own[0].astype(np.int64), count=own[1], total=own[2], answers=own[3])
-        if len(own[0])
-        else None
-        for own in found
-    ]
-
-
-def weighed_items(
-    pair: Ints, share: Floats, square: Floats, total: Floats, n_pairs: int, *, scale: float
-) -> dict[int, WeighedItems]:
-    """Split weighed sums by pair and item into those of each pair that has some."""
-    columns = (share, square, snap(total / share, scale=scale, digits=13))
-    found = zip(*(split_by(pair, column, n_pairs) for column in columns), strict=True)
-    return {
-        number: WeighedItems(share=own[0], square=own[1], mean=own[2])
-        for number, own in enumerate(found)
-        if len(own[0])
     }
 
 

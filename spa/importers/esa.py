@@ -48,8 +48,8 @@ class _Batches:
     def read(cls, path: Path) -> _Batches:
         segments: dict[tuple[str, str, int], tuple[int, str]] = {}
         sources: defaultdict[str, dict[tuple[str, int], int]] = defaultdict(dict)
-        for count, batch in enumerate(of_kind(LIST, read_json(path), str(path)), start=1):
-            place = f"{path}, batch {count}"
+        for nth, batch in enumerate(of_kind(LIST, read_json(path), str(path)), start=1):
+            place = f"{path}, batch {nth}"
             times: Counter[tuple[str, str, str]] = Counter()
             listed = of_kind(LIST, of_kind(OBJECT, batch, place).get("items"), f"{place}, items")
             for at, item in enumerate(listed, start=1):
@@ -62,7 +62,7 @@ class _Batches:
                 times[name, system, source] += 1
                 known = sources[document]
                 segment = known.setdefault((source, times[name, system, source]), len(known) + 1)
-                key = name, system, _place_in_batch(item.get("itemID"), f"{spot}, itemID")
+                key = name, system, whole(item.get("itemID"), f"{spot}, itemID")
                 if segments.setdefault(key, (segment, text)) != (segment, text):
                     raise ResponseError(
                         f"{spot}: expected one text of {shortened(system, 40)} for {shortened(name, 60)} at itemID "
@@ -79,10 +79,6 @@ class _Batches:
                 f"{at} in --batches, got none; give the batches of this campaign"
             )
         return found
-
-
-def _place_in_batch(value: object, place: str) -> int:
-    return value if isinstance(value, int) and value >= 0 else whole(value, place)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -184,14 +180,14 @@ def _appraise(path: Path, answers: _SpanAnswers, batches: _Batches | None) -> No
     for (user, system, source, target, name), segments in found:
         item = name.partition("#")[0]
         for at, (place, cells) in enumerate(segments, start=1):
-            count, text = at, None
+            segment, text = at, None
             if batches is not None:
-                count, text = batches.segment(cells, whole(cells["itemID"], f"{place}, itemID"), place)
+                segment, text = batches.segment(cells, whole(cells["itemID"], f"{place}, itemID"), place)
             shared: Row = {
                 "annotator_id": user,
                 "annotator_kind": "human",
                 "item_id": item if len(pairs) == 1 else f"{source}-{target}/{item}",
-                "sample": str(count),
+                "sample": str(segment),
                 "system": system,
             }
             marks = _marks(json_value(cells["spans"] or "[]", f"{place}, spans"), f"{place}, spans", text)

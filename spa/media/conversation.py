@@ -12,9 +12,9 @@ from markupsafe import Markup
 from spa.media.direction import direction_of
 from spa.media.markdown_html import rendered
 from spa.media.markup_signs import CHAT, markup_of
-from spa.media.medium import Content, Doubt, Medium
+from spa.media.medium import Doubt, Medium
 from spa.media.turns import Turn, canonical, turns_of
-from spa.media.words import count_words
+from spa.media.written import no_seconds, seconds_to_read
 
 if TYPE_CHECKING:
     from spa.records.form import Exhibit
@@ -72,14 +72,6 @@ def _doubts(source: str) -> Iterator[Doubt]:
             return
 
 
-def _no_seconds(content: Content) -> float:
-    return 0.0
-
-
-def _least_seconds(content: Content, per_100_words: float) -> float:
-    return round(count_words(_read(content.text or "")) * per_100_words / 100, 2)
-
-
 CONVERSATION = Medium(
     key="conversation",
     one="a conversation",
@@ -99,6 +91,6 @@ CONVERSATION = Medium(
     reads=_read,
     claims=_claims,
     doubts=_doubts,
-    seconds=_no_seconds,
-    least_seconds=_least_seconds,
+    seconds=no_seconds,
+    least_seconds=seconds_to_read(_read),
 )

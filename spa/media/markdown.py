@@ -15,8 +15,8 @@ from spa.errors import shortened
 from spa.media.markdown_html import rendered
 from spa.media.markup_signs import LATEX, markup_of
 from spa.media.markup_signs import MARKDOWN as MARKS
-from spa.media.medium import Content, Doubt, Medium
-from spa.media.words import count_words
+from spa.media.medium import Doubt, Medium
+from spa.media.written import no_seconds, said_with_marks, seconds_to_read
 from spa.records.rendered_text import in_text
 
 if TYPE_CHECKING:
@@ -70,20 +70,8 @@ def _marked(html: str, marks: list[tuple[int, int]]) -> Iterator[str]:
         place += len(text)
 
 
-def _said(exhibit: Exhibit) -> str:
-    return "".join([f"[{segment.text}]" if segment.marked else segment.text for segment in exhibit.segments])
-
-
 def _read(source: str) -> str:
     return rendered(source).text
-
-
-def _no_seconds(content: Content) -> float:
-    return 0.0
-
-
-def _least_seconds(content: Content, per_100_words: float) -> float:
-    return round(count_words(_read(content.text or "")) * per_100_words / 100, 2)
 
 
 def _claims(text: str) -> bool:
@@ -114,10 +102,10 @@ MARKDOWN = Medium(
     shown=_shown,
     collected=(Path(__file__).with_name("markdown.css"),),
     fonts=(Path(__file__).with_name("mathematics.woff2"),),
-    said=_said,
+    said=said_with_marks,
     reads=_read,
     claims=_claims,
     doubts=_doubts,
-    seconds=_no_seconds,
-    least_seconds=_least_seconds,
+    seconds=no_seconds,
+    least_seconds=seconds_to_read(_read),
 )

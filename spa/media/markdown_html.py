@@ -48,7 +48,7 @@ JOINED = "\ue000"  # stands for a line end within a formula, so that no block be
 WIDE = 24  # characters of a formula within a line from which on it scrolls where it is wider than the line
 MOST_LINES = 60  # of a formula
 ALIGNED = {"text-align:left": "left", "text-align:center": "center", "text-align:right": "right"}
-SIMPLE = {"strong": "strong", "em": "em", "s": "s", "thead": "thead", "tbody": "tbody", "tr": "tr"}
+SIMPLE = frozenset(("strong", "em", "s"))  # elements within a line
 
 _FENCE = re.compile(r"(?:\s*>)*\s*(?:[-*+]\s+|\d+[.)]\s+)*(`{3,}|~{3,})")
 _LINES = r"\\begin\{((?:align(?:ed)?|equation|gather|multline|eqnarray)\*?)\}"
@@ -170,6 +170,7 @@ def _last_line(lines: Sequence[str], first: int) -> int | None:
 @cache
 def _reader() -> MarkdownIt:
     from markdown_it import MarkdownIt
+    from markdown_it.rules_block import reference
 
     options = {
         "html": False,
@@ -180,7 +181,6 @@ def _reader() -> MarkdownIt:
     }
     reader = between_characters(MarkdownIt("commonmark", options).enable(["table", "strikethrough"]))
     reader.inline.ruler.before("escape", "formula", _formula)
-    reference = next(rule.fn for rule in reader.block.ruler.__rules__ if rule.name == "reference")
 
     def used_reference(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         """Leave a definition that nothing refers to in the text."""
@@ -191,7 +191,7 @@ def _reader() -> MarkdownIt:
                 state.env[USED] = {_normal(label) for label in _USED.findall(state.src)}
             if _normal(found[1]) not in state.env[USED]:
                 return False
-        return bool(reference(state, start, end, silent))
+        return reference(state, start, end, silent)
 
     reader.block.ruler.at("reference", used_reference)
     return reader
@@ -318,7 +318,7 @@ class _Writer:
             elif name == "link":
                 self._link(token)
             elif name in SIMPLE:
-                self.parts.append(f"<{'/' if token.nesting == -1 else ''}{SIMPLE[name]}>")
+                self.parts.append(f"<{'/' if token.nesting == -1 else ''}{name}>")
             else:
                 self.parts.append(_escaped(token.content))
 
@@ -393,7 +393,7 @@ def _direction(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return escape(text, quote=False)
 
 
 def _normal(label: str) -> str:

@@ -9,8 +9,8 @@ from markupsafe import Markup
 
 from spa.media.direction import direction_of, isolated
 from spa.media.markup_signs import CHAT, HTML, LATEX, MARKDOWN, markup_of
-from spa.media.medium import Content, Doubt, Medium
-from spa.media.words import count_words
+from spa.media.medium import Doubt, Medium
+from spa.media.written import no_seconds, said_with_marks, seconds_to_read
 
 if TYPE_CHECKING:
     from spa.records.form import Exhibit
@@ -30,18 +30,6 @@ def _shown(exhibit: Exhibit, address: Callable[[Exhibit], str]) -> Markup:
     return Markup(f'<div class="body" dir="{direction_of(exhibit.text)}">{words}</div>')
 
 
-def _said(exhibit: Exhibit) -> str:
-    return "".join([f"[{segment.text}]" if segment.marked else segment.text for segment in exhibit.segments])
-
-
-def _no_seconds(content: Content) -> float:
-    return 0.0
-
-
-def _least_seconds(content: Content, per_100_words: float) -> float:
-    return round(count_words(content.text or "") * per_100_words / 100, 2)
-
-
 def _doubts(text: str) -> Iterator[Doubt]:
     """Say what a text is the source of: people would read its marks."""
     found = markup_of(text)
@@ -58,8 +46,8 @@ TEXT = Medium(
     suffixes=(".txt", ".md", ".text"),
     has_words=True,
     shown=_shown,
-    said=_said,
+    said=said_with_marks,
     doubts=_doubts,
-    seconds=_no_seconds,
-    least_seconds=_least_seconds,
+    seconds=no_seconds,
+    least_seconds=seconds_to_read(str),
 )

@@ -10,7 +10,7 @@ from spa.media import medium_of
 from spa.records.outputs import Outputs
 from spa.records.study import Study
 
-SCRIPTS = {  # a language of each script, and its letters; the first is that of languages that are not listed
+LETTERS = {  # of each script, by a language of it; the first is that of languages that are not listed
     "latin": "A-Za-z\u00aa\u00ba\u00c0-\u024f\u1e00-\u1eff",
     "zh": "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff",
     "ja": "\u3040-\u30ff\uff66-\uff9f",
@@ -34,7 +34,7 @@ def script_of(text: str) -> str | None:
     >>> script_of("Words, words"), script_of("你好 world, 世界 很 大 大 大"), script_of("これは本です"), script_of("12")
     ('latin', 'zh', 'ja', None)
     """
-    counted = Counter({name: len(re.findall(f"[{letters}]", text)) for name, letters in SCRIPTS.items()})
+    counted = Counter({name: len(re.findall(f"[{letters}]", text)) for name, letters in LETTERS.items()})
     if counted["ja"] >= KANA * (counted["ja"] + counted["zh"]) and counted["ja"]:
         counted["ja"] += counted.pop("zh")
     most, count = counted.most_common(1)[0]
@@ -53,6 +53,6 @@ def language_of(study: Study, outputs: Outputs) -> str:
     texts = islice((one.text for one in outputs.all() if one.text), LOOKED_AT)
     found = script_of("\n".join(reads(text)[:BEGINNING] for text in texts))
     own = study.language.split("-")[0].lower()
-    if found is None or found == ALSO.get(own, own if own in SCRIPTS else LATIN):
+    if found is None or found == ALSO.get(own, own if own in LETTERS else LATIN):
         return study.language
     return UNKNOWN if found == LATIN else found

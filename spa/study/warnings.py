@@ -17,7 +17,7 @@ from spa.records.platforms import lowest_hourly_pay, platforms_of
 from spa.records.study import People, Study
 from spa.study.filters import count_words
 from spa.study.output_files import display_files
-from spa.study.output_language import language_of
+from spa.study.output_language import LATIN, LETTERS, language_of
 from spa.study.outputs import count_rules
 from spa.study.validation import parse_expected
 from spa.tables.near_matches import matches_shown, near_matches
@@ -30,11 +30,9 @@ CENT = Decimal("0.01")
 LEAST_LETTERS = 10  # fewer say nothing of a text's script
 FEW, FEW_OF_ALL = 3, 50  # odd texts that are not worth a word: fewer, and fewer than one in so many
 BEGINNING = 400  # characters; a text is in the script in which it begins
-LATIN = "A-Za-z\u00aa\u00ba\u00c0-\u024f\u1e00-\u1eff"
 SCRIPTS = {  # letters by language; of other languages no script is checked
-    "ar": "\u0620-\u064a\u066e-\u06d3\u06fa-\u06ff\u0750-\u077f\ufb50-\ufdff\ufe70-\ufefc",
-    "zh": "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff",
-    **dict.fromkeys("cs da de en es fi fr hu id it nl no pl pt ro sv tr vi".split(), LATIN),
+    **{language: LETTERS[language] for language in ("ar", "zh")},
+    **dict.fromkeys("cs da de en es fi fr hu id it nl no pl pt ro sv tr vi".split(), LETTERS[LATIN]),
 }
 
 

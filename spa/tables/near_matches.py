@@ -107,17 +107,12 @@ def _plainer(key: str) -> Iterable[str]:
         yield from ("/".join(dated["name"].split("/")[first:]) for first in range(1, len(parts)))
 
 
-def nearest_name(name: str, known: Collection[str], *, versions: bool = False) -> str | None:
-    """Return the known name that a name is near to.
-
-    >>> nearest_name("A0", ["a0", "a1"]), nearest_name("zz", ["a0"])
-    ('a0', None)
-    """
-    return nearest_names([name], known, versions=versions).get(name)
-
-
 def nearest_names(names: Iterable[str], known: Collection[str], *, versions: bool = False) -> dict[str, str]:
-    """Return, for each of some names that is near to a known one, the plainest such."""
+    """Return, for each of some names that is near to a known one, the plainest such.
+
+    >>> nearest_names(["A0", "zz"], ["a0", "a1"])
+    {'A0': 'a0'}
+    """
     wanted, there = {*names}, {*known}
     found: dict[str, str] = {}
     for match in near_matches([*there, *(wanted - there)], versions=versions):

@@ -81,11 +81,6 @@ class ResultMapping(TomlTable):
         return tuple((name, cells) for name in get_args(Table) for cells in getattr(self, name))
 
 
-def load_mapping(path: Path) -> ResultMapping:
-    """Load and check a mapping file; raise PlatformError with one line for each mistake."""
-    return checked_mapping(read_raw(path), path)
-
-
 def read_raw(path: Path) -> dict[str, Any]:
     """Read a mapping file unchecked; raise PlatformError where it is no TOML."""
     try:
