@@ -37,6 +37,17 @@ def test_an_import_loads_nothing_heavy(package: str) -> None:
     assert loaded.stdout.split() == []
 
 
+def test_recognising_a_file_loads_no_way_of_asking() -> None:
+    """Every `spa report FILE` looks at a file with every format; what reads it is loaded when one is taken."""
+    code = (
+        "import sys\nfrom spa.importers import format_keys, format_of\n"
+        "for key in format_keys(): format_of(key)\n"
+        "print(' '.join(name for name in ('spa.elicitation', 'spa.responses', 'pydantic') if name in sys.modules))"
+    )
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert loaded.stdout.split() == []
+
+
 def test_help_of_every_command_loads_nothing_heavy() -> None:
     """Also proves that every registered command exists, has a help text and shows an example."""
     code = (

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from spa.errors import ResponseError, shortened
 from spa.importers.foreign_files import number_of
-from spa.importers.tables import Row
 from spa.tables.verdicts import MISSING, Outcome, place_outcome, proposals
+
+if TYPE_CHECKING:
+    from spa.importers.tables import Row
 
 VERDICTS = ("x", "y", "tie", "both_bad", MISSING)
 SYSTEM, ITEMS = "system", ("item_id", "item", "id")  # columns that are taken where none is named

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from spa.importers.tables import Row
+if TYPE_CHECKING:
+    from spa.importers.tables import Row
+
 
 SYSTEMS = ("system", "system_x", "system_y")
 NOTE = "nobody is named: the unit of tests is the item"
