@@ -78,9 +78,9 @@ FOLLOWED = [kind for kind in STUDIES if kind not in ("careless", "as completed")
 NARROWED = ("open pairs", "best of all", "order")  # in forms that somebody has begun
 
 
-def built(folder: Path, kind: str, target: str | None = None) -> Path:
-    """Build a study, into its own store or another."""
-    path = write_study(folder, STUDIES[kind])
+def built(folder: Path, kind: str, target: str | None = None, *, least: int = 5) -> Path:
+    """Build a study that ends no earlier than with so many people, into its own store or another."""
+    path = write_study(folder, STUDIES[kind].replace("least = 5", f"least = {least}"))
     result = CliRunner().invoke(main, ["build", str(path), *(() if target is None else ("--store", target))])
     assert result.exit_code == 0, result.output
     return path
@@ -153,7 +153,7 @@ class Answering:
 @pytest.mark.parametrize("kind", ["late decisions", "open pairs"])
 def test_live_followers_of_two_processes(tmp_path: Path, database: str, kind: str) -> None:
     """Two servers at once find the same after the same visits, and what the store gives as a whole."""
-    path = built(tmp_path, kind, database)
+    path = built(tmp_path, kind, database, least=10)  # whoever comes first, not decided before
     said: list[list[str]] = [[], []]
     with Answering(path, database, 1, 40) as first, Answering(path, database, 2, 40) as second:
         running = [(first, said[0]), (second, said[1])]
