@@ -226,22 +226,6 @@ def test_report_tables_import_and_dashboard(tmp_path: Path) -> None:
         walk(reader, "report.md", before=steps)
 
 
-def test_automatic_metrics(tmp_path: Path) -> None:
-    def own_metrics(reader: GuideReader) -> None:
-        scores = pl.read_csv(reader.folder / "corrections" / "metrics.csv").filter(metric="chrf")
-        scores.select("item_id", "system", "score").write_csv(reader.folder / "scores.csv")
-        lines = ["def shared(outputs, references, sources):", "    return [float(len(text)) for text in outputs]"]
-        reader.write("own_metric.py", "\n".join(lines))
-
-    with reader_in(tmp_path) as reader:
-        few = {"spa build": lambda reader: fewer(reader.folder / "corrections" / "study.toml")}
-        walk(reader, "metrics.md", before={**few, "spa metrics corrections/study.toml --metric": own_metrics})
-    results = json.loads((tmp_path / "report" / "results.json").read_text())
-    assert {row["metric"] for row in results["metrics"]["beside_people"]} >= {"rouge_geometric", "bleu", "sari"}
-    found = pl.read_csv(tmp_path / "corrections" / "corpus_metrics.csv")
-    assert {"chrf", "words", "mine", "shared"} <= set(found["metric"])
-
-
 def fewer(study: Path) -> None:
     """Let the example of corrections want fewer annotators than its 12."""
     text = study.read_text()
@@ -261,6 +245,7 @@ def test_the_study_file(tmp_path: Path) -> None:
         assert truth.utilities["novelist"] > truth.utilities["parrot"]
         few = {f"spa build {study}": smaller(study) for study in ("my-study", "reversal")}
         walk(reader, "study-file.md", before={**few, "spa init own-study": answers_of_two_systems})
+        walk(reader, "media.md")
         preview = reader.server(("preview",))
         assert preview is not None
         assert 'dir="rtl"' in httpx2.get(preview.url, trust_env=False, follow_redirects=True).text
@@ -308,10 +293,16 @@ def test_clusters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.one_process("models")  # with those who load the libraries that run models
-def test_explanations_and_contamination(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_metrics_explanations_and_contamination(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a tiny model, and PCA in the place of UMAP, which compiles for long."""
-    monkeypatch.setattr(exploration, "find_spec", lambda name: None)
-    with reader_in(tmp_path) as reader:
+
+    def own_metrics(reader: GuideReader) -> None:
+        scores = pl.read_csv(reader.folder / "corrections" / "metrics.csv").filter(metric="chrf")
+        scores.select("item_id", "system", "score").write_csv(reader.folder / "scores.csv")
+        lines = ["def shared(outputs, references, sources):", "    return [float(len(text)) for text in outputs]"]
+        reader.write("own_metric.py", "\n".join(lines))
+
+    def with_explanations(reader: GuideReader) -> None:
         study = init(reader)
         tiny_llama(study.parent / "model")
         known = [json.dumps({"text": f"Known text {number}.", "seen": number % 2 == 0}) for number in range(40)]
@@ -319,13 +310,25 @@ def test_explanations_and_contamination(tmp_path: Path, monkeypatch: pytest.Monk
         smaller(STUDY, 2, outputs=2)(reader)
         reader.spa("build", study)
         reader.spa("rate", study, "--rater", study.parent / "raters" / "chhun.toml", "--simulate", "--limit", "1")
-        walk(reader, "explanations.md")
+
+    monkeypatch.setattr(exploration, "find_spec", lambda name: None)
+    steps = {
+        "spa build": lambda reader: fewer(reader.folder / "corrections" / "study.toml"),
+        "spa metrics corrections/study.toml --metric": own_metrics,
+        "spa explanations": with_explanations,
+    }
+    with reader_in(tmp_path) as reader:
+        walk(reader, "metrics.md", before=steps)
         for found in (tmp_path / "seen" / "contamination.json", tmp_path / "explained" / "explanations.rehearsal.json"):
-            shutil.copy(found, study.parent)
-        reader.spa("report", study, "--out", tmp_path / "report")
+            shutil.copy(found, tmp_path / STUDY)
+        reader.spa("report", tmp_path / STUDY / "study.toml", "--out", tmp_path / "mine")
+    results = json.loads((tmp_path / "report" / "results.json").read_text())
+    assert {row["metric"] for row in results["metrics"]["beside_people"]} >= {"rouge_geometric", "bleu", "sari"}
+    scores = pl.read_csv(tmp_path / "corrections" / "corpus_metrics.csv")
+    assert {"chrf", "words", "mine", "shared"} <= set(scores["metric"])
     assert "predicted as seen" in (tmp_path / "seen" / "contamination.md").read_text()
     assert (tmp_path / "explained" / "map.csv").is_file()
-    appendix = (tmp_path / "report" / "appendix.md").read_text()
+    appendix = (tmp_path / "mine" / "appendix.md").read_text()
     assert "## Has my-study/model read these texts before?" in appendix
     assert "## What the explanations are about" in appendix
 
