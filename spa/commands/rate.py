@@ -125,7 +125,7 @@ def rate(**given: Any) -> None:
         rater = choose_rater(workspace.study, options.study, options.name, simulate=options.simulate)
         if options.wait and not in_batches(rater):
             names = " or ".join(f'"{name}"' for name in batch_providers())
-            raise click.UsageError(f"--wait is for raters with provider = {names}")
+            raise click.UsageError(f"--wait is for raters with batch = true (provider = {names})")
         prices = load_prices(options.prices, options.study)
         if options.dry_run:
             variants = choose_variants(rater, options.variants)

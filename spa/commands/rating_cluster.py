@@ -49,13 +49,12 @@ def refuse_unfit(opened: Store, store: str | None, rater: Rater, *, local: bool,
     Raise StudyError for batch files; away from this machine also for a store or endpoint on it, or a password in
     ``store``.
     """
-    from spa.raters.vendors import batch_providers, in_batches, providers
+    from spa.raters.vendors import in_batches
     from spa.responses.database import has_password
 
     if in_batches(rater):
-        *others, last = (f'"{name}"' for name in providers() if name not in batch_providers())
-        expected = f"{', '.join(others)} or {last}"
-        raise StudyError(f'--cluster: expected provider = {expected}, got "{rater.provider}"; rate without it')
+        got = "batch = true" if rater.batch else f'provider = "{rater.provider}"'
+        raise StudyError(f"--cluster: expected a rater that is asked at once, got {got}; rate without it")
     if opened.is_file and not local:
         raise StudyError(
             f"--cluster: expected a store that all machines reach, got the SQLite file {opened.name}; build into "

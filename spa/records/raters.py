@@ -92,6 +92,7 @@ class Rater(RaterProtocol):
     id: Ident
     model: Text
     provider: str = "chat"  # one of spa.raters.vendors
+    batch: bool = False  # in the vendor's batches instead of one by one
     base_url: Annotated[str, StringConstraints(pattern=r"^https?://")] | None = None
     api_key_env: Text = "OPENAI_API_KEY"  # name of the environment variable, never the key
     headers: dict[str, str] = Field(default_factory=dict)  # of every request; "env:NAME" is looked up when it is sent

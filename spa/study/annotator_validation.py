@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pydantic import ValidationError
 
-from spa.raters.vendors import in_batches, provider_with, providers, vendor_of
+from spa.raters.vendors import batch_providers, in_batches, provider_with, providers, vendor_of
 from spa.records.problems import StudyProblem, mistake, nearest, quote, repeated, unfit_system
 from spa.records.raters import FROM_ENVIRONMENT, SECRET, Rater, RaterProtocol, rater_variants
 from spa.records.study import OVERALL, PeopleGroup, Study
@@ -32,6 +32,9 @@ def rater_problems(study: Study) -> Iterator[StudyProblem]:
             key = ".".join(str(part) for part in detail["loc"])
             yield mistake(f"{place} grid", f"values that {key} takes", quote(detail["input"]), detail["msg"].lower())
             continue
+        if rater.batch and vendor_of(rater).batches is None:
+            expected = "false: there are batches with provider = " + ", ".join(map(quote, batch_providers()))
+            yield mistake(f"{place}, batch", expected, "true", "remove it, or set another provider")
         yield from _sent_beside(place, rater)
         yield from repeated(
             f"{place}, variants", [variant.variant for variant in variants if variant.variant is not None]

@@ -37,8 +37,8 @@ def providers() -> dict[str, str]:
 
 
 def batch_providers() -> tuple[str, ...]:
-    """Return the providers that are asked through batches."""
-    return tuple(vendor.batch_key for vendor in VENDORS if vendor.batch_key is not None)
+    """Return the providers whose raters can be asked through batches."""
+    return tuple(vendor.key for vendor in VENDORS if vendor.batches is not None)
 
 
 def provider_here() -> str:
@@ -70,7 +70,7 @@ def vendor_of(rater: Rater) -> Vendor:
 
 def in_batches(rater: Rater) -> bool:
     """Return whether a rater is asked through batches."""
-    return rater.provider == vendor_of(rater).batch_key
+    return rater.batch or rater.provider == vendor_of(rater).batch_key
 
 
 def read_body(body: str) -> LLMReply:

@@ -61,6 +61,6 @@ class Vendor:
     probed: bool = True  # whether a few tiny requests find out what the endpoint does with what it is sent
     several: bool = False  # whether one response can hold answers for several visits
     notes: tuple[str, ...] = ()  # said after every run
-    batch_key: str | None = None  # the ``provider`` under which it is asked through batches
+    batches: Callable[[Any, Journal], Batches] | None = None  # of ``batch = true``; takes the connection
+    batch_key: str | None = None  # another ``provider`` that means its batches
     batch_about: str = ""
-    batches: Callable[[Any, Journal], Batches] | None = None  # takes the connection

@@ -311,7 +311,7 @@ def test_what_is_spent_and_granted_never_passes_the_budget(steps: list[tuple[int
     ("arguments", "line"),
     [
         (("--simulate", "--cluster", "tcp://host:1"), "expected a store that all machines reach, got the SQLite file"),
-        (("--rater", "batch.toml", "--cluster", "local:2"), 'got "batch"; rate without it'),
+        (("--rater", "batch.toml", "--cluster", "local:2"), 'got provider = "batch"; rate without it'),
     ],
 )
 def test_what_a_cluster_cannot_do_is_a_line(tmp_path: Path, arguments: tuple[str, ...], line: str) -> None:

@@ -107,9 +107,9 @@ def _with_toy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def rater_of(vendor: Vendor, *, batch: bool = False, **fields: Any) -> Rater:
-    provider = vendor.batch_key if batch else vendor.key if vendor.model is None else "chat"
+    provider = vendor.key if vendor.model is None else "chat"
     here = {"base_url": "http://127.0.0.1:1/v1"}
-    own = {"id": "judge", "model": vendor.model or "m", "provider": provider, "answer_format": "json"}
+    own = {"id": "judge", "model": vendor.model or "m", "provider": provider, "answer_format": "json", "batch": batch}
     return Rater.model_validate({**own, **here, **fields})
 
 
@@ -274,14 +274,14 @@ def test_batches_hold_the_requests_or_there_are_none(vendor: Vendor, bench: Benc
 ASKED = '[spa]\nexposure = 1\n[people]\nannotators = 2\n[[raters]]\nid = "seer"\nmodel = "delphi"\n'
 
 
-@pytest.mark.parametrize("provider", ["oracle", "oracle-batch"])
+@pytest.mark.parametrize("provider", ['"oracle"', '"oracle"\nbatch = true', '"oracle-batch"'])
 def test_a_study_is_rated_by_a_toy(tmp_path: Path, provider: str) -> None:
     """From the study file to the exported answers; in batches a second run finds the answers of the first."""
-    study = write_study(tmp_path, rest=f'{ASKED}provider = "{provider}"\n')
+    study = write_study(tmp_path, rest=f"{ASKED}provider = {provider}\n")
     spa("build", study)
     estimated = json.loads(spa("rate", study, "--dry-run", "--json").output)
     runs = [json.loads(spa("rate", study, "--json").output) for _ in range(2)]
-    asked, again = runs if provider == ORACLE.key else reversed(runs)
+    asked, again = reversed(runs) if "batch" in provider else runs
     assert (asked["finished"], asked["missing"], asked["requests"]) == (2, {}, estimated["requests"])
     assert asked["prompt_tokens"] > 0
     assert again["finished"] == 0
@@ -291,6 +291,20 @@ def test_a_study_is_rated_by_a_toy(tmp_path: Path, provider: str) -> None:
     assert answers["preference"].to_list() == [1.0] * len(answers)
     request_log = (tmp_path / "out" / "calls.jsonl").read_text().splitlines()
     assert {json.loads(line)["model"] for line in request_log} == {"delphi"}
+
+
+@each
+def test_batches_are_refused_where_there_are_none(vendor: Vendor, tmp_path: Path) -> None:
+    provider = vendor.key if vendor.model is None else "chat"
+    rest = f'{ASKED}provider = "{provider}"\nbatch = true\nanswer_format = "json"\n'.replace(
+        "delphi", vendor.model or "delphi"
+    )
+    study = write_study(tmp_path, rest=rest)
+    if vendor.batches is not None:
+        assert vendors.in_batches(load_study(study).raters[0])
+        return
+    (line,) = problems_of(study)
+    assert '[[raters]] seer, batch: expected false: there are batches with provider = "chat", ' in line
 
 
 def test_a_toys_own_mistakes_are_told(tmp_path: Path) -> None:
@@ -309,14 +323,15 @@ def test_an_unknown_provider_is_told_with_all(tmp_path: Path) -> None:
 
 def provider_table() -> str:
     """Return the table of providers as the documentation has it."""
-    rows = ["| `provider` | asks | takes no |", "|---|---|---|"]
+    rows = ["| `provider` | asks | `batch = true` | takes no |", "|---|---|---|---|"]
     for vendor in vendors.VENDORS:
         if vendor.model is None and vendor is not ORACLE:
             refused = ", ".join(f"`{key}`" for key in vendor.refused_keys)
-            rows.append(f'| `"{vendor.key}"` | {vendor.about} | {refused} |')
+            batches = "yes" if vendor.batches is not None else ""
+            rows.append(f'| `"{vendor.key}"` | {vendor.about} | {batches} | {refused} |')
         if vendor.batch_key is not None and vendor is not ORACLE:
-            rows.append(f'| `"{vendor.batch_key}"` | {vendor.batch_about} | `conversation = "page"` |')
-    return "\n".join(rows).replace("|  |", "| |") + "\n"
+            rows.append(f'| `"{vendor.batch_key}"` | {vendor.batch_about} | yes | |')
+    return "\n".join(rows).replace("|  |", "| |").replace("|  |", "| |") + "\n"
 
 
 def test_the_documentation_lists_the_registry() -> None:
