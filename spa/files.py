@@ -13,6 +13,16 @@ from typing import Any
 from spa.errors import ResponseError, SpaError, StudyError, shortened, unreadable
 
 
+def lines_of(text: str) -> list[str]:
+    r"""Return the lines of a text, which line feeds end; other marks of a new line belong to what is written.
+
+    >>> lines_of("one\u2028line\r\nanother\n"), lines_of("")
+    (['one\u2028line', 'another'], [])
+    """
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return lines if lines[-1] else lines[:-1]
+
+
 @contextmanager
 def written_whole(path: Path, *, private: bool = False, error_type: type[SpaError] = ResponseError) -> Iterator[Path]:
     """Yield a temporary path beside ``path``; what was written there replaces ``path`` in one step.

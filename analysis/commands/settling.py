@@ -19,6 +19,7 @@ from spa.commands.options import (
     study_argument,
 )
 from spa.errors import AnalysisError
+from spa.files import lines_of
 
 if TYPE_CHECKING:
     from analysis.explanations.two_reviewers import CriterionAgreement, ReviewerAnswers
@@ -108,6 +109,6 @@ def write_conflicts(workspace: Workspace, study: Path, folder: Path, items: list
     document["id"] = f"{workspace.study.id[:50]}-{THIRD}"
     document["design"]["items"] = len(items)
     document["people"] = {"annotators": 1}
-    lines = (study.parent / "outputs.jsonl").read_text(encoding="utf-8").splitlines()
+    lines = lines_of((study.parent / "outputs.jsonl").read_text(encoding="utf-8"))
     rows = [row for row in map(json.loads, lines) if row["item_id"] in items]
     write_study(folder, tomlkit.dumps(document), rows)

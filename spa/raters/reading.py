@@ -66,6 +66,8 @@ def read_turn(questions: Sequence[Question], calls: Iterable[JournalEntry], prot
         if call.outcome not in READ_OUTCOMES or call.response is None:
             continue
         reply = read_body(call.response)
+        if call.outcome == "refused" and reply.outcome != "refused":  # by an error in the words of a gateway
+            reply = replace(reply, outcome="refused", detail=str(call.facts.get("detail") or ""))
         answers = read_answers(open_questions, reply, protocol)
         read.update({answer.question_id: answer for answer in answers})
         missing = missing_of(answers)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spa.errors import StudyError, shortened
+from spa.files import lines_of
 from spa.media import PLAIN, all_media, medium_of, medium_of_file
 from spa.media.medium import Medium
 from spa.starting.columns import OutputColumn
@@ -169,7 +170,7 @@ def line_sheets(paths: Sequence[Path]) -> list[OutputSheet]:
 
     Raise StudyError where they have not as many lines, or a single one.
     """
-    texts = {path: _text(path).splitlines() for path in paths}
+    texts = {path: lines_of(_text(path)) for path in paths}
     counts = {len(lines) for lines in texts.values()}
     if len(counts) > 1 or counts == {1}:
         listed = ", ".join(f"{len(lines):,} in {path.name}" for path, lines in list(texts.items())[:3])

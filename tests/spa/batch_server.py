@@ -18,6 +18,8 @@ class BatchServer:
         self.refuse = list(refuse)
         self.status = status
         self.says: dict[int, dict[str, Any]] = {}  # instead of an answer, by the number of the line overall
+        self.broken: dict[int, str] = {}  # instead of a line of the result file; the same
+        self.ascii = True  # whether other letters are escaped
         self.files: dict[str, tuple[str, bytes]] = {}
         self.batches: dict[str, dict[str, Any]] = {}
         self.lines: Counter[str] = Counter()  # custom id -> how often it was worked on
@@ -69,14 +71,25 @@ class BatchServer:
         known = {"object": "file", "bytes": len(content), "created_at": 0, "purpose": "batch", "status": "processed"}
         return {"id": name, "filename": filename, **known}
 
+    def written(self, row: Any) -> str:
+        """Return a line of a result file."""
+        return row if isinstance(row, str) else json.dumps(row, ensure_ascii=self.ascii)
+
     def work(self, body: Any) -> dict[str, Any]:
         """Make a batch and answer all of it."""
         made = f"batch_{len(self.batches)}"
-        output, errors = [], []
+        output: list[Any] = []
+        errors: list[Any] = []
         for text in self.files[body["input_file_id"]][1].decode().splitlines() if self.status == "completed" else ():
             line = json.loads(text)
             self.lines[line["custom_id"]] += 1
+            if sum(self.lines.values()) in self.broken:
+                output.append(self.broken[sum(self.lines.values())])
+                continue
             say = self.says.get(sum(self.lines.values()))
+            if say is not None and "status_code" in say:
+                errors.append({"custom_id": line["custom_id"], "response": say, "error": None})
+                continue
             if say is not None and "error" in say:
                 errors.append({"custom_id": line["custom_id"], "response": None, **say})
                 continue
@@ -84,7 +97,7 @@ class BatchServer:
             output.append({"custom_id": line["custom_id"], "response": {"status_code": 200, "body": answer}})
         files = {"output_file_id": output, "error_file_id": errors}
         named = {
-            key: self.file("out.jsonl", "\n".join(map(json.dumps, rows)).encode())["id"] if rows else None
+            key: self.file("out.jsonl", "\n".join(map(self.written, rows)).encode())["id"] if rows else None
             for key, rows in files.items()
         }
         self.batches[made] = {

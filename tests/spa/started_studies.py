@@ -9,6 +9,7 @@ from typing import Any
 from click.testing import CliRunner, Result
 
 from spa.cli import main
+from spa.files import lines_of
 from tests.spa.tiny_images import tiny_png
 
 PNG = tiny_png()
@@ -39,5 +40,5 @@ def refused(folder: Path, *arguments: object, status: int = 1) -> str:
 
 def answers_of(folder: Path) -> set[tuple[str, str, str]]:
     """Return (prompt, system, text) of a study, without the names of items."""
-    lines = (folder / "outputs.jsonl").read_text(encoding="utf-8").splitlines()
+    lines = lines_of((folder / "outputs.jsonl").read_text(encoding="utf-8"))
     return {(row.get("prompt", ""), row["system"], row["output"]) for row in map(json.loads, lines)}

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from spa.errors import PlatformError, unreadable
+from spa.files import lines_of
 from spa.importers.mturk.answers import AnswerRefused, answer_pairs, read_answers
 from spa.importers.mturk.safe_xml import XMLRefused
 from spa.tables.delimited import delimited_rows
@@ -69,7 +70,7 @@ def _read_json(path: Path) -> Iterator[Result]:
         whole = [json.loads(text)]
     except json.JSONDecodeError:
         whole = []
-        for number, line in enumerate(text.splitlines(), start=1):
+        for number, line in enumerate(lines_of(text), start=1):
             if not line.strip():
                 continue
             try:

@@ -11,6 +11,7 @@ from zipfile import BadZipFile, ZipFile
 from zlib import error as ZlibError
 
 from spa.errors import ResponseError, shortened, unreadable
+from spa.files import lines_of
 from spa.importers.foreign_files import shown
 from spa.importers.foreign_rows import ForeignRow, read_rows
 from spa.importers.prolific import MEMBERS
@@ -174,7 +175,7 @@ def _named(batch: object, depth: int = 0) -> dict[str, str]:
 def _of_records(place: str, text: str, names: Mapping[str, str]) -> Iterator[TaskAnswer]:
     """Yield the answers of records, however they are nested: an answer names its instruction."""
     whole = text.lstrip()[:1] == "["
-    lines = [(1, text)] if whole else [(at, one) for at, one in enumerate(text.splitlines(), start=1) if one.strip()]
+    lines = [(1, text)] if whole else [(at, one) for at, one in enumerate(lines_of(text), start=1) if one.strip()]
     if not whole and len(lines) > 1 and text.lstrip()[:2] in ("{\n", "{\r"):
         lines = [(1, text)]
     empty = True

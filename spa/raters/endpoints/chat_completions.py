@@ -12,6 +12,7 @@ from spa.raters.endpoints.endpoint import (
     LLMReply,
     LLMRequest,
     ReplyFormat,
+    ended_reply,
     known_of,
     listed,
     mapping,
@@ -24,6 +25,7 @@ from spa.records.raters import Rater
 
 OPENAI_HOST = urlsplit(OPENAI_URL).hostname
 AZURE = (".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com")
+UNREAD = ("reasoning_content", "reasoning", "tool_calls", "function_call")  # of a message, beside its content
 REASONING = re.compile(r"(^|/)(o[1-9]|gpt-[5-9])")  # OpenAI's reasoning models, which refuse the older name
 
 
@@ -71,10 +73,10 @@ def read_completion(completion: Mapping[str, Any], body: str) -> LLMReply:
     if not message:
         return LLMReply(outcome="unreadable", detail="the response holds no message", **known)
     text = without_reasoning(message_text(message.get("content")))
-    finish = first.get("finish_reason")
-    if message.get("refusal") or finish == "content_filter":
-        return LLMReply(outcome="refused", text=text, detail=str(message.get("refusal") or finish), **known)
-    return LLMReply(outcome="truncated" if finish == "length" else "answered", text=text, **known)
+    known["elsewhere"] = tuple(name for name in UNREAD if message.get(name))
+    if message.get("refusal"):
+        return LLMReply(outcome="refused", text=text, detail=str(message["refusal"]), **known)
+    return ended_reply(first.get("finish_reason"), text, known)
 
 
 def _texts(completion: Mapping[str, Any]) -> list[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
@@ -17,6 +17,18 @@ from spa.records.raters import Rater, RaterProtocol
 
 REPLY_OUTCOMES = ("answered", "refused", "truncated", "unreadable")  # the model, or something in its name, replied
 TEXTS = ("text", "output_text")  # kinds of parts
+COMPLETE = ("stop", "eos", "eos_token", "end_turn", "stop_sequence", "complete", "completed")  # ends, in small letters
+CUT_OFF = ("length", "max_tokens", "max_output_tokens")  # at the token limit
+FILTERED = re.compile(  # codes and ends in small letters, by which an API says that it or the model refused
+    "content_?filter|content_policy|responsibleaipolicy|refusal|safety|recitation|blocklist|prohibited_content|spii"
+    "|moderation|guardrail"
+)
+# Gateways give another code, and the words of the filter behind them
+FILTER_WORDS = re.compile(
+    "content management policy|content ?policy ?violation|responsibleaipolicyviolation|content[ _]?filter(?!s? is not)"
+    "|safety system|flagged (?:as|for) (?:potentially )?violat",
+    re.IGNORECASE,
+)
 THOUGHT = re.compile(r"\s*<(think|thinking|thought)>(?P<thought>.*?)(</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 # A chat template may write the opening tag itself, so that the reply begins inside the thought. Only a tag alone in
 # its line ends one: an answer can quote what stands in an output.
@@ -57,6 +69,7 @@ class LLMReply:
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     cached_tokens: int | None = None  # of the prompt
+    elsewhere: tuple[str, ...] = ()  # fields that hold something beside the text, which is not read
     model: str | None = None  # as the endpoint names it
     fingerprint: str | None = None  # of the system behind it
     retry_after: float | None = None  # seconds that the server wants us to wait
@@ -126,10 +139,49 @@ def read_error(error: Mapping[str, Any], body: str) -> LLMReply:
     """Read an error that arrived in the place of an answer."""
     code = error.get("code")
     detail = str(error.get("message") or code or "an error without words")
-    if code == "content_filter":
+    if is_filtered(str(code or error.get("type") or ""), detail):
         return LLMReply(outcome="refused", body=body, detail=detail)
     of_http = isinstance(code, int) and 400 <= code < 600  # as routers of several endpoints write it
     return LLMReply(outcome=f"http_{code}" if of_http else "failed", body=body, detail=detail)
+
+
+def is_filtered(code: str, message: str) -> bool:
+    """Return whether an error says that what was sent was filtered, be it in the words of a gateway.
+
+    >>> is_filtered("content_filter", ""), is_filtered("400", "Azure OpenAI's content management policy"),
+    (True, True)
+    >>> is_filtered("400", "Unsupported value")
+    False
+    """
+    return FILTERED.search(code.casefold()) is not None or FILTER_WORDS.search(message) is not None
+
+
+def ended_reply(finish: object, text: str, known: Mapping[str, Any]) -> LLMReply:
+    """Return a message by how it ended: only what is known to be whole is an answer.
+
+    >>> ended_reply("STOP", "4", {}).outcome, ended_reply("SAFETY", "4", {}).outcome
+    ('answered', 'refused')
+    >>> ended_reply("abort", "4", {}).detail
+    'the reply ended with "abort"'
+    """
+    end = str(finish or COMPLETE[0]).casefold()
+    if end in COMPLETE or end in CUT_OFF:
+        return LLMReply(outcome="answered" if end in COMPLETE else "truncated", text=text, **known)
+    refused = FILTERED.search(end) is not None
+    detail = str(finish) if refused else f'the reply ended with "{finish}"'
+    return LLMReply(outcome="refused" if refused else "unreadable", text=text, detail=detail, **known)
+
+
+def joined(parts: Iterable[str]) -> str:
+    r"""Return the parts of a message as one text; digits of two parts are never one number.
+
+    >>> joined(["Rating: ", "4"]), joined(["First: 2", "4"])
+    ('Rating: 4', 'First: 2\n4')
+    """
+    text = ""
+    for part in parts:
+        text += "\n" + part if text[-1:].isdecimal() and part[:1].isdecimal() else part
+    return text
 
 
 def known_of(found: Mapping[str, Any], body: str, *, read: str, written: str) -> dict[str, Any]:
@@ -154,7 +206,7 @@ def message_text(content: object) -> str:
     """
     if isinstance(content, list):
         parts = [part for part in content if isinstance(part, dict) and part.get("type", "text") in TEXTS]
-        return "".join(part["text"] for part in parts if isinstance(part.get("text"), str))
+        return joined(part["text"] for part in parts if isinstance(part.get("text"), str))
     return content if isinstance(content, str) else ""
 
 

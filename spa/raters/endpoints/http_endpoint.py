@@ -20,9 +20,9 @@ import openai
 
 from spa.addresses import is_loopback
 from spa.media import recorded
-from spa.raters.endpoints.endpoint import LLMReply, LLMRequest, mapping, read_reply
+from spa.raters.endpoints.endpoint import LLMReply, LLMRequest, ReplyFormat, is_filtered, mapping, read_reply
 from spa.raters.endpoints.http_api import OPENAI_URL, HTTPApi
-from spa.raters.endpoints.keys import NO_KEY, find_key, named_values, without_password
+from spa.raters.endpoints.keys import NO_KEY, SHORTEST_SECRET, find_key, named_values, without_password
 from spa.raters.endpoints.rate_limit_headers import rate_limit_hint, retry_after_seconds
 from spa.records.raters import Rater
 
@@ -32,6 +32,7 @@ CONNECT_SECONDS = 5.0
 QUOTA_CODES = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
 MODEL_CODES = ("model_not_found", "invalid_model", "model_not_available")
 SCHEMA_WORDS = re.compile(r"response_format|json_schema|structured output|text\.format", re.IGNORECASE)
+READ_ALIKE = ("outcome", "prompt_tokens", "completion_tokens", "cached_tokens")  # of a reply, with keys or without
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 MARKUP = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.IGNORECASE | re.DOTALL)
 
@@ -80,7 +81,7 @@ class HTTPEndpoint:
         written = [NO_KEY, *rater.headers.values(), *rater.query.values()]
         keyless = self._key == NO_KEY and "authorization" not in map(str.lower, headers)
         self._options: Any = {"headers": {"Authorization": openai.Omit()}} if keyless else {}
-        self._secrets = [value for value in found if value not in written]
+        self._secrets = [value for value in found if value not in written and len(value) >= SHORTEST_SECRET]
         versions = {name: version(name) for name in LIBRARIES}
         self._address = f"{self.base_url.rstrip('/')}{api.path}"  # whole: the library takes long to join a path to it
         more = {name: value for name in ("headers", "query") if (value := getattr(rater, name))}
@@ -152,35 +153,72 @@ class HTTPEndpoint:
             return self.reply_to_status_error(error)
         except openai.APIConnectionError as error:
             return LLMReply(outcome=outcome_of(error), detail=self.redacted(str(error.__cause__ or error)))
-        return replace(self._read(self.redacted(text, cut=None)), hint=rate_limit_hint(response.headers))
+        return replace(self.read(text, self._api.replies), hint=rate_limit_hint(response.headers))
 
     def reply_to_status_error(self, error: openai.APIStatusError) -> LLMReply:
         """Return what a status other than success means."""
-        body = self.redacted(error.response.text, cut=None)
+        body = error.response.text
         problem = mapping(error.body)
         message = str(problem.get("message") or problem.get("detail") or "") or readable(body)
         location = error.response.headers.get("location")
         if location is not None and error.status_code < 400:
             message = f"go to {without_password(location)}"
-        outcome = refusal_of(error.status_code, str(error.code or problem.get("type") or ""), message)
-        if outcome == "refused":
-            return self._read(body)
-        return LLMReply(
-            outcome=outcome,
-            body=body,
-            detail=self.redacted(message),
+        code = str(error.code or problem.get("type") or "")
+        return replace(
+            self.refusal(error.status_code, code, message, body),
             retry_after=retry_after_seconds(error.response.headers, now=self._clock()),
             hint=rate_limit_hint(error.response.headers),
         )
 
-    def _read(self, body: str) -> LLMReply:
-        return read_reply(body, lambda found: self._api.replies)
+    def refusal(self, status: int, code: str, message: str, body: str) -> LLMReply:
+        """Return what an error response means, alone or as a line of a batch."""
+        outcome, detail = refusal_of(status, code, message), self.redacted(message)
+        if outcome == "refused":
+            return replace(self.read(body, self._api.replies), outcome=outcome, detail=detail)
+        return LLMReply(outcome=outcome, body=self.redacted(body, cut=None), detail=detail)
+
+    def read(self, body: str, replies: ReplyFormat) -> LLMReply:
+        """Return the reply that a body holds: read as it arrived, stored and shown without keys.
+
+        Where a key is a word of the API itself ("response"), the body stays as it is: it would be read otherwise.
+        """
+        reply = read_reply(body, lambda found: replies)
+        if not any(secret in body for secret in self._secrets):
+            return reply
+        blotted = self._redacted_json(body)
+        kept = read_reply(blotted, lambda found: replies)
+        alike = _is_of(replies, blotted) == _is_of(replies, body)  # so that the record is read alike too
+        alike = alike and all(getattr(kept, name) == getattr(reply, name) for name in READ_ALIKE)
+        alike = alike and kept.text == self.redacted(reply.text, cut=None)
+        return replace(kept, detail=self.redacted(reply.detail, cut=None)) if alike else reply
+
+    def _redacted_json(self, body: str) -> str:
+        try:
+            return to_json(_each_text(json.loads(body), lambda text: self.redacted(text, cut=None)))
+        except (ValueError, RecursionError):  # an error page
+            return self.redacted(body, cut=None)
 
     def redacted(self, text: str, cut: int | None = DETAIL) -> str:
         """Return a text without keys."""
         for secret in self._secrets:
             text = text.replace(secret, "[key]")
         return text[:cut]
+
+
+def _is_of(replies: ReplyFormat, body: str) -> bool:
+    try:
+        return replies.recognises(mapping(json.loads(body)))
+    except (ValueError, RecursionError):
+        return False
+
+
+def _each_text(value: Any, changed: Callable[[str], str]) -> Any:
+    """Return JSON with each of its texts changed; names stay."""
+    if isinstance(value, dict):
+        return {name: _each_text(one, changed) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_each_text(one, changed) for one in value]
+    return changed(value) if isinstance(value, str) else value
 
 
 def to_json(value: object) -> str:
@@ -211,7 +249,7 @@ def refusal_of(status: int, code: str, message: str) -> str:
     """
     if status == 402 or code in QUOTA_CODES:
         return "quota"
-    if code == "content_filter":
+    if 400 <= status < 500 and status not in (401, 429) and is_filtered(code, message):
         return "refused"
     if code in MODEL_CODES:
         return "no_model"

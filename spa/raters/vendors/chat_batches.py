@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -12,7 +13,7 @@ import openai
 from spa.errors import PlatformError
 from spa.journal import STARTED, Journal, JournalEntry
 from spa.raters.endpoints.chat_completions import CHAT_API
-from spa.raters.endpoints.endpoint import LLMReply, LLMRequest, mapping, read_reply
+from spa.raters.endpoints.endpoint import LLMReply, LLMRequest, mapping
 from spa.raters.endpoints.failures import failure_message
 from spa.raters.endpoints.http_endpoint import HTTPEndpoint, outcome_of
 from spa.raters.vendors.batches import KIND, NOT_SENT, EndedBatch, SubmittedBatch
@@ -79,19 +80,23 @@ class BatchFiles:
         replies = {}
         for file_id in ended.results:
             content = await self._request(partial(self._client.files.content, file_id))
-            for line in (_line(text) for text in content.text.splitlines() if text.strip()):
-                replies[str(line.get("custom_id"))] = self._reply(line)
+            for line in map(_line, content.text.split("\n")):  # and at nothing else, which JSON may hold
+                if (name := line.get("custom_id")) is not None:
+                    replies[str(name)] = self._reply(line)
         return replies
 
     def _reply(self, line: dict[str, Any]) -> LLMReply:
+        """Return the reply in a line of a result file: read as an answer of HTTP is."""
         response = mapping(line.get("response"))
-        body = self._endpoint.redacted(json.dumps(response.get("body"), ensure_ascii=False), cut=None)
         status = response.get("status_code")
         if isinstance(response.get("body"), dict) and status in (None, 200):
-            return read_reply(body, lambda found: CHAT_API.replies)
+            return self._endpoint.read(json.dumps(response["body"], ensure_ascii=False), CHAT_API.replies)
         error = mapping(line.get("error")) or mapping(mapping(response.get("body")).get("error"))
-        outcome = f"http_{status}" if status else str(error.get("code") or "failed")
-        return LLMReply(outcome=outcome, body=body, detail=self._endpoint.redacted(str(error.get("message") or "")))
+        body = json.dumps({"error": error}, ensure_ascii=False)
+        code, message = str(error.get("code") or error.get("type") or ""), str(error.get("message") or "")
+        failed = status if isinstance(status, int) and status >= 400 else None
+        reply = self._endpoint.refusal(failed or 400, code, message, body)
+        return reply if failed or reply.model_replied else replace(reply, outcome=code or "failed")
 
     async def _create(self, digest: str, file_id: str) -> JournalEntry:
         """Create the batch of an uploaded file."""
@@ -134,9 +139,8 @@ class BatchFiles:
 
 
 def _line(text: str) -> dict[str, Any]:
+    """Return a line of a result file; one that is no JSON object costs its request alone, which is open again."""
     try:
         return mapping(json.loads(text))
-    except ValueError as error:
-        raise PlatformError(
-            f"a result file of a batch holds a line that is not JSON ({error}); run the command again to fetch it"
-        ) from error
+    except (ValueError, RecursionError):
+        return {}

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from spa.errors import PlatformError
 from spa.media import model_files
-from spa.raters.endpoints.endpoint import LLMReply, LLMRequest, ReplyFormat, known_of, listed, mapping, read_error
+from spa.raters.endpoints.endpoint import (
+    LLMReply,
+    LLMRequest,
+    ReplyFormat,
+    ended_reply,
+    joined,
+    known_of,
+    listed,
+    mapping,
+    read_error,
+)
 from spa.raters.endpoints.http_api import OPENAI_KEYS, TOP_LOGPROBS, HTTPApi, given
 from spa.raters.vendors.vendor import Vendor, over_http
 from spa.records.raters import Rater
@@ -62,28 +73,46 @@ def read_response(response: Mapping[str, Any], body: str) -> LLMReply:
     text = _text(response)
     refusals = [str(part.get("refusal")) for part in parts if part.get("type") == "refusal"]
     reason = str(mapping(response.get("incomplete_details")).get("reason") or "")
-    if refusals or reason == "content_filter":
-        return LLMReply(outcome="refused", text=text, detail=" ".join(refusals) or reason, **known)
-    if response.get("status") == "incomplete":
-        return LLMReply(outcome="truncated", text=text, detail=reason, **known)
+    known["elsewhere"] = tuple(dict.fromkeys(_kind(item) for item in listed(response.get("output")) if _kind(item)))
+    if refusals:
+        return LLMReply(outcome="refused", text=text, detail=" ".join(refusals), **known)
+    ended = response.get("status")
+    if ended == "incomplete":
+        found = ended_reply(reason or ended, text, known)
+        return replace(found, detail=found.detail or reason)
     if not parts:
-        detail = f"the response holds no message (status {response.get('status')!r})"
-        return LLMReply(outcome="unreadable", detail=detail, **known)
-    return LLMReply(outcome="answered", text=text, **known)
+        return LLMReply(outcome="unreadable", detail=f"the response holds no message (status {ended!r})", **known)
+    return ended_reply(ended, text, known)
+
+
+def _kind(item: object) -> str:
+    """Return what an item of the output is that is no message; "" for messages."""
+    kind = mapping(item).get("type")
+    return kind if isinstance(kind, str) and kind != "message" else ""
 
 
 def _text(response: Mapping[str, Any]) -> str:
-    return "".join(str(part.get("text") or "") for part in _parts(response) if part.get("type") == "output_text")
+    """Return the answer; several messages are lines of it, so that no number is made of two."""
+    said = (
+        joined(str(part.get("text") or "") for part in parts if part.get("type") == "output_text")
+        for parts in _messages(response)
+    )
+    return "\n".join(text for text in said if text)
 
 
 def _parts(response: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the parts of what was said."""
-    return [
-        mapping(part)
-        for item in listed(response.get("output"))
-        if mapping(item).get("type") == "message"
-        for part in listed(item.get("content"))
-    ]
+    """Return the parts of the answer."""
+    return [part for parts in _messages(response) for part in parts]
+
+
+def _messages(response: Mapping[str, Any]) -> list[list[dict[str, Any]]]:
+    """Return the parts of each message that is read: the final answer where one is named so, else all.
+
+    What a model says on its way ("commentary") is kept, as its reasoning is.
+    """
+    messages = [one for item in listed(response.get("output")) if (one := mapping(item)).get("type") == "message"]
+    final = [one for one in messages if one.get("phase") == "final_answer"]
+    return [[mapping(part) for part in listed(one.get("content"))] for one in final or messages]
 
 
 def _tokens(response: Mapping[str, Any]) -> list[Any]:

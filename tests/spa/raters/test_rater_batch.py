@@ -156,6 +156,21 @@ def test_a_kill_between_a_call_and_its_record_is_recovered(
     assert len(server.batches) == 1
 
 
+def test_batch_lines_end_at_line_feeds_alone(bench: Bench) -> None:
+    """JSON may hold other ends of lines; a line that is no JSON costs its request alone."""
+    server = BatchServer()
+    server.broken = {2: "{cut off"}
+    server.ascii = False
+    server.says = {3: chat('One\u2028two\u2029three\x85four: {"q1": 70}')}
+    with scripted(server) as served:
+        rate(bench, served.url, attempts=1)
+        second = rate(bench, served.url, attempts=1)
+        assert (second.finished, second.outcomes["ok"], second.outcomes["failed"]) == (2, 1, 1)
+        assert rate(bench, served.url, wait=True, attempts=1).finished == 1
+    assert sorted(server.lines.values()) == [1, 1, 1, 1]
+    assert "\u2028two" in str(bench.calls("judge/1/a00003")[0].response)
+
+
 @pytest.mark.parametrize("status", ["expired", "failed", "cancelled"])
 def test_a_batch_that_came_to_nothing_opens_its_requests_again(bench: Bench, status: str) -> None:
     server = BatchServer(status=status)

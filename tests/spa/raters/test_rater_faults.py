@@ -87,6 +87,10 @@ FAULTS = [
           "set max_completion_tokens instead of max_tokens", "rerun"),
     Fault("content filter", lambda a: error(400, "flagged", code="content_filter"), "refused", 1, does="missing"),
     Fault("content filter", lambda a: http(chat("", finish="content_filter")), "refused", 1, does="missing"),
+    Fault("content filter", lambda a: error(400, "litellm.BadRequestError: AzureException: The response was filtered "
+          "due to the prompt triggering Azure OpenAI's content management policy.", code="400"), "refused", 1,
+          does="missing"),
+    Fault("content filter", lambda a: error(400, "m", code="content_policy_violation"), "refused", 1, does="missing"),
     Fault("refusal", lambda a: http(chat("", refusal="I cannot.")), "refused", 1, does="missing"),
     Fault("the answer breaks off at `max_tokens`", lambda a: http(chat('{"q1":', finish="length")), "truncated", 1,
           does="missing"),

@@ -53,3 +53,20 @@ def test_tokens_may_be_written_as_fractions_and_errors_as_words() -> None:
     reply = read_body(completion("4", usage={"prompt_tokens": 12.0, "completion_tokens": 1.5}))
     assert (reply.prompt_tokens, reply.completion_tokens) == (12, None)
     assert read_body('{"error": "no slot is free"}').detail == "no slot is free"
+
+
+@pytest.mark.parametrize(
+    ("finish", "outcome"),
+    [
+        *((end, "answered") for end in ("stop", "eos", "end_turn", "STOP", None)),
+        *((end, "truncated") for end in ("length", "max_tokens", "MAX_TOKENS")),
+        *((end, "refused") for end in ("content_filter", "refusal", "SAFETY", "PROHIBITED_CONTENT")),
+        *((end, "unreadable") for end in ("error", "abort", "model_length", "tool_calls", "MALFORMED_RESPONSE")),
+    ],
+)
+def test_only_a_known_end_makes_an_answer(finish: str | None, outcome: str) -> None:
+    """Every other end is on record by its name."""
+    body = {"choices": [{"message": {"role": "assistant", "content": ANSWER}, "finish_reason": finish}]}
+    reply = read_body(json.dumps(body))
+    assert (reply.outcome, reply.text) == (outcome, ANSWER)
+    assert outcome not in ("refused", "unreadable") or str(finish) in reply.detail

@@ -78,6 +78,10 @@ def test_a_second_turn_carries_the_first(bench: Bench) -> None:
         (response(status="incomplete", incomplete_details={"reason": "max_output_tokens"}), "truncated", ""),
         (response(status="failed", error={"code": "server_error", "message": "broke"}), "failed", ""),
         (response(status="queued"), "unreadable", ""),
+        (response({"type": "output_text", "text": "4"}, status="cancelled"), "unreadable", "4"),
+        (response({"type": "output_text", "text": "4"}, status="incomplete",
+                  incomplete_details={"reason": "abort"}), "unreadable", "4"),
+        (response({"type": "output_text", "text": "2"}, {"type": "output_text", "text": "4"}), "answered", "2\n4"),
         ({"object": "response"}, "unreadable", ""),
         ({"object": "response", "output": [{"type": "message", "content": 3}, 7]}, "unreadable", ""),
     ],
@@ -85,6 +89,35 @@ def test_a_second_turn_carries_the_first(bench: Bench) -> None:
 def test_every_end_of_a_response_has_its_outcome(body: dict[str, Any], outcome: str, text: str) -> None:
     reply = read_body(json.dumps(body))
     assert (reply.outcome, reply.text) == (outcome, text)
+
+
+def spoken(*messages: tuple[str | None, str]) -> dict[str, Any]:
+    """Return a response of several messages, each with its phase."""
+    found = response({"type": "output_text", "text": ""})
+    found["output"] = [
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}
+        | ({} if phase is None else {"phase": phase})
+        for phase, text in messages
+    ]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("messages", "text"),
+    [
+        ((("commentary", "First impression: 2"), ("final_answer", "4")), "4"),
+        ((("commentary", "Fluency first: 3."), ("final_answer", "Rating: 5")), "Rating: 5"),
+        ((("commentary", '{"q1": 2}'), ("final_answer", '{"q1": 4}')), '{"q1": 4}'),
+        ((("final_answer", "4"), ("commentary", "Shorter than 5 lines.")), "4"),
+        ((("commentary", "2"), ("commentary", "4")), "2\n4"),
+        (((None, "First: 2"), (None, "4")), "First: 2\n4"),
+        (((None, "2"), ("final_answer", "4"), ("final_answer", "So be it.")), "4\nSo be it."),
+    ],
+)
+def test_responses_final_answer_alone_is_read(messages: tuple[tuple[str | None, str], ...], text: str) -> None:
+    """What a model says on its way is no answer; two messages never make one number."""
+    reply = read_body(json.dumps(spoken(*messages)))
+    assert (reply.outcome, reply.text) == ("answered", text)
 
 
 def test_tokens_are_read_by_their_names_here() -> None:

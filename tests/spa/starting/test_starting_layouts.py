@@ -177,10 +177,11 @@ def test_a_file_is_a_system_of_its_whole_name(tmp_path: Path, chat: bool) -> Non
 
 def test_texts_may_stand_a_line_each_beside_their_sources(tmp_path: Path) -> None:
     for name in ("one", "two", "source"):
-        (tmp_path / f"{name}.txt").write_text("".join(f"{name} said {word}.\n" for word in WORDS), encoding="utf-8")
+        said = "".join(f"{name} said\u2028{word}.\n" for word in WORDS)  # a mark that ends no line
+        (tmp_path / f"{name}.txt").write_text(said, encoding="utf-8")
     started(tmp_path / "a", *(tmp_path / f"{name}.txt" for name in ("one", "two", "source")))
     assert answers_of(tmp_path / "a") == {
-        (f"source said {word}.", name, f"{name} said {word}.") for word in WORDS for name in ("one", "two")
+        (f"source said\u2028{word}.", name, f"{name} said\u2028{word}.") for word in WORDS for name in ("one", "two")
     }
     (tmp_path / "two.txt").write_text("A single line.\n", encoding="utf-8")
     assert "expected a line for each output, as many in each file, got 10 in one.txt, 1 in two.txt" in refused(
