@@ -11,6 +11,7 @@ from analysis.contribution import Contribution
 from analysis.correlations.contribution import CONTRIBUTION as CORRELATIONS
 from analysis.descriptives.contribution import CONTRIBUTION as DESCRIPTIVES
 from analysis.explanations.contribution import CONTRIBUTION as EXPLANATIONS
+from analysis.juries.contribution import CONTRIBUTION as JURIES
 from analysis.live.contribution import CONTRIBUTION as LIVE
 from analysis.llm_vs_people.contribution import CONTRIBUTION as LLM_VS_PEOPLE
 from analysis.metrics.contribution import CONTRIBUTION as METRICS
@@ -30,6 +31,7 @@ CONTRIBUTIONS: Final[tuple[Contribution, ...]] = (
     CORRELATIONS,
     DESCRIPTIVES,
     EXPLANATIONS,
+    JURIES,
     LIVE,
     LLM_VS_PEOPLE,
     METRICS,

@@ -10,6 +10,7 @@ import polars as pl
 from analysis.answers.exclusions import Exclusion, apply_exclusions, find_exclusions
 from analysis.answers.given_names import written_plan
 from analysis.answers.groups import group_order
+from analysis.answers.juries import with_juries
 from analysis.answers.order import Order, order_of
 from analysis.answers.pairs import with_pairs
 from analysis.answers.plan import Plan
@@ -38,8 +39,10 @@ class AnalysisInput:
 
 def prepare_input(tables: AnswerTables, plan: Plan, study: StudyFacts | None = None) -> AnalysisInput:
     """Put answers into groups and in the order of the study, and leave out what the plan excludes."""
-    answers = tables.answers()
     plan = _written(plan, tables)
+    if plan.juries:
+        tables = with_juries(tables, plan.juries, find_exclusions(tables, plan), declared=study is not None)
+    answers = tables.answers()
     _check_references(plan, tables.metrics)
     groups = group_order([*answers.values()])
     _check_unit(answers, plan)

@@ -30,7 +30,7 @@ def with_implied_choices(tables: dict[str, pl.DataFrame]) -> dict[str, pl.DataFr
         criterion = pl.col("criterion")
         named = pl.when(criterion.is_in(shared)).then(criterion + SECOND).otherwise(criterion)
         orders = orders.with_columns(named.alias("criterion"))
-    orders = _numbered(orders)
+    orders = numbered(orders)
     implied = implied_choices(orders)
     if not implied.is_empty():
         both = [implied] if choices is None else [choices, implied]
@@ -78,7 +78,7 @@ def implied_choices(orders: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _numbered(orders: pl.DataFrame) -> pl.DataFrame:
+def numbered(orders: pl.DataFrame) -> pl.DataFrame:
     """Add a number for each ordering, and the places on the page from 0: as the table stands where it has none."""
     ordering = pl.struct(ORDERING).rank("dense").cast(pl.Int64) - 1
     listed = pl.int_range(pl.len()).over("ordering")

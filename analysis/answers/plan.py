@@ -28,6 +28,33 @@ class Expectation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Jury:
+    """LLMs whose answers to one question are put together into one of ``id``.
+
+    Attributes
+    ----------
+    id : str
+        Its name in the results.
+    raters : tuple of str
+        Its members, each a group: an LLM's id or id/variant.
+    by : {"mean", "median", "majority"}
+        How answers are put together; orders of outputs always by mean rank. Of choices, mean and median say who of the
+        two has more of the votes, a tie being half a vote.
+    ties : {"middle", "missing"}
+        What its answer is where its members are split: of choices a tie, of ratings the mean of the most frequent; or
+        none.
+    least : int
+        Members that must have answered.
+    """
+
+    id: str
+    raters: tuple[str, ...]
+    by: Literal["mean", "median", "majority"] = "mean"
+    ties: Literal["middle", "missing"] = "middle"
+    least: int = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """How answers are analysed.
 
@@ -85,6 +112,8 @@ class Plan:
         the answers are seen; ``None``: equivalence is not tested.
     equivalence_margin_ratings : float or None
         The same for a difference of mean ratings, in points of their scale; one number for all criteria.
+    juries : tuple of Jury
+        LLMs that answer as one, too.
     seed : int
         Kept with the results; nothing random is drawn yet.
     pairs_from : {"study", "named", "preferences", "expected"} or None
@@ -116,6 +145,7 @@ class Plan:
     seed: int = 0
     correction: Correction = "holm"
     pairs_from: PairsFrom | None = None
+    juries: tuple[Jury, ...] = ()
 
     def __post_init__(self) -> None:
         """Check the numbers."""

@@ -42,6 +42,8 @@ def planned(
     ``stopping`` is as :func:`spa.study.stopping.stopping_facts` returns it.
     """
     facts = {name: value for name, value in asdict(plan).items() if name not in NOT_PLANNED}
+    if not plan.juries:  # unknown to plans that were frozen before there were any
+        del facts["juries"]
     live = {"stopping": _plain(stopping)} if stopping else {}
     return {"annotators": annotators, "fingerprint": fingerprint, "plan": _plain(facts), **live}
 

@@ -34,6 +34,7 @@ from spa.records.study import Study
 from spa.responses.decisions import read_decisions
 from spa.responses.export import export_tables
 from spa.responses.payloads import last_received
+from spa.responses.store import Store
 from spa.responses.tidy_tables import TABLES
 from spa.responses.two_reviewers import two_decide
 from spa.study.stopping import stopping_facts
@@ -108,12 +109,25 @@ def answers_of(
         contamination=known,
         texts=hash_of(study_texts(workspace.study, workspace.outputs)) if known else None,
         exploration=explored,
+        rater_costs=_rater_costs(workspace.store) if plan.juries else {},
     )
     reading = exported.reading if with_reading else None
     files = metric_files(metrics or sidecar_path(workspace.study, METRICS))
     told("checking the answers")
     tables = check_frames(frames, Reading(), files=files, agreed=True)
     return StudyAnswers(tables=tables, plan=plan, facts=facts, reading=reading)
+
+
+def _rater_costs(store: Store) -> dict[str, float | None]:
+    """Return what the calls of each rater cost; ``None`` where some were answered at no known price."""
+    from spa.raters.request_log import index_calls  # of studies with juries alone
+
+    costs: dict[str, float | None] = {}
+    for count in index_calls(store).counts:
+        before = costs.setdefault(count.rater, 0.0)
+        priced = count.cost is not None or not count.completion_tokens
+        costs[count.rater] = before + float(count.cost or 0) if priced and before is not None else None
+    return costs
 
 
 def _interview(study: Study, annotators: pl.DataFrame) -> Iterator[InterviewAnswer]:

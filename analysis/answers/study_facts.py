@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from analysis.answers.live_rows import LiveStudy
-from analysis.answers.plan import Plan, parse_expectations
+from analysis.answers.plan import Jury, Plan, parse_expectations
 from analysis.statistics.record import Count, Record, record_like
 from spa.records.form import Form, Judgement
 from spa.records.submission import SIMULATED_RATER
@@ -122,6 +122,7 @@ class StudyFacts(StudyReport):
     decisions: tuple[Decision, ...] = ()  # the log, where two reviewers decide
     contamination: tuple[Sidecar, ...] = ()  # one a model
     simulated_raters: tuple[str, ...] = ()  # ids of those whose answers a program makes
+    rater_costs: Mapping[str, float | None] = field(default_factory=dict)  # of members of juries; None: not known
     texts: str | None = None  # hash of those that the files before are about, where there are some
     exploration: Sidecar | None = None
 
@@ -150,6 +151,8 @@ def facts_of(
     from spa.elicitation.choices import Choices  # tables without a study need none of it
 
     choices = study.section(Choices)
+    simulated = {rater.id for rater in study.raters if rater.model == SIMULATED_RATER}
+    played = (jury.id for jury in study.juries if {name.partition("/")[0] for name in jury.raters} <= simulated)
     return StudyFacts(
         id=study.id,
         title=study.title,
@@ -170,7 +173,7 @@ def facts_of(
         pairs=study.pairs,
         likert_points=study.scale_points,
         choice_ties=choices is None or choices.ties,
-        simulated_raters=tuple(rater.id for rater in study.raters if rater.model == SIMULATED_RATER),
+        simulated_raters=(*(rater.id for rater in study.raters if rater.id in simulated), *played),
     )
 
 
@@ -182,6 +185,7 @@ def plan_of(study: Study) -> Plan:
         expected=parse_expectations(study.analysis.expected, "[analysis] expected"),
         lower_is_better=frozenset(row.id for row in study.criteria if row.lower_is_better),
         seed=study.seed,
+        juries=tuple(record_like(Jury, jury) for jury in study.juries),
     )
 
 

@@ -152,6 +152,13 @@ Examples:
     metavar="SYSTEM",
     help="System that metrics compare the others with, left out of their correlations; repeatable.",
 )
+@click.option(
+    "--jury",
+    "juries",
+    multiple=True,
+    metavar="NAME[:BY]=A,B,...",
+    help="LLMs that answer as one too, by mean, median or majority; repeatable.",
+)
 @click.option("--fwer", type=SHARE, help="Error rate of each family of tests.  [0.05]")
 @click.option(
     "--consistency-tau",
@@ -371,8 +378,9 @@ def _of_tables(
         files = {name: tuple(map(Path, several)) for name, several in paths.items()}
         tables = read_tables({**files, **metrics}, reading, told=told)
         return analyse(tables, plan, observed_power=observed_power, told=told)
-    if observed_power is not None:
-        raise click.UsageError(f"--observed-power: not with --{large} in parts")
+    for option, chosen in (("--observed-power", observed_power is not None), ("--jury", bool(plan.juries))):
+        if chosen:
+            raise click.UsageError(f"{option}: not with --{large} in parts")
     from analysis.commands.tables_in_parts import analyse_in_parts
 
     where = str(paths[large][0])
@@ -381,6 +389,7 @@ def _of_tables(
 
 
 def _plan(given: dict[str, Any]) -> Plan:
+    from analysis.answers.juries import parse_juries
     from analysis.answers.plan import Plan, parse_expectations
 
     chosen = {name: given[name] for name in PLAN if name in given}
@@ -397,6 +406,7 @@ def _plan(given: dict[str, Any]) -> Plan:
         expected=parse_expectations(given.get("expected", ()), "--expected"),
         lower_is_better=frozenset(given.get("lower_is_better", ())),
         references=tuple(given.get("references", ())),
+        juries=tuple(parse_juries(given.get("juries", ()))),
         **chosen,
     )
 

@@ -63,6 +63,7 @@ class Names:
         self._kinds: dict[str, str] = {entry.group: entry.annotator_kind for entry in results.groups}
         self._unnamed = {entry.group: entry for entry in results.groups if entry.unnamed is not None}
         self._simulated = {entry.group for entry in results.groups if entry.simulated}
+        self._juries = {entry.group for entry in results.groups if entry.members}
         rated = {"likert", "continuous", "category"} & set(study.elicitations if study else ())
         self._ordered = {entry.criterion for entry in results.orders}
         self._all_ordered = bool(results.orders) and all(self.ordered(row.criterion) for row in results.choices.pairs)
@@ -114,7 +115,8 @@ class Names:
             return shown_name(group)
         if group == SIMULATED_RATER:
             return "simulated rater"
-        return f"{shown_name(group)} ({'simulated' if group in self._simulated else 'LLM'})"
+        kind = "jury" if group in self._juries else "simulated" if group in self._simulated else "LLM"
+        return f"{shown_name(group)} ({kind})"
 
     def short_group(self, group: str) -> str:
         """Return the name of a group where room is scarce."""

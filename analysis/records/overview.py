@@ -157,6 +157,8 @@ class Group(Record):
     most_an_output: Count | None = None
     simulated: bool = False
     """Of an LLM: its answers were made by the program that rehearsals ask in an LLM's place."""
+    members: tuple[str, ...] = ()
+    """Of a jury: the LLMs whose answers its answers are made of."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

@@ -39,6 +39,7 @@ FURTHER: dict[str, tuple[str, ...]] = {  # sections of the report, each with the
     "best-worst": (),
     "expected": (),
     "metrics": (),
+    "juries": (),
     "raters": ("calibration", "explanations", "exploration", "contamination"),
     "llm-vs-people": ("correlations",),
     "warnings": (),

@@ -43,6 +43,7 @@ ORDER = (  # of the report; sections that are not listed precede the warnings
     "correlations",
     "metrics",
     "raters",
+    "juries",
     "rating-details",
     "llm-vs-people",
     "explanations",
@@ -123,11 +124,13 @@ def _subtitle(results: Results) -> str:
             parts.append(plural(total, one, many))
     if any(entry.unnamed is not None for entry in groups):
         parts.append("unnamed people")
-    raters = [entry.simulated for entry in groups if entry.annotator_kind == "llm"]
+    raters = [entry.simulated for entry in groups if entry.annotator_kind == "llm" and not entry.members]
     if llms := raters.count(False):
         parts.append(plural(llms, "LLM", "LLMs or variants"))
     if rehearsed := raters.count(True):
         parts.append(plural(rehearsed, "simulated rater"))
+    if juries := sum(bool(entry.members) for entry in groups):
+        parts.append(plural(juries, "jury of them", "juries of them"))
     nobody = "; no LLM was asked" if rehearsed and not llms else ""
     last = results.study.last_answer if results.study else None
     when = f"; last answer {last}" if last else ""

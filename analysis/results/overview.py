@@ -244,8 +244,10 @@ def _own_version() -> str:
 
 def _counted(analysis: Analysis) -> Found:
     prepared = analysis.prepared
+    members = {jury.id: jury.raters for jury in prepared.plan.juries}
+    rows = groups(prepared.answers, prepared.groups, prepared.exclusions, prepared.study)
     return {
-        "groups": groups(prepared.answers, prepared.groups, prepared.exclusions, prepared.study),
+        "groups": tuple(replace(row, members=members[row.group]) if row.group in members else row for row in rows),
         "missing": missing(prepared.answers, prepared.orders),
     }
 

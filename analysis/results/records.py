@@ -35,7 +35,8 @@ ORDER: Final = """
     ratings.robustness ratings.respacing ratings.by_system ratings.by_variant ratings.by_annotator rating_counts
     category_shares interview identical_pairs choices.pairs orders order_strengths order_places best_worst families
     bradley_terry ties rankings ranking_agreement ranking_differences agreement annotator_pairs correlations
-    comparisons_of_correlations correlations_by_system metrics llm_vs_people first_shown raters explanations
+    comparisons_of_correlations correlations_by_system metrics llm_vs_people first_shown raters
+    juries jury_agreement jury_without explanations
     exploration contamination contamination_of_others expected observed_power disagreements warnings warning_rows
     conventions spans live headline
 """.split()  # keys that are not listed follow the last

@@ -111,6 +111,7 @@ class Overview:
             "first_wave_cost": None if self.first_wave_cost is None else str(self.first_wave_cost),
             "hourly_pay": None if self.hourly_pay is None else str(self.hourly_pay),
             "raters": [rater.id for rater in study.raters],
+            "juries": {jury.id: list(jury.raters) for jury in study.juries},
             "conclusions": [asdict(one) for one in self.conclusions],
         }
 
@@ -285,6 +286,8 @@ def _facts(overview: Overview) -> list[tuple[str, str]]:
         facts.append(("groups", ", ".join(f"{group.name} ({group.places} places)" for group in people.groups)))
     if study.raters:
         facts.append(("raters", ", ".join(f"{rater.id} ({rater.model})" for rater in study.raters)))
+    if study.juries:
+        facts.append(("juries", ", ".join(f"{one.id} ({one.by} of {', '.join(one.raters)})" for one in study.juries)))
     return facts
 
 

@@ -47,6 +47,11 @@ def choose_rater(study: Study, path: Path, name: str | None, *, simulate: bool) 
     elif name is None:
         known = ", ".join(raters) or "none; add a table [[raters]] with id and model"
         raise StudyError(f"{path}: expected --rater with one of the study's raters ({known}), got none")
+    elif jury := next((one for one in study.juries if one.id == name), None):
+        members = ", ".join(dict.fromkeys(member.partition("/")[0] for member in jury.raters))
+        raise StudyError(
+            f"{path}: --rater {name} is a jury, which asks nothing itself; run spa rate for each: {members}"
+        )
     elif name not in raters:
         raise StudyError(
             f"{path}: expected one of the study's raters ({', '.join(raters) or 'none'}), got --rater {name}"

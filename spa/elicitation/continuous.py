@@ -20,6 +20,7 @@ class Continuous(RatingSection):
 
     key: ClassVar[str] = "continuous"
     way: ClassVar[str] = "continuous"
+    graded: ClassVar[bool] = True
     shows_references: ClassVar[bool] = True
 
     low: Text | None = None

@@ -53,6 +53,7 @@ class Spa(Section):
 
     key: ClassVar[str] = "spa"
     way: ClassVar[str] = "spa"
+    graded: ClassVar[bool] = True
     compares: ClassVar[bool] = True
     items_key: ClassVar[str | None] = "exposure"
 

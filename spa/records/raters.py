@@ -103,6 +103,16 @@ class Rater(RaterProtocol):
     grid: dict[str, Annotated[tuple[Any, ...], Field(min_length=1)]] = Field(default_factory=dict)  # key -> values
 
 
+class Jury(TomlTable):
+    """Raters whose answers to a question are put together into one, when they are analysed; it asks nothing itself."""
+
+    id: Ident
+    raters: Annotated[tuple[Text, ...], Field(min_length=2)]  # each RATER, or RATER/VARIANT where it has variants
+    by: Literal["mean", "median", "majority"] = "mean"
+    ties: Literal["middle", "missing"] = "middle"  # what its answer is where its members are split
+    least: Annotated[int, Field(ge=2)] = 2  # members that must have answered
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RaterVariant:
     """A rater as it is asked once: who, under which variant, how."""

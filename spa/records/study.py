@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 from pydantic import Field, PrivateAttr, SerializeAsAny, StringConstraints
 
 from spa.records.analysis import Analysis, Stopping
-from spa.records.raters import Rater
+from spa.records.raters import Jury, Rater
 from spa.records.toml_table import Ident, KeyOf, Text, TomlTable, added
 from spa.tables.options import TableOptions
 
@@ -199,6 +199,7 @@ class Section(TomlTable):
     decides_alone: ClassVar[bool] = False  # ends a live study only where nothing else compares
     items_key: ClassVar[str | None] = None  # the key that says how many items an annotator meets
     shows_references: ClassVar[bool] = False  # has keys for systems of role "reference"
+    graded: ClassVar[bool] = False  # answers are numbers so fine that two raters seldom give the same
     unread: ClassVar[str | None] = None  # why no probabilities of its answers can be read from a model
 
     def asks(self, study: Study) -> tuple[str, ...]:
@@ -309,6 +310,7 @@ class Study(TomlTable):
     texts: dict[str, str] = Field(default_factory=dict)  # replaces texts of the locale, by key
     people: People = People()
     raters: tuple[Rater, ...] = ()
+    juries: tuple[Jury, ...] = added(())
     analysis: Analysis = Analysis()
     stopping: Stopping = added(Stopping())
     _folder: Path | None = PrivateAttr(None)

@@ -45,6 +45,32 @@ def rater_problems(study: Study) -> Iterator[StudyProblem]:
             yield from _check_protocol(study, named, variant.protocol)
 
 
+def jury_problems(study: Study) -> Iterator[StudyProblem]:
+    """Yield every mistake about juries."""
+    try:
+        names = [one.name for rater in study.raters for one in rater_variants(rater)]
+    except ValidationError:  # of a grid, told with its rater
+        return
+    taken = {*RESERVED_RATERS, *names, *(rater.id for rater in study.raters)}
+    for jury in study.juries:
+        place = f"[[juries]] {jury.id}"
+        if jury.id in taken:
+            yield mistake(f"{place}, id", "a name that no rater has", quote(jury.id), "rename it", "raters")
+        yield from repeated(f"{place}, raters", jury.raters)
+        for name in jury.raters:
+            if name not in names:
+                ways = [one for one in names if one.startswith(f"{name}/")]
+                do = f"name a way of asking it: {', '.join(ways[:3])}" if ways else nearest(name, names)
+                yield mistake(f"{place}, raters", "raters of [[raters]]", quote(name), do, "raters")
+        if jury.least > len(jury.raters):
+            got = f"{jury.least} of {len(jury.raters)}"
+            yield mistake(f"{place}, least", "at most the number of its raters", got, "lower it or add raters")
+        for section in study.sections.values():
+            if jury.by == "majority" and section.graded:
+                expected = f'"mean" or "median" beside [{section.key}], whose answers are seldom the same'
+                yield mistake(f"{place}, by", expected, '"majority"', "change it", section.key)
+
+
 def _sent_beside(place: str, rater: Rater) -> Iterator[StudyProblem]:
     for table in ("headers", "query"):
         for name, value in getattr(rater, table).items():

@@ -161,7 +161,7 @@ def former_fingerprints(path: Path, study: Study) -> Iterator[str]:
 
 
 _ASIDE: dict[str, Any] = {
-    **dict.fromkeys(("raters", "analysis", "stopping", "people"), True),
+    **dict.fromkeys(("raters", "juries", "analysis", "stopping", "people"), True),
     **dict.fromkeys(("allowed_names", "debriefing"), True),
     "outputs": {"files", "references"},
     "instructions": {"file"},

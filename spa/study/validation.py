@@ -12,7 +12,7 @@ from spa.elicitation.ratings import rating_problems
 from spa.media import all_media, medium_of
 from spa.records.problems import StudyProblem, mistake, nearest, quote, repeated, unfit_system
 from spa.records.study import OVERALL, Section, Study, Words
-from spa.study.annotator_validation import people_problems, rater_problems
+from spa.study.annotator_validation import jury_problems, people_problems, rater_problems
 from spa.study.stopping import (
     deciding_answers,
     deciding_criteria,
@@ -44,6 +44,7 @@ def validate_study(study: Study) -> list[StudyProblem]:
         _stopping,
         people_problems,
         rater_problems,
+        jury_problems,
     )
     return [finding for check in checks for finding in check(study)]
 
@@ -62,7 +63,7 @@ def _language(study: Study) -> Iterator[StudyProblem]:
 
 
 def _unique_ids(study: Study) -> Iterator[StudyProblem]:
-    for table in ("systems", "criteria", "screening", "attention_checks", "interview", "raters"):
+    for table in ("systems", "criteria", "screening", "attention_checks", "interview", "raters", "juries"):
         yield from repeated(f"[[{table}]] id", [one.id for one in getattr(study, table)])
     for criterion in study.criteria:
         yield from repeated(f"[[criteria]] {criterion.id}, options", [option.text for option in criterion.options])
