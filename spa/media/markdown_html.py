@@ -45,7 +45,7 @@ COLOURS = (  # of code: types of Pygments, and their class
 )
 USED, UNCLOSED = "used", "unclosed"  # of the parser's environment: labels, and closings that do not follow in a text
 JOINED = "\ue000"  # stands for a line end within a formula, so that no block begins there
-WIDE = 24  # characters of a formula within a line from which on it scrolls where it is wider than the line
+WIDE = 24  # characters of a formula from which on it scrolls where it is wider than the line
 MOST_LINES = 60  # of a formula
 ALIGNED = {"text-align:left": "left", "text-align:center": "center", "text-align:right": "right"}
 SIMPLE = frozenset(("strong", "em", "s"))  # elements within a line
@@ -328,9 +328,10 @@ class _Writer:
             lines = [lines[0], *(line.lstrip()[1:] for line in lines[1:])]
         latex = "\n".join(lines).strip()
         made = formula(latex, display=token.meta["display"])
-        may_be = len(latex) > WIDE and made.reason is None and not token.meta["display"]
-        wide = may_be and len(_TAG.sub("", made.html)) > WIDE
-        self.parts.append(f'<span class="wide">{made.html}</span>' if wide else made.html)
+        may_be = len(latex) > WIDE and made.reason is None
+        kind = "wide block" if token.meta["display"] else "wide"
+        wide = may_be and (token.meta["display"] or len(_TAG.sub("", made.html)) > WIDE)
+        self.parts.append(f'<span class="{kind}">{made.html}</span>' if wide else made.html)
         self.hidden.append(latex)
         if made.reason is not None:
             self.formulas.append(f"{latex}: {made.reason}")

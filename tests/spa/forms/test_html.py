@@ -362,3 +362,12 @@ def test_folded_exhibits_were_read_before() -> None:
     again = replace(form.pages[4], blocks=(exhibits(1, "A", repeated=True), likert("q5", "A")))
     assert not ReadPage(render_page(replace(form, pages=(again,)), again, TEXTS)).all("details")
     assert isinstance(again.blocks[0], ExhibitsBlock)
+
+
+def test_folded_exhibits_without_a_heading_are_named() -> None:
+    """Where no item text heads what is folded, its summary names the outputs, so that two are told apart."""
+    blocks = tuple(replace(exhibits(number, "A", repeated=True), heading=None) for number in (1, 2))
+    page = replace(small_form().pages[3], blocks=(*blocks, likert("q5", "A")))
+    html = render_page(replace(small_form(), pages=(page,)), page, TEXTS)
+    summaries = re.findall(r"<summary[^>]*data-chrome[^>]*>([^<]*)</summary>", html)
+    assert [said.split(": ")[1] for said in summaries] == ["Writer A, text 1", "Writer A, text 2"]

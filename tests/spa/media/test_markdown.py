@@ -181,6 +181,7 @@ def test_formulas_have_the_spaces_of_latex(latex: str, shown: str) -> None:
 def test_lines_end_once_after_a_formula_and_wide_ones_scroll() -> None:
     assert "<br>" not in rendered("\\[x\\]\nthen").html
     assert '<span class="wide"><math' in rendered("$" + "x + " * 20 + "x$").html
+    assert '<span class="wide block"><math' in rendered("$$" + "x + " * 20 + "x$$").html  # Firefox scrolls no math
 
 
 @pytest.mark.skipif(not CASES.is_dir(), reason="no cases of failed inputs beside the project")
