@@ -100,6 +100,34 @@ def test_keywords_are_those_of_their_criterion(method: keywords.Method) -> None:
     assert keywords.keywords([text("...", "plot")], method=method) == []
 
 
+@pytest.mark.parametrize("method", ["YAKE", "TF-IDF"])
+def test_every_keyword_stands_in_a_text_as_it_is(method: keywords.Method) -> None:
+    """Words that are left out part phrases, and so do signs and the ends of texts; whole words are counted."""
+    need("sklearn", *(["yake"] if method == "YAKE" else []))
+    texts = [
+        text("The plot of the old story, with art\u2019s charm", "plot"),
+        text("Party scenes aren't well-made.", "plot"),
+    ]
+    texts += [text("Syntax is off: clumsy words -- 'odd' words", "style"), text("Odd marks and clumsy syntax", "style")]
+    found = keywords.keywords(texts, method=method)
+    written = {
+        name: " ".join(one.text.lower().replace("\u2019", "'") for one in texts if one.criterion == name)
+        for name in ("plot", "style")
+    }
+    assert found
+    assert all(row.keyword.lower() in written[row.criterion] and row.n_texts >= 1 for row in found)
+    assert not {"plot old", "plot old story", "marks clumsy", "charm party", "off clumsy"} & {
+        row.keyword for row in found
+    }
+    if method == "TF-IDF":
+        counts = {row.keyword: row.n_texts for row in found}
+        assert (counts["old story"], counts["clumsy words"], counts["well-made"], counts["odd"]) == (1, 1, 1, 2)
+        chinese = [text("剧情很好", "plot"), text("剧情一般", "plot")]
+        assert {row.keyword: row.n_texts for row in keywords.keywords(chinese, language="zh", method=method)}[
+            "剧情"
+        ] == 2
+
+
 @pytest.mark.one_process("models")  # with those who load the libraries that run models
 def test_vectors_have_length_one_whatever_the_texts(models: Path) -> None:
     need("sklearn")
