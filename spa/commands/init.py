@@ -41,7 +41,7 @@ def _examples() -> tuple[str, ...]:
 EXAMPLES = _examples()
 USAGE = 2  # exit code where nobody can be asked
 WITH_RATERS = ("stories", "demo")
-RATERS = "raters"  # protocols of papers, a file each; they fit the stories
+RATERS = "raters"  # protocols of papers, a file each; they fit the stories, and that of a paper its study
 
 
 @click.command(epilog="Example: spa init my-study --outputs answers.csv")
@@ -169,7 +169,10 @@ def write_example(folder: Path, example: str) -> tuple[str, ...]:
     from spa.study.file_schema import SCHEMA_FILE
 
     with resources.as_file(resources.files("spa.examples")) as examples:
-        paths = [*(examples / example).iterdir(), *([examples / RATERS] if example in WITH_RATERS else []), SCHEMA_FILE]
+        paths = [*(examples / example).iterdir(), SCHEMA_FILE]
+        if example in WITH_RATERS or (examples / RATERS / f"{example}.toml").is_file():
+            paths += [examples / RATERS] if RATERS not in {path.name for path in paths} else []
+        only = None if example in WITH_RATERS else f"{example}.toml"
         named = (examples / example / "study.toml").read_text(encoding="utf-8")
         paths += [
             path
@@ -180,15 +183,15 @@ def write_example(folder: Path, example: str) -> tuple[str, ...]:
         names = tuple(sources)
         with new_files(folder, names) as place:  # study.toml comes last: where it is, the rest is
             for name in names:
-                _copy(sources[name], place / name)
+                _copy(sources[name], place / name, only if name == RATERS else None)
     return names
 
 
-def _copy(source: Path, target: Path) -> None:
-    """Copy contents without the permissions, which may be read-only in an installed package."""
+def _copy(source: Path, target: Path, only: str | None = None) -> None:
+    """Copy contents, of a folder one file alone, without the permissions, which may be read-only in a package."""
     if source.is_dir():
         target.mkdir()
-        for path in source.iterdir():
+        for path in source.iterdir() if only is None else (source / only,):
             _copy(path, target / path.name)
     else:
         shutil.copyfile(source, target)

@@ -289,9 +289,13 @@ def _lengths(study: Study, outputs: Outputs) -> Iterator[str]:
     }
     longest, shortest = max(means, key=lambda one: means[one]), min(means, key=lambda one: means[one])
     if means[longest] > LENGTH_RATIO * means[shortest]:
+        matched = study.outputs.match_length_of
+        do = f'see [outputs] match_length_of = "{longest}"'
+        if matched is not None:
+            do = f"[outputs] match_length_of cuts {matched} to each item's longest other output, no further"
         yield (
             f"outputs of {longest} are {means[longest] / means[shortest]:.1f} times as long as those of {shortest} "
-            f'on average; length may decide (see [outputs] match_length_of = "{longest}")'
+            f"on average; length may decide ({do})"
         )
 
 

@@ -119,6 +119,12 @@ def test_a_new_study_of_stories_brings_them(tmp_path: Path) -> None:
         "chiang-lee.toml",
         "sottana.toml",
     ]
+    for paper in ("chiang-lee", "sottana", "chhun"):
+        spa("init", tmp_path / paper, "--example", paper)
+        (rater,) = (tmp_path / paper / "raters").iterdir()
+        assert rater.name == f"{paper}.toml"
+        told = spa("rate", tmp_path / paper, "--rater", rater, "--simulate", "--dry-run").output
+        assert "forms to answer" in told
     spa("init", tmp_path / "chinese", "--example", "zh")
     assert not (tmp_path / "chinese" / "raters").exists()
 

@@ -36,3 +36,24 @@ def test_outputs_that_are_all_in_another_script_are_meant_to_be(tmp_path: Path) 
     texts = {f"i{n}": {"x": "狐狸在第三天早上又回来了" * n, "y": "没有人看见狐狸回来的样子"} for n in range(1, 8)}
     write_rows(tmp_path / "outputs.jsonl", long_rows(texts))
     assert not [line for line in overview_of(write_study(tmp_path)).warnings if "script" in line]
+
+
+def test_lengths_that_were_matched_are_not_to_be_matched_again(tmp_path: Path) -> None:
+    texts = {
+        f"i{n}": {"x": "The fox came back. " * 9, "y": f"No fox on day {n}.", "z": "The fox! " * 12} for n in range(8)
+    }
+    write_rows(tmp_path / "outputs.jsonl", long_rows(texts))
+    systems = '[[systems]]\nid = "x"\n[[systems]]\nid = "y"\n[[systems]]\nid = "z"\n'
+
+    def told(outputs: str) -> str:
+        (line,) = (
+            line
+            for line in overview_of(write_study(tmp_path, outputs=outputs, systems=systems)).warnings
+            if "times as long" in line
+        )
+        return line
+
+    assert told(OUTPUTS).endswith('of y on average; length may decide (see [outputs] match_length_of = "x")')
+    matched = told(OUTPUTS + 'match_length_of = "x"\n')
+    assert matched.startswith("outputs of z are ")
+    assert matched.endswith("([outputs] match_length_of cuts x to each item's longest other output, no further)")
