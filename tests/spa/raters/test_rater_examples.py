@@ -123,6 +123,7 @@ def test_a_new_study_of_stories_brings_them(tmp_path: Path) -> None:
         spa("init", tmp_path / paper, "--example", paper)
         (rater,) = (tmp_path / paper / "raters").iterdir()
         assert rater.name == f"{paper}.toml"
+        spa("build", tmp_path / paper)
         told = spa("rate", tmp_path / paper, "--rater", rater, "--simulate", "--dry-run").output
         assert "forms to answer" in told
     spa("init", tmp_path / "chinese", "--example", "zh")
