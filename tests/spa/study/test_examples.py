@@ -21,7 +21,6 @@ from spa.study.outputs import load_outputs
 from spa.study.schema_errors import study_tables
 
 EXAMPLES = Path(spa.examples.__file__).parent
-RATERS = sorted((EXAMPLES / "raters").glob("*.toml"))
 assert {path.parent.name for path in EXAMPLES.glob("*/study.toml")} == set(NAMES)
 STUDIES = sorted(path for path in EXAMPLES.rglob("*.toml") if path.parent.name != "raters")
 REFERENCE = Path(__file__).parents[3] / "docs" / "study-file.md"
