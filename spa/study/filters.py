@@ -48,10 +48,14 @@ def _length(unit: str, length: int, least: int | None, most: int | None) -> Iter
 def ends_in_punctuation(text: str) -> bool:
     """Return whether the last visible character, closing quotes and brackets aside, is punctuation.
 
+    Two apostrophes, with which corpora of tokens end a quotation, are punctuation themselves: the prompts of
+    Ethayarajh & Jurafsky (2022) end so.
+
     >>> ends_in_punctuation('He said "no."'), ends_in_punctuation("and then"), ends_in_punctuation("好。")
     (True, False, True)
     """
-    bare = text.rstrip().rstrip(CLOSING).rstrip()
+    text = text.rstrip()
+    bare = text if text.endswith("''") else text.rstrip(CLOSING).rstrip()
     return bool(bare) and unicodedata.category(bare[-1]).startswith("P")
 
 

@@ -570,6 +570,11 @@ def test_stories_of_the_published_study(tmp_path: Path, shared_data: Path) -> No
     made = load_outputs(study)
     assert len(made.items) == 749
     assert [one.item_id for one in made.dropped] == ["110/2"]
+    filters = "[[outputs.filters]]\nends_in_punctuation = true\n"  # as the paper's, beside [WP], which is not there
+    study = load_study(
+        write_study(tmp_path, outputs=files + columns + NO_EMPTY + filters, systems=systems, rest="[spa]\n")
+    )
+    assert [one.item_id for one in load_outputs(study).dropped] == ["110/2"]
     first = json.loads((shared_data / "spa_gpt3" / "stories.jsonl").read_text(encoding="utf-8").split("\n")[0])
     assert made.of("0/1", "human")[0].text == first["human"].replace("\r\n", "\n")
 
