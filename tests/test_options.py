@@ -58,7 +58,7 @@ FORMER = {
     "spa preview": ("--assignment",),
     "spa mturk notify": ("--again",),
     "spa mturk serve": ("--name",),
-    "spa mturk invite": ("--name",),
+    "spa mturk invite": ("--name", "--again"),
     "spa mturk ledger": ("--format",),
     "spa prolific message": ("--difference",),
     "spa prolific publish": ("--despite",),

@@ -241,7 +241,13 @@ def _plain(value: object) -> object:
 )
 @click.option("--count", type=click.IntRange(1, MOST), help="Create this many workers, named by number.")
 @click.option(
-    "--again", multiple=True, metavar="WORKER", help="Id of an existing worker who needs a new link; repeatable."
+    "--renew",
+    "again",
+    cls=Aliased,
+    aliases=("--again",),
+    multiple=True,
+    metavar="WORKER",
+    help="Id of an existing worker who needs a new link; repeatable.",
 )
 @click.option("--locale", metavar="COUNTRY[-PART]", help="Location of the new workers, for example GB or US-CA.")
 @click.option("--adult", is_flag=True, help="The new workers are adults.")
@@ -290,7 +296,7 @@ def invite(
     if origin(address) != address:
         raise PlatformError(f"--public-url: expected an origin such as https://hits.example.org, got {address!r}")
     if not names and count is None and not again:
-        raise click.UsageError("expected --worker, --count or --again, got none")
+        raise click.UsageError("expected --worker, --count or --renew, got none")
     country, _, part = (locale or "").partition("-")
     grants = [_parse_grant(text) for text in qualify]
 

@@ -80,6 +80,14 @@ if TYPE_CHECKING:
     is_flag=True,
     help="In a study that ends when its pairs are decided: answer all assignments anyway.",
 )
+@click.option(
+    "--again",
+    type=click.Choice(["missing", "all"]),
+    is_flag=False,
+    flag_value="missing",
+    help="Set apart visits in which this rater gave no answer (missing, the default), or all: they stay on record, out "
+    "of the report, and are asked anew.",
+)
 @click.option("--only", metavar="ASSIGNMENT", multiple=True, help="Use only the assignment with this id; repeatable.")
 @click.option(
     "--timeout",
@@ -159,6 +167,7 @@ class RateOptions:
     probe_injection: int | None
     probe: bool | None
     limit: int | None
+    again: str | None
     only: tuple[str, ...]
     everything: bool
     timeout: float
@@ -180,13 +189,23 @@ def refuse_contradictions(options: RateOptions) -> None:
         raise click.UsageError("--base-url cannot be combined with --simulate, which starts its own endpoint")
     if not options.simulate and (options.truth or options.utilities or options.likert_reversal):
         raise click.UsageError("--truth, --utility and --likert-reversal are for --simulate")
+    if options.again is not None and (options.dry_run or options.probe_injection is not None):
+        raise click.UsageError("--again cannot be combined with --dry-run or --probe-injection, which ask nothing anew")
 
 
 def rate_open_visits(
     workspace: Workspace, rater: Rater, prices: PriceTable, options: RateOptions
 ) -> tuple[Sequence[RaterVisit], RatingSummary]:
     """Have the rater answer the open visits; return all selected visits and a summary."""
-    from spa.commands.rating import budget_of, check_capabilities, choose_variants, open_endpoint, progress_of
+    from spa.commands.rating import (
+        budget_of,
+        check_capabilities,
+        choose_variants,
+        note_apart,
+        open_endpoint,
+        progress_of,
+        set_apart_again,
+    )
     from spa.commands.rating_cluster import opened_cluster, run_on_cluster
     from spa.raters.batch import rate_in_batches
     from spa.raters.injection import injection_visits
@@ -206,6 +225,7 @@ def rate_open_visits(
         if options.probe_injection is not None:
             forms = list(islice(workspace.store.assignments, options.probe_injection))
             visits = injection_visits(forms, variants[0])
+        again = set_apart_again(workspace.store, visits, every=options.again == "all") if options.again else []
         rater_budget = budget_of(workspace.store, changed, prices)
         capabilities, notes = check_capabilities(
             workspace,
@@ -242,7 +262,8 @@ def rate_open_visits(
                     )
                 else:
                     summary = rate_visits(workspace, visits, prompts, endpoint=endpoint, several=several, **shared)
-    summary.endpoint, summary.notes = capabilities, [*vendor_of(changed).notes, *notes, *summary.notes]
+    apart = again or note_apart(workspace.store, changed)
+    summary.endpoint, summary.notes = capabilities, [*vendor_of(changed).notes, *apart, *notes, *summary.notes]
     return visits, summary
 
 

@@ -116,6 +116,24 @@ def budget_of(store: Store, rater: Rater, prices: PriceTable) -> RaterBudget:
     return RaterBudget(price, budget=rater.budget, spent=spent, batch=in_batches(rater))
 
 
+def set_apart_again(store: Store, visits: Sequence[RaterVisit], *, every: bool) -> list[str]:
+    """Set apart those of some visits that hold no answer, or ``every`` one; return a line that counts them."""
+    from spa.raters.visits import KIND
+    from spa.responses.set_apart import set_apart
+
+    number = set_apart(store, [visit.submission_id for visit in visits], kind=KIND, every=every)
+    which = "" if every else " without an answer"
+    return [f"{number:,} visits{which} set apart: kept on record, out of the report, and asked anew"]
+
+
+def note_apart(store: Store, rater: Rater) -> list[str]:
+    """Return a line that counts a rater's visits that were set apart, if there are any."""
+    from spa.responses.set_apart import count_apart
+
+    number = count_apart(store, rater.id)
+    return [f"{number:,} earlier visits are set apart: on record, out of the report"] if number else []
+
+
 def open_endpoint(rater: Rater, timeout: float, folder: Path, *, keep: bool = False) -> LLMEndpoint:
     """Return the connection to a rater's model; relative paths of models on this machine begin at ``folder``.
 

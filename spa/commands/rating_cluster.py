@@ -100,9 +100,12 @@ def run_on_cluster(
     from spa.raters.cluster.runs import begin_run, new_run
     from spa.raters.cluster.worker import WorkerSetup
     from spa.raters.prompt_messages import PromptWriter
+    from spa.raters.settings import note_settings
+    from spa.records.raters import rater_variants
     from spa.responses.database import parse_target
 
     study, rater = study.resolve(), visits[0].asked.rater
+    note_settings(workspace.store, rater_variants(rater))
     file = parse_target(store or default_store(study)).path
     setup = WorkerSetup(
         run=new_run(),

@@ -20,16 +20,19 @@ from spa.journal import STARTED, Journal, calls_of
 from spa.raters.budget import RaterBudget, budget_message, expected_tokens
 from spa.raters.conversation import RaterConversation
 from spa.raters.endpoints.endpoint import LLMEndpoint, LLMReply, LLMRequest
+from spa.raters.endpoints.failures import failure_message, is_refusal, remedy_for
 from spa.raters.prompt_messages import PromptWriter
 from spa.raters.run import Forms
+from spa.raters.settings import note_settings
+from spa.raters.silence import MAX_FAILED_VISITS, Silence
 from spa.raters.stopping import RaterStopping
 from spa.raters.summary import Progress, RatingSummary
 from spa.raters.vendors import vendor_of
 from spa.raters.vendors.batches import COMPLETED, KIND, NOT_SENT, Batches, EndedBatch, SubmittedBatch, batches_of
 from spa.raters.visits import KIND as REQUEST
-from spa.raters.visits import RaterVisit, rater_visits, visit_state_of, visit_states
+from spa.raters.visits import RaterVisit, RaterVisitState, rater_visits, visit_state_of, visit_states
 from spa.records.raters import rater_variants
-from spa.responses.leases import Lease, leases_named
+from spa.responses.leases import Lease, ask_anew, leases_named
 from spa.responses.visit_ends import complete_rater_visit
 
 MAX_LINES = 20_000  # in a batch; vendors take 50,000 or more
@@ -65,6 +68,7 @@ def rate_in_batches(
     ``waiting`` of the summary counts the visits that are under way. Raise PlatformError if the endpoint refuses a
     batch, or cannot be reached; what is known is on record.
     """
+    note_settings(forms.store, rater_variants(endpoint.rater))
     run = BatchRun(forms, visits, prompts, endpoint, rater_budget or RaterBudget(None), progress, stopping)
     return asyncio.run(run.run(wait=wait, sleep=sleep))
 
@@ -82,6 +86,8 @@ class BatchRun:
     stopping: RaterStopping | None
     _journal: Journal = field(init=False)
     _batches: Batches = field(init=False)
+    _silence: Silence = field(init=False)
+    _first: dict[str, set[str]] = field(default_factory=dict)  # visits asked of variants that never answered yet
     summary: RatingSummary = field(init=False)
 
     def __post_init__(self) -> None:
@@ -96,6 +102,7 @@ class BatchRun:
         if open_batches is None:
             raise StudyError(f"rater {rater.id!r}: expected a provider that takes batches, got {rater.provider!r}")
         self._batches = open_batches(self.endpoint, self._journal)
+        self._silence = Silence(self.forms.store, rater)
         self.summary = RatingSummary(rater=rater.id, visits=len(self.visits))
 
     async def run(self, *, wait: bool, sleep: Callable[[float], Awaitable[None]]) -> RatingSummary:
@@ -109,10 +116,13 @@ class BatchRun:
                 for batch in self._pending():
                     await self._advance(batch)
                 if self.summary.problem is None:
-                    await self._submit()
+                    await self._submit(wait=wait)
                 self._report()
                 if not wait or not self._pending():
                     self._note_stopping()
+                    if wait and self.summary.requests:
+                        self.summary.notes.append("all results are collected")
+                    self.summary.silent = None if self._pending() else self._silence.at_end()
                     return self.summary
                 await sleep(POLL)
 
@@ -175,6 +185,10 @@ class BatchRun:
                 reply = replies.get(name, LLMReply(outcome=left))
                 outcome = conversation.outcome_of(begun, reply)
                 facts = self.rater_budget.pay(expected, reply)
+                earlier = calls.get((turn_id, int(attempt) - 1))
+                again = earlier is not None and (earlier.outcome, earlier.request) == (outcome, begun.request)
+                if remedy_for(outcome).hopeless or (again and is_refusal(outcome)):
+                    self.summary.problem = failure_message(reply, self.endpoint.rater, self.endpoint.shown)
                 conversation = conversation.with_call(
                     journal.finish(connection, begun, outcome, response=reply.body, facts=facts)
                 )
@@ -183,6 +197,7 @@ class BatchRun:
                 complete_rater_visit(connection, conversation.submission(lease), completion_code="rater")
         if conversation.is_over and not finished:
             self.summary.count_visit(conversation.answers)
+            self._silence.count(visit, conversation.answers, replies.get(names[-1]))
 
     def _open(self, visit: RaterVisit) -> tuple[Lease, RaterConversation]:
         name = visit.submission_id
@@ -194,24 +209,37 @@ class BatchRun:
         form = self.forms.form(visit.assignment_id, visit.asked.protocol)
         return visit_state.lease, RaterConversation(form, visit_state.calls, visit)
 
-    async def _submit(self) -> None:
+    async def _submit(self, *, wait: bool) -> None:
         waiting: list[BatchRequest] = []
         size = 0
         for line in self._open_requests():
             waiting.append(line)
             size += sum(len(str(message["content"])) for message in line.request.messages) + 4000
             if len(waiting) >= MAX_LINES or size >= MAX_BYTES:
-                await self._send(waiting)
+                await self._send(waiting, wait=wait)
                 waiting, size = [], 0
         if waiting:
-            await self._send(waiting)
+            await self._send(waiting, wait=wait)
 
     def _open_requests(self) -> Iterator[BatchRequest]:
         under_way = {name.rsplit("|", 1)[0] for batch in self._pending() for name in batch.custom_ids}
         asked = self._begin_wave(under_way)
+        pending = {name.rsplit("|", 1)[0] for name in under_way}
+        self._first = {visit.asked.name: set() for visit in self.visits}
+        for visit in self.visits:
+            if visit.submission_id in pending:
+                self._first[visit.asked.name].add(visit.submission_id)
         for visit_state in visit_states(self.forms.store, self.visits, self.forms.expect):
             visit = visit_state.visit
             if not visit_state.open or not self._is_asked(visit, asked):
+                continue
+            if visit_state.write is ask_anew:
+                self._silence.hope(visit)
+            if (problem := self._silence.problem(visit)) is not None:
+                self.summary.problem = problem
+                return
+            if not self._is_first(visit):
+                self.summary.later += 1
                 continue
             lease, conversation = self._open(visit)
             if conversation.is_over:
@@ -223,11 +251,23 @@ class BatchRun:
                 if f"{lease.submission_id}|{turn.turn_id}" in under_way:
                     continue
                 request = conversation.request(self.prompts, turn)
+                if (refused := self._refused_twice(visit_state, turn, request)) is not None:
+                    self.summary.problem = failure_message(refused, visit.asked.rater, self.endpoint.shown)
+                    continue
                 reserved = self.rater_budget.reserve(*expected_tokens(request, visit.asked.rater.model))
                 if reserved is None:
                     self.summary.problem = budget_message(visit.asked.rater, self.rater_budget)
                     return
                 yield BatchRequest(lease=lease, turn=turn, request=request, expected=reserved)
+
+    def _is_first(self, visit: RaterVisit) -> bool:
+        """Return whether a visit may be asked: few of a variant are, until one of them has a readable answer."""
+        if self._silence.has_spoken(visit):
+            return True
+        first = self._first[visit.asked.name]
+        if len(first) < MAX_FAILED_VISITS:
+            first.add(visit.submission_id)
+        return visit.submission_id in first
 
     def _begin_wave(self, under_way: Collection[str]) -> dict[str, set[str]]:
         """Look at what is decided; return the visits under way of each group."""
@@ -255,7 +295,16 @@ class BatchRun:
         asked[visit.asked.name].add(visit.submission_id)
         return True
 
-    async def _send(self, lines: Sequence[BatchRequest]) -> None:
+    def _refused_twice(self, known: RaterVisitState, turn: PromptTurn, request: LLMRequest) -> LLMReply | None:
+        """Return the refusal that the endpoint has given this very request twice."""
+        calls = [call for call in known.calls if call.key == turn.turn_id][-2:]
+        if len(calls) < 2 or calls[0].outcome != calls[1].outcome or not is_refusal(calls[1].outcome):
+            return None
+        if {call.request for call in calls} != {self.endpoint.record(request)}:
+            return None
+        return LLMReply(outcome=calls[1].outcome, detail=str(calls[1].facts.get("detail") or ""))
+
+    async def _send(self, lines: Sequence[BatchRequest], *, wait: bool) -> None:
         """Record every request, then submit the batch."""
         with self.forms.store.transaction() as connection:
             requests = []
@@ -270,8 +319,8 @@ class BatchRun:
             key = f"upload {digest}"
             upload = journal.begin(connection, KIND, self.endpoint.rater.id, key, json.dumps(asked))
         await self._batches.submit(upload, digest, content)
-        note = f"{len(lines):,} requests submitted as a batch file; run the command again to collect"
-        self.summary.notes.append(note)
+        then = "" if wait else "; run the command again to collect"
+        self.summary.notes.append(f"{len(lines):,} requests submitted as a batch file{then}")
 
 
 def left_open(ended: EndedBatch) -> str:

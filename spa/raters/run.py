@@ -26,21 +26,22 @@ from spa.raters.endpoints.failures import LONGEST_WAIT, backoff, failure_message
 from spa.raters.endpoints.rate_limiter import RateLimiter
 from spa.raters.interrupts import STOPPED, stop_on_interrupt
 from spa.raters.prompt_messages import PromptWriter
+from spa.raters.settings import note_settings
+from spa.raters.silence import MAX_FAILED_VISITS, Silence
 from spa.raters.stopping import RaterStopping
 from spa.raters.summary import Progress, RatingSummary
 from spa.raters.vendors import in_batches, samples_of, vendor_of
 from spa.raters.visits import KIND, RaterVisit, RaterVisitState, group_repeats, visit_states
 from spa.records.form import Form
-from spa.records.raters import Rater, RaterProtocol
+from spa.records.raters import Rater, RaterProtocol, rater_variants
 from spa.responses.batches import BatchedWriter, LoopWriter, Writer
-from spa.responses.leases import Lease
+from spa.responses.leases import Lease, ask_anew
 from spa.responses.store import Store
 from spa.responses.visit_ends import complete_rater_visit
 
 TRIES = 4  # requests in one run for a turn that the endpoint does not answer
 TRIES_BUSY = 10  # where it says that there are too many
 MAX_SAMPLES = 8  # repeats that share a request; the fewest that an endpoint which takes several is known to allow
-MAX_FAILED_VISITS = 8  # visits in a row that nobody answered: the endpoint is down
 
 WRITE_PAUSE = 0.005  # seconds that a record waits for others; a model takes a hundred times as long to answer
 GC_THRESHOLD = 20_000  # new objects after which Python looks for cycles among them; its default is 700
@@ -85,6 +86,7 @@ def rate_visits(
     between tries, and nothing else depends on it.
     """
     rater = visits[0].asked.rater
+    note_settings(forms.store, rater_variants(rater))
     run = RatingRun(
         forms=forms,
         prompts=prompts,
@@ -131,6 +133,7 @@ class RatingRun:
         self._limiter = self.limiter or RateLimiter(self.most, sleep=self.sleep)
         self._writer = writer_of(self.forms.store, self.most)
         self._began = time.monotonic()
+        self._silence = Silence(self.forms.store, self.rater)
         waiting = group_repeats(visit_states(self.forms.store, visits, self.forms.expect), self.samples)
 
         async def work(queue: Iterator[list[RaterVisitState]]) -> None:
@@ -139,6 +142,8 @@ class RatingRun:
                     return
                 if await self._is_enough(group):
                     continue
+                if await self._is_silent(group):
+                    return
                 whole = False
                 try:
                     await self._rate(group)
@@ -157,6 +162,7 @@ class RatingRun:
                 self.summary.notes += self.stopping.notes()
             if self.summary.unfinished["budget"]:  # reported when all requests in progress are paid
                 self.summary.problem = budget_message(self.rater, self.rater_budget)
+            self.summary.silent = self._silence.at_end()
             self._report()
         for end in ends:
             if isinstance(end, BaseException):
@@ -185,8 +191,22 @@ class RatingRun:
         self.summary.finished_before += len(group) - open_
         return True
 
-    def _count_visit(self, conversation: RaterConversation) -> None:
+    async def _is_silent(self, group: Sequence[RaterVisitState]) -> bool:
+        """End the run where a rater has given no readable answer to many forms."""
+        if self._silence.is_doubtful(group[0].visit):
+            await asyncio.gather(*self._saving, return_exceptions=True)
+        if any(one.write is ask_anew for one in group):
+            self._silence.hope(group[0].visit)
+        problem = self._silence.problem(group[0].visit) if any(one.open for one in group) else None
+        if problem is not None:
+            self.stopped, self.summary.problem = True, problem
+        return problem is not None
+
+    def _count_visit(self, conversation: RaterConversation, reply: LLMReply | None = None) -> None:
         self.summary.count_visit(conversation.answers)
+        self._silence.count(conversation.visit, conversation.answers, reply)
+        if (problem := self._silence.problem(conversation.visit)) is not None:
+            self.stopped, self.summary.problem = True, problem
         if self.stopping is not None:
             self.stopping.count_visit()
 
@@ -301,7 +321,7 @@ class RatingRun:
             for call, one, (conversation, _) in zip(done, replies, further, strict=True):
                 self.summary.count_request(call.outcome, one, self.rater_budget)
                 if conversation.is_over:
-                    self._count_visit(conversation)
+                    self._count_visit(conversation, one)
             self.summary.shared += len(done) - 1
             self.summary.cut_prompts += not vendor_of(self.rater).on_this_machine and is_cut(request, reply)
 

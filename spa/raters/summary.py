@@ -39,6 +39,7 @@ class RatingSummary:
     workers: int = 0  # of a cluster
     notes: list[str] = field(default_factory=list)  # what is to be known of the endpoint
     endpoint: dict[str, Any] = field(default_factory=dict)  # what it was seen to do; see capabilities.py
+    silent: str | None = None  # what is to be changed where no form of this run holds a readable answer
     problem: str | None = None  # why the run stopped early, or what the endpoint said last
 
     @property
@@ -69,3 +70,5 @@ def stop_if_unfinished(summary: RatingSummary) -> None:
     left = summary.visits - done - summary.waiting
     if left:
         raise PlatformError(f"{summary.problem} [{left} of {summary.visits} assignments are not finished]")
+    if summary.silent is not None:
+        raise PlatformError(summary.silent)

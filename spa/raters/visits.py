@@ -18,6 +18,7 @@ from spa.errors import StudyError
 from spa.journal import STARTED, JournalEntry, calls_of
 from spa.media import medium_of
 from spa.raters.endpoints.endpoint import mapping
+from spa.raters.settings import changed_settings
 from spa.raters.vendors import in_batches, limit_keys
 from spa.records.form import Exhibit, ExhibitsBlock, Form, PageBlock
 from spa.records.raters import RaterProtocol, RaterVariant
@@ -173,7 +174,7 @@ def visit_states(
             completed = [name for name, lease in leases.items() if lease.completed]
             begun = [name for name in leases if name not in completed] + _truncated(connection, completed)
             calls = calls_of(connection, KIND, begun) if begun else {}
-        found = [visit_state_of(visit, leases.get(name), calls.get(name, ())) for name, visit in chunk.items()]
+        found = [visit_state_of(visit, leases.get(name), calls.get(name, ()), store) for name, visit in chunk.items()]
         expect(list({one.visit.assignment_id: None for one in found if one.open}))
         yield from found
 
@@ -193,8 +194,13 @@ def group_repeats(visit_states: Iterator[RaterVisitState], most: int) -> Iterato
         yield group
 
 
-def visit_state_of(visit: RaterVisit, lease: Lease | None, calls: Sequence[JournalEntry]) -> RaterVisitState:
-    """Return where one visit stands, by its lease and its calls; raise ResponseError as :func:`visit_states` does."""
+def visit_state_of(
+    visit: RaterVisit, lease: Lease | None, calls: Sequence[JournalEntry], store: Store | None = None
+) -> RaterVisitState:
+    """Return where one visit stands, by its lease and its calls; raise ResponseError as :func:`visit_states` does.
+
+    The ``store`` knows what has changed since, where something has.
+    """
     if lease is None:
         new = new_lease_for_rater(visit.asked.rater.id, visit.assignment_id, visit.label)
         return RaterVisitState(visit=visit, lease=new, write=give, calls=())
@@ -206,7 +212,8 @@ def visit_state_of(visit: RaterVisit, lease: Lease | None, calls: Sequence[Journ
     ]
     binding = (*BINDING, STARTED) if in_batches(visit.asked.rater) else BINDING
     if changed and (any(call.outcome in binding for call in calls) or (lease.completed and not cut)):
-        refuse_other_settings(lease, label)
+        differ = "" if store is None else changed_settings(store, lease, calls, visit.asked)
+        refuse_other_settings(lease, label, differ)
     if not changed and not any(_allows_longer(visit, call) for call in cut):
         return RaterVisitState(visit=visit, lease=lease, write=None, calls=_without_superseded(lease, calls))
     anew = replace(lease, asked=label, leased_at=time.time(), outcome=None, completed_at=None, completion_code=None)

@@ -22,7 +22,7 @@ from spa.records.form import (
     Target,
 )
 from spa.records.submission import Missing, Response, Submission
-from spa.responses.leases import PROBE, condition_from_json
+from spa.responses.leases import APART, PROBE, condition_from_json
 from spa.responses.outcomes import CLAIMED, NO_CONSENT, WITHDRAWN
 from spa.responses.prepared_statements import PreparedStatement
 from spa.responses.store_schema import answers, from_bytes, submissions, to_bytes
@@ -42,6 +42,7 @@ _COMPLETED = select(submissions).where(
     submissions.c.completed_at.is_not(None),
     submissions.c.outcome != NO_CONSENT,  # these two left no answers
     submissions.c.outcome != WITHDRAWN,
+    submissions.c.source != APART,
     or_(submissions.c.external_id.is_(None), ~submissions.c.external_id.startswith(CLAIMED)),
 )
 

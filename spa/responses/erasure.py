@@ -192,6 +192,13 @@ def find_person(
     is_person = submissions.c.annotator_kind != "llm"
     found = list(connection.scalars(select(submissions.c.annotator_id).distinct().where(named, is_person)))
     if len(found) != 1:
+        rated = submissions.c.annotator_kind == "llm", submissions.c.annotator_id == person
+        if person is not None and connection.execute(select(submissions.c.number).where(*rated).limit(1)).first():
+            raise ResponseError(
+                f"{person}: expected a person, got an LLM rater, of whom nothing identifies anybody; to have it answer "
+                f"its forms anew, `spa rate STUDY --rater {person} --again` sets those without an answer apart, "
+                "--again all every one"
+            )
         got = "nobody" if not found else f"{len(found)} people"
         raise ResponseError(
             f"{person or submission}: expected one person of this study, got {got}; "

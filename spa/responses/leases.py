@@ -19,6 +19,7 @@ from spa.responses.store_schema import answers, meta, submissions, tokens
 
 RATER = "rater:"
 PROBE = "probe"  # source of visits that try a rater out
+APART = "apart"  # source of visits that are set apart, see spa.responses.set_apart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,15 +180,19 @@ def leases_after(connection: Connection, number: int, annotator_kind: str) -> li
     return [(row[-1], lease_from_row(row)) for row in _BEGUN_AFTER.rows(connection, after=number, kind=annotator_kind)]
 
 
-def refuse_other_settings(lease: Lease, condition: RaterCondition) -> None:
-    """Raise a ``ResponseError`` where a rater's lease was made under another condition than ``condition``."""
+def refuse_other_settings(lease: Lease, condition: RaterCondition, changed: str = "") -> None:
+    """Raise a ``ResponseError`` where a rater's lease was made under another condition than ``condition``.
+
+    ``changed`` says what differs, where that is known.
+    """
     if lease.asked == condition:
         return
     rater_id = lease.annotator_id
     what = f"rater {rater_id!r}" if condition.variant is None else f"variant {condition.variant!r} of {rater_id!r}"
     raise ResponseError(
-        f"{what} has answered {lease.assignment_id} with another model or other settings, and answers of two kinds "
-        "under one name cannot be told apart; undo the change, or give it another id"
+        f"{what} has answered {lease.assignment_id} with another model or other settings{changed}, and answers of two "
+        "kinds under one name cannot be told apart; undo the change, give it another id, or set what it gave apart: "
+        "--again (visits without an answer) or --again all"
     )
 
 

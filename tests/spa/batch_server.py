@@ -18,6 +18,7 @@ class BatchServer:
         self.refuse = list(refuse)
         self.status = status
         self.says: dict[int, dict[str, Any]] = {}  # instead of an answer, by the number of the line overall
+        self.always: dict[str, dict[str, Any]] = {}  # the same, by the visit
         self.broken: dict[int, str] = {}  # instead of a line of the result file; the same
         self.ascii = True  # whether other letters are escaped
         self.files: dict[str, tuple[str, bytes]] = {}
@@ -86,7 +87,7 @@ class BatchServer:
             if sum(self.lines.values()) in self.broken:
                 output.append(self.broken[sum(self.lines.values())])
                 continue
-            say = self.says.get(sum(self.lines.values()))
+            say = self.always.get(line["custom_id"].split("|")[0]) or self.says.get(sum(self.lines.values()))
             if say is not None and "status_code" in say:
                 errors.append({"custom_id": line["custom_id"], "response": say, "error": None})
                 continue

@@ -31,7 +31,8 @@ from spa.raters.cluster.worker_pool import AWAY, LOST, WorkerPool
 from spa.raters.estimate import estimate, spent_before
 from spa.raters.interrupts import STOPPED, stop_on_interrupt
 from spa.raters.prompt_messages import PromptWriter
-from spa.raters.run import MAX_FAILED_VISITS, Forms
+from spa.raters.run import Forms
+from spa.raters.silence import MAX_FAILED_VISITS
 from spa.raters.stopping import RaterStopping
 from spa.raters.summary import Progress, RatingSummary
 from spa.raters.visits import KIND, RaterVisit
@@ -263,7 +264,8 @@ class ClusterRun:
         """Count the visits that a batch leaves for a rerun; where nobody answers, the run ends."""
         part = end.summary
         self.summary.unfinished.update(part.unfinished)
-        if part.unfinished:
+        self.summary.silent = None if self.summary.answered else part.silent
+        if part.unfinished or part.silent:
             self.summary.problem = self.summary.problem or end.problem if self._stopped else end.problem
         self._failed = 0 if part.finished else self._failed + part.unfinished.total()
         if (end.ended == "stopped" or self._failed >= MAX_FAILED_VISITS) and not self._stopped:

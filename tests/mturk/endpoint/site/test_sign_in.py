@@ -317,7 +317,7 @@ def test_the_host_invites_from_the_command_line(tmp_path: Path) -> None:
         (["--name", "A", "--locale", "England"], 1, "country such as"),
         (["--name", "A", "--address", "hits.example.org"], 1, "origin"),
         (["--again", "A0"], 1, "does not exist"),
-        ([], 2, "expected --worker, --count or --again"),
+        ([], 2, "expected --worker, --count or --renew"),
     ],
 )
 def test_an_invitation_that_cannot_be_is_told(tmp_path: Path, arguments: list[str], status: int, why: str) -> None:
