@@ -58,7 +58,11 @@ def outputs_of(
     """
     numbers = {system.id: number for number, system in enumerate(study.systems)}
     kept = [
-        Item(item_id=f"i{number}", text=f"Source text number {number} was here." if item_texts else None)
+        Item(
+            item_id=f"i{number}",
+            medium="text",
+            text=f"Source text number {number} was here." if item_texts else None,
+        )
         for number in range(items)
     ]
     cells = {}

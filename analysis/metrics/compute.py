@@ -162,6 +162,8 @@ def _lacking(name: str, study: Study, outputs: Outputs, settings: MetricSettings
         return f"{name} is left out: expected references, got none; {do}"
     if kind.sources and study.outputs.item_text is None:
         return f"{name} is left out: expected what systems were given, got no [outputs] item_text"
+    if kind.sources and not (given := medium_of(study.outputs.item_kind)).is_text:
+        return f"{name} is left out: expected texts that systems were given, got {given.many}"
     if kind.english and (settings.language or "en").split("-")[0] != "en":
         return (
             f'{name} is left out: expected English, got outputs in "{settings.language}" ([outputs] language says '

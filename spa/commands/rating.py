@@ -161,7 +161,7 @@ def check_capabilities(
     """
     from spa.errors import PlatformError
     from spa.journal import Journal
-    from spa.media import medium_of
+    from spa.media import media_shown
     from spa.raters import capabilities
     from spa.raters.vendors import vendor_of
 
@@ -172,7 +172,8 @@ def check_capabilities(
     if probe is False:
         capabilities.skip(endpoint, journal)
         return capabilities.as_record(None), ["the endpoint was not probed (--no-probe)"]
-    medium = medium_of(workspace.study.outputs.kind)
+    with_files = (one for one in media_shown(workspace.outputs) if one.files is not None and one.files.models)
+    medium = next(with_files, None)
     found = capabilities.probe(endpoint, variants, journal, rater_budget, again=probe is True, medium=medium)
     errors, warnings = capabilities.problems(found, rater, variants, endpoint.shown, medium)
     if errors:

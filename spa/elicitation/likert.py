@@ -67,8 +67,10 @@ def problems(study: Study, section: Likert) -> Iterator[StudyProblem]:
     if study.outputs.item_text is None:
         do = "name the column with the source texts in [outputs] item_text"
         yield mistake(place, "[outputs] item_text as the source", "none", do, "outputs")
-    if not (medium := medium_of(study.outputs.kind)).is_text:
-        yield mistake(place, "text outputs", medium.many, "set it to 0", "outputs")
+    for texts, kind in (("text outputs", study.outputs.kind), ("item texts", study.outputs.item_kind)):
+        if not (medium := medium_of(kind)).is_text:
+            yield mistake(place, texts, medium.many, "set it to 0", "outputs")
+            break
     against = [one.id for one in study.criteria if one.against_source and one.id in section.asks(study)]
     if not against and study.outputs.item_text is not None:
         do = "set against_source on the criterion that asks about the source"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import sha256
 
 from spa.elicitation.text_cache import TextCache
@@ -12,7 +12,7 @@ from spa.media import medium_of
 from spa.records.assignment import Assignment, BlindingKey, ShownOutput, label_name
 from spa.records.clean_text import cleaned
 from spa.records.form import Exhibit, Segment
-from spa.records.outputs import Output, Outputs
+from spa.records.outputs import Item, Output, Outputs
 from spa.records.study import OVERALL, Criterion, Study
 
 
@@ -97,45 +97,42 @@ class AssignmentView:
         """Return the item text as an exhibit; ``None`` where the study shows none."""
         if (found := self._made.get(("item", item_id))) is not None:
             return found
-        text = self.outputs.item(item_id).text
-        if text is None:
+        item = self.outputs.item(item_id)
+        if not item.is_given:
             return None
-        return self._exhibit(("item", item_id), self._item_caption(item_id), None, item_id, text=text)
+        return self._exhibit(("item", item_id), self._item_caption(item_id), None, item)
 
     def output(self, output: ShownOutput) -> Exhibit:
         """Return an output under its label."""
         place = ("output", output.label, output.item_id, output.sample)
         if (found := self._made.get(place)) is not None:
             return found
-        made = self._output(output)
-        return self._exhibit(place, self._output_caption(output), output.label, output.item_id, made=made)
+        return self._exhibit(place, self._output_caption(output), output.label, self._output(output))
 
     def compared_with_item(self, output: ShownOutput) -> tuple[Exhibit, Exhibit]:
         """Return the item text and an output, with the words that differ marked in both."""
-        item_id = output.item_id
-        source, text = self._source(item_id), cleaned(self._output(output).text or "")
+        item_id, made = output.item_id, self._output(output)
+        item = self._source(item_id)
         place = ("compared", output.label, item_id, output.sample)
         if (*place, "item") not in self._made:
-            in_source, in_output = mark_differences(source, text)
-            self._exhibit((*place, "item"), self._item_caption(item_id), None, item_id, segments=in_source)
-            made = replace(self._output(output), text=None)
-            self._exhibit(
-                (*place, "output"), self._output_caption(output), output.label, item_id, made=made, segments=in_output
-            )
+            in_source, in_output = mark_differences(cleaned(item.text or ""), cleaned(made.text or ""))
+            self._exhibit((*place, "item"), self._item_caption(item_id), None, item, segments=in_source)
+            caption = self._output_caption(output)
+            self._exhibit((*place, "output"), caption, output.label, made, segments=in_output)
         return self._made[*place, "item"], self._made[*place, "output"]
 
     def copy_of_item(self, item_id: str) -> tuple[Exhibit, Exhibit]:
         """Return the item text and an output that equals it, under no label."""
-        source = self._source(item_id)
+        item = self._source(item_id)
         heading = self.item(item_id)
         if heading is None:
             raise ValueError(f"item {item_id!r} has no text")
-        return heading, self._exhibit(("copy", item_id), self.say("unnamed_caption"), None, item_id, text=source)
+        return heading, self._exhibit(("copy", item_id), self.say("unnamed_caption"), None, item)
 
     def reference(self, item_id: str, system_id: str, caption: str) -> Exhibit:
         """Return a reference's output, shown as such."""
         made = self.outputs.of(item_id, system_id)[0]
-        return self._exhibit(("reference", system_id, item_id), caption, None, item_id, made=made)
+        return self._exhibit(("reference", system_id, item_id), caption, None, made)
 
     def rows(self, block: int) -> tuple[ExhibitRow, ...]:
         """Return a block's outputs row by row: the first of every label, the second, ..."""
@@ -162,13 +159,13 @@ class AssignmentView:
     def _hides_item_text(self) -> bool:
         return self.text_cache.cached("hides", lambda: any(self.views(table)[0] for table in self.study.sections))
 
-    def _source(self, item_id: str) -> str:
-        text = self.outputs.item(item_id).text
-        if text is None:
+    def _source(self, item_id: str) -> Item:
+        item = self.outputs.item(item_id)
+        if item.text is None:
             raise StudyError(
                 f"study {self.study.id!r}: item {item_id!r} has no item text to compare with; set outputs.item_text"
             )
-        return cleaned(text)
+        return item
 
     def _output(self, output: ShownOutput) -> Output:
         return self.outputs.output(output.item_id, self.key.systems[output.label], output.sample)
@@ -182,7 +179,7 @@ class AssignmentView:
         if self.text_cache.single_outputs:
             return self.say("unnamed_caption")
         block = self.assignment.blocks[self.key.blocks[output.label]]
-        if block.exposure == 1 or (self.outputs.item(output.item_id).text is not None and not self._hides_item_text):
+        if block.exposure == 1 or (self.outputs.item(output.item_id).is_given and not self._hides_item_text):
             return system  # the item text beside it says which one it is
         return self.say("output_caption", system=system, number=str(self.row_of(output)[1] + 1))
 
@@ -191,30 +188,25 @@ class AssignmentView:
         place: tuple[object, ...],
         caption: str,
         label: str | None,
-        item_id: str,
+        shown: Item | Output,
         *,
-        made: Output | None = None,
-        text: str | None = None,
         segments: tuple[Segment, ...] = (),
-        sample: int = 1,
     ) -> Exhibit:
         if place in self._made:
             return self._made[place]
-        medium, file = self.study.outputs.item_kind, None
-        if made is not None:
-            medium, text, file, sample = made.medium, made.text, made.shown_file, made.sample
-        if text is not None:
-            segments = self.text_cache.segments(text)
+        if not segments and shown.text is not None:
+            segments = self.text_cache.segments(shown.text)
         exhibit = Exhibit(
             exhibit_id=f"e{len(self._made) + 1}",
             caption=caption,
             label=label,
-            item_id=item_id,
-            sample=sample,
-            medium=medium,
+            item_id=shown.item_id,
+            sample=shown.sample if isinstance(shown, Output) else 1,
+            medium=shown.medium,
             segments=segments,
-            file=file,
-            names=tuple((name, self.say(name)) for name in medium_of(medium).names),
+            file=shown.shown_file,
+            names=tuple((name, self.say(name)) for name in medium_of(shown).names),
+            within=shown.within,
         )
         self._made[place] = exhibit
         return exhibit

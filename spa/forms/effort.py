@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil
 
-from spa.forms.form_text import page_text
-from spa.media import medium_of
+from spa.forms.form_text import exhibits_of, page_text
+from spa.media import medium_of, seconds_of
 from spa.media.words import (
     CJK_CHARACTERS_PER_MINUTE,
     DEFAULT_WORDS_PER_MINUTE,
@@ -96,5 +96,5 @@ def _count_text(form: Form) -> tuple[int, int]:
 
 def _seconds_of_exhibits(form: Form) -> float:
     """Return how long it takes to look at everything that is shown, beside the reading of its words."""
-    shown = (exhibit for page in form.pages for block in page.exhibits for exhibit in block.exhibits)
-    return sum(medium_of(exhibit).seconds(exhibit) for exhibit in {one.exhibit_id: one for one in shown}.values())
+    shown = (exhibit for page in form.pages for block in page.exhibits for exhibit in exhibits_of(block))
+    return sum(map(seconds_of, {one.exhibit_id: one for one in shown}.values()))

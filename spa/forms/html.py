@@ -21,7 +21,7 @@ from markupsafe import Markup
 from spa.forms.assets import asset_name, asset_text, inline_style
 from spa.forms.form_text import exhibits_of
 from spa.forms.markdown import render_emphasis, render_markdown
-from spa.media import medium_of, page_sources, words_of
+from spa.media import data_url, medium_of, page_sources, words_of
 from spa.records.form import Exhibit, ExhibitsBlock, Form, Page, PageBlock, Question, TextBlock
 from spa.records.texts import Texts
 from spa.widgets import Say, Widget, fields_of, widget_of
@@ -130,12 +130,6 @@ class PageRegion:
         """Whether the columns show different items, so that each exhibit stands under an item text of its own."""
         return len(self.columns) > 1 and all(len(block.exhibits) == 1 for block in self.exhibits)
 
-    @property
-    def stages(self) -> tuple[str, ...]:
-        """Classes of the style sheet for the media that are shown."""
-        shown = (exhibit.medium for block in self.exhibits for exhibit in block.exhibits)
-        return tuple(stage for medium in dict.fromkeys(shown) if (stage := medium_of(medium).stage))
-
     def column(self, exhibit: Exhibit) -> int:
         """Return the number of an exhibit's column, from 1."""
         return self.columns.index(column_name(exhibit)) + 1
@@ -183,7 +177,7 @@ def render_whole(
         texts,
         form=form,
         pages=[(page, sections(page)) for page in form.pages],
-        addresses=Addresses(file=_file_as_data),
+        addresses=Addresses(file=data_url),
         state=PageState(
             preview=posting is None and answers is None, answers=answers or {}, minimum_seconds=minimum_seconds
         ),
@@ -197,7 +191,7 @@ def _media_of(form: Form) -> frozenset[str]:
     """Return the media of all that a form shows."""
     blocks = [block for page in form.pages for block in page.exhibits]
     shown = [one for block in blocks for one in (block.heading, *block.exhibits) if one is not None]
-    return frozenset(one.medium for one in shown)
+    return frozenset(key for one in shown for key in (one.medium, *(inner.medium for inner in one.within)))
 
 
 def render_notice(name: Literal["start", "done", "notice"], texts: Texts, **values: object) -> str:
@@ -272,13 +266,6 @@ def _asked(question: Question) -> Markup | str:
 
 def _content(exhibit: Exhibit, address: Callable[[Exhibit], str]) -> Markup:
     return medium_of(exhibit).shown(exhibit, address)
-
-
-def _file_as_data(exhibit: Exhibit) -> str:
-    files = medium_of(exhibit).files
-    if files is None or exhibit.file is None:
-        raise ValueError(f"exhibit {exhibit.exhibit_id} has no file")
-    return f"data:{files.media_type(exhibit.file)};base64,{base64.b64encode(exhibit.file.read_bytes()).decode('ascii')}"
 
 
 def _ask(question: Question, state: PageState, say: Say) -> Markup:

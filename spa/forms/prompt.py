@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
@@ -208,19 +208,23 @@ class _Rendering:
                         fragments.append(_reference_to(name, exhibit.caption))
                     else:
                         sent.add(name)
-                        fragments += (_caption(name, exhibit.caption), self._material(exhibit))
+                        fragments += (_caption(name, exhibit.caption), *self._material(exhibit))
             else:
                 fragments.append(_paragraph(block.markdown))
             below_answers = False
 
-    def _material(self, exhibit: Exhibit) -> Fragment:
-        """Return what an exhibit shows: in words, or a file where models are sent those of its medium."""
+    def _material(self, exhibit: Exhibit) -> tuple[Fragment, ...]:
+        """Return what an exhibit shows: in words, as a file, or both, where models are sent files of their medium."""
         medium = self._media.get(exhibit.medium)
         if medium is None:
             medium = self._media[exhibit.medium] = medium_of(exhibit)
-        if exhibit.file is None or medium.files is None or medium.files.models is None:
-            return _fenced(medium.said(exhibit))
-        return Fragment(parts=(FilePart(exhibit=exhibit),), text=None)
+        sent = medium.sent(exhibit)
+        match sent:
+            case (str(text),):
+                return (_fenced(text),)
+            case (Exhibit() as file,):
+                return (_of_file(file),)
+        return tuple(_fenced_with_files(sent))
 
     def _offer(self, answer: Answer) -> tuple[Fragment, bool]:
         """Return what is offered, and whether an empty line follows it."""
@@ -260,10 +264,28 @@ def _reference_to(exhibit_id: str, caption: str) -> Fragment:
     )
 
 
+def _of_file(exhibit: Exhibit) -> Fragment:
+    return Fragment(parts=(FilePart(exhibit=exhibit),), text=None)
+
+
+def _fenced_with_files(sent: Sequence[str | Exhibit]) -> Iterator[Fragment]:
+    """Yield texts between fences with files among them."""
+    fence = _fence("".join([part for part in sent if isinstance(part, str)]))
+    yield _fragment(TextPart(text=f"{fence}\n", wrapper="fence"))
+    for part in sent:
+        yield _fragment(TextPart(text=part)) if isinstance(part, str) else _of_file(part)
+    yield _fragment(TextPart(text=f"\n{fence}\n", wrapper="fence"), _LINE)
+
+
+def _fence(text: str) -> str:
+    """Return a fence longer than any that stands in a text."""
+    return "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
+
+
 @lru_cache(maxsize=1024)
 def _fenced(text: str) -> Fragment:
-    """Render a text between fences longer than any that stands in it."""
-    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
+    """Render a text between fences."""
+    fence = _fence(text)
     return _fragment(
         TextPart(text=f"{fence}\n", wrapper="fence"),
         TextPart(text=text),

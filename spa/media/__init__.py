@@ -6,9 +6,10 @@ here; to add one, write its module (see :mod:`spa.media.medium` for what it brin
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from spa.media.conversation import CONVERSATION
 from spa.media.image import IMAGE
@@ -17,17 +18,29 @@ from spa.media.medium import Content, Medium, ModelFiles
 from spa.media.text import TEXT
 from spa.media.words import count_words
 
+if TYPE_CHECKING:
+    from spa.records.form import Exhibit
+    from spa.records.outputs import Outputs
+
 MEDIA: tuple[Medium, ...] = (TEXT, MARKDOWN, CONVERSATION, IMAGE)
 FEW, FEW_OF_ALL = 3, 10  # texts whose signs decide nothing: fewer, and fewer than one in so many
 PLAIN = TEXT.key  # the medium of what every system was given, and of outputs in traces
 
 
-class Shown(Content, Protocol):
-    """An output or an exhibit: something of a medium."""
+class ShownWithin(Content, Protocol):
+    """A file that stands within a text."""
 
     @property
     def medium(self) -> str:
         """The key of its medium."""
+
+
+class Shown(ShownWithin, Protocol):
+    """An item, an output or an exhibit: something of a medium, with the files within it."""
+
+    @property
+    def within(self) -> Sequence[ShownWithin]:
+        """The files that its text names."""
 
 
 def all_media() -> tuple[Medium, ...]:
@@ -40,7 +53,7 @@ def medium_keys() -> tuple[str, ...]:
     return tuple(medium.key for medium in MEDIA)
 
 
-def medium_of(shown: str | Shown) -> Medium:
+def medium_of(shown: str | ShownWithin) -> Medium:
     """Return the medium of an output, of an exhibit or of a key."""
     key = shown if isinstance(shown, str) else shown.medium
     for medium in MEDIA:
@@ -97,6 +110,32 @@ def words_of(shown: Shown) -> int | None:
     """
     medium = medium_of(shown)
     return count_words(medium.reads(shown.text or "")) if medium.has_words else None
+
+
+def seconds_of(shown: Shown) -> float:
+    """Return how long it takes to look at what is shown and at what stands within it, beside the reading of words."""
+    inner = sum(medium_of(one).seconds(one) for one in shown.within)
+    return medium_of(shown).seconds(shown) + inner
+
+
+def least_seconds_of(shown: Shown, per_100_words: float) -> float:
+    """Return for how long something must be on screen to count as seen, where 100 words take so many seconds."""
+    inner = sum(medium_of(one).least_seconds(one, per_100_words) for one in shown.within)
+    return medium_of(shown).least_seconds(shown, per_100_words) + inner
+
+
+def data_url(shown: Exhibit) -> str:
+    """Return the file of an exhibit as an address that holds all of it."""
+    files = medium_of(shown).files
+    if files is None or shown.file is None:
+        raise ValueError(f"exhibit {shown.exhibit_id} has no file")
+    return f"data:{files.media_type(shown.file)};base64,{base64.b64encode(shown.file.read_bytes()).decode('ascii')}"
+
+
+def media_shown(study: Outputs) -> tuple[Medium, ...]:
+    """Return the media of all that a study may show, also within texts."""
+    keys = dict.fromkeys(key for one in study.shown() for key in (one.medium, *(inner.medium for inner in one.within)))
+    return tuple(map(medium_of, keys))
 
 
 def page_sources(places: str) -> str:

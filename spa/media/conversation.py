@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ from spa.media.direction import direction_of
 from spa.media.markdown_html import rendered
 from spa.media.markup_signs import CHAT, markup_of
 from spa.media.medium import Doubt, Medium
+from spa.media.pictures import Picture, doubts_about, files_of, with_files, with_pictures
 from spa.media.turns import Turn, canonical, turns_of
 from spa.media.written import no_seconds, seconds_to_read
 
@@ -25,18 +26,20 @@ FOLDED = ("system", "tool")
 
 def _shown(exhibit: Exhibit, address: Callable[[Exhibit], str]) -> Markup:
     direction = direction_of(_read(exhibit.text))
-    inside = "".join(_turn(turn, exhibit) for turn in turns_of(exhibit.text))
+    inner = exhibit.inner
+    inside = "".join(_turn(turn, exhibit, inner, address) for turn in turns_of(exhibit.text))
     return Markup(f'<div class="body conversation" dir="{direction}">{inside}</div>')
 
 
-def _turn(turn: Turn, exhibit: Exhibit) -> str:
+def _turn(turn: Turn, exhibit: Exhibit, inner: Mapping[str, Exhibit], address: Callable[[Exhibit], str]) -> str:
     name = escape(_name(turn, exhibit))
     if turn.call is not None:
         return (
             f'<details class="turn tool"><summary>{name}</summary><pre dir="ltr">{escape(turn.text)}</pre></details>\n'
         )
     made = rendered(turn.text)
-    text = f'<div class="markdown" dir="{made.direction}">{made.html}</div>'
+    html = with_pictures(made.html, made.pictures, inner, address)
+    text = f'<div class="markdown" dir="{made.direction}">{html}</div>'
     if turn.role in FOLDED:
         return f'<details class="turn {turn.role}"><summary>{name}</summary>{text}</details>\n'
     return f'<div class="turn {turn.role}"><p class="role">{name}</p>{text}</div>\n'
@@ -49,8 +52,18 @@ def _name(turn: Turn, exhibit: Exhibit) -> str:
     return named if turn.call is None else f"{named}: {turn.call}"
 
 
-def _said(exhibit: Exhibit) -> str:
-    return "\n\n".join(f"{_name(turn, exhibit)}:\n{turn.text}" for turn in turns_of(exhibit.text))
+def _sent(exhibit: Exhibit) -> tuple[str | Exhibit, ...]:
+    said = "\n\n".join(f"{_name(turn, exhibit)}:\n{turn.text}" for turn in turns_of(exhibit.text))
+    return with_files(said, _pictures(exhibit.text) if exhibit.within else (), exhibit.inner)
+
+
+def _names_within(source: str) -> Iterable[tuple[str, str]]:
+    return files_of(_pictures(source)) if "![" in source else ()
+
+
+def _pictures(source: str) -> list[Picture]:
+    written = [turn.text for turn in turns_of(source) if turn.call is None]
+    return [picture for text in written for picture in rendered(text).pictures]
 
 
 def _read(source: str) -> str:
@@ -64,12 +77,7 @@ def _claims(text: str) -> bool:
 
 
 def _doubts(source: str) -> Iterator[Doubt]:
-    for turn in turns_of(source):
-        made = rendered(turn.text)
-        if turn.call is None and made.pictures:
-            what = "have pictures of which people see the words alone"
-            yield Doubt(what=what, do="leave these items out where pictures matter, as no filter does")
-            return
+    yield from doubts_about(_pictures(source))
 
 
 CONVERSATION = Medium(
@@ -79,15 +87,14 @@ CONVERSATION = Medium(
     read="read",
     titles={"en": "Comparing conversations", "zh": "对话比较", "ar": "مقارنة محادثات"},
     suffixes=(),
-    has_words=True,
-    one_text=False,
     takes=canonical,
     nested=True,
     names=NAMES,
+    holds="image",
+    names_within=_names_within,
     shown=_shown,
     collected=tuple(Path(__file__).with_name(name) for name in ("markdown.css", "conversation.css")),
-    fonts=(Path(__file__).with_name("mathematics.woff2"),),
-    said=_said,
+    sent=_sent,
     reads=_read,
     claims=_claims,
     doubts=_doubts,

@@ -124,8 +124,8 @@ def _on_dashboard(container: Any, path: Path) -> object:
     return container.image(str(path))
 
 
-def _says_nothing(exhibit: Exhibit) -> str:
-    return ""
+def _sent(exhibit: Exhibit) -> tuple[Exhibit]:
+    return (exhibit,)
 
 
 def _seconds(content: Content) -> float:
@@ -144,7 +144,6 @@ IMAGE = Medium(
     titles={"en": "Comparing images", "zh": "图像比较", "ar": "مقارنة صور"},
     wording="_image",
     suffixes=(".png", ".jpg", ".jpeg", ".gif", ".webp"),
-    has_words=False,
     files=MediumFiles(
         formats=FORMATS,
         fits=_fits,
@@ -166,9 +165,8 @@ IMAGE = Medium(
         marks=MARKS,
     ),
     shown=_shown,
-    stage="pictures",
     collected=(Path(__file__).with_name("image.css"),),
-    said=_says_nothing,
+    sent=_sent,
     seconds=_seconds,
     least_seconds=_least_seconds,
     heds=11,

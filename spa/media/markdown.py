@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from html import escape, unescape
 from itertools import islice
 from pathlib import Path
@@ -16,6 +16,7 @@ from spa.media.markdown_html import rendered
 from spa.media.markup_signs import LATEX, markup_of
 from spa.media.markup_signs import MARKDOWN as MARKS
 from spa.media.medium import Doubt, Medium
+from spa.media.pictures import doubts_about, files_of, with_files, with_pictures
 from spa.media.written import no_seconds, said_with_marks, seconds_to_read
 from spa.records.rendered_text import in_text
 
@@ -31,6 +32,7 @@ def _shown(exhibit: Exhibit, address: Callable[[Exhibit], str]) -> Markup:
     html: str = made.html
     if any(segment.marked for segment in exhibit.segments):
         html = "".join(_marked(html, list(_marks(exhibit, made.text))))
+    html = with_pictures(html, made.pictures, exhibit.inner, address)
     return Markup(f'<div class="body markdown" dir="{made.direction}">{html}</div>')
 
 
@@ -70,6 +72,15 @@ def _marked(html: str, marks: list[tuple[int, int]]) -> Iterator[str]:
         place += len(text)
 
 
+def _sent(exhibit: Exhibit) -> tuple[str | Exhibit, ...]:
+    pictures = rendered(exhibit.text).pictures if exhibit.within else ()
+    return with_files(said_with_marks(exhibit), pictures, exhibit.inner)
+
+
+def _names_within(source: str) -> Iterable[tuple[str, str]]:
+    return files_of(rendered(source).pictures) if "![" in source else ()
+
+
 def _read(source: str) -> str:
     return rendered(source).text
 
@@ -86,9 +97,7 @@ def _doubts(source: str) -> Iterator[Doubt]:
     if made.formulas:
         what = "have formulas that are shown as their source"
         yield Doubt(what=what, do=f"look at {shortened(made.formulas[0], 160)}")
-    if made.pictures:
-        what = "have pictures of which people see the words alone"
-        yield Doubt(what=what, do="leave these items out where pictures matter, as no filter does")
+    yield from doubts_about(made.pictures)
 
 
 MARKDOWN = Medium(
@@ -98,11 +107,11 @@ MARKDOWN = Medium(
     read="read",
     titles={"en": "Comparing texts", "zh": "文本比较", "ar": "مقارنة نصوص"},
     suffixes=(),  # by its signs: a file of any name may hold it
-    has_words=True,
+    holds="image",
+    names_within=_names_within,
     shown=_shown,
     collected=(Path(__file__).with_name("markdown.css"),),
-    fonts=(Path(__file__).with_name("mathematics.woff2"),),
-    said=said_with_marks,
+    sent=_sent,
     reads=_read,
     claims=_claims,
     doubts=_doubts,

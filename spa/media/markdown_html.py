@@ -14,12 +14,14 @@ from functools import cache, lru_cache
 from html import escape, unescape
 from time import thread_time
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from markupsafe import Markup
 
 from spa.media.direction import Direction, direction_of
 from spa.media.emphasis import between_characters
 from spa.media.formulas import formula
+from spa.media.pictures import OPENING, Picture
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -78,7 +80,7 @@ class RenderedMarkdown:
 
     ``text`` is the text content of ``html``; ``direction`` that of most letters outside code and formulas; ``hidden``
     what the source says beside, such as addresses; ``formulas`` those that are shown as source, with the reason;
-    ``pictures`` how many are shown by their words alone.
+    ``pictures`` stand where ``html`` has their words alone.
     """
 
     html: Markup
@@ -86,7 +88,7 @@ class RenderedMarkdown:
     direction: Direction
     hidden: str = ""
     formulas: tuple[str, ...] = ()
-    pictures: int = 0
+    pictures: tuple[Picture, ...] = ()
 
     def lost(self, source: str) -> tuple[str, ...]:
         """Return the words of the source that are neither shown nor hidden for a reason."""
@@ -120,7 +122,7 @@ def rendered(source: str) -> RenderedMarkdown:
         direction=direction_of("".join(writer.prose)),
         hidden=" ".join(writer.hidden),
         formulas=tuple(writer.formulas),
-        pictures=writer.pictures,
+        pictures=tuple(writer.pictures),
     )
 
 
@@ -171,6 +173,7 @@ def _last_line(lines: Sequence[str], first: int) -> int | None:
 def _reader() -> MarkdownIt:
     from markdown_it import MarkdownIt
     from markdown_it.rules_block import reference
+    from markdown_it.rules_inline import image
 
     options = {
         "html": False,
@@ -193,6 +196,15 @@ def _reader() -> MarkdownIt:
                 return False
         return reference(state, start, end, silent)
 
+    def picture(state: StateInline, silent: bool) -> bool:
+        """Keep how the source writes a picture."""
+        start = state.pos
+        found = image(state, silent)
+        if found and not silent:
+            state.tokens[-1].meta = {"source": state.src[start : state.pos]}
+        return found
+
+    reader.inline.ruler.at("image", picture)
     reader.block.ruler.at("reference", used_reference)
     return reader
 
@@ -259,7 +271,7 @@ class _Writer:
         self.hidden: list[str] = []  # of the source: addresses, languages of code, formulas
         self.prose: list[str] = []  # text without code and formulas
         self.formulas: list[str] = []
-        self.pictures = 0
+        self.pictures: list[Picture] = []
 
     def blocks(self, tokens: Sequence[Token]) -> None:
         for at, token in enumerate(tokens):
@@ -345,9 +357,10 @@ class _Writer:
         self.parts.append(f'<span class="link" title="{escape(address)}">')
 
     def _picture(self, token: Token) -> None:
-        self.pictures += 1
-        self.hidden += (str(token.attrGet("src") or ""), str(token.attrGet("title") or ""))
-        self.parts.append(f'<span class="picture">{_escaped(_plain(token.children or ()))}</span>')
+        address = str(token.attrGet("src") or "")
+        self.pictures.append(Picture(address=address, source=token.meta["source"].replace(JOINED, "\n")))
+        self.hidden += (address, unquote(address), str(token.attrGet("title") or ""))
+        self.parts.append(f"{OPENING}{_escaped(_plain(token.children or ()))}</span>")
 
 
 _WITH_TEXT = frozenset(("p", "h1", "h2", "h3", "h4", "h5", "h6", "li", "td", "th"))

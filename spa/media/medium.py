@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -26,6 +27,7 @@ class Content(Protocol):
 
 
 Part = dict[str, Any]  # of a chat message
+_FONT = re.compile(r'url\("([^"]+\.woff2)"\)')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,14 +138,10 @@ class Medium:
         End of the names of locale texts that speak of this medium; those without it are said where there are none.
     suffixes : tuple of str
         Of files with an output each, in small letters: ".txt".
-    has_words : bool
-        Whether outputs are texts: measured in words, filtered, compared word by word, marked. What needs words is
-        refused for media without.
-    one_text : bool
-        Whether words stand in one text, in which errors can be marked and words compared.
     takes : callable
-        Takes what stands in a cell, which may hold ``nested`` lists and objects, then as JSON. It raises ValueError
-        with what was expected and found.
+        Takes what stands in a cell. It raises ValueError with what was expected and found.
+    nested : bool
+        Whether a cell may hold lists and objects, which are taken as JSON: its words stand in several texts then.
     names : tuple of str
         Names of words of the form that an exhibit needs.
     files : MediumFiles, optional
@@ -151,14 +149,16 @@ class Medium:
     shown : callable
         An exhibit's content on a page or in a HIT, given what returns the address of its file (or its data): an element
         of class ``body``, or an ``img``, which the page's script watches.
-    stage : str
-        Class of the style sheet for the region of a page that shows it; "" for none.
+    holds : str, optional
+        Key of the medium of the files that a text may name, which are shown within it.
+    names_within : callable
+        The files that a text names, each as it names it and as a path relative to the table of outputs.
     collected : tuple of Path
-        Files beside the module with parts of the style sheet and of the script of all pages.
-    fonts : tuple of Path
-        Files beside the module that the style sheet names by ``url("NAME")``.
-    said : callable
-        What an exhibit says in words, on page and prompt alike, with marked words in [square brackets].
+        Files beside the module with parts of the style sheet and of the script of all pages. Fonts that the style sheet
+        names by ``url("NAME")`` lie beside it.
+    sent : callable
+        What a model is sent of an exhibit, in order: what it says in words, on page and prompt alike, with marked words
+        in [square brackets]; and, as exhibits, the files that stand there, where models are sent such.
     reads : callable
         What people read of a text that is shown: the text itself, unless it is source from which that is rendered.
     claims : callable
@@ -180,18 +180,16 @@ class Medium:
     titles: Mapping[str, str]
     wording: str = ""
     suffixes: tuple[str, ...]
-    has_words: bool
-    one_text: bool = True
     takes: Callable[[str], str] = str
     nested: bool = False
     names: tuple[str, ...] = ()
     files: MediumFiles | None = None
     shown: Callable[[Exhibit, Callable[[Exhibit], str]], Markup]
-    stage: str = ""
+    holds: str | None = None
+    names_within: Callable[[str], Iterable[tuple[str, str]]] = lambda text: ()
     collected: tuple[Path, ...] = ()
-    fonts: tuple[Path, ...] = ()
     reads: Callable[[str], str] = str
-    said: Callable[[Exhibit], str]
+    sent: Callable[[Exhibit], Sequence[str | Exhibit]]
     claims: Callable[[str], bool] = lambda text: False
     doubts: Callable[[str], Iterable[Doubt]] = lambda text: ()
     seconds: Callable[[Content], float]
@@ -199,9 +197,30 @@ class Medium:
     heds: int | None = None
 
     @property
+    def has_words(self) -> bool:
+        """Whether outputs are texts: measured in words, filtered, and where they are one, compared and marked."""
+        return self.files is None
+
+    @property
     def is_text(self) -> bool:
         """Whether an output is one text, in which words are compared and errors marked."""
-        return self.has_words and self.one_text
+        return self.has_words and not self.nested
+
+    @property
+    def shows_files(self) -> bool:
+        """Whether what is shown may stand in files beside the table of outputs."""
+        return self.files is not None or self.holds is not None
+
+    @property
+    def fonts(self) -> tuple[Path, ...]:
+        """The fonts that its style sheets name."""
+        sheets = (path for path in self.collected if path.suffix == ".css")
+        named = [(path, name) for path in sheets for name in _FONT.findall(path.read_text(encoding="utf-8"))]
+        return tuple(path.with_name(name) for path, name in named)
+
+    def said(self, exhibit: Exhibit) -> str:
+        """Return what an exhibit says in words, with marked words in [square brackets]."""
+        return "".join(part for part in self.sent(exhibit) if isinstance(part, str))
 
     def holds_path(self, cell: str) -> bool:
         """Return whether a cell looks like the path of a file of this medium; never where outputs stand in cells."""

@@ -30,6 +30,10 @@ def _shown(exhibit: Exhibit, address: Callable[[Exhibit], str]) -> Markup:
     return Markup(f'<div class="body" dir="{direction_of(exhibit.text)}">{words}</div>')
 
 
+def _sent(exhibit: Exhibit) -> tuple[str, ...]:
+    return (said_with_marks(exhibit),)
+
+
 def _doubts(text: str) -> Iterator[Doubt]:
     """Say what a text is the source of: people would read its marks."""
     found = markup_of(text)
@@ -44,9 +48,8 @@ TEXT = Medium(
     read="read",
     titles={"en": "Comparing texts", "zh": "文本比较", "ar": "مقارنة نصوص"},
     suffixes=(".txt", ".md", ".text"),
-    has_words=True,
     shown=_shown,
-    said=said_with_marks,
+    sent=_sent,
     doubts=_doubts,
     seconds=no_seconds,
     least_seconds=seconds_to_read(str),

@@ -1,4 +1,4 @@
-"""What media of written words share: how they are said to a model, and how long they are read."""
+"""What media of written words share: how they are said to a model with the files within, and how long they are read."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 from spa.records.assignment import AssignmentLabels
+from spa.records.materials import ShownFile
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,11 +42,28 @@ class Exhibit:
     segments: tuple[Segment, ...] = ()  # empty where a file is shown
     file: Path | None = None
     names: tuple[tuple[str, str], ...] = ()  # words of the form that its medium needs, by what they are called
+    within: tuple[ShownFile, ...] = ()  # files that its text names
 
     @property
     def text(self) -> str:
         """The whole text without marks."""
         return "".join(segment.text for segment in self.segments)
+
+    @property
+    def inner(self) -> Mapping[str, Exhibit]:
+        """The files that its text names, as exhibits, by these names."""
+        return {
+            one.name: Exhibit(
+                exhibit_id=f"{self.exhibit_id}.{number}",
+                caption="",
+                label=self.label,
+                item_id=self.item_id,
+                sample=self.sample,
+                medium=one.medium,
+                file=one.shown_file,
+            )
+            for number, one in enumerate(self.within, start=1)
+        }
 
 
 Column = Literal["String", "Int64", "Float64"]  # types of polars

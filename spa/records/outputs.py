@@ -4,38 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
+from spa.records.materials import Material
 from spa.records.study import Study
 
 Key = tuple[str, str]  # (item_id, system)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
-    """What every system was given; ``text`` is shown with the outputs, where the study names it."""
+class Item(Material):
+    """What every system was given, shown with the outputs where the study names it; else there is nothing of it."""
 
     item_id: str
-    text: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Output:
-    """What a system made of an item: a text, or a file."""
+class Output(Material):
+    """What a system made of an item."""
 
     item_id: str
     system: str
     sample: int  # 1, 2, ...; which of several outputs of that system for that item
-    medium: str  # key of its medium
-    text: str | None
-    file: Path | None
-    copy: Path | None = None  # shown in the place of the file
-    marks: tuple[str, ...] = ()  # what may be wrong with how the copy is shown (see MediumFiles of spa.media)
-
-    @property
-    def shown_file(self) -> Path | None:
-        """The file that people and models are shown."""
-        return self.copy or self.file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +64,11 @@ class Outputs:
         """Yield every output: items in order, systems in the order of the study file."""
         for samples in self.cells.values():
             yield from samples
+
+    def shown(self) -> Iterator[Material]:
+        """Yield everything that may be shown: what systems were given, and every output."""
+        yield from (item for item in self.items if item.is_given)
+        yield from self.all()
 
     def of_compared(self, study: Study) -> Iterator[Output]:
         """Yield every output of the systems that are compared, in the same order."""

@@ -14,7 +14,7 @@ from typing import NoReturn
 
 from spa.files import json_object, unique_keys
 from spa.forms.texts import READING_TEXTS
-from spa.media import medium_of, words_of
+from spa.media import least_seconds_of, words_of
 from spa.records.form import Exhibit, Form, Page
 from spa.records.study import Study
 from spa.records.texts import Texts
@@ -77,7 +77,7 @@ def minimum_seconds(page: Page, per_100_words: float) -> dict[str, float]:
     """Return how long each output new on a page must be on screen, in seconds by exhibit id; none where 0."""
     if not per_100_words:
         return {}
-    return {one.exhibit_id: medium_of(one).least_seconds(one, per_100_words) for one in page.new_outputs}
+    return {one.exhibit_id: least_seconds_of(one, per_100_words) for one in page.new_outputs}
 
 
 def required_seconds(study: Study, texts: Texts) -> float:

@@ -42,11 +42,11 @@ def send_asset(name: str) -> Response:
 
 
 def find_shown(form: Form, exhibit_id: str) -> Exhibit:
-    """Return the exhibit of a form that is a file by its opaque id."""
+    """Return the exhibit of a form that is a file, or a file within it, by its opaque id."""
     shown = (exhibit for page in form.pages for block in page.exhibits for exhibit in exhibits_of(block))
-    for exhibit in shown:
-        if exhibit.exhibit_id == exhibit_id and exhibit.file is not None:
-            return exhibit
+    for one in (one for exhibit in shown for one in (exhibit, *exhibit.inner.values())):
+        if one.exhibit_id == exhibit_id and one.file is not None:
+            return one
     raise HTTPException(404)
 
 

@@ -176,8 +176,10 @@ def _without(study: Study, aside: dict[str, Any]) -> list[bytes]:
 def _digest(parts: list[bytes], study: Study) -> str:
     digest = hashlib.sha256()
     parts = parts + [_read_bytes(file) for file in study.outputs.files]
-    if medium_of(study.outputs.kind).files is not None:
-        parts += [_read_bytes(output.file) for output in load_outputs(study).all() if output.file is not None]
+    if any(medium_of(kind).shows_files for kind in (study.outputs.kind, study.outputs.item_kind)):
+        outputs = load_outputs(study)
+        # of outputs first, as before there were other files
+        parts += [_read_bytes(file) for one in (*outputs.all(), *outputs.items) for file in one.files]
     for part in parts:  # each part's length first, so that no two lists of parts look alike
         digest.update(len(part).to_bytes(8, "big"))
         digest.update(part)

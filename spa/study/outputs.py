@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import os.path
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from pathlib import Path
+from dataclasses import fields, replace
+from typing import Any
 
 from spa.errors import StudyError
 from spa.media import medium_of
-from spa.media.medium import Medium, MediumFiles
 from spa.records.clean_text import REPLACEMENT, cleaned
+from spa.records.materials import Material
 from spa.records.outputs import DroppedItem, Item, Key, Output, Outputs
 from spa.records.problems import quote
 from spa.records.study import Study
 from spa.study.filters import cut_to_sentences, failures
-from spa.study.neutral_copies import NeutralCopies, NeutralFile
+from spa.study.materials import MaterialReader
 from spa.study.output_files import OutputFileRows, display_files, read_rows
-from spa.study.output_table import Cells, RawOutput, first_few, required_columns, sort_rows
+from spa.study.output_table import Cells, first_few, required_columns, sort_rows
 from spa.tables.selection import chosen_problems
 
 EMPTY_ADVICE = '[[outputs.filters]] field = "{field}" min_characters = 1 leaves such items out'
@@ -48,12 +47,9 @@ def load_outputs(study: Study) -> Outputs:
     one line each.
     """
     cells = _read_cells(study)
-    made, problems = _build_outputs(study, cells)
-    medium = medium_of(study.outputs.item_kind)
-    items = []
-    for item_id, text in cells.texts.items():
-        given = None if text is None else _taken(medium, cleaned(text), cells.first[item_id].place, problems)
-        items.append(Item(item_id=item_id, text=given))
+    reader = MaterialReader(study.folder)
+    made, items = _build_outputs(study, cells, reader), _build_items(study, cells, reader)
+    problems = first_few([*reader.problems, *reader.unshown.values()], "cells that cannot be shown")
     if problems:  # what is not taken cannot be filtered
         raise StudyError(*problems, *_empty_outputs(study, items, made, cells))
     items, dropped = _filtered(study, items, made)
@@ -80,6 +76,7 @@ def load_outputs(study: Study) -> Outputs:
         references=_references(study, cells, made, by_id),
         notes=cells.notes,
     )
+    outputs = replace(outputs, notes=(*outputs.notes, *_files_within(outputs)))
     if study.single_outputs and (lacking := too_few_outputs(study, display_files(study.outputs.files), outputs)):
         raise StudyError(*lacking)
     return outputs
@@ -112,81 +109,30 @@ def _nested(study: Study) -> frozenset[str]:
     return frozenset(name for name, kind in named.items() if name is not None and medium_of(kind).nested)
 
 
-def _build_outputs(study: Study, cells: Cells) -> tuple[dict[Key, tuple[Output, ...]], list[str]]:
-    made: dict[Key, tuple[Output, ...]] = {}
-    problems: list[str] = []
-    unshown: dict[Path, str] = {}
-    copies: NeutralCopies | None = None
+def _build_items(study: Study, cells: Cells, reader: MaterialReader) -> list[Item]:
+    medium = medium_of(study.outputs.item_kind)
+    items = []
+    for item_id, cell in cells.texts.items():
+        given = Material(medium=medium.key, text=None)
+        if cell is not None:
+            given = reader.read(medium, cell, cells.first[item_id])
+        items.append(Item(item_id=item_id, **_fields(given)))
+    return items
+
+
+def _build_outputs(study: Study, cells: Cells, reader: MaterialReader) -> dict[Key, tuple[Output, ...]]:
     medium = medium_of(study.outputs.kind)
+    made: dict[Key, tuple[Output, ...]] = {}
     for (item_id, system), raws in cells.outputs.items():
-        samples = []
-        for number, raw in enumerate(raws, start=1):
-            text, file, shown = _taken(medium, cleaned(raw.value), raw.place, problems), None, None
-            if medium.files is not None and text:
-                file = raw.row.file.parent / text
-                unfit = [*_unfit_file(raw, file, study.folder, medium, medium.files)]
-                if not unfit:
-                    copies = copies or NeutralCopies(study.folder or raw.row.file.parent)
-                    shown = _neutral_file(raw, file, medium, copies, unshown)
-                problems += unfit
-            samples.append(
-                Output(
-                    item_id=item_id,
-                    system=system,
-                    sample=number,
-                    medium=medium.key,
-                    text=text if medium.files is None else None,
-                    file=file,
-                    copy=None if shown is None else shown.path,
-                    marks=() if shown is None else shown.marks,
-                )
-            )
-        made[item_id, system] = tuple(samples)
-    return made, first_few([*problems, *unshown.values()], f"{medium.many} that cannot be shown")
+        made[item_id, system] = tuple(
+            Output(item_id=item_id, system=system, sample=number, **_fields(reader.read(medium, raw.value, raw.row)))
+            for number, raw in enumerate(raws, start=1)
+        )
+    return made
 
 
-def _taken(medium: Medium, text: str, place: str, problems: list[str]) -> str:
-    """Return what a medium takes of a cell; add a problem where it takes nothing of it."""
-    if not text.strip():
-        return text
-    try:
-        return medium.takes(text)
-    except ValueError as error:
-        problems.append(f"{place}: {error}; correct it or remove the item")
-        return text
-
-
-def _unfit_file(raw: RawOutput, file: Path, folder: Path | None, medium: Medium, files: MediumFiles) -> Iterator[str]:
-    found = Path(os.path.realpath(file))
-    inside = any(found.is_relative_to(place) for place in (raw.row.file.parent, folder) if place is not None)
-    if Path(raw.value).is_absolute() or not inside:
-        expected = f"{medium.one} in the study's folder, its path relative to the outputs file"
-        yield f"{raw.place}: expected {expected}, got {quote(raw.value)}; copy the {medium.noun} there"
-        return
-    try:
-        fits = files.fits(file)
-    except FileNotFoundError:
-        do = "paths are relative to the outputs file"
-        yield f"{raw.place}: expected {medium.one}, got {quote(raw.value)}, no such file; {do}"
-    except OSError as error:
-        yield f"{raw.place}: expected {medium.one}, got {quote(raw.value)}: {error.strerror}"
-    else:
-        if not fits:
-            expected = f"a {files.formats} {medium.noun}"
-            yield f"{raw.place}: expected {expected}, got {quote(raw.value)}, which is none; convert it"
-
-
-def _neutral_file(
-    raw: RawOutput, file: Path, medium: Medium, copies: NeutralCopies, unshown: dict[Path, str]
-) -> NeutralFile | None:
-    """Return what is shown in the place of a file; say of one that cannot be shown, once, why."""
-    if medium.files is None or file in unshown:
-        return None
-    try:
-        return copies.of(file, medium.files)
-    except (ValueError, OSError) as error:
-        unshown[file] = f"{raw.place}: expected {medium.one} that can be shown, got {quote(raw.value)}, {error}"
-        return None
+def _fields(material: Material) -> dict[str, Any]:
+    return {field.name: getattr(material, field.name) for field in fields(Material)}
 
 
 def _filtered(
@@ -222,15 +168,17 @@ def _empty_outputs(study: Study, items: Sequence[Item], made: dict[Key, tuple[Ou
     lines = []
     empty: Counter[str] = Counter()
     for item in items:
-        if item.text is not None and not item.text.strip():
-            lines.append(
-                f"{cells.first[item.item_id].place}: expected the text of item {quote(item.item_id)}, got nothing; "
-                f"fill it in, or {EMPTY_ADVICE.format(field='item_text')}"
-            )
+        place, what = cells.first[item.item_id].place, f"of item {quote(item.item_id)}"
+        if study.outputs.item_text is not None and not item.is_given:
+            do = "name its file or remove the item"
+            lines.append(f"{place}: expected {medium_of(item).one} {what}, got nothing; {do}")
+        elif item.text is not None and not item.text.strip():
+            do = f"fill it in, or {EMPTY_ADVICE.format(field='item_text')}"
+            lines.append(f"{place}: expected the text {what}, got nothing; {do}")
         for one in study.systems:
             key = (item.item_id, one.id)
             for raw, output in zip(cells.outputs.get(key, ()), made.get(key, ()), strict=True):
-                if output.text is None and output.file is None:
+                if not output.is_given:
                     do = "name its file or remove the item"
                     expected = f"{medium_of(output).one} of {quote(one.id)}"
                     lines.append(f"{raw.place}: expected {expected}, got nothing; {do}")
@@ -260,7 +208,7 @@ def _length_matched(
     for item in items:
         longest = max(len((output.text or "").strip()) for other in others for output in made[item.item_id, other])
         samples = made[item.item_id, system]
-        cut = tuple(replace(output, text=cut_to_sentences(output.text or "", longest)) for output in samples)
+        cut = tuple(_cut(output, longest) for output in samples)
         made[item.item_id, system] = cut
         if all(output.text for output in cut):
             remaining.append(item)
@@ -273,6 +221,12 @@ def _length_matched(
     return remaining, emptied
 
 
+def _cut(output: Output, longest: int) -> Output:
+    text = cut_to_sentences(output.text or "", longest)
+    named = dict(medium_of(output).names_within(text))
+    return replace(output, text=text, within=tuple(one for one in output.within if one.name in named))
+
+
 def _references(
     study: Study, cells: Cells, made: dict[Key, tuple[Output, ...]], remaining: Iterable[str]
 ) -> dict[str, tuple[str, ...]]:
@@ -283,6 +237,15 @@ def _references(
         theirs = [output.text for system in systems for output in made.get((item_id, system), ()) if output.text]
         found[item_id] = tuple(dict.fromkeys([*cells.references.get(item_id, ()), *theirs]))
     return found if study.outputs.references else {}
+
+
+def _files_within(outputs: Outputs) -> Iterator[str]:
+    """Say how many files are shown within texts."""
+    for name, texts in (("texts of items", outputs.items), ("outputs", tuple(outputs.all()))):
+        holding = [one for one in texts if one.within]
+        if holding:
+            count, many = sum(len(one.within) for one in holding), medium_of(holding[0].within[0].medium).many
+            yield f"{len(holding):,} of {len(texts):,} {name} show {count:,} {many} that lie beside the table"
 
 
 def _unreadable(cells: Cells, remaining: dict[str, Item]) -> dict[Key, int]:

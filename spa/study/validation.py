@@ -9,7 +9,7 @@ from math import comb
 
 from spa.elicitation import ways
 from spa.elicitation.ratings import rating_problems
-from spa.media import all_media, medium_of
+from spa.media import medium_of
 from spa.records.problems import StudyProblem, mistake, nearest, quote, repeated, unfit_system
 from spa.records.study import OVERALL, Section, Study, Words
 from spa.study.annotator_validation import jury_problems, people_problems, rater_problems
@@ -91,9 +91,6 @@ def _outputs(study: Study) -> Iterator[StudyProblem]:
     columns = (outputs.item,) if isinstance(outputs.item, str) else outputs.item
     yield from repeated("[outputs] item", columns)
     yield from repeated("[outputs] files", [str(file) for file in outputs.files])
-    if medium_of(outputs.item_kind).files is not None:
-        expected = f"one of {', '.join(one.key for one in all_media() if one.files is None)}"
-        yield mistake("[outputs] item_kind", expected, quote(outputs.item_kind), "what systems were given is text")
     if outputs.item_name is not None and outputs.item_text is None:
         yield mistake(
             "[outputs] item_name", "[outputs] item_text to name", "none", "name that column or remove the key"
@@ -113,9 +110,11 @@ def _filters(study: Study) -> Iterator[StudyProblem]:
         place = f"[[outputs.filters]] {number}"
         if condition.field == "item_text" and study.outputs.item_text is None:
             yield mistake(place, "[outputs] item_text", "none", 'name that column, or set field = "output"')
-        medium = medium_of(study.outputs.kind)
+        medium, given = medium_of(study.outputs.kind), medium_of(study.outputs.item_kind)
         if condition.field == "output" and not medium.has_words:
             yield mistake(place, "text outputs", medium.many, 'set field = "item_text" or remove the filter')
+        if condition.field == "item_text" and not given.has_words:
+            yield mistake(place, "item texts", given.many, 'set field = "output" or remove the filter')
         if not condition.model_dump(exclude={"field"}, exclude_defaults=True):
             yield mistake(place, "a condition such as min_characters = 1", "none", "add one or remove the filter")
         for unit, least, most in (
@@ -173,9 +172,10 @@ def _criteria(study: Study) -> Iterator[StudyProblem]:
             if getattr(criterion, key) and study.outputs.item_text is None:
                 do = "name the column with the source texts in [outputs] item_text"
                 yield mistake(f"{place}, {key}", "[outputs] item_text to compare with", "none", do, "outputs")
-        medium = medium_of(study.outputs.kind)
-        if criterion.mark_differences and not medium.is_text:
-            yield mistake(f"{place}, mark_differences", "text outputs", medium.many, "set it to false", "outputs")
+        for texts, kind in (("text outputs", study.outputs.kind), ("item texts", study.outputs.item_kind)):
+            if criterion.mark_differences and not (medium := medium_of(kind)).is_text:
+                yield mistake(f"{place}, mark_differences", texts, medium.many, "set it to false", "outputs")
+                break
 
 
 def _section_criteria(study: Study, section: Section) -> Iterator[StudyProblem]:

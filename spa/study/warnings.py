@@ -12,7 +12,8 @@ from spa.elicitation import ways
 from spa.elicitation.scale_words import reversed_scale
 from spa.media import medium_of
 from spa.media.medium import Doubt
-from spa.records.outputs import Outputs
+from spa.records.materials import Material
+from spa.records.outputs import Item, Output, Outputs
 from spa.records.platforms import lowest_hourly_pay, platforms_of
 from spa.records.study import People, Study
 from spa.study.filters import count_words
@@ -210,18 +211,22 @@ def _single_words(study: Study, outputs: Outputs) -> Iterator[str]:
 
 def _as_shown(study: Study, outputs: Outputs) -> Iterator[str]:
     """Say what may be wrong with how outputs, and what systems were given, are shown."""
-    given = [(one.item_id, None, study.outputs.item_kind, one.text) for one in outputs.items if one.text is not None]
-    made = [(one.item_id, one.system, one.medium, one.text) for one in outputs.all() if one.text is not None]
     yield from _marked(outputs)
-    for name, texts in (("texts of items", given), ("outputs", made)):
-        found: dict[str, list[tuple[str, str | None, Doubt]]] = {}
-        for item_id, system, kind, text in texts:
-            for doubt in medium_of(kind).doubts(text):
-                found.setdefault(doubt.what, []).append((item_id, system, doubt))
+    made = tuple(outputs.all())
+    for name, shown in (("texts of items", outputs.items), ("outputs", made)):
+        texts = [one for one in shown if one.text is not None]
+        found: dict[str, list[tuple[Item | Output, Doubt]]] = {}
+        for one in texts:
+            for doubt in medium_of(one).doubts(one.text or ""):
+                found.setdefault(doubt.what, []).append((one, doubt))
         for odd in found.values():
-            doubt = odd[0][2]
+            doubt = odd[0][1]
             if not doubt.many or len(odd) >= max(FEW, len(texts) / FEW_OF_ALL):
-                yield _odd_line(name, len(texts), doubt, [(item_id, system) for item_id, system, _ in odd])
+                yield _odd_line(name, len(texts), doubt, [_whose(one) for one, _ in odd])
+
+
+def _whose(one: Item | Output) -> tuple[str, str | None]:
+    return one.item_id, one.system if isinstance(one, Output) else None
 
 
 def _odd_line(name: str, total: int, doubt: Doubt, odd: Sequence[tuple[str, str | None]]) -> str:
@@ -233,14 +238,17 @@ def _odd_line(name: str, total: int, doubt: Doubt, odd: Sequence[tuple[str, str 
 
 
 def _marked(outputs: Outputs) -> Iterator[str]:
-    """Say what may be wrong with how files are shown."""
-    shown = [one for one in outputs.all() if one.copy is not None]
-    for mark in dict.fromkeys(mark for one in shown for mark in one.marks):
-        odd = [one for one in shown if mark in one.marks]
-        files = medium_of(odd[0]).files
-        if files is not None:
-            doubt = files.marks[mark]
-            yield _odd_line("outputs", len(shown), doubt, [(one.item_id, one.system) for one in odd])
+    """Say what may be wrong with how files are shown, also those within texts."""
+    for name, shown in (("what systems were given", outputs.items), ("outputs", tuple(outputs.all()))):
+        marks: dict[tuple[str, str], list[Item | Output]] = {}
+        for one in shown:
+            found = [(part.medium, mark) for part in (one, *one.within) for mark in part.marks]
+            for key in dict.fromkeys(found):
+                marks.setdefault(key, []).append(one)
+        total = sum(bool(one.copy or one.within) for one in shown)
+        for (medium, mark), odd in marks.items():
+            if (files := medium_of(medium).files) is not None:
+                yield _odd_line(name, total, files.marks[mark], [_whose(one) for one in odd])
 
 
 def _other_scripts(study: Study, outputs: Outputs) -> Iterator[str]:
@@ -318,8 +326,11 @@ def _equal_items(study: Study, outputs: Outputs) -> Iterator[str]:
     first: dict[str, str] = {}
     again: list[tuple[str, str]] = []
     for item in outputs.items:
-        if item.text is not None and first.setdefault(item.text.strip(), item.item_id) != item.item_id:
-            again.append((item.item_id, first[item.text.strip()]))
+        shown = (
+            (item.text or "").strip() if item.shown_file is None else str(item.shown_file)
+        )  # a copy's name is its hash
+        if item.is_given and first.setdefault(shown, item.item_id) != item.item_id:
+            again.append((item.item_id, first[shown]))
     if again:
         listed = ", ".join(f"{item_id} (as {earlier})" for item_id, earlier in again[:3])
         more = ", ..." if len(again) > 3 else ""
@@ -340,15 +351,23 @@ def _name_leaks(study: Study, outputs: Outputs) -> Iterator[str]:
     for _, name in sorted(names.items()):
         word = _pattern(name)
         places = [place for place, text in _texts_shown(study) if word.search(text)]
-        texts = {"item texts": [item.text for item in outputs.items], "outputs": [one.text for one in outputs.all()]}
+        texts = {"item texts": map(_words_shown, outputs.items), "outputs": map(_words_shown, outputs.all())}
         for what, searched in texts.items():
-            if count := sum(1 for text in searched if word.search(text or "")):
+            if count := sum(1 for text in searched if word.search(text)):
                 places.append(f"{count} {what}")
         if places:
             yield (
                 f'"{name}", the name of a system, appears in {", ".join(places)}: annotators may recognise it; '
                 f'change it, or set allowed_names = ["{name}"]'
             )
+
+
+def _words_shown(shown: Material) -> str:
+    """Return a text without the addresses of files within it, which nobody is shown."""
+    text = shown.text or ""
+    for one in shown.within:
+        text = text.replace(one.name, "")
+    return text
 
 
 def _pattern(name: str) -> re.Pattern[str]:

@@ -29,8 +29,8 @@ def shown(exhibit: Exhibit, address: Callable[[Exhibit], str]) -> Markup:
     return Markup('<ul class="body">\n{}</ul>').format(items)
 
 
-def said(exhibit: Exhibit) -> str:
-    return "\n".join(lines_of(exhibit))
+def sent(exhibit: Exhibit) -> tuple[str]:
+    return ("\n".join(lines_of(exhibit)),)
 
 
 def seconds(content: Content) -> float:
@@ -52,11 +52,10 @@ NOTE = Medium(
     read="read",
     titles={"en": "Comparing notes", "zh": "笔记比较", "ar": "مقارنة ملاحظات"},
     suffixes=(".note",),
-    has_words=False,
     files=MediumFiles(formats="NOTE", fits=fits, media_type=media_type, on_dashboard=on_dashboard),
     shown=shown,
     collected=(Path(__file__).with_name("note_files.css"),),
-    said=said,
+    sent=sent,
     seconds=seconds,
     least_seconds=least_seconds,
 )

@@ -39,7 +39,7 @@ def study(**rows: list[dict[str, Any]]) -> StudyExport:
         "annotators": ANNOTATORS,
         "exclusions": EXCLUSIONS,
     }
-    items = [Item(item_id=f"i{number}", text=f"source {number}") for number in range(len(TEXTS))]
+    items = [Item(item_id=f"i{number}", medium="text", text=f"source {number}") for number in range(len(TEXTS))]
     cells = {
         (item.item_id, system): tuple(
             Output(

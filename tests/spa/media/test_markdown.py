@@ -323,7 +323,7 @@ def test_sources_are_known_by_their_signs(text: str, found: str | None) -> None:
 def test_every_medium_says_what_it_doubts() -> None:
     """What is not shown, and what is shown as it is written."""
     doubts = {
-        one.key: [found.what for found in one.doubts("A **b** ![c](d.png) $\\cancel{x}$")]
+        one.key: [found.what for found in one.doubts("A **b** ![c](https://a.org/d.png) $\\cancel{x}$")]
         for one in MEDIA
         if not one.nested
     }

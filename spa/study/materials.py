@@ -1,0 +1,94 @@
+"""What stands in a cell as something to show: taken by its medium, its files found, looked at and copied."""
+
+from __future__ import annotations
+
+import os.path
+from collections.abc import Iterator
+from pathlib import Path
+
+from spa.media import medium_of
+from spa.media.medium import Medium
+from spa.records.clean_text import cleaned
+from spa.records.materials import Material, ShownFile
+from spa.records.problems import quote
+from spa.study.neutral_copies import NeutralCopies, NeutralFile
+from spa.study.output_files import OutputFileRow
+
+
+class MaterialReader:
+    """Reads the cells of one study. ``problems`` are of cells, ``unshown`` of files that are broken, each said once."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self.problems: list[str] = []
+        self.unshown: dict[Path, str] = {}
+        self._folder = folder
+        self._copies: NeutralCopies | None = None
+
+    def read(self, medium: Medium, cell: str, row: OutputFileRow) -> Material:
+        """Return what is shown of a cell; what is wrong with it becomes a problem."""
+        text = self._taken(medium, cleaned(cell), row)
+        if medium.files is None:
+            return Material(medium=medium.key, text=text, within=tuple(self._within(medium, text, row)))
+        if not text:
+            return Material(medium=medium.key, text=None)
+        file = row.file.parent / text
+        shown = self._file(medium, text, file, row)
+        copy, marks = (None, ()) if shown is None else shown
+        return Material(medium=medium.key, text=None, file=file, copy=copy, marks=marks)
+
+    def _taken(self, medium: Medium, text: str, row: OutputFileRow) -> str:
+        """Return what a medium takes of a cell; add a problem where it takes nothing of it."""
+        if not text.strip():
+            return text
+        try:
+            return medium.takes(text)
+        except ValueError as error:
+            self.problems.append(f"{row.place}: {error}; correct it or remove the item")
+            return text
+
+    def _within(self, medium: Medium, text: str, row: OutputFileRow) -> Iterator[ShownFile]:
+        """Yield the files that a text names, each once."""
+        if medium.holds is None:
+            return
+        held = medium_of(medium.holds)
+        for name, path in dict(medium.names_within(text)).items():
+            file = row.file.parent / path
+            shown = self._file(held, path, file, row)
+            if shown is not None:
+                yield ShownFile(name=name, medium=held.key, file=file, copy=shown.path, marks=shown.marks)
+
+    def _file(self, medium: Medium, name: str, file: Path, row: OutputFileRow) -> NeutralFile | None:
+        """Return what is shown in the place of a file; say of one that cannot be shown, once, why."""
+        unfit = [*self._unfit(medium, name, file, row)]
+        self.problems += unfit
+        if unfit or medium.files is None or file in self.unshown:
+            return None
+        try:
+            self._copies = self._copies or NeutralCopies(self._folder or row.file.parent)
+            return self._copies.of(file, medium.files)
+        except (ValueError, OSError) as error:
+            expected = f"{medium.one} that can be shown"
+            self.unshown[file] = f"{row.place}: expected {expected}, got {quote(name)}, {error}"
+            return None
+
+    def _unfit(self, medium: Medium, name: str, file: Path, row: OutputFileRow) -> Iterator[str]:
+        if medium.files is None or "\0" in name:
+            yield f"{row.place}: expected {medium.one}, got {quote(name)}, no such file; correct its name"
+            return
+        found = Path(os.path.realpath(file))
+        inside = any(found.is_relative_to(place) for place in (row.file.parent, self._folder) if place is not None)
+        if Path(name).is_absolute() or not inside:
+            expected = f"{medium.one} in the study's folder, its path relative to the outputs file"
+            yield f"{row.place}: expected {expected}, got {quote(name)}; copy the {medium.noun} there"
+            return
+        try:
+            fits = medium.files.fits(file)
+        except FileNotFoundError:
+            do = "paths are relative to the outputs file"
+            yield f"{row.place}: expected {medium.one}, got {quote(name)}, no such file; {do}"
+        except OSError as error:
+            yield f"{row.place}: expected {medium.one}, got {quote(name)}: {error.strerror}"
+        else:
+            if not fits:
+                expected = f"a {medium.files.formats} {medium.noun}"
+                yield f"{row.place}: expected {expected}, got {quote(name)}, which is none; convert it"
