@@ -15,6 +15,7 @@ from spa.media.conversation import CONVERSATION
 from spa.media.image import IMAGE
 from spa.media.markdown import MARKDOWN
 from spa.media.medium import Content, Medium, ModelFiles
+from spa.media.pictures import named
 from spa.media.text import TEXT
 from spa.media.words import count_words
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 MEDIA: tuple[Medium, ...] = (TEXT, MARKDOWN, CONVERSATION, IMAGE)
 FEW, FEW_OF_ALL = 3, 10  # texts whose signs decide nothing: fewer, and fewer than one in so many
+NEARLY_ALL = 0.9
+JOINED = MARKDOWN.key  # the medium of texts with files
 PLAIN = TEXT.key  # the medium of what every system was given, and of outputs in traces
 
 
@@ -75,6 +78,20 @@ def medium_of_texts(texts: Sequence[str]) -> tuple[Medium, int]:
         if signs >= max(FEW, len(texts) / FEW_OF_ALL):
             return medium, signs
     return medium_of(PLAIN), 0
+
+
+def medium_of_paths(cells: Sequence[str]) -> Medium | None:
+    """Return the medium of which nearly all cells are paths of files; ``None`` where they are none."""
+    for medium in MEDIA:
+        paths = sum("\n" not in cell.strip() and medium.holds_path(cell.strip()) for cell in cells)
+        if cells and paths >= NEARLY_ALL * len(cells):
+            return medium
+    return None
+
+
+def text_with_files(parts: Sequence[str | Path]) -> str:
+    """Return texts and paths of files, one below the other, as a text of the medium :data:`JOINED`."""
+    return "\n\n".join(part if isinstance(part, str) else named(part.as_posix()) for part in parts)
 
 
 def sent_media() -> Iterator[tuple[Medium, ModelFiles]]:

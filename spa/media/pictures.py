@@ -39,6 +39,20 @@ class Picture:
         return None if _ELSEWHERE.match(self.address) else unquote(self.address)
 
 
+def named(address: str, words: str = "") -> str:
+    """Return how Markdown names a picture by its path, or by its address elsewhere.
+
+    >>> named("a b/(c).png"), named("https://a.org/b%20c.png", "a [b]")
+    ('![](<a b/(c).png>)', '![a (b)](<https://a.org/b%20c.png>)')
+    """
+    beside = Picture(address=address, source="").path is not None
+    written = address.replace("\\", "/").replace("%", "%25") if beside else address
+    for sign, code in (("<", "%3C"), (">", "%3E"), ("\n", "%0A"), ("\r", "%0D")):
+        written = written.replace(sign, code)
+    shown = " ".join(words.translate({ord("["): "(", ord("]"): ")", ord("\\"): "/"}).split())
+    return f"![{shown}](<{written}>)"
+
+
 def files_of(pictures: Iterable[Picture]) -> Iterator[tuple[str, str]]:
     """Yield the address and the path of each picture that lies beside the table."""
     for picture in pictures:
@@ -76,7 +90,7 @@ def with_files(said: str, pictures: Iterable[Picture], inner: Mapping[str, Exhib
     if not inner:
         return (said,)
     parts: list[str | Exhibit] = []
-    sent, place = dict[str, Exhibit](), 0
+    sent, place = set[str](), 0
     for picture in pictures:
         shown = inner.get(picture.address)
         if shown is None:
@@ -87,7 +101,7 @@ def with_files(said: str, pictures: Iterable[Picture], inner: Mapping[str, Exhib
             place = at + len(picture.source)
             if shown.exhibit_id not in sent:
                 parts.append(shown)
-                sent[shown.exhibit_id] = shown
+                sent.add(shown.exhibit_id)
     parts.append(said[place:])
     parts += [shown for shown in inner.values() if shown.exhibit_id not in sent]  # named where marks part the source
     return tuple(_renamed(part, inner) if isinstance(part, str) else part for part in parts if part)

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from spa.errors import shortened
+from spa.media.picture_parts import picture_of
 
 Role = Literal["system", "user", "assistant", "tool"]
 ROLES: dict[str, Role] = {
@@ -132,6 +133,12 @@ def _part(part: object, role: Role, place: str) -> Turn:
     if not isinstance(part, dict):
         raise ValueError(f"{place}: expected text, got {_shown(part)}")
     kept = {key: value for key, value in part.items() if value is not None and key not in NO_CONTENT}
+    try:
+        picture = picture_of(kept)
+    except ValueError as error:
+        raise ValueError(f"{place}: {error}") from None
+    if picture is not None:
+        return Turn(role=role, text=picture)
     kind = kept.pop("type", "text")
     for key in ("functionCall", "function_call"):
         if isinstance(kept.get(key), dict):

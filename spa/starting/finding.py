@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
 from spa.errors import StudyError, TableError
-from spa.media import PLAIN, medium_of_texts
+from spa.media import PLAIN, medium_of, medium_of_texts
 from spa.starting.columns import OutputColumn
 from spa.starting.folders import OutputPaths, found_in_folders, line_sheets, may_hold_lines, paths_in
 from spa.starting.found import Found, OpenQuestion
@@ -87,17 +87,40 @@ def find_answers(
         In one line, where no study can be made of them, with what is missing.
     """
     found = _found(paths, given, options, settle)
-    if given.kind is not None or found.kind != PLAIN:
-        return found
-    return _as_shown(found)
+    if given.kind is None:
+        found = _as_shown(found)
+    return replace(found, within=dict(_files_within(found, [path if path.is_dir() else path.parent for path in paths])))
 
 
 def _as_shown(found: Found) -> Found:
     """Return answers with the medium of which their texts, and those of the prompts, show signs."""
     prompts = {one.item: one.prompt for one in found.answers if one.prompt is not None}
-    kind, line = _signs("outputs", [one.output for one in found.answers])
-    item_kind, of_prompts = _signs("prompts", list(prompts.values()))
-    return replace(found, kind=kind, item_kind=item_kind, took=(*found.took, *line, *of_prompts))
+    kind, item_kind = found.kind, found.item_kind
+    took = list(found.took)
+    if kind == PLAIN:
+        kind, line = _signs("outputs", [one.output for one in found.answers])
+        took += line
+    if item_kind == PLAIN:
+        item_kind, line = _signs("prompts", list(prompts.values()))
+        took += line
+    return replace(found, kind=kind, item_kind=item_kind, took=tuple(took))
+
+
+def _files_within(found: Found, folders: Sequence[Path]) -> Iterator[tuple[str, Path]]:
+    """Yield the files that texts name, by their paths there, as far as they lie in or below one of the folders."""
+    prompts = {one.item: one.prompt for one in found.answers if one.prompt is not None}
+    for kind, texts in ((found.kind, (one.output for one in found.answers)), (found.item_kind, prompts.values())):
+        medium = medium_of(kind)
+        for text in texts if medium.holds is not None else ():
+            try:
+                named = medium.names_within(medium.takes(text))
+            except ValueError:  # which the study will say
+                continue
+            for path in dict(named).values():
+                inside = not path.startswith(("/", ".")) and ".." not in path.split("/") and "\0" not in path
+                file = next((folder / path for folder in folders if inside and (folder / path).is_file()), None)
+                if file is not None:
+                    yield path, file
 
 
 def _signs(name: str, texts: Sequence[str]) -> tuple[str, tuple[str, ...]]:

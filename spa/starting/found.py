@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from spa.errors import shortened
 from spa.media import PLAIN
@@ -20,7 +21,7 @@ class Answer:
     output : str
         The text as it stands there, or the path of a file.
     prompt : str, optional
-        What every system was given for the item.
+        What every system was given for the item: a text, or the path of a file.
     sample : str, optional
         Which of several outputs of the system for the item.
     place : str
@@ -81,6 +82,8 @@ class Found:
         Item -> a text that metrics compare with.
     item_name : str, optional
         What people read above a prompt, in English: "Source".
+    within : mapping of str to Path
+        The files that texts name, by their paths there.
     """
 
     answers: tuple[Answer, ...]
@@ -92,6 +95,7 @@ class Found:
     asked: tuple[OpenQuestion, ...] = ()
     references: Mapping[str, str] = field(default_factory=dict)
     item_name: str | None = None
+    within: Mapping[str, Path] = field(default_factory=dict)
 
 
 SHOWN = 8  # names that a line lists

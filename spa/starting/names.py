@@ -67,6 +67,9 @@ ITEM_NAMES = {  # what prompts of some names are called on a form
 }
 PROMPTS_WITH = frozenset(("input", "context", "passage", "document", "article", "source"))  # go below the prompt itself
 PROMPTS_FIRST = frozenset(("instruction", "question", "query", "task", "prompt"))
+FILES_GIVEN = frozenset(  # paths of what systems were given, beside the prompt
+    "image images image_path image_file input_image source_image img picture photo".split()
+)
 TEXT = re.compile("_(text|content|string|sentence|body)$")  # "input_text" is an input
 INDEX = re.compile("_(idx|index|number|num|nr|no|key)$")  # "prompt_index" is as good as a "prompt_id"
 REFERENCES = frozenset(("reference", "references", "gold"))  # words that any name of a reference may hold

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Literal
 
 from spa.forms.effort import SECONDS_A_PAGE, SECONDS_A_QUESTION
-from spa.media import medium_of, words_of
+from spa.media import medium_of, seconds_of, words_of
 from spa.media.medium import Medium
-from spa.media.words import CJK_CHARACTERS_PER_MINUTE, DEFAULT_WORDS_PER_MINUTE, WORDS_PER_MINUTE, count_words
-from spa.records.outputs import Output
-from spa.starting.found import Answer
+from spa.media.words import CJK_CHARACTERS_PER_MINUTE, DEFAULT_WORDS_PER_MINUTE, WORDS_PER_MINUTE
+from spa.records.materials import Material
 from spa.starting.settling import Settled
 
 MINUTES, MOST_MINUTES = 10.0, 15.0  # that a form should take, and may take
@@ -95,26 +95,36 @@ class _Texts:
         speed = WORDS_PER_MINUTE.get(language, DEFAULT_WORDS_PER_MINUTE)
         speed = CJK_CHARACTERS_PER_MINUTE if language == "zh" else speed
         prompts = {answer.item: answer.prompt or "" for answer in study.answers}
-        self.prompt = fmean(map(count_words, prompts.values())) / speed
-        outputs = [_output(answer, medium_of(study.kind)) for answer in study.answers]
-        words = fmean(words_of(output) or 0 for output in outputs)
-        self.output = words / speed + fmean(medium_of(output).seconds(output) for output in outputs) / 60
+        self.prompt = self._minutes(study.item_kind, prompts.values(), speed)
+        self.output = self._minutes(study.kind, [answer.output for answer in study.answers], speed)
+
+    def _minutes(self, kind: str, shown: Iterable[str], speed: float) -> float:
+        """Return how long one of those shown takes on average."""
+        made = [_material(one, medium_of(kind)) for one in shown]
+        words = fmean(words_of(one) or 0 for one in made)
+        return words / speed + fmean(map(seconds_of, made)) / 60
 
     def spa(self, exposure: int, systems: int, pairs: int) -> float:
         """Return how long it takes to read ``exposure`` outputs of each system, and to compare pairs."""
         return exposure * (systems * self.output + self.prompt) + _seconds(2 * pairs, exposure + pairs) + AROUND
 
 
-def _output(answer: Answer, medium: Medium) -> Output:
-    text, file = (answer.output, None) if medium.files is None else (None, Path(answer.output))
-    return Output(item_id=answer.item, system=answer.system, sample=1, medium=medium.key, text=text, file=file)
+def _material(cell: str, medium: Medium) -> Material:
+    if medium.files is not None:
+        return Material(medium=medium.key, text=None, file=Path(cell))
+    try:
+        return Material(medium=medium.key, text=medium.takes(cell))
+    except ValueError:  # which the study will say
+        return Material(medium=medium.key, text="")
 
 
 def language_of(study: Settled) -> tuple[str, tuple[str, ...]]:
     """Return the language of the form by the letters of the outputs, and what is to be said of it."""
-    beginnings = [f"{answer.prompt or ''} {answer.output}"[:BEGINNING] for answer in study.answers[:LEAST_LETTERS]]
+    answers = study.answers[:LEAST_LETTERS]
+    prompts = [answer.prompt or "" if medium_of(study.item_kind).has_words else "" for answer in answers]
+    outputs = [answer.output if medium_of(study.kind).has_words else "" for answer in answers]
+    beginnings = [f"{prompt} {output}"[:BEGINNING] for prompt, output in zip(prompts, outputs, strict=True)]
     letters = [letter for text in beginnings for letter in text if letter.isalpha()]
-    letters = letters if medium_of(study.kind).has_words else []
     kana = sum(KANA[0] <= letter <= KANA[1] for letter in letters)
     for language, (first, last) in SCRIPTS.items():
         theirs = sum(first <= letter <= last for letter in letters)

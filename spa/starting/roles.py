@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from spa.errors import shortened
-from spa.media import all_media
+from spa.media import all_media, medium_of_paths
 from spa.starting.found import OpenQuestion
 from spa.starting.names import (
+    FILES_GIVEN,
     NAMES,
     PROMPTS_FIRST,
     PROMPTS_WITH,
@@ -100,7 +101,24 @@ def _with_output(rows: SheetRows, given: Given, output: str) -> Roles | None:
 
 
 def _prompted(rows: SheetRows, given: Given, roles: Roles) -> Roles:
-    return replace(roles, prompts=with_item(rows, given, roles.item, roles.prompts))
+    prompts = with_item(rows, given, roles.item, roles.prompts)
+    return replace(roles, prompts=with_files(rows, given, roles.item, prompts, {roles.system, roles.output}))
+
+
+def with_files(
+    rows: SheetRows, given: Given, item: str, prompts: tuple[str, ...], taken: Collection[str]
+) -> tuple[str, ...]:
+    """Return the columns of prompts after one, under a usual name, with paths of files that systems were given."""
+    items = rows.identified(item)
+    found = [
+        name
+        for name in rows.names
+        if last_part(name) in FILES_GIVEN
+        and name not in (item, *prompts, *taken)
+        and medium_of_paths(rows.column(name).filled) is not None
+        and varies(items, rows.identified(name)) <= ALIKE
+    ]
+    return prompts if given.prompts else (*found[:1], *prompts)
 
 
 def with_item(rows: SheetRows, given: Given, item: str, prompts: tuple[str, ...]) -> tuple[str, ...]:

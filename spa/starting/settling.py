@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Literal
 
 from spa.errors import StudyError, shortened
@@ -35,6 +36,7 @@ class Settled:
     single: bool  # whether single outputs are rated, as systems leave items out
     left_out: tuple[str, ...]
     caveats: tuple[str, ...]
+    within: Mapping[str, Path]  # the files that texts name, by their paths there
 
     @property
     def items(self) -> tuple[str, ...]:
@@ -192,6 +194,7 @@ def settled(found: Found, *, single: bool) -> Settled:
         single=single,
         left_out=tuple(left),
         caveats=tuple(caveats),
+        within=found.within,
     )
 
 

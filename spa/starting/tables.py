@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from spa.errors import StudyError, shortened
-from spa.media import PLAIN, all_media, medium_of
+from spa.media import JOINED, PLAIN, medium_of, medium_of_paths, text_with_files
 from spa.media.medium import Medium
 from spa.starting.columns import OutputColumn
 from spa.starting.found import Answer, Found, OpenQuestion, systems_listed
@@ -139,7 +139,7 @@ def _found(
 ) -> Found:
     """Return the answers in ``cells`` (row, system, output), which stand in ``columns``, with what is said of them."""
     items = rows.identified(roles.item)
-    prompts = _prompts(rows, items, roles.prompts)
+    prompts, item_kind, of_files = _given_files(rows, items, roles.prompts)
     reference = _reference(rows, items, roles.columns)
     answers: list[Answer] = []
     empty = Counter[str]()
@@ -154,16 +154,18 @@ def _found(
             answers.append(Answer(item=item, system=name, output=text, prompt=prompts.get(item), place=rows.place(row)))
     medium = _medium(given, [answer.output for answer in answers])
     if medium.files is not None:
-        answers = [_with_file(rows, answer) for answer in answers]
+        answers = [replace(answer, output=str(_with_file(rows, answer.output))) for answer in answers]
     longest = max(columns, key=lambda column: column.length)
     return Found(
         answers=tuple(answers),
         kind=medium.key,
+        item_kind=item_kind,
         took=(
             f"system: {system} {systems_listed(answers)}",
             f"item: {_said(rows, roles.item)} ({len({answer.item for answer in answers}):,} items)",
             f"output: {output}{_size(longest, medium)}",
             *_prompt_lines(rows, roles.prompts),
+            *of_files,
             *(f"references for metrics: {_said(rows, name)}" for name in reference),
         ),
         left_out=(
@@ -257,20 +259,37 @@ def _medium(given: Given, outputs: Sequence[str]) -> Medium:
     """Return the medium of outputs: what is said of it, else that of which nearly all are paths, else texts."""
     if given.kind is not None:
         return medium_of(given.kind)
-    for medium in all_media():
-        paths = sum("\n" not in output.strip() and medium.holds_path(output.strip()) for output in outputs)
-        if outputs and paths >= 0.9 * len(outputs):
-            return medium
-    return medium_of(PLAIN)
+    return medium_of_paths(outputs) or medium_of(PLAIN)
 
 
-def _with_file(rows: SheetRows, answer: Answer) -> Answer:
-    """Return an answer whose output is the path of a file: beside the table, else in the working folder."""
+def _with_file(rows: SheetRows, path: str) -> Path:
+    """Return the path of a file: beside the table, else in the working folder."""
     folders = (*(sheet.file.parent for sheet in rows.sheets), Path())
-    named = Path(answer.output.strip())
+    named = Path(path.strip())
     paths = (folder / named for folder in folders)
-    path = next((path for path in paths if len(str(path)) < 1000 and path.is_file()), named)
-    return replace(answer, output=str(path))
+    return next((path for path in paths if len(str(path)) < 1000 and path.is_file()), named)
+
+
+def _given_files(
+    rows: SheetRows, items: Sequence[Words], columns: Sequence[str]
+) -> tuple[dict[str, str], str, Iterator[str]]:
+    """Return prompts of which some columns hold the paths of files, the key of their medium, and what is said of it."""
+    of_files = {name: medium for name in columns if (medium := medium_of_paths(rows.column(name).filled))}
+    if not of_files:
+        return _prompts(rows, items, columns), PLAIN, iter(())
+    kind = JOINED if len(columns) > 1 else next(iter(of_files.values())).key
+    found: dict[str, list[str | Path]] = {}
+    for name in columns:
+        for item, text in _prompts(rows, items, (name,)).items():
+            found.setdefault(item, []).append(Path(text.strip()) if name in of_files else text)
+    if kind != JOINED:
+        return {item: str(_with_file(rows, str(parts[0]))) for item, parts in found.items()}, kind, iter(())
+    listed = " and ".join(f"{medium.many} ({shortened(name, 40)})" for name, medium in of_files.items())
+    return (
+        {item: text_with_files(parts) for item, parts in found.items()},
+        kind,
+        iter((f"prompts are {kind}, with {listed}",)),
+    )
 
 
 def _said(rows: SheetRows, name: str) -> str:

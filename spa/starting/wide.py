@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from spa.errors import StudyError
 from spa.starting.columns import LAST
 from spa.starting.names import is_unnamed, last_part, place_in
-from spa.starting.roles import is_other, items_in, prompts_in, with_item
+from spa.starting.roles import is_other, items_in, prompts_in, with_files, with_item
 from spa.starting.rows import LINE, Given, SheetRows, identified
 from spa.tables.verdicts import FAMILIES
 
@@ -57,7 +57,7 @@ def _item_of(rows: SheetRows, given: Given) -> tuple[str, tuple[str, ...]]:
     chosen = next((name for name in candidates if _tells_apart(rows, name)), LINE)
     items = rows.identified(chosen)
     prompts = prompts_in(rows, given, items, {chosen, *given.systems}, long=bool(_given_systems(rows, given)))
-    return chosen, with_item(rows, given, chosen, prompts)
+    return chosen, with_files(rows, given, chosen, with_item(rows, given, chosen, prompts), given.systems)
 
 
 def _tells_apart(rows: SheetRows, name: str) -> bool:

@@ -10,17 +10,18 @@ import tempfile
 import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from spa.errors import StudyError, shortened
 from spa.media import PLAIN, medium_of
+from spa.media.medium import Medium
 from spa.starting.proposal import ANNOTATORS, ProposedForm
 from spa.starting.settling import Settled
 from spa.study.file_schema import SCHEMA_FILE, SCHEMA_NAME, schema_line
 
 OUTPUTS, STUDY, REFERENCE = "outputs.jsonl", "study.toml", "reference"
+GIVEN = "given"  # folder of files that systems were given
 
 
 def check_free(folder: Path, names: Sequence[str] = (OUTPUTS, SCHEMA_NAME, STUDY)) -> None:
@@ -61,8 +62,23 @@ def new_files(folder: Path, names: Sequence[str]) -> Iterator[Path]:
 
 def study_files(study: Settled) -> tuple[str, ...]:
     """Return the names of what is written; study.toml comes last: where it is, the rest is."""
-    medium = medium_of(study.kind)
-    return (OUTPUTS, *(() if medium.files is None else (medium.many,)), SCHEMA_NAME, STUDY)
+    within = dict.fromkeys(path.split("/")[0] for path in study.within)
+    return (
+        OUTPUTS,
+        *(folder for folder, _ in _folders(study).values() if folder not in within),
+        *within,
+        SCHEMA_NAME,
+        STUDY,
+    )
+
+
+def _folders(study: Settled) -> dict[str, tuple[str, Medium]]:
+    """Return the folders of the files of answers and prompts, by their columns, with their medium."""
+    media = {"output": medium_of(study.kind)}
+    if any(answer.prompt for answer in study.answers):
+        media["prompt"] = medium_of(study.item_kind)
+    names = {"output": media["output"].many, "prompt": GIVEN}
+    return {column: (names[column], medium) for column, medium in media.items() if medium.files is not None}
 
 
 def write_study(place: Path, folder: Path, study: Settled, proposal: ProposedForm) -> Path:
@@ -75,18 +91,24 @@ def write_study(place: Path, folder: Path, study: Settled, proposal: ProposedFor
 
 
 def _write_outputs(place: Path, study: Settled) -> None:
-    medium = medium_of(study.kind)
-    if medium.files is not None:
-        (place / medium.many).mkdir()
+    folders = _folders(study)
+    for folder, _ in folders.values():
+        (place / folder).mkdir()
+    for path, source in study.within.items():
+        (place / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, place / path)
+    copied: dict[str, str] = {}  # a file that was given -> its copy
     with (place / OUTPUTS).open("w", encoding="utf-8") as stream:
         for number, answer in enumerate(study.answers, start=1):
-            if medium.files is not None:
-                source = Path(answer.output)  # its name may be that of a system
-                name = f"{medium.many}/{number:04}{source.suffix.lower()}"
-                shutil.copyfile(source, place / name)
-                answer = replace(answer, output=name)
             row = {"item": answer.item, "system": answer.system, "output": answer.output}
             row |= {} if answer.prompt is None else {"prompt": answer.prompt}
+            for column, (folder, _) in folders.items():
+                if column == "output" or row[column] not in copied:
+                    source = Path(row[column])  # its name may be that of a system
+                    name = f"{folder}/{number:04}{source.suffix.lower()}"
+                    shutil.copyfile(source, place / name)
+                    copied[row[column]] = name
+                row[column] = copied[row[column]]
             row |= {} if answer.sample is None else {"sample": answer.sample}
             row |= {REFERENCE: study.references[answer.item]} if answer.item in study.references else {}
             stream.write(_line(row))
@@ -102,24 +124,26 @@ def _line(row: dict[str, str]) -> str:
 
 
 def check_files(study: Settled) -> None:
-    """Raise StudyError with the first output that is no file of the study's medium, and how many there are."""
-    medium = medium_of(study.kind)
-    if medium.files is None:
-        return
-    wrong = []
-    for answer in study.answers:
-        try:
-            fits = medium.files.fits(Path(answer.output))
-        except (OSError, ValueError):
-            fits = False
-        if not fits:
-            wrong.append(answer)
-    if wrong:
-        more = f" ({len(wrong):,} in all)" if len(wrong) > 1 else ""
-        raise StudyError(
-            f"{wrong[0].place}: expected a {medium.files.formats} file, its path relative to the table, got "
-            f"{wrong[0].output!r}{more}; put the {medium.many} there, or say --kind {PLAIN}"
-        )
+    """Raise StudyError with the first output or prompt that is no file of its medium, and how many there are."""
+    for column, (_, medium) in _folders(study).items():
+        named = {(answer.output if column == "output" else answer.prompt or ""): answer for answer in study.answers}
+        wrong = [(path, answer) for path, answer in named.items() if not _fits(medium, path)]
+        if wrong:
+            path, answer = wrong[0]
+            more = f" ({len(wrong):,} in all)" if len(wrong) > 1 else ""
+            do = f", or say --kind {PLAIN}" if column == "output" else ""
+            formats = "" if medium.files is None else medium.files.formats
+            raise StudyError(
+                f"{answer.place}: expected a {formats} file, its path relative to the table, got {path!r}{more}; "
+                f"put the {medium.many} there{do}"
+            )
+
+
+def _fits(medium: Medium, path: str) -> bool:
+    try:
+        return medium.files is not None and medium.files.fits(Path(path))
+    except (OSError, ValueError):
+        return False
 
 
 def study_id(folder: Path) -> str:

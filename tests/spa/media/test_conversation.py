@@ -123,7 +123,7 @@ def test_files_of_tools_are_dialogues() -> None:
         ('[{"role": "user", "content": "a", "mood": "b"}]', "got the key 'mood'"),
         ('[{"role": "user", "content": 5}]', "turn 1: expected text, got 5"),
         ('[{"role": "assistant", "tool_calls": [{"function": {"arguments": ""}}]}]', "expected the name of the tool"),
-        ('[{"role": "user", "content": [{"type": "image_url", "image_url": {}}]}]', "got type 'image_url'"),
+        ('[{"role": "user", "content": [{"type": "image_url", "image_url": {}}]}]', "got type 'image_url' without"),
         ('[{"type": "reasoning", "summary": []}]', "expected a message or a tool call, got type 'reasoning'"),
     ],
 )

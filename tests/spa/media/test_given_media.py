@@ -1,4 +1,4 @@
-"""What systems were given and what they made are independent: every medium beside every other, from files to answers."""
+"""What systems were given and what they made are independent: each medium beside each other, from files to answers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from spa.commands.check import overview_of
 from spa.commands.workspace import open_workspace
 from spa.forms.effort import estimate_effort
 from spa.forms.html import render_page, render_whole
-from spa.forms.prompt import FilePart, TextPart, render_prompt
+from spa.forms.prompt import FilePart, render_prompt
 from spa.forms.texts import load_texts
 from spa.media import media_shown, medium_of, model_files, seconds_of
 from spa.media.medium import Medium
@@ -157,7 +157,9 @@ def test_seconds_and_tokens_of_both(media: tuple[Medium, Medium], study_file: Pa
     content = messages[0]["content"]
     parts = content if isinstance(content, list) else []
     files = [(part, models) for part in parts if (models := model_files(part)) is not None]
-    assert len(files) == sum(1 for one in shown if (sent := medium_of(one).files) is not None and sent.models is not None)
+    assert len(files) == sum(
+        1 for one in shown if (sent := medium_of(one).files) is not None and sent.models is not None
+    )
     assert tokens_of(messages) > sum(models.tokens(part, "")[1] for part, models in files)
 
 
