@@ -320,6 +320,6 @@ def _environment() -> Environment:
         "asked": _asked,
         "fields": fields_of,
         "scripts": _scripts_of,
-        "is_long": lambda exhibit: len(exhibit.text) > LONG_ITEM,
+        "is_long": lambda exhibit: len(exhibit.text) > LONG_ITEM or bool(exhibit.file or exhibit.within),
     }
     return environment
