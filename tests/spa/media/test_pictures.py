@@ -1,4 +1,4 @@
-"""Pictures within Markdown and conversations: neutral copies on page, HIT and in the prompt, where the source names them."""
+"""Pictures within Markdown and conversations: neutral copies on page, HIT and in the prompt, where they are named."""
 
 from __future__ import annotations
 
