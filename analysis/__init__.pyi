@@ -14,6 +14,7 @@ from .agreement.concordance import kendall_w as kendall_w
 from .answers.columns import Scale as Scale
 from .answers.conversion import as_frame as as_frame
 from .answers.options import Reading as Reading
+from .answers.plan import Jury as Jury
 from .answers.plan import Plan as Plan
 from .answers.plan import parse_expectations as parse_expectations
 from .answers.recognised import RecognisedTables as RecognisedTables

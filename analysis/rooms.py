@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from analysis.agreement.contribution import CONTRIBUTION as AGREEMENT
+from analysis.both_orders.contribution import CONTRIBUTION as BOTH_ORDERS
 from analysis.comparisons.contribution import CONTRIBUTION as COMPARISONS
 from analysis.contamination.contribution import CONTRIBUTION as CONTAMINATION
 from analysis.contribution import Contribution
@@ -27,6 +28,7 @@ from analysis.strengths.contribution import CONTRIBUTION as STRENGTHS
 CONTRIBUTIONS: Final[tuple[Contribution, ...]] = (
     COMPARISONS,  # whose tests most others wait for
     AGREEMENT,
+    BOTH_ORDERS,
     CONTAMINATION,
     CORRELATIONS,
     DESCRIPTIVES,

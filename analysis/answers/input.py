@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
+from analysis.answers.both_orders import as_one_answer
 from analysis.answers.exclusions import Exclusion, apply_exclusions, find_exclusions
 from analysis.answers.given_names import written_plan
 from analysis.answers.groups import group_order
@@ -35,18 +36,23 @@ class AnalysisInput:
     orders: dict[str, Order]
     groups: tuple[tuple[str, AnnotatorKind], ...]
     plan: Plan
+    shown: pl.DataFrame | None = None  # the choices kept, each order of two outputs by itself
 
 
 def prepare_input(tables: AnswerTables, plan: Plan, study: StudyFacts | None = None) -> AnalysisInput:
     """Put answers into groups and in the order of the study, and leave out what the plan excludes."""
     plan = _written(plan, tables)
+    shown, asked = tables.choices, tables
+    if plan.flips is not None and shown is not None:
+        tables = replace(tables, choices=as_one_answer(shown, plan.flips))
     if plan.juries:
-        tables = with_juries(tables, plan.juries, find_exclusions(tables, plan), declared=study is not None)
+        tables = with_juries(tables, plan.juries, find_exclusions(asked, plan), declared=study is not None)
+        asked = tables if plan.flips is None else replace(tables, choices=shown)
     answers = tables.answers()
     _check_references(plan, tables.metrics)
     groups = group_order([*answers.values()])
     _check_unit(answers, plan)
-    exclusions = find_exclusions(tables, plan)
+    exclusions = find_exclusions(asked, plan)
     orders = {name: order_of(table, [group for group, _ in groups], study) for name, table in answers.items()}
     return AnalysisInput(
         tables=tables,
@@ -54,6 +60,7 @@ def prepare_input(tables: AnswerTables, plan: Plan, study: StudyFacts | None = N
         exclusions=exclusions,
         answers=answers,
         kept={name: apply_exclusions(table, exclusions) for name, table in answers.items()},
+        shown=None if asked.choices is None else apply_exclusions(asked.choices, exclusions),
         orders=orders,
         groups=groups,
         plan=with_pairs(with_lower(_fewer_errors_better(plan, answers.get("ratings")), orders), orders, study),

@@ -114,6 +114,11 @@ class Plan:
         The same for a difference of mean ratings, in points of their scale; one number for all criteria.
     juries : tuple of Jury
         LLMs that answer as one, too.
+    flips : {"tie", "missing"} or None
+        What the two answers of an annotator to one question of choices are, asked in both orders of the outputs, where
+        they differ; ``None``: they stay two answers.
+    max_flips : float
+        Share of such questions above which a report names who answers them.
     seed : int
         Kept with the results; nothing random is drawn yet.
     pairs_from : {"study", "named", "preferences", "expected"} or None
@@ -146,6 +151,8 @@ class Plan:
     correction: Correction = "holm"
     pairs_from: PairsFrom | None = None
     juries: tuple[Jury, ...] = ()
+    flips: Literal["tie", "missing"] | None = None
+    max_flips: float = 0.2
 
     def __post_init__(self) -> None:
         """Check the numbers."""
@@ -169,6 +176,10 @@ class Plan:
             raise ValueError(f"max_same_answers must lie in [0.5, 1), got {self.max_same_answers!r}")
         if self.regularisation is not None:
             check_finite("regularisation", self.regularisation, above=0)
+        if self.flips is not None:
+            check_one_of("flips", self.flips, ("tie", "missing"))
+        if not 0 < self.max_flips < 1:
+            raise ValueError(f"max_flips must lie in (0, 1), got {self.max_flips!r}")
         if not 0 <= self.epsilon < 1:
             raise ValueError(f"epsilon must lie in [0, 1), got {self.epsilon!r}")
         if self.correction not in ("holm", "bh"):

@@ -17,6 +17,7 @@ from spa.study.stopping import stopping_facts
 
 FACT = "preregistered"  # name of the fact in the store
 NOT_PLANNED = ("seed",)
+LATER = ("juries", "flips", "max_flips")
 FORMER_STOPPING = {"counted": "completed"}  # what plans meant that were frozen before [stopping] could say it
 
 
@@ -42,8 +43,9 @@ def planned(
     ``stopping`` is as :func:`spa.study.stopping.stopping_facts` returns it.
     """
     facts = {name: value for name, value in asdict(plan).items() if name not in NOT_PLANNED}
-    if not plan.juries:  # unknown to plans that were frozen before there were any
-        del facts["juries"]
+    for name in LATER:  # unknown to plans that were frozen before there were any
+        if getattr(plan, name) == getattr(Plan(), name):
+            del facts[name]
     live = {"stopping": _plain(stopping)} if stopping else {}
     return {"annotators": annotators, "fingerprint": fingerprint, "plan": _plain(facts), **live}
 

@@ -179,9 +179,13 @@ def facts_of(
 
 def plan_of(study: Study) -> Plan:
     """Take the plan from a study's ``[analysis]`` section."""
+    from spa.elicitation.choices import Choices
+
+    choices = study.section(Choices)
     return record_like(
         Plan,
         study.analysis,
+        flips=None if choices is None or choices.directions == "one" else choices.flips,
         expected=parse_expectations(study.analysis.expected, "[analysis] expected"),
         lower_is_better=frozenset(row.id for row in study.criteria if row.lower_is_better),
         seed=study.seed,

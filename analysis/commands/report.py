@@ -60,6 +60,7 @@ PLAN = (
     "incomplete_answers",
     "regularisation",
     "epsilon",
+    "flips",
     "seed",
 )
 MARGINS = {"equivalence": "equivalence_margin", "equivalence_ratings": "equivalence_margin_ratings"}
@@ -158,6 +159,9 @@ Examples:
     multiple=True,
     metavar="NAME[:BY]=A,B,...",
     help="LLMs that answer as one too, by mean, median or majority; repeatable.",
+)
+@click.option(
+    "--flips", type=click.Choice(["tie", "missing"]), help="What a choice is that changes with the order of outputs."
 )
 @click.option("--fwer", type=SHARE, help="Error rate of each family of tests.  [0.05]")
 @click.option(
@@ -378,7 +382,8 @@ def _of_tables(
         files = {name: tuple(map(Path, several)) for name, several in paths.items()}
         tables = read_tables({**files, **metrics}, reading, told=told)
         return analyse(tables, plan, observed_power=observed_power, told=told)
-    for option, chosen in (("--observed-power", observed_power is not None), ("--jury", bool(plan.juries))):
+    alone = {"--observed-power": observed_power is not None, "--jury": bool(plan.juries), "--flips": bool(plan.flips)}
+    for option, chosen in alone.items():
         if chosen:
             raise click.UsageError(f"{option}: not with --{large} in parts")
     from analysis.commands.tables_in_parts import analyse_in_parts

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import polars as pl
 
 from analysis.answers.exclusions import CONSISTENCY, apply_exclusions
@@ -10,6 +12,7 @@ from analysis.answers.item_preferences import WHO
 from analysis.answers.plan import Plan
 from analysis.comparisons.contribution import TESTS
 from analysis.contribution import Analysis, Contribution, Found, SectionEntry, Words
+from analysis.llm_vs_people.bias_rows import bias_rows
 from analysis.llm_vs_people.calibration_section import calibration
 from analysis.llm_vs_people.first_shown import FirstShownRow, first_shown_rows
 from analysis.llm_vs_people.from_sums import (
@@ -42,6 +45,9 @@ def _llms(analysis: Analysis) -> Found:
     prepared = analysis.prepared
     kept, orders, plan = prepared.kept, prepared.orders, prepared.plan
     found = compare_llms_with_people(kept, orders, analysis.of(TESTS).means, plan, metrics=prepared.tables.metrics)
+    if plan.flips is not None and prepared.shown is not None:  # the place is that of single answers
+        shown = {**kept, "choices": prepared.shown}
+        found = replace(found, bias=tuple(bias_rows(shown, orders, prepared.tables.metrics, plan)))
     first = first_shown_rows(_as_shown(prepared), orders.get("choices"), plan.fwer)
     return {"llm_vs_people": found, "first_shown": tuple(first)}
 
@@ -56,10 +62,10 @@ def _of_sums(analysis: Analysis) -> Found:
 def _as_shown(prepared: AnalysisInput) -> pl.DataFrame | None:
     """Return the choices as they were asked, each direction apart, also of those who contradicted themselves."""
     asked = prepared.tables.item_preferences
-    if asked is None:
-        return prepared.kept.get("choices")
+    if asked is None or prepared.shown is None:
+        return prepared.shown
     shown = apply_exclusions(asked, [row for row in prepared.exclusions if row.rule != CONSISTENCY])
-    others = prepared.kept["choices"].join(asked, on=WHO, how="anti", nulls_equal=True, maintain_order="left")
+    others = prepared.shown.join(asked, on=WHO, how="anti", nulls_equal=True, maintain_order="left")
     return pl.concat([others, shown], how="diagonal_relaxed")
 
 

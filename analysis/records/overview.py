@@ -120,6 +120,10 @@ class Settings(Record):
     """Distance from 0.5 that does not matter; null: equivalence not tested."""
     equivalence_margin_ratings: float | None = None
     """The same for mean ratings, in points."""
+    flips: Literal["tie", "missing"] | None = None
+    """What a choice is that changes with the order of the two outputs; null: each order is an answer by itself."""
+    max_flips: Share | None = None
+    """Share of such changes above which a group is named."""
     lower_is_better: tuple[str, ...] = ()
     pairs: tuple[tuple[str, str], ...] = ()
     """Pairs compared, whose tests alone form the families; empty: every two systems are compared."""

@@ -35,6 +35,7 @@ FURTHER: dict[str, tuple[str, ...]] = {  # sections of the report, each with the
     "spans": (),
     "ratings": ("robustness", "agreement", "rating-details", "shares", "identical-pairs"),
     "choices": (),
+    "both-orders": (),
     "orders": (),
     "best-worst": (),
     "expected": (),

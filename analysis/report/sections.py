@@ -33,6 +33,7 @@ ORDER = (  # of the report; sections that are not listed precede the warnings
     "shares",
     "identical-pairs",
     "choices",
+    "both-orders",
     "orders",
     "best-worst",
     "robustness",

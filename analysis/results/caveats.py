@@ -14,7 +14,7 @@ from analysis.contamination.contribution import contaminations
 from analysis.contamination.results import seen_words
 from analysis.printing.lookup import SOURCES, PairResult, grouped, pair_results, rank_of, tests_by_source
 from analysis.printing.names import Names
-from analysis.printing.words import listed, plural, sentence
+from analysis.printing.words import listed, percent, plural, sentence
 from analysis.records.overview import WarningKind
 from analysis.records.results import Results
 from analysis.results.certainty_words import FEW_USED, p_words
@@ -286,6 +286,18 @@ def _position(known: Known) -> Lines:
             )
 
 
+def _flips(known: Known) -> Lines:
+    for row in known.results.both_orders:
+        if row.exceeds:
+            about = f", {known.names.criterion(row.criterion)}" if len(known.found) > 1 else ""
+            most = percent(known.results.settings.max_flips)
+            yield (
+                f"{known.names.group(row.group)}{about}: {percent(row.flip_rate)} of its choices changed with the "
+                f"order of the two outputs (bound: {most}).",
+                "both-orders",
+            )
+
+
 def _unpaired(known: Known) -> Lines:
     rows = known.results.ratings.pairs
     apart = sum(row.separated_by == "item_id" for row in rows)
@@ -401,6 +413,7 @@ SEVERITY: tuple[tuple[CaveatKind, Callable[[Known], Lines]], ...] = (
     ("level_not_held", _level_not_held),
     ("highly_skewed", _highly_skewed),
     ("position", _position),
+    ("flips", _flips),
     ("unpaired", _unpaired),
     ("inconsistent", _inconsistent),
     ("many_excluded", _many_excluded),

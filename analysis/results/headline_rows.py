@@ -46,6 +46,7 @@ CaveatKind = Literal[
     "level_not_held",
     "highly_skewed",
     "position",
+    "flips",
     "unpaired",
     "inconsistent",
     "many_excluded",

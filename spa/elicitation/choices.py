@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -33,6 +33,8 @@ class Choices(Section):
     joint: ClassVar[bool] = True
 
     ties: bool = True
+    directions: Literal["one", "both"] = added("one")  # each pair once a form, or a second time with its sides swapped
+    flips: Literal["tie", "missing"] = added("tie")  # of both: what an answer is that changes with the sides
     outputs: Shown = "all"
     per_annotator: Annotated[int, Field(ge=1)] | None = added(None)  # comparisons, each on another item; None: all
     show_item_text: bool = added(True)  # as in a rating section
@@ -56,6 +58,11 @@ class Choices(Section):
         """Return that choices can end a live study."""
         return "choices"
 
+    def both_ways(self, groups: Sequence[Group]) -> tuple[Group, ...]:
+        """Return what is asked: the pairs, and where both directions are asked all of them again, sides swapped."""
+        again = (group[::-1] for group in groups) if self.directions == "both" else ()
+        return (*groups, *again)
+
 
 def problems(study: Study, section: Choices) -> Iterator[StudyProblem]:
     """Yield what the section means wrongly beside the others."""
@@ -65,6 +72,11 @@ def problems(study: Study, section: Choices) -> Iterator[StudyProblem]:
             got = "another section" if others else "outputs"
             expected = "no other section and no outputs beside it"
             yield mistake("[choices] per_annotator", expected, got, "remove it", "sections")
+    if "flips" in section.model_fields_set and section.directions == "one":
+        yield mistake("[choices] flips", 'directions = "both" beside it', '"one"', "set it or remove the key")
+    if study.stopping.rule == "when_decided" and section.directions == "both":
+        do = "set it: the rule counts each choice by itself"
+        yield mistake("[choices] directions", '"one" in a study that ends when decided', '"both"', do, "stopping")
     yield from pair_problems(study, "[choices]", section.comparisons, section.baseline)
 
 
@@ -76,7 +88,8 @@ def warnings(study: Study, section: Choices) -> Iterator[str]:
 def overview(study: Study, section: Choices) -> str:
     """Return what `spa check` says of it."""
     number = len(section.pairs(study))
-    return f"{number} pair{'s' if number != 1 else ''}"
+    ways = ", in both orders" if section.directions == "both" else ""
+    return f"{number} pair{'s' if number != 1 else ''}{ways}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,7 +190,7 @@ def dealer(draw: Draw, section: Choices) -> Dealer:
                 for pair in (pair for pair in asked if systems.issuperset(pair)):
                     x, y = (made_by[system] for system in pair)
                     choices.append((y, x) if sides[place, pair].deal_one() and turning else (x, y))
-        return Demand(groups=tuple(choices))
+        return Demand(groups=section.both_ways(choices))
 
     return deal
 
@@ -192,18 +205,24 @@ def deals_alone(draw: Draw, section: Choices) -> Callable[[int], Hand]:
         blocks: list[Block] = []
         choices: list[Group] = []
         systems: dict[str, str] = {}
-        for place, item_id in enumerate(draw.items.deal(size)):
+        shown: list[list[tuple[str, str, int]]] = []  # system, item and sample, first and second on the page
+        for item_id in draw.items.deal(size):
             pair = pairs.deal_one()
             if sides[pair].deal_one() and turning:
                 pair = pair[::-1]
+            samples = {system: draw.sample(item_id, system) for system in pair}
+            shown.append([(system, item_id, samples[system]) for system in pair])
+        if section.directions == "both":
+            shown += [two[::-1] for two in shown]
+        for place, two in enumerate(shown):
             labels = label_name(2 * place), label_name(2 * place + 1)
-            shown = tuple(
-                ShownOutput(label=label, item_id=item_id, sample=draw.sample(item_id, system))
-                for label, system in zip(labels, pair, strict=True)
+            group = tuple(
+                ShownOutput(label=label, item_id=item_id, sample=sample)
+                for label, (_, item_id, sample) in zip(labels, two, strict=True)
             )
-            blocks.append(Block(exposure=1, labels=labels, shown=shown))
-            choices.append(shown)
-            systems |= dict(zip(labels, pair, strict=True))
+            blocks.append(Block(exposure=1, labels=labels, shown=group))
+            choices.append(group)
+            systems |= {label: system for label, (system, _, _) in zip(labels, two, strict=True)}
         return Hand(blocks=tuple(blocks), groups=tuple(choices), systems=systems)
 
     return deal

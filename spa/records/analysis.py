@@ -25,6 +25,8 @@ class Analysis(TomlTable):
     min_outputs_seen: Annotated[float, Field(gt=0, le=1)] | None = added(None)  # share of the outputs shown
     max_words_per_minute: Annotated[float, Field(gt=0)] | None = added(None)  # at which outputs are read
     max_same_answers: Annotated[float, Field(ge=0.5, lt=1)] | None = added(None)  # share of the most frequent answer
+    max_flips: Annotated[float, Field(gt=0, lt=1)] = added(0.2)  # share of choices changed by the order of outputs,
+    # above which a report names who gave them
     repeat_submissions: Literal["exclude", "first"] = "exclude"
     extra_answers: Literal["exclude", "keep"] = "exclude"  # came when the place was somebody else's
     incomplete_answers: Literal["exclude", "keep"] = "exclude"  # of visits that did not end

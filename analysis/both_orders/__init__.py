@@ -1,0 +1,1 @@
+"""Whether choices change with the order of the two outputs."""

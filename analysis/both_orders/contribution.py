@@ -1,0 +1,45 @@
+"""What choices in both orders contribute."""
+
+from __future__ import annotations
+
+from analysis.both_orders.flips import OrderFlips, order_flips
+from analysis.both_orders.section import both_orders
+from analysis.contribution import Analysis, Contribution, Found, SectionEntry, Words
+from analysis.records.results import rows
+
+BOTH_ORDERS = rows(
+    "both_orders", OrderFlips, "How often choices change with the order of the two outputs, and what the place does."
+)
+
+
+def _flips(analysis: Analysis) -> Found:
+    prepared = analysis.prepared
+    if prepared.shown is None:
+        return {"both_orders": ()}
+    found = order_flips(
+        prepared.shown,
+        prepared.orders["choices"],
+        confidence=prepared.plan.confidence,
+        max_flips=prepared.plan.max_flips,
+    )
+    return {"both_orders": tuple(found)}
+
+
+WORDS = (
+    Words(
+        "both orders",
+        lambda plan: (
+            "A flip is a question that one annotator answers otherwise when the two outputs swap their sides"
+            + ("" if plan.flips is None else f"; it counts as {'a tie' if plan.flips == 'tie' else 'missing'}")
+            + ". The place effect is the share won by the output shown first, less one half."
+        ),
+        lambda results: bool(BOTH_ORDERS.of(results)),
+    ),
+)
+
+CONTRIBUTION = Contribution(
+    keys=(BOTH_ORDERS,),
+    compute=_flips,
+    sections=(SectionEntry("both-orders", BOTH_ORDERS, both_orders),),
+    words=WORDS,
+)
