@@ -81,7 +81,14 @@ def check_columns(table: RawTable, kind: str) -> Check:
     frame = table.frame.clone().insert_column(0, rows.alias("row"))
     if all(frame[column].has_nulls() for column in frame.columns[1:]):
         frame = frame.filter(pl.any_horizontal(pl.exclude("row").is_not_null()))  # blank lines hold nothing
-    check = Check(frame, table.place, named=table.named, compared=table.compared, parts=table.parts)
+    check = Check(
+        frame,
+        table.place,
+        named=table.named,
+        compared=table.compared,
+        parts=table.parts,
+        different=table.different,
+    )
     check.problems += table.problems
     return check
 

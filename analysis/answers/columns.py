@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from analysis.statistics.coding import FEW, empty_column, translate, with_column
+from analysis.statistics.coding import FEW, Different, empty_column, translate, with_column
 from analysis.statistics.record import Record
 from spa.errors import ArgumentProblem, shortened
 from spa.tables.scale_words import MISSING
@@ -151,12 +151,14 @@ class Check:
         named: Collection[str] = (),
         compared: tuple[str, str] = COMPARED,
         parts: tuple[str, ...] = (),
+        different: Different | None = None,
     ) -> None:
         self.frame = frame
         self.place = place
         self.compared = compared  # what the columns of two systems are called in the file
         self.nothing = [word for word in NOTHING if word not in named]  # in columns of names
         self.parts = parts  # columns by which items of one id are several
+        self.different = different or Different()
         self.problems: list[str] = []
 
     def coded(self, column: str) -> bool:
@@ -204,7 +206,7 @@ class Check:
         if len(texts) > FEW:
             if not self.coded(column):
                 return True
-            texts = texts.unique(maintain_order=True)
+            texts = self.different.of(texts)
         return not {*words}.isdisjoint(texts.to_list())
 
     def number(self, column: str, name: str) -> pl.Series | None:
@@ -214,17 +216,19 @@ class Check:
         """
         texts = self.frame[column]
         coded = self.coded(column)
-        distinct = texts.unique().cast(pl.String) if coded else texts
+        distinct = self.different.of(texts).cast(pl.String) if coded else texts
         wrong = _no_number(distinct)
         words = None
         if wrong.any():
             words = distinct.filter(wrong).unique(maintain_order=True)
-            unread = translate(texts, _no_number) if coded else wrong
+            unread = translate(texts, _no_number, self.different) if coded else wrong
             self.refuse(unread, column, f"{column} must be a number with a decimal point or empty")
-        value = translate(texts, _numbers) if coded else _numbers(texts)
+        value = translate(texts, _numbers, self.different) if coded else _numbers(texts)
         if np.count_nonzero(np.isfinite(value.to_numpy())) < len(value) - value.null_count():
             self.refuse(value.is_infinite(), column, f"{column} must be finite")
             value = value.set(~value.is_finite(), None)
+        elif coded:
+            self.different.know(value, _numbers(distinct).unique(maintain_order=True))
         self.frame = with_column(self.frame, value.alias(name))
         return words
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from analysis.answers.columns import SHOWN
-from analysis.statistics.coding import FEW
+from analysis.statistics.coding import FEW, constant
 from analysis.statistics.record import AnnotatorKind
 from spa.errors import AnalysisError, ArgumentProblem, shortened
 
@@ -133,6 +133,8 @@ def distinct(table: pl.DataFrame, *columns: str) -> pl.DataFrame:
         seen = dict.fromkeys(zip(*(table[name].to_list() for name in columns), strict=True))
         values = zip(*seen, strict=True) if seen else ((),) * len(columns)
         return pl.DataFrame([pl.Series(name, own, dtype=pl.String) for name, own in zip(columns, values, strict=True)])
+    if all(constant(table[name]) for name in columns):
+        return table.select(columns).head(1).cast(pl.String)
     rows = table.lazy().select(columns).unique(maintain_order=True).collect(engine="streaming")
     return rows.cast(pl.String)
 

@@ -17,7 +17,7 @@ from analysis.answers.options import Reading
 from analysis.answers.people import met_logins, person_of_login, refuse_models
 from analysis.answers.reading import RawTable
 from analysis.answers.same_names import Names, Renamed, explicit_same, parse_same
-from analysis.statistics.coding import FEW, translate
+from analysis.statistics.coding import FEW, Different, translate
 
 Seen: TypeAlias = Mapping[str, pl.Series]
 
@@ -173,7 +173,8 @@ def with_ids(table: RawTable, renamed: Renamed, whole: Collection[str], seen: Se
 
 def seen_of(table: RawTable) -> dict[str, pl.Series]:
     """Return the different names of each column of names, as they are written."""
-    return {name: _unique(table.frame[name]) for name in table.frame.columns if name in NAMED}
+    names = (name for name in table.frame.columns if name in NAMED)
+    return {name: _unique(table.frame[name], table.different) for name in names}
 
 
 def _scales(scales: Iterable[Scale], criteria: Collection[str], renamed: Renamed) -> tuple[Scale, ...]:
@@ -190,8 +191,8 @@ def distinct(seen: Sequence[Seen], role: str) -> pl.Series:
     return pl.concat(each).unique() if each else pl.Series(dtype=pl.String)
 
 
-def _unique(column: pl.Series) -> pl.Series:
-    seen = column.unique(maintain_order=True).cast(pl.String).drop_nulls()  # in order is faster
+def _unique(column: pl.Series, different: Different) -> pl.Series:
+    seen = different.of(column).cast(pl.String).drop_nulls()
     if len(seen) <= FEW:
         names = seen.to_list()
         return seen.filter([name not in NOTHING for name in names]) if {*NOTHING} & {*names} else seen
@@ -253,5 +254,6 @@ def models_of(raw: Mapping[str, Sequence[RawTable]], llms: Sequence[str]) -> set
     """Return the annotators that an option or a column calls LLMs."""
     frames = [table.frame for tables in raw.values() for table in tables]
     said = [frame for frame in frames if {"annotator_id", "annotator_kind"} <= {*frame.columns}]
-    each = [_composed(_unique(one.filter(pl.col("annotator_kind") == "llm")["annotator_id"])) for one in said]
+    models = [one.filter(pl.col("annotator_kind") == "llm")["annotator_id"] for one in said]
+    each = [_composed(_unique(one, Different())) for one in models]
     return {*llms, *(name for names in each for name in names.to_list())}

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from analysis.answers.study_facts import StudyFacts
+from analysis.statistics.coding import Different
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,12 +21,17 @@ class Order:
     pairs: tuple[tuple[str, str], ...]  # each pair once, in the direction first listed
 
 
-def order_of(table: pl.DataFrame, groups: Sequence[str], study: StudyFacts | None) -> Order:
+def order_of(
+    table: pl.DataFrame, groups: Sequence[str], study: StudyFacts | None, different: Different | None = None
+) -> Order:
     """Find the order for one answer table (before exclusions, so that these change no direction)."""
-    criteria = _listed([row.id for row in study.criteria] if study else (), table["criterion"])
+    different = different or Different()
+    criteria = _listed([row.id for row in study.criteria] if study else (), table["criterion"], different)
     systems = [row.id for row in study.systems] if study else []
-    if "system" in table.columns and not table["system"].is_null().all():
-        return Order(groups=tuple(groups), criteria=criteria, systems=_listed(systems, table["system"]), pairs=())
+    if "system" in table.columns and table["system"].null_count() < table.height:
+        return Order(
+            groups=tuple(groups), criteria=criteria, systems=_listed(systems, table["system"], different), pairs=()
+        )
     both = table.select(pl.concat_list("system_x", "system_y").alias("system")).explode("system", empty_as_null=True)
     asked = table.select("system_x", "system_y").unique(maintain_order=True).iter_rows()
     pairs: dict[frozenset[str], tuple[str, str]] = {}
@@ -34,7 +40,7 @@ def order_of(table: pl.DataFrame, groups: Sequence[str], study: StudyFacts | Non
     return Order(
         groups=tuple(groups),
         criteria=criteria,
-        systems=_listed(systems, both["system"]),
+        systems=_listed(systems, both["system"], different),
         pairs=tuple(pairs.values()),
     )
 
@@ -70,5 +76,5 @@ def toward(table: pl.DataFrame, order: Order, unit: Sequence[str]) -> pl.DataFra
     return directed.sort("forward").group_by(*unit, maintain_order=True).agg(pl.col("value").mean())
 
 
-def _listed(first: Sequence[str], column: pl.Series) -> tuple[str, ...]:
-    return tuple(dict.fromkeys([*first, *column.unique(maintain_order=True).to_list()]))
+def _listed(first: Sequence[str], column: pl.Series, different: Different) -> tuple[str, ...]:
+    return tuple(dict.fromkeys([*first, *different.of(column).to_list()]))

@@ -5,15 +5,16 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 from analysis.answers.columns import KNOWN, NAMED, NUMBERS, VERBATIM
 from analysis.answers.conversion import tidy_names
 from analysis.answers.documents import GROUPING
-from analysis.statistics.coding import FEW, translate
+from analysis.statistics.coding import FEW, Different, translate
 from spa.errors import AnalysisError, ArgumentProblem, NoRows, TableError, shortened
 from spa.tables.addresses import address_of, at_hand
 from spa.tables.options import TableOptions
@@ -66,6 +67,7 @@ class RawTable:
     named: tuple[str, ...] = ()  # words such as NA that are names
     problems: tuple[str, ...] = ()  # found before the table was checked
     counted: tuple[tuple[str, str, int], ...] = ()  # words that a reader explained, what each counts, in how many rows
+    different: Different = field(default_factory=Different, compare=False)  # of the columns of the frame
 
     def said(self) -> tuple[str, ...]:
         """Return all that is to be said of how it was read."""
@@ -209,8 +211,8 @@ def _raw_table(
     used = named_columns(options)
     others = {old for old, new in names.items() if new not in known and old not in used}
     unread = unread_scores(source, others, names) if rated else ()
-    padded: set[str] = set()
-    frame = _tidy(source, options.mapping, known, coded=coded, padded=padded)
+    padded, different = set[str](), Different()
+    frame = _tidy(source, options.mapping, known, coded=coded, padded=padded, different=different)
     spaces = (f"{', '.join(sorted(padded))}: spaces around names are not read",) if padded else ()
     return RawTable(
         place=source.place,
@@ -226,6 +228,7 @@ def _raw_table(
         constants=source.constants,
         sha256=sha256,
         unread=unread,
+        different=different,
     )
 
 
@@ -280,6 +283,7 @@ def _tidy(
     *,
     coded: bool,
     padded: set[str] | None = None,
+    different: Different | None = None,
 ) -> pl.DataFrame:
     place = source.place
     names = tidy_names(source.schema, mapping, place)
@@ -296,14 +300,16 @@ def _tidy(
         empty.columns = tuple(kept.values())
         raise empty
     padded = set() if padded is None else padded
-    return pl.DataFrame([_cells(source.column(old), new, padded, coded=coded).alias(new) for old, new in kept.items()])
+    different = different or Different()
+    cells = {new: _cells(source.column(old), new, padded, different, coded=coded) for old, new in kept.items()}
+    return pl.DataFrame([own.alias(name) for name, own in cells.items()])
 
 
-def _cells(column: pl.Series, name: str, padded: set[str], *, coded: bool) -> pl.Series:
+def _cells(column: pl.Series, name: str, padded: set[str], different: Different, *, coded: bool) -> pl.Series:
     """Return the strings of a column; names with spaces around them are added to ``padded``."""
     if name in VERBATIM:
         return as_texts(column)
-    cells, spaces = _coded(column, several=name == WIDE_COLUMN) if coded else _plain(column)
+    cells, spaces = _coded(column, different, several=name == WIDE_COLUMN) if coded else _plain(column)
     if spaces and name in NAMED:
         padded.add(name)
     return cells
@@ -327,12 +333,14 @@ def _plain(column: pl.Series) -> tuple[pl.Series, bool]:
     return strings.set(strings.str.len_bytes() == 0, None) if empty else strings, spaces
 
 
-def _coded(column: pl.Series, *, several: bool) -> tuple[pl.Series, bool]:
+def _coded(column: pl.Series, different: Different, *, several: bool) -> tuple[pl.Series, bool]:
     """Return the strings of a column as categories, each different one cast and stripped once."""
     if not isinstance(column.dtype, pl.Categorical):
         if len(column) <= (min(FEW, WIDE) if several else FEW):
             strings, spaces = _plain(column)
             return strings.cast(pl.Categorical), spaces
+        if (close := _of_close_numbers(column)) is not None:
+            return close, False
         few = not several or column.n_unique() <= WIDE
         if not few:
             return _plain(column)
@@ -341,8 +349,25 @@ def _coded(column: pl.Series, *, several: bool) -> tuple[pl.Series, bool]:
         else:
             seen = column.unique()
             column = column.replace_strict(seen, as_texts(seen).cast(pl.Categorical), return_dtype=pl.Categorical)
-    seen = column.unique(maintain_order=True).cast(pl.String)  # in order is faster
+    seen = different.of(column).cast(pl.String)
     plain, spaces = _plain(seen)
     if seen.equals(plain):
         return column, False
-    return translate(column, lambda strings: _plain(strings)[0].cast(pl.Categorical)), spaces
+    return translate(column, lambda strings: _plain(strings)[0].cast(pl.Categorical), different), spaces
+
+
+def _of_close_numbers(column: pl.Series) -> pl.Series | None:
+    """Return whole numbers that lie close together as categories; of others nothing."""
+    if not column.dtype.is_integer() or column.null_count():
+        return None
+    low, high = int(column.min()), int(column.max())  # type: ignore[arg-type]
+    if high - low >= min(len(column), WIDE):
+        return None
+    place = column.to_numpy().astype(np.int64) - low
+    there = np.flatnonzero(np.bincount(place))
+    texts = as_texts(pl.Series(there + low, dtype=column.dtype)).cast(pl.Categorical)
+    if len(there) <= high - low:  # only what occurs becomes a category
+        number = np.zeros(high - low + 1, dtype=np.int64)
+        number[there] = np.arange(len(there))
+        place = number[place]
+    return texts.gather(place).alias(column.name)

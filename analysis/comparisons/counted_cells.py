@@ -124,7 +124,10 @@ def _once(cells: RatingCells) -> bool:
 
 
 def counted_sums(own: CountedCells) -> Sums:
-    """Return what :func:`analysis.sums.adding.add_up` does of one group and criterion; O(cells + differences) time."""
+    """Return what :func:`analysis.sums.adding.add_up` does of one group and criterion; O(cells + differences) time.
+
+    But for clusters, in which each value is alone (:mod:`analysis.sums.clusters`).
+    """
     cells, k = own.cells, len(own.cells.systems)
     sums: Sums = {"scores_counts": _counts(own)}
     added: dict[str, tuple[int, WholeSums]] = {}
@@ -145,10 +148,6 @@ def counted_sums(own: CountedCells) -> Sums:
         people = sums[f"{of}_annotator"].iter_columns()
         nobody = [one.clear().alias("assignment") if one.name == "annotator" else one.clear() for one in people]
         sums.setdefault(f"{of}_assignment", pl.DataFrame(nobody))
-        for kind, unit in TOGETHER.items():
-            frame = sums[f"{of}_{unit}"]
-            once = [pl.Series("n", np.ones(frame.height, dtype=np.int64)), frame["n"].alias("clusters")]
-            sums[f"{of}_{kind}"] = pl.DataFrame([frame["about"], frame[unit], *once, frame["total"], frame["squares"]])
     blocks = int(cells.block.max() - cells.block.min()) + 1
     layout = {"clusters": blocks, "blocks": blocks, "answers": len(cells.value)}
     placed = [pl.Series(name, np.array([one], dtype=np.int32)) for name, one in zip(PART, own.place, strict=True)]

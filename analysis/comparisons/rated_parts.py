@@ -19,6 +19,7 @@ from analysis.statistics.differences import Differences
 from analysis.statistics.record import AnnotatorKind
 from analysis.sums.adding import OPTIONS, SYSTEMS, UNITS, Grid, Sums, add_up, add_weighed, multiples_of
 from analysis.sums.building import build_sums
+from analysis.sums.clusters import alike
 from analysis.sums.criterion_sums import CriterionSums, by_criterion
 from analysis.sums.totals import SummedKind
 from analysis.sums.units import UnitCodes
@@ -76,7 +77,7 @@ def _sums(parts: Sequence[RatingCells], kind: SummedKind, order: Order) -> Itera
     if not parts:
         return
     grid = grid_of_cells(parts, order)
-    each = [_sums_of_part(part, kind, grid) for part in parts]
+    each = alike([_sums_of_part(part, kind, grid) for part in parts])
     tables = {name: [own[name] for own in each if name in own] for name in dict.fromkeys(chain.from_iterable(each))}
     sums = {name: own[0] if len(own) == 1 else pl.concat(own, how="diagonal") for name, own in tables.items()}
     kinds: list[tuple[str, AnnotatorKind]] = [(part.group, "llm" if part.llm else "human") for part in parts]

@@ -25,7 +25,7 @@ class CountedRows:
     keys: Mapping[str, pl.Series]
 
     def sums(self) -> Sums:
-        """Return what :func:`analysis.sums.adding.add_up` does."""
+        """Return what :func:`analysis.sums.adding.add_up` does, but for clusters, in which each value is alone."""
         found = self._together([counted_sums(own) for own in self.cells])
         return {**found, "repeated": pl.DataFrame(schema={"annotator": pl.Int64})}
 

@@ -23,7 +23,7 @@ from analysis.answers.shapes import shaped
 from analysis.parts.ids import IdsFound, Visits, identified_slice, together
 from analysis.parts.rows import BUCKETS, ExchangeFile, by_bucket, write_rows
 from analysis.parts.slices import SliceFile, coded_rows, write_slice
-from analysis.statistics.coding import Ints
+from analysis.statistics.coding import Different, Ints
 from analysis.sums.adding import Sums, described, keyed_rows, merged
 from analysis.sums.building import NAMED
 from analysis.sums.totals import LargeKind
@@ -121,7 +121,7 @@ def read_part(task: PartTask) -> PartFound:
             problems += check.problems
             rescaled.update(dict.fromkeys(mapped))
             if not problems:
-                slices.append(_read_slice(replace(task, reading=reading), len(slices), check.frame))
+                slices.append(_read_slice(replace(task, reading=reading), len(slices), check.frame, check.different))
     except EmptyTable as error:
         file = {"empty": True, "chosen": error.chosen}
     except AnalysisError as error:
@@ -156,7 +156,7 @@ class _Slice:
     file: ExchangeFile | None = None
 
 
-def _read_slice(task: PartTask, number: int, checked: pl.DataFrame) -> _Slice:
+def _read_slice(task: PartTask, number: int, checked: pl.DataFrame, different: Different) -> _Slice:
     frame = fill_groups({task.kind: checked}, task.reading.llms, task.annotator_kinds)[task.kind]
     if task.kind == "ratings" and frame["elicitation"].null_count() < frame.height:
         way = pl.concat_str("criterion", "elicitation", separator=WAY, ignore_nulls=True)
@@ -168,7 +168,7 @@ def _read_slice(task: PartTask, number: int, checked: pl.DataFrame) -> _Slice:
         rows = by_bucket(_whole_rows(frame, keys).with_columns(part=pl.lit(task.number, dtype=pl.Int32)))
         found: dict[str, Any] = {"file": write_rows(rows, path.with_suffix(".parquet"))}
     else:
-        coded = coded_rows(frame, task.kind)
+        coded = coded_rows(frame, task.kind, different)
         keys = coded.combinations(*LISTED)
         ids = coded.combinations("annotator", "annotator_id")
         kept = _answered(frame, task.exclusions)
@@ -176,9 +176,9 @@ def _read_slice(task: PartTask, number: int, checked: pl.DataFrame) -> _Slice:
         write_slice(coded, frame, kept, task.kind, where)
         found = {"slice": where, "met": (coded.each["item"].to_numpy(), coded.each["annotator"].to_numpy())}
     return _Slice(
-        sums=described(frame, keys),
+        sums=described(frame, keys, different),
         groups=tuple(distinct(frame, "group", "annotator_kind").iter_rows()),
-        order=order_of(frame, (), None),
+        order=order_of(frame, (), None, different),
         names=ids.cast({"annotator_id": pl.String}) if ids.height <= NAMED else None,
         **found,
     )

@@ -30,6 +30,7 @@ from analysis.parts.rows import ExchangeFile
 from analysis.parts.tasks import run_tasks
 from analysis.sums.adding import grid_of
 from analysis.sums.building import build_totals
+from analysis.sums.clusters import joined, told
 from analysis.sums.totals import AnswerTotals, SummedKind
 from analysis.sums.weighing import uneven_weights
 
@@ -88,7 +89,7 @@ def read_totals(
     named = frozenset((row.annotator_id, row.assignment_id) for row in exclusions) | {
         (a, None) for a in annotator_kinds
     }
-    sums, weighed, beside = RunningSums(), RunningSums(), RunningSums()
+    alone, sums, weighed, beside = RunningSums(), RunningSums(), RunningSums(), RunningSums()
     with exchanged(
         where,
         kind,
@@ -121,20 +122,21 @@ def read_totals(
             yield from with_progress(rest, "shared answers added up", len(tasks), progress)
 
         for one in accepted(added(), found.tasks):
-            sums.add(one.sums)
+            (sums if told(one.sums) else alone).add(one.sums)
         found = replace(found, files=tuple(files))
         pairs = [
             StandInTask(buckets=buckets, kind=kind, grid=grid, people=people)
             for buckets in (found.classes(AT_ONCE) if people else ())
         ]
-        first = sums.total()
+        first = joined(alone.total(), sums.total())
         weights = uneven_weights(first, grid)
         again = [
             WeighingTask(buckets=buckets, kind=kind, grid=grid, weights=weights)
             for buckets in (found.buckets(AT_ONCE) if weights else ())
         ]
-        alone = [replace(one, weights=weights) for one in (slices if weights else ())]
-        for own in with_progress(run_tasks(weigh_slice, alone, client), "parts weighed", len(alone), progress):
+        added_here = [replace(one, weights=weights) for one in (slices if weights else ())]
+        own_weighed = run_tasks(weigh_slice, added_here, client)
+        for own in with_progress(own_weighed, "parts weighed", len(added_here), progress):
             weighed.add(own)
         for own in run_tasks(weigh_buckets, again, client):
             weighed.add(own)

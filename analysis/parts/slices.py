@@ -17,7 +17,7 @@ import numpy.typing as npt
 import polars as pl
 
 from analysis.parts.scratch import scratch_errors, write_whole
-from analysis.statistics.coding import Ints, Numbers, fold, number, number_each
+from analysis.statistics.coding import Different, Ints, Numbers, fold, number, number_each
 from analysis.sums.adding import IDS, PART, SAMPLES, SYSTEMS, Grid
 from analysis.sums.keys import coded_keys, key_of
 from analysis.sums.totals import SummedKind
@@ -56,14 +56,14 @@ class Coded:
         return pl.DataFrame([self.each[name].gather(entries.get(name, first)).alias(name) for name in columns])
 
 
-def coded_rows(table: pl.DataFrame, kind: SummedKind) -> Coded:
+def coded_rows(table: pl.DataFrame, kind: SummedKind, different: Different) -> Coded:
     """Return names and keys of a table's rows as numbers; the keys are those of ``keyed_rows``.
 
     ``assigned`` says whether an assignment has an id.
     """
     found: dict[str, tuple[Numbers | None, pl.Series]] = {}
     for name in (*PART, "annotator_kind", *SYSTEMS[kind], "annotator_id"):
-        of, each = number_each(table[name])
+        of, each = number_each(table[name], different)
         found[name] = None if len(each) < 2 else of, each
     annotator = found["annotator_id"]
     found["annotator"] = annotator[0], key_of(annotator[1])

@@ -81,7 +81,44 @@ def number(column: pl.Series) -> Numbers:
     return code(column).of
 
 
-def number_each(column: pl.Series) -> tuple[Numbers, pl.Series]:
+class Different:
+    """The different values of long columns, each looked for once.
+
+    A column is known by where its cells lie in memory: what is found of it holds in any frame that shares them.
+
+    >>> different, names = Different(), pl.Series(["b", "a", "b"] * 1000)
+    >>> different.of(names).to_list()
+    ['b', 'a']
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, int, pl.DataType], tuple[pl.Series, pl.Series]] = {}
+
+    def of(self, column: pl.Series) -> pl.Series:
+        """Return the different values in the order in which they first appear."""
+        place = _place(column)
+        if place is None:
+            return column.unique(maintain_order=True)  # in order is faster
+        if place not in self._known:
+            self.know(column, column.unique(maintain_order=True))
+        return self._known[place][1]
+
+    def know(self, column: pl.Series, values: pl.Series) -> None:
+        """Take the different values of a column, where these are known already."""
+        place = _place(column)
+        if place is not None:
+            self._known[place] = column, values  # a column that is kept is where no other can be
+
+
+def _place(column: pl.Series) -> tuple[int, int, pl.DataType] | None:
+    """Return where cells lie; ``None`` of few, of texts and of those that do not lie together."""
+    if len(column) <= FEW or column.dtype == pl.String or column.null_count() or column.n_chunks() > 1:
+        return None
+    cells = column.to_physical().to_numpy(allow_copy=False)
+    return cells.__array_interface__["data"][0], len(column), column.dtype
+
+
+def number_each(column: pl.Series, different: Different | None = None) -> tuple[Numbers, pl.Series]:
     """Give each value of a column a number in the order in which they first appear; return these values, too.
 
     >>> of, each = number_each(pl.Series(["b", None, "b"]))
@@ -90,21 +127,31 @@ def number_each(column: pl.Series) -> tuple[Numbers, pl.Series]:
     """
     if not isinstance(column.dtype, pl.Categorical):
         column = column.cast(pl.String).cast(pl.Categorical)
-    seen = column.unique(maintain_order=True)
-    return _look_up(column, seen, np.arange(len(seen), dtype=np.uint32)), seen.cast(pl.String)
+    seen = (different or Different()).of(column)
+    if len(seen) == 1:
+        return np.zeros(len(column), dtype=np.uint8), seen.cast(pl.String)
+    return _look_up(column, seen, np.arange(len(seen), dtype=np.min_scalar_type(len(seen)))), seen.cast(pl.String)
 
 
-def translate(column: pl.Series, change: Callable[[pl.Series], pl.Series]) -> pl.Series:
+def translate(
+    column: pl.Series, change: Callable[[pl.Series], pl.Series], different: Different | None = None
+) -> pl.Series:
     """Apply a function of strings to the distinct strings of a categorical column only.
 
     >>> translate(pl.Series(["1", None, "1"], dtype=pl.Categorical), lambda seen: seen.cast(pl.Int64)).to_list()
     [1, None, 1]
     """
-    seen = column.unique(maintain_order=True)
+    seen = (different or Different()).of(column)
     changed = change(seen.cast(pl.String))
     if len(seen) == 1:
         return pl.repeat(changed[0], len(column), dtype=changed.dtype, eager=True)
     return changed[_look_up(column, seen, np.arange(len(seen)))]
+
+
+def constant(column: pl.Series) -> bool:
+    """Return whether a column holds one value in every row."""
+    whole = column.to_physical() if isinstance(column.dtype, pl.Categorical) else column
+    return len(whole) > 0 and not whole.null_count() and bool(whole.min() == whole.max())
 
 
 def _look_up(column: pl.Series, seen: pl.Series, numbers: npt.NDArray[Number]) -> npt.NDArray[Number]:

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from analysis.answers.order import Order
-from analysis.statistics.coding import Floats, Ints, translate
+from analysis.statistics.coding import Different, Floats, Ints, constant, translate
 from analysis.statistics.differences import Differences
 from analysis.sums.keys import key_of
 from analysis.sums.totals import LargeKind, SummedKind
@@ -142,7 +142,7 @@ def keyed_rows(table: pl.DataFrame, kind: LargeKind) -> pl.DataFrame:
     return table.select(*names, "value", *rows).with_columns(**keys)
 
 
-def described(table: pl.DataFrame, keys: pl.DataFrame) -> Sums:
+def described(table: pl.DataFrame, keys: pl.DataFrame, different: Different | None = None) -> Sums:
     """Count missing answers and what columns say, and list who is there; groups and criteria by name.
 
     ``keys`` are :func:`keyed_rows`, of which one row of each combination does.
@@ -160,12 +160,14 @@ def described(table: pl.DataFrame, keys: pl.DataFrame) -> Sums:
     ]
     empty = pl.DataFrame(schema={**dict.fromkeys(KEYS["columns"], pl.String), "n": pl.Int64})
     assigned = keys.filter("assigned")
-    different, scale = pl.col("value").drop_nulls().unique(), pl.col("value").abs().max().fill_null(0.0)
+    scale = pl.col("value").abs().max().fill_null(0.0)
     own = [*_counted(table, mass), scale.alias("scale"), (-mass.min()).alias("least")]
-    if table.height and all(_constant(table[name]) for name in PART):
-        counted = table.select(pl.col(PART).first(), *own, value=different.implode())
+    if all(constant(table[name]) for name in PART):
+        counted = table.select(pl.col(PART).first(), *own).with_columns(
+            value=pl.lit((different or Different()).of(table["value"]).drop_nulls().implode())
+        )
     else:
-        counted = table.group_by(PART).agg(*own, value=different)
+        counted = table.group_by(PART).agg(*own, value=pl.col("value").drop_nulls().unique())
     few = pl.when(pl.col("value").list.len() <= OPTIONS).then("value").otherwise(pl.lit([None], pl.List(pl.Float64)))
     values = counted.select(*PART, "value").filter(pl.col("value").list.len() > 0)
     asked = {"asked": _distinct(table, KEYS["asked"])} if "exposure" in table.columns else {}
@@ -189,16 +191,11 @@ def _named(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _distinct(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
     """Return the different combinations of some columns; those with one value alone are not looked at again."""
-    varied = [name for name in columns if rows.height < 2 or not _constant(rows[name])]
+    varied = [name for name in columns if rows.height < 2 or not constant(rows[name])]
     found = rows.select(varied).unique() if varied else rows.select(columns).head(1)
     same = {name: rows[name][0] for name in columns if name not in found.columns}
     fixed = [pl.lit(value, dtype=rows.schema[name]).alias(name) for name, value in same.items()]
     return _named(found.with_columns(fixed).select(columns))
-
-
-def _constant(column: pl.Series) -> bool:
-    whole = column.to_physical() if column.dtype == pl.Categorical() else column
-    return not whole.has_nulls() and bool(whole.min() == whole.max())
 
 
 def _compared(table: pl.DataFrame) -> list[pl.Expr]:

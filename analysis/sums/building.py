@@ -13,6 +13,7 @@ from analysis.answers.tables import InputFile
 from analysis.statistics.coding import FEW, Ints
 from analysis.statistics.record import AnnotatorKind, fields_of
 from analysis.sums.adding import LISTED, MASS, OVER, PART, SQUARED, TOGETHER, UNITS, Grid, Sums
+from analysis.sums.clusters import of_single_values
 from analysis.sums.totals import AnswerSums, AnswerTotals, RaterCounts, SummedKind, ValueTotals
 
 NAMED = 10_000  # annotators up to which their names are kept
@@ -70,12 +71,18 @@ def build_sums(
     """Do the same of the answers alone; units whose keys are ``numbers`` below those given keep them."""
     keys = {unit: np.arange(numbers[unit]) if numbers else _keys(sums, unit) for unit in UNITS}
     about = "scores" if kind == "ratings" else "pairs"
+    units = {
+        f"{of}_{unit}": _sorted(_numbered(sums[f"{of}_{unit}"], unit, keys[unit]), "about", unit)
+        for of in OVER
+        for unit in UNITS
+        if f"{of}_{unit}" in sums
+    }
     return AnswerSums(
         kind=kind,
         order=grid.order,
         groups=tuple(groups),
-        scores=_value_totals(sums, "scores", keys, grid) if kind == "ratings" else None,
-        pairs=_value_totals(sums, "pairs", keys, grid),
+        scores=_value_totals(sums, "scores", keys, grid, units) if kind == "ratings" else None,
+        pairs=_value_totals(sums, "pairs", keys, grid, units),
         counts=_counts(sums[f"{about}_counts"], about, grid),
         layout=sums["layout"].sort(PART),
         scale=scale,
@@ -121,24 +128,26 @@ def _numbered(frame: pl.DataFrame, unit: str, keys: Ints) -> pl.DataFrame:
     return _with(frame, {unit: pl.Series(np.searchsorted(keys, frame[unit].to_numpy()).astype(np.int64))})
 
 
-def _value_totals(sums: Sums, of: str, keys: Mapping[str, Ints], grid: Grid) -> ValueTotals:
+def _value_totals(sums: Sums, of: str, keys: Mapping[str, Ints], grid: Grid, units: Sums) -> ValueTotals:
+    """Turn the sums of scores or pairs into those of scores; ``units`` are the sums of both by unit, sorted."""
     overall = sums[f"{of}_overall"]
     totals = zip(*(overall[name].to_list() for name in ("about", "total", "n")), strict=True)
     overall = _centred(overall, {about: Fraction(total, n) for about, total, n in totals})
-    together = {
-        kind: _about_equal_mean(sums[f"{of}_{kind}"], sums[f"{of}_{unit}"], unit) for kind, unit in TOGETHER.items()
-    }
-    clusters, visits = (_numbered(together[kind], unit, keys[unit]) for kind, unit in TOGETHER.items())
-    by_unit = {unit: sums[f"{of}_{unit}"] for unit in UNITS}
+    by_unit = {unit: units[f"{of}_{unit}"] for unit in UNITS}
+    together = dict[str, pl.DataFrame]()
+    for kind, unit in TOGETHER.items():
+        if (own := sums.get(f"{of}_{kind}")) is None:
+            clusters = of_single_values(by_unit[unit], unit)
+        else:
+            clusters = _sorted(_numbered(own, unit, keys[unit]), "about", unit, "n")
+        together[kind] = _about_equal_mean(clusters, by_unit[unit])
     for unit in TOGETHER.values() if "first" in by_unit["annotator"].columns else ():
-        by_unit[unit] = _beside(by_unit[unit], sums[f"scores_{unit}"], unit, len(grid.order.systems))
-    units = {unit: _numbered(by_unit[unit], unit, keys[unit]) for unit in UNITS}
+        by_unit[unit] = _beside(by_unit[unit], units[f"scores_{unit}"], len(grid.order.systems))
     frames = {
         "overall": _sorted(overall, "about"),
-        "clusters": _sorted(clusters, "about", "annotator", "n"),
-        "visits": _sorted(visits, "about", "assignment", "n"),
+        **together,
         "weighed": _sorted(_weighed(sums, of, keys), "about", "item"),
-        **{unit: _sorted(frame, "about", unit) for unit, frame in units.items()},
+        **by_unit,
     }
     return ValueTotals(**{name: _in_scores(frame, of, grid) for name, frame in frames.items()})
 
@@ -162,31 +171,30 @@ def _large(column: pl.Series) -> pl.Series:
     return column.cast(pl.Int128)
 
 
-def _middles(by_unit: pl.DataFrame, unit: str) -> tuple[Ints, Ints]:
+def _middles(by_unit: pl.DataFrame) -> tuple[Ints, Ints]:
     """Return what values are about, ascending, and the mean of the units' means of each, as a whole multiple."""
-    ordered = _sorted(by_unit, "about", unit)
-    about, of = np.unique(ordered["about"].to_numpy(), return_inverse=True)
-    means = ordered["total"].cast(pl.Float64).to_numpy() / ordered["n"].to_numpy()
+    about, of = np.unique(by_unit["about"].to_numpy(), return_inverse=True)
+    means = by_unit["total"].cast(pl.Float64).to_numpy() / by_unit["n"].to_numpy()
     middle = np.rint(np.bincount(of, weights=means) / np.bincount(of)) if len(about) else means
     return about, middle.astype(np.int64)
 
 
-def _about_equal_mean(clusters: pl.DataFrame, by_unit: pl.DataFrame, unit: str) -> pl.DataFrame:
+def _about_equal_mean(clusters: pl.DataFrame, by_unit: pl.DataFrame) -> pl.DataFrame:
     """Turn ``total`` and ``squares`` of ``clusters`` sums of ``n`` values into those of distances from the middle."""
-    about, middles = _middles(by_unit, unit)
+    about, middles = _middles(by_unit)
     middle = _large(pl.Series(middles[np.searchsorted(about, clusters["about"].to_numpy())]))
     size, times, total = _large(clusters["n"]) * middle, _large(clusters["clusters"]), clusters["total"]
     squares = clusters["squares"] - (size + size) * total + times * size * size
     return _with(clusters, {"total": (total - times * size).cast(pl.Float64), "squares": squares.cast(pl.Float64)})
 
 
-def _beside(by_unit: pl.DataFrame, scores: pl.DataFrame, unit: str, k: int) -> pl.DataFrame:
+def _beside(by_unit: pl.DataFrame, scores: pl.DataFrame, k: int) -> pl.DataFrame:
     """Turn sums of the ratings of x and y that lie side by side into those of distances from the systems' middles.
 
     ``first`` and ``second`` add up the distances, ``squares_x`` and ``squares_y`` their squares, and ``product`` what
     they are times each other.
     """
-    of_system, middles = _middles(scores, unit)
+    of_system, middles = _middles(scores)
     about = by_unit["about"].to_numpy()
     of_x, of_y = about // k, about // k // k * k + about % k
     x, y = (_large(pl.Series(middles[np.searchsorted(of_system, of)])) for of in (of_x, of_y))

@@ -17,6 +17,7 @@ from analysis.comparisons.rated_parts import grid_of_cells, rows_of_cells
 from analysis.comparisons.rating_cells import RatingCells, rating_cells
 from analysis.statistics import cell_sums
 from analysis.sums.adding import Sums, add_up, add_weighed
+from analysis.sums.clusters import with_clusters
 from analysis.sums.weighing import uneven_weights
 from spa.errors import AnalysisError
 from tests.analysis.random_tables import random_table
@@ -40,7 +41,7 @@ def in_whole_numbers(cells: RatingCells, order: object) -> tuple[Sums, Sums | No
     own = counted_cells(cells, grid, place)
     if own is None:
         return sums, None
-    counted = counted_sums(own)
+    counted = with_clusters(counted_sums(own))
     return sums, counted | counted_weighed(own, uneven_weights(counted, grid))
 
 

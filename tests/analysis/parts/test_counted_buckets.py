@@ -10,6 +10,7 @@ from analysis.answers.order import order_of
 from analysis.answers.tables import answered_rows
 from analysis.parts.counted_buckets import counted_rows
 from analysis.sums.adding import add_up, add_weighed, described, grid_of, in_cells, keyed_rows, merged, numbered
+from analysis.sums.clusters import with_clusters
 from analysis.sums.weighing import uneven_weights
 from tests.analysis.comparisons.test_counted_cells import checked
 
@@ -31,7 +32,7 @@ def test_rows_counted_as_cells_give_the_same_sums() -> None:
         sorted_rows = in_cells(rows, "ratings")
         whole = add_up(sorted_rows, "ratings", grid)
         weights = uneven_weights(whole, grid)
-        found = {**counted.sums(), **counted.weighed(weights)}
+        found = {**with_clusters(counted.sums()), **counted.weighed(weights)}
         whole |= add_weighed(sorted_rows, "ratings", grid, weights)
         assert found.keys() == whole.keys()
         for name, frame in whole.items():

@@ -15,6 +15,7 @@ from analysis import Reading, check_frames
 from analysis.parts import buckets, part, slices
 from analysis.parts.reading import read_totals
 from analysis.parts.slices import Met, coded_rows
+from analysis.statistics.coding import Different
 from analysis.sums.adding import keyed_rows
 from tests.analysis.parts.test_parts_read import TABLES, assert_same, ratings, split
 
@@ -81,7 +82,7 @@ def test_rows_dealt_at_random_change_no_digit(
 def test_numbers_of_rows_stand_for_their_keys() -> None:
     table = check_frames({"ratings": ratings()}, Reading()).ratings
     assert table is not None
-    coded, keys = coded_rows(table, "ratings"), keyed_rows(table, "ratings")
+    coded, keys = coded_rows(table, "ratings", Different()), keyed_rows(table, "ratings")
     for name, of in coded.of.items():
         wanted = table[name].cast(pl.String) if name == "annotator_id" else keys[name]
         assert coded.each[name].gather([0] * table.height if of is None else of).to_list() == wanted.to_list()
