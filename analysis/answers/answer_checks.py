@@ -209,9 +209,10 @@ def _check_answer(check: Check, kind: str, reading: Reading) -> None:
         if len(check.problems) > there:
             check.problems[there] = with_ranks_proposed(check.problems[there], check.frame["value"])
     if kind == "ratings":
-        size = check.frame["value"].abs()
-        extreme = (size > LARGEST) | ((size > 0) & (size < 1 / LARGEST))
-        check.refuse(extreme, answer, "score must be 0 or of a size between 1e-100 and 1e100, to be squared")
+        known = check.different.known(check.frame["value"])
+        if known is None or _extreme(known).any():
+            rule = "score must be 0 or of a size between 1e-100 and 1e100, to be squared"
+            check.refuse(_extreme(check.frame["value"]), answer, rule)
         own_scales(check, reading.rescale)
         _check_scales(check, reading.scales, [*reading.rescale])
     if not check.frame["value"].has_nulls():
@@ -223,6 +224,12 @@ def _check_answer(check: Check, kind: str, reading: Reading) -> None:
     check.frame = check.frame.with_columns(
         pl.when(pl.col("value").is_null()).then(reason).otherwise(None).alias("missing_reason")
     )
+
+
+def _extreme(values: pl.Series) -> pl.Series:
+    """Mark the values that no float holds when they are squared."""
+    size = values.abs()
+    return (size > LARGEST) | ((size > 0) & (size < 1 / LARGEST))
 
 
 def _without(texts: pl.Series, missing: Sequence[str]) -> pl.Series:

@@ -224,11 +224,12 @@ class Check:
             unread = translate(texts, _no_number, self.different) if coded else wrong
             self.refuse(unread, column, f"{column} must be a number with a decimal point or empty")
         value = translate(texts, _numbers, self.different) if coded else _numbers(texts)
-        if np.count_nonzero(np.isfinite(value.to_numpy())) < len(value) - value.null_count():
+        numbers = _numbers(distinct) if coded else value
+        if np.count_nonzero(np.isfinite(numbers.to_numpy())) < len(numbers) - numbers.null_count():
             self.refuse(value.is_infinite(), column, f"{column} must be finite")
             value = value.set(~value.is_finite(), None)
         elif coded:
-            self.different.know(value, _numbers(distinct).unique(maintain_order=True))
+            self.different.know(value, numbers.unique(maintain_order=True))
         self.frame = with_column(self.frame, value.alias(name))
         return words
 

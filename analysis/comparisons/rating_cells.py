@@ -13,7 +13,7 @@ import polars as pl
 
 from analysis.answers.order import Order
 from analysis.answers.tables import answered_rows
-from analysis.statistics.coding import Floats, Ints, code, fold, join_keys, scale_of
+from analysis.statistics.coding import Floats, Ints, all_differ, code, fold, join_keys, scale_of
 from analysis.statistics.differences import Differences
 from analysis.sums.units import UnitCodes, unit_codes
 
@@ -121,7 +121,7 @@ def cells_as_they_stand(columns: Mapping[str, npt.NDArray[Any]], value: Floats, 
         begins[1:] |= own[1:] != own[:-1]
     system = columns["system"]
     starts = np.flatnonzero(begins)
-    if not np.all((system[1:] > system[:-1]) | begins[1:]) or len(fold(*(own[starts] for own in units))) < len(starts):
+    if not np.all((system[1:] > system[:-1]) | begins[1:]) or not all_differ(*(own[starts] for own in units)):
         return []
     return [
         RatingCells(

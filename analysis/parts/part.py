@@ -173,7 +173,7 @@ def _read_slice(task: PartTask, number: int, checked: pl.DataFrame, different: D
         ids = coded.combinations("annotator", "annotator_id")
         kept = _answered(frame, task.exclusions)
         where = SliceFile(part=task.number, file=str(path), scratch=task.scratch)
-        write_slice(coded, frame, kept, task.kind, where)
+        write_slice(coded, frame, kept, task.kind, where, different)
         found = {"slice": where, "met": (coded.each["item"].to_numpy(), coded.each["annotator"].to_numpy())}
     return _Slice(
         sums=described(frame, keys, different),

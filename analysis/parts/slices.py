@@ -80,20 +80,49 @@ def coded_rows(table: pl.DataFrame, kind: SummedKind, different: Different) -> C
     return Coded(of=of_each, each={name: own for name, (_, own) in found.items()})
 
 
-def write_slice(coded: Coded, table: pl.DataFrame, kept: Flags, kind: SummedKind, where: SliceFile) -> None:
-    """Write the rows that are ``kept``, with their values and what a reader calls them."""
-    every, columns = bool(kept.all()), [pl.Series("value", table["value"])]
-    columns.append(table["row"].cast(pl.Int64).alias("row"))
+def write_slice(
+    coded: Coded, table: pl.DataFrame, kept: Flags, kind: SummedKind, where: SliceFile, different: Different
+) -> None:
+    """Write the rows that are ``kept``, with their values and what a reader calls them.
+
+    Values that are few whole numbers are written from the least one on; of rows that follow each other, the first.
+    """
+    every, row, value = bool(kept.all()), table["row"].to_numpy(), table["value"]
+    columns, ends = list[pl.Series](), {"least": pl.Series([None], dtype=pl.Float64)}
+    known = different.known(value)
+    if known is not None and (low := _whole_from(known)) is not None:
+        columns.append(pl.Series("value", (value.to_numpy() - low).astype(np.uint8)))
+        ends["least"] = pl.Series([low])
+    else:
+        columns.append(value.alias("value"))
+    if every and np.all(row[1:] - row[:-1] == 1):
+        ends["first_row"] = pl.Series(row[:1].astype(np.int64))
+    else:
+        columns.append(table["row"].cast(pl.Int64).alias("row"))
+        ends["first_row"] = pl.Series([None], dtype=pl.Int64)
     names = (*PART, *SYSTEMS[kind], *IDS, "sample", "assignment")
     for name in names:
         of = coded.of[name]
         if of is not None and not (name == "assignment" and of is coded.of["annotator"]):
             columns.append(pl.Series(name, of.astype(np.min_scalar_type(len(coded.each[name])))))
     rows = pl.DataFrame(columns)
-    each = pl.DataFrame({name: [coded.each[name]] for name in names})
+    each = pl.DataFrame({name: [coded.each[name]] for name in names} | {name: [own] for name, own in ends.items()})
     with scratch_errors(where.scratch):
         write_whole(where.file, lambda path: (rows if every else rows.filter(kept)).write_ipc(path))
         write_whole(f"{where.file}.keys", lambda path: each.write_ipc(path))
+
+
+def _whole_from(values: pl.Series) -> float | None:
+    """Return the least of values that are whole numbers of which a byte holds the distances; of others nothing."""
+    numbers = values.to_numpy()
+    low, high = float(numbers.min()), float(numbers.max())
+    if (
+        high - low > np.iinfo(np.uint8).max
+        or np.any(np.rint(numbers) != numbers)
+        or np.any(np.signbit(numbers) & (numbers == 0))
+    ):
+        return None
+    return low
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -146,6 +175,8 @@ def read_rows(where: SliceFile, kind: SummedKind, grid: Grid) -> SliceRows:
     systems = {name: place for place, name in enumerate(grid.order.systems)}
     groups = {name: place for place, name in enumerate(grid.order.groups)}
     numbers = {"group": groups, "criterion": grid.criteria, **dict.fromkeys(SYSTEMS[kind], systems)}
+    (least,), (first_row,) = (each[name].explode().to_list() for name in ("least", "first_row"))
+    each = each.drop("least", "first_row")
     found: dict[str, npt.NDArray[Any]] = {}
     for name in each.columns:
         own = each[name].explode()
@@ -156,8 +187,14 @@ def read_rows(where: SliceFile, kind: SummedKind, grid: Grid) -> SliceRows:
     of = {name: rows[name].to_numpy() if name in rows.columns else None for name in each.columns}
     if "assignment" not in rows.columns:
         of["assignment"] = of["annotator"]
+    value = rows["value"].to_numpy()
     return SliceRows(
-        kind=kind, part=where.part, of=of, each=found, value=rows["value"].to_numpy(), row=rows["row"].to_numpy()
+        kind=kind,
+        part=where.part,
+        of=of,
+        each=found,
+        value=value if least is None else value + least,
+        row=rows["row"].to_numpy() if first_row is None else np.arange(first_row, first_row + rows.height),
     )
 
 

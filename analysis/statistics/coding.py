@@ -21,6 +21,7 @@ Numbers = npt.NDArray[np.integer[Any]]  # of any width
 Floats = npt.NDArray[np.float64]
 FEW = 1_000  # rows up to which polars takes longer for any step than Python for all of it
 DENSE = 4  # possible combinations a row up to which rows are folded by counting instead of sorting
+MARKED = 64  # possible combinations a row up to which each that occurs is marked
 ROUNDED = 1e-12  # of the largest value: what a mean differs by from one that is equal in exact arithmetic
 DIGITS = 12  # significant digits that a mean keeps: sums in another order differ behind them
 
@@ -103,6 +104,11 @@ class Different:
             self.know(column, column.unique(maintain_order=True))
         return self._known[place][1]
 
+    def known(self, column: pl.Series) -> pl.Series | None:
+        """Return the different values where they were looked for already."""
+        place = _place(column)
+        return None if place is None or place not in self._known else self._known[place][1]
+
     def know(self, column: pl.Series, values: pl.Series) -> None:
         """Take the different values of a column, where these are known already."""
         place = _place(column)
@@ -145,6 +151,8 @@ def translate(
     changed = change(seen.cast(pl.String))
     if len(seen) == 1:
         return pl.repeat(changed[0], len(column), dtype=changed.dtype, eager=True)
+    if changed.dtype.is_numeric() and not changed.null_count():
+        return pl.Series(_look_up(column, seen, changed.to_numpy()))
     return changed[_look_up(column, seen, np.arange(len(seen)))]
 
 
@@ -213,6 +221,20 @@ def fold(*columns: Numbers) -> Folded:
     of = number[key].astype(np.int64)
     of -= 1
     return Folded(of=of, first=first)
+
+
+def all_differ(*columns: Numbers) -> bool:
+    """Return whether no two rows agree in all columns.
+
+    >>> all_differ(np.array([1, 0, 1]), np.array([5, 5, 4])), all_differ(np.array([1, 0, 1]))
+    (True, False)
+    """
+    key = join_keys(*columns)
+    if not len(key) or key.min() < 0 or (size := int(key.max()) + 1) > MARKED * len(key):
+        return len(fold(key)) == len(key)
+    marked = np.zeros(size, dtype=np.bool_)
+    marked[key] = True
+    return int(np.count_nonzero(marked)) == len(key)
 
 
 def _fold_by_sorting(key: Ints) -> Folded:
