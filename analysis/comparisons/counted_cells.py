@@ -15,12 +15,13 @@ import numpy as np
 import polars as pl
 
 from analysis.comparisons.rating_cells import RatingCells, rating_differences
-from analysis.statistics.cell_sums import BITS, WholeSums, numbered_keys
+from analysis.statistics.cell_sums import BITS, WholeSums, numbered_keys, packed, unpacked
 from analysis.statistics.coding import DENSE, Floats, Ints, fold
 from analysis.statistics.differences import DifferencePart, Differences
 from analysis.sums.adding import LISTED, OVER, PACKED, PART, ROOM, TOGETHER, Grid, Sums
 
 FEW = 256  # values from the least to the largest score up to which what is added up is looked up by value
+PROFILES = 4096  # possible scores of all systems side by side up to which all pairs are looked up together
 DECIMALS = 4  # decimals of scores below which they are whole numbers of so small a part
 POWERS = {"total": 1, "first": 1, "squares": 2, "first_squares": 2, "product": 2}
 BESIDE = ("first", "first_squares", "product")  # of the ratings that lie side by side, by who gave them
@@ -130,20 +131,20 @@ def counted_sums(own: CountedCells) -> Sums:
     """
     cells, k = own.cells, len(own.cells.systems)
     sums: Sums = {"scores_counts": _counts(own)}
-    added: dict[str, tuple[int, WholeSums]] = {}
+    added: dict[str, _Added] = {}
     for unit, column in own.units().items():
         width = int(column.max()) + 1
-        added[unit] = width, WholeSums(k * (k - 1) // 2 * width)
-        key, columns, packed = _scores(own, unit, width)
-        sums |= _by_unit(own, "scores", unit, width, key, columns, packed)
+        key, columns, options = _scores(own, unit, width)
+        added[unit] = _Added(width=width, scores=columns, pairs=WholeSums(k * (k - 1) // 2 * width))
+        sums |= _by_unit(own, "scores", unit, width, key, columns, options)
     if own.side_by_side is not None:
         _add_side_by_side(own, own.side_by_side, added)
     for part in own.differences.parts() if own.side_by_side is None else ():
         (values, which), pair = _of_pairs(part, own), own.pair(part)
-        for unit, (width, pairs) in added.items():
-            pairs.add(pair * width + getattr(part, unit), _kept(values, unit), which=which)
-    for unit, (width, adding) in added.items():
-        sums |= _by_unit(own, "pairs", unit, width, *adding.found())
+        for unit, one in added.items():
+            one.pairs.add(pair * one.width + getattr(part, unit), _kept(values, unit), which=which)
+    for unit, one in added.items():
+        sums |= _by_unit(own, "pairs", unit, one.width, *one.pairs.found())
     for of in OVER:
         people = sums[f"{of}_annotator"].iter_columns()
         nobody = [one.clear().alias("assignment") if one.name == "annotator" else one.clear() for one in people]
@@ -176,14 +177,19 @@ def _by_unit(
 def _scores(own: CountedCells, unit: str, width: int) -> tuple[Ints, dict[str, Ints], list[pl.Series]]:
     """Add scores up by system and unit; where values are few beside the scores, of how often each was given."""
     cells, size = own.cells, len(own.cells.systems) * width
-    key = cells.system * width + cells.column(unit)
     powers = {"total": own.values, "squares": own.values**2}
-    if own.which is None or size * len(own.values) > DENSE * len(key):
+    if own.which is None or size * len(own.values) > DENSE * len(cells.value):
         sums = WholeSums(size)
-        sums.add(key, powers.items(), which=own.which)
+        sums.add(cells.system * width + cells.column(unit), powers.items(), which=own.which)
         there, columns = sums.found()
         return there, columns, _packed(own, unit, there, width)
-    times = np.bincount(key * len(own.values) + own.which, minlength=size * len(own.values)).reshape(size, -1)
+    if own.side_by_side is None:
+        key = (cells.system * width + cells.column(unit)) * len(own.values)
+        times = np.bincount(key + own.which, minlength=size * len(own.values)).reshape(size, -1)
+    else:  # system by system: tables that the processor's cache holds
+        who, k = cells.column(unit)[:: len(cells.systems)] * len(own.values), width * len(own.values)
+        each = [np.bincount(who + scores, minlength=k) for scores in own.side_by_side]
+        times = np.concatenate(each).reshape(size, -1)
     n = times.sum(axis=1)
     there = np.flatnonzero(n)
     times = times[there]
@@ -195,25 +201,73 @@ def _kept(values: Mapping[str, Floats], unit: str) -> list[tuple[str, Floats]]:
     return [(name, one) for name, one in values.items() if unit in TOGETHER.values() or name not in BESIDE]
 
 
-def _add_side_by_side(own: CountedCells, scores: Ints, added: Mapping[str, tuple[int, WholeSums]]) -> None:
-    """Add pairs up by two columns of the ``scores`` of whole blocks, without a row for each difference."""
-    k, n, values = len(scores), len(own.values), _of_both(own.values)
-    for unit, (width, sums) in added.items():
-        kept = _kept(values, unit)
-        weights = np.stack([one for _, one in kept], axis=1)
-        who = own.cells.column(unit)[::k]
+def _add_side_by_side(own: CountedCells, scores: Ints, added: Mapping[str, _Added]) -> None:
+    """Add pairs up by the columns of the ``scores`` of whole blocks, without a row for each difference.
+
+    What is about one system alone is known from the scores; of few possible scores of a block all pairs are looked up
+    together.
+    """
+    k, n = len(scores), len(own.values)
+    units = {unit: _blocks(own.cells.column(unit)[::k], one.width) for unit, one in added.items()}
+    found: dict[str, dict[str, Ints]] = {unit: {} for unit in added}
+    for group in [tuple(range(k))] if n**k <= PROFILES else combinations(range(k), 2):
+        which, columns = scores[group[0]], dict[str, Floats]()
+        for x in group[1:]:
+            which = which * n + scores[x]
+        values = np.meshgrid(*[own.values] * len(group), indexing="ij")
+        for (x, first), (y, second) in combinations(zip(group, values, strict=True), 2):
+            both = _beside(first.ravel(), second.ravel())
+            columns |= {f"{name} {x} {y}": both[name] for name in ("product", "above", "tied")}
+        for unit, sums in _by_blocks(units, columns, which).items():
+            found[unit] |= sums
+    for unit, one in added.items():
+        total, squares = (one.scores[name].reshape(k, -1) for name in ("total", "squares"))
         for place, (x, y) in enumerate(combinations(range(k), 2)):
-            which = scores[x] * n + scores[y]
-            if width * n**2 > DENSE * len(who):
-                of_pair = WholeSums(width)
-                of_pair.add(who, kept, which=which)
-                key, columns = of_pair.found()
-            else:
-                times = np.bincount(who * n**2 + which, minlength=width * n**2).reshape(width, n**2)
-                key = np.flatnonzero(size := times.sum(axis=1))
-                found = (times[key] @ weights).astype(np.int64)
-                columns = {"n": size[key], **{name: found[:, column] for column, (name, _) in enumerate(kept)}}
-            sums.put(key + place * width, columns)
+            product, above, tied = (found[unit][f"{name} {x} {y}"] for name in ("product", "above", "tied"))
+            difference = {"total": total[x] - total[y], "squares": squares[x] + squares[y] - 2 * product}
+            columns_of = {"n": units[unit].n, **difference, "above": above, "tied": tied}
+            if unit in TOGETHER.values():
+                columns_of |= {"first": total[x], "first_squares": squares[x], "product": product}
+            one.pairs.put(units[unit].keys + place * one.width, columns_of)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Added:
+    """Sums by unit, below ``width``: those of scores by system and unit, and of pairs."""
+
+    width: int
+    scores: Mapping[str, Ints]
+    pairs: WholeSums
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Blocks:
+    """The unit of each block, numbered; ``keys`` are the units by number, and ``n`` how many blocks each has."""
+
+    of: Ints
+    keys: Ints
+    n: Ints
+
+
+def _blocks(who: Ints, width: int) -> _Blocks:
+    of, keys, size = numbered_keys(who, width)
+    n = np.bincount(of, minlength=size)
+    if keys is None and not n.all():
+        keys = np.flatnonzero(n)
+        number = np.zeros(size, dtype=np.int64)
+        number[keys] = np.arange(len(keys))
+        of, n = number[of], n[keys]
+    return _Blocks(of=of, keys=np.arange(size) if keys is None else keys, n=n)
+
+
+def _by_blocks(units: Mapping[str, _Blocks], columns: Mapping[str, Floats], which: Ints) -> dict[str, dict[str, Ints]]:
+    """Add columns up by each unit; ``which`` is the place of each block's values in them."""
+    found: dict[str, dict[str, Ints]] = {unit: {} for unit in units}
+    for fields, values in packed(columns.items(), max(int(blocks.n.max()) for blocks in units.values())):
+        each = values[which]
+        for unit, blocks in units.items():
+            found[unit] |= unpacked(fields, np.bincount(blocks.of, each, len(blocks.n)), blocks.n)
+    return found
 
 
 def _over_units(place: Ints, columns: Mapping[str, Ints]) -> tuple[Ints, dict[str, Ints]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TypeAlias
 
 import numpy as np
 
@@ -12,6 +13,7 @@ DENSE = 1 << 23  # keys up to which there is one place for each that is possible
 THIN = 32  # possible keys a value beyond which values are folded first
 PENDING = 1 << 22  # folded cells that wait before they are folded together
 BITS = 53  # of whole numbers that a float holds
+Fields: TypeAlias = list[tuple[str, int, int]]  # of columns that are put together: name, least value, bits
 
 
 def numbered_keys(key: Ints, size: int) -> tuple[Ints, Ints | None, int]:
@@ -54,12 +56,8 @@ class WholeSums:
         of, keys, size = numbered_keys(key, self.size)
         n = np.bincount(of, minlength=size)
         found = {"n": n}
-        for fields, packed in _packed(columns, int(n.max(initial=0))):
-            rest = np.bincount(of, packed if which is None else packed[which], size).astype(np.int64)
-            for name, low, bits in fields:
-                own = rest & ((1 << bits) - 1) if len(fields) > 1 else rest
-                found[name] = own + low * n if low else own
-                rest = rest >> bits
+        for fields, together in packed(columns, int(n.max(initial=0))):
+            found |= unpacked(fields, np.bincount(of, together if which is None else together[which], size), n)
         if keys is not None:
             self._parts.append((keys, found))
         elif self._dense:
@@ -90,12 +88,12 @@ class WholeSums:
         return together[folded.first], sums
 
 
-def _packed(columns: Iterable[tuple[str, Floats]], most: int) -> Iterator[tuple[list[tuple[str, int, int]], Floats]]:
+def packed(columns: Iterable[tuple[str, Floats]], most: int) -> Iterator[tuple[Fields, Floats]]:
     """Yield columns put together to one: each one's name, least value and bits, and the floats that hold them.
 
     Sums of up to ``most`` values have room.
     """
-    fields: list[tuple[str, int, int]] = []
+    fields: Fields = []
     together, used = np.zeros(0), 0
     for name, column in columns:
         low, high = (int(column.min()), int(column.max())) if len(column) else (0, 0)
@@ -109,6 +107,17 @@ def _packed(columns: Iterable[tuple[str, Floats]], most: int) -> Iterator[tuple[
         used += bits
     if fields:
         yield fields, together
+
+
+def unpacked(fields: Fields, sums: Floats, n: Ints) -> dict[str, Ints]:
+    """Return the sums of each column that was put together with others; ``n`` says of how many values each sum is."""
+    found: dict[str, Ints] = {}
+    rest = sums.astype(np.int64)
+    for name, low, bits in fields:
+        own = rest & ((1 << bits) - 1) if len(fields) > 1 else rest
+        found[name] = own + low * n if low else own
+        rest = rest >> bits
+    return found
 
 
 class CellSums:

@@ -6,13 +6,13 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
 
 from analysis.answers.order import Order
-from analysis.statistics.coding import Different, Floats, Ints, constant, translate
+from analysis.statistics.coding import FEW, Different, Floats, Ints, constant, translate
 from analysis.statistics.differences import Differences
 from analysis.sums.keys import key_of
 from analysis.sums.totals import LargeKind, SummedKind
@@ -490,4 +490,7 @@ def _merged(name: str, frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
     if name == "extremes":
         return together.group_by(PART).agg(pl.exclude(PART).max())
     keys = KEYS[name]
-    return together.group_by(keys).agg(pl.exclude(keys).sum()) if len(keys) < together.width else together.unique()
+    if len(keys) == together.width:
+        return together.unique()
+    engine: Any = "streaming" if together.height > FEW else "auto"  # of many rows half the time
+    return together.lazy().group_by(keys).agg(pl.exclude(keys).sum()).collect(engine=engine)
