@@ -23,7 +23,7 @@ from analysis.comparisons.rating_judgements import judgements_of_counts, rating_
 from analysis.comparisons.ratings import clustered_mean
 from analysis.statistics import cell_sums, coding, differences
 from analysis.statistics.cell_sums import CellSums
-from analysis.statistics.coding import code, fold, number, translate
+from analysis.statistics.coding import FEW, Different, all_differ, code, fold, number, translate
 from analysis.strengths.strength_table import strength_table
 from analysis.sums.criterion_sums import counted_outcomes
 from tests.analysis.made_answers import analyse
@@ -150,6 +150,26 @@ def test_categories_are_coded_as_strings_are(names: list[str | None], order: lis
             assert (code(column, order).ids, code(column, order).of.tolist()) == (plain.ids, plain.of.tolist())
     turned = translate(strings.cast(pl.Categorical), lambda seen: seen.str.to_uppercase())
     assert turned.to_list() == strings.str.to_uppercase().to_list()
+
+
+def test_different_values_are_those_of_each_column() -> None:
+    """What is known of a column is said of no other, of equal length or in the room of one that is gone."""
+    different, rng = Different(), np.random.default_rng(4)
+    for _ in range(200):
+        numbers = pl.Series(rng.integers(0, 5, 2 * FEW))
+        for column in (numbers, numbers.cast(pl.String).cast(pl.Categorical), numbers.set(numbers == 3, None)):
+            wanted = column.unique(maintain_order=True)
+            assert different.of(column).equals(wanted, check_names=False)
+            assert different.of(pl.DataFrame([column.alias("a")])["a"]).equals(wanted, check_names=False)
+            assert different.of(column[FEW - 1 :]).equals(column[FEW - 1 :].unique(maintain_order=True))
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 3)), max_size=30), st.integers(0, 80))
+def test_rows_differ_as_folds_say(rows: list[tuple[int, int]], marked: int) -> None:
+    columns = [np.array([row[place] for row in rows], dtype=np.int64) for place in range(2)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("analysis.statistics.coding.MARKED", marked)
+        assert all_differ(*columns) == (len({*rows}) == len(rows))
 
 
 @given(st.lists(st.sampled_from([None, "a", "b", "c"])))

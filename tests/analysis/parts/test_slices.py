@@ -12,11 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis import Reading, check_frames
+from analysis.answers.order import Order
 from analysis.parts import buckets, part, slices
 from analysis.parts.reading import read_totals
 from analysis.parts.slices import Met, coded_rows
 from analysis.statistics.coding import Different
-from analysis.sums.adding import keyed_rows
+from analysis.sums.adding import Grid, keyed_rows
 from tests.analysis.parts.test_parts_read import TABLES, assert_same, ratings, split
 
 NAMES = ("system", "criterion", "elicitation", "annotator", "variant")  # those that are listed as they first appear
@@ -89,6 +90,30 @@ def test_numbers_of_rows_stand_for_their_keys() -> None:
     for names in (("annotator",), ("group", "criterion"), ("annotator", "sample"), ("assignment", "assigned")):
         found, wanted_rows = coded.combinations(*names), keys.select(names).unique()
         assert found.sort(names).rows() == wanted_rows.cast(found.schema).sort(names).rows()
+
+
+@pytest.mark.parametrize("scores", [(-3, 0, 5), (1.0, 2.5), (-0.0, 1.0), (0, 255), (0, 256), (1e9, 1e9 + 3)])
+@pytest.mark.parametrize("every", [1, 2])
+def test_slices_hold_values_and_rows(scores: tuple[float, ...], every: int, tmp_path: Path) -> None:
+    """Written as bytes or not, all rows or every second one, they are read as they were."""
+    different, kind = Different(), pl.Categorical()
+    named = {"group": "human", "criterion": "overall", "annotator_kind": "human", "system": "A"}
+    columns = {name: pl.repeat(word, 2000, dtype=pl.String, eager=True).cast(kind) for name, word in named.items()}
+    columns |= {name: pl.Series([str(n % 50) for n in range(2000)], dtype=kind) for name in ("annotator_id", "item_id")}
+    columns |= {name: pl.Series([None] * 2000, dtype=kind) for name in ("variant", "repeat", "sample", "assignment_id")}
+    value = pl.Series([*map(float, scores)] * 2000).head(2000)
+    different.of(value)
+    table = pl.DataFrame({**columns, "value": value, "row": pl.int_range(7, 2007, eager=True, dtype=pl.UInt32)})
+    where = slices.SliceFile(part=0, file=str(tmp_path / "slice"), scratch=tmp_path)
+    kept = np.arange(2000) % every == 0
+    slices.write_slice(coded_rows(table, "ratings", different), table, kept, "ratings", where, different)
+    order = Order(groups=("human",), criteria=("overall",), systems=("A",), pairs=())
+    grid = Grid(order=order, factor=np.ones((1, 1)), criteria={"overall": 0}, llm=(), options=pl.DataFrame())
+    rows = slices.read_rows(where, "ratings", grid)
+    assert rows.row.tolist() == table["row"].to_numpy()[kept].tolist()
+    assert [repr(one) for one in rows.value.tolist()] == [repr(one) for one in value.to_numpy()[kept].tolist()]
+    assert (pl.read_ipc(where.file).schema["value"] == pl.UInt8) == (scores in [(-3, 0, 5), (0, 255), (1e9, 1e9 + 3)])
+    assert ("row" in pl.read_ipc(where.file).columns) == (every > 1)
 
 
 @given(st.lists(st.sets(st.integers(0, 20)), max_size=8), st.integers(1, 30))
