@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from analysis.statistics.coding import Floats, Ints, fold
 
@@ -109,7 +110,7 @@ def packed(columns: Iterable[tuple[str, Floats]], most: int) -> Iterator[tuple[F
         yield fields, together
 
 
-def unpacked(fields: Fields, sums: Floats, n: Ints) -> dict[str, Ints]:
+def unpacked(fields: Fields, sums: npt.NDArray[Any], n: Ints) -> dict[str, Ints]:
     """Return the sums of each column that was put together with others; ``n`` says of how many values each sum is."""
     found: dict[str, Ints] = {}
     rest = sums.astype(np.int64)
