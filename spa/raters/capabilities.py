@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
@@ -19,6 +19,8 @@ from spa.errors import PlatformError
 from spa.journal import Journal, JournalEntry
 from spa.media.medium import Medium
 from spa.raters.budget import RaterBudget
+from spa.raters.endpoints.absences import NO_FILES
+from spa.raters.endpoints.absences import OUTCOMES as ABSENT
 from spa.raters.endpoints.endpoint import LLMEndpoint, LLMReply, LLMRequest, mapping
 from spa.raters.endpoints.failures import failure_message, remedy_for
 from spa.raters.vendors import provider_here, read_body, texts_of, top_tokens, vendor_of
@@ -29,7 +31,7 @@ from spa.widgets import OptionsAnswer
 KIND = "llm-capability"
 MAX_REQUESTS = 6  # requests
 SKIPPED = "skipped"
-INFORMATIVE = ("answered", "truncated", "refused", "no_schema", "http_400", "http_422")  # of an outcome
+INFORMATIVE = ("answered", "truncated", "refused", *ABSENT, "http_400", "http_422")  # of an outcome
 TOKENS = 16  # of an answer: the least that every API takes
 SEED = 11
 IMPROBABLE = "K7-mauve"  # what nobody answers who is not held to the schema
@@ -88,13 +90,15 @@ def probes_for(rater: Rater, variants: Sequence[RaterVariant]) -> Iterator[Probe
 
 
 def _sight(variants: Sequence[RaterVariant], medium: Medium | None) -> Iterator[Probe]:
-    """Yield the request that shows whether a model takes in the files of a medium."""
+    """Yield the requests that show whether a model takes in the files of a medium: the same words with one, without."""
     if medium is not None and medium.files is not None and medium.files.models is not None:
         if medium.files.models.trial is None:
             return
         part, asked, _ = medium.files.models.trial()
         messages = [{"role": "user", "content": [part, {"type": "text", "text": asked}]}]
         yield Probe(key="sees", request=_tiny_request(variants[0].protocol, messages, tokens=4 * TOKENS))
+        words = [{"role": "user", "content": [{"type": "text", "text": asked}]}]
+        yield Probe(key="blind", request=_tiny_request(variants[0].protocol, words, tokens=4 * TOKENS))
 
 
 def _tiny_request(
@@ -154,7 +158,7 @@ async def _try(endpoint: LLMEndpoint, trial: Probe, journal: Journal, rater_budg
     begun = journal.begin(KIND, scope_of(endpoint), trial.key, body)
     reply = await endpoint.ask(trial.request)
     journal.finish(begun, reply.outcome, response=reply.body, **rater_budget.pay(reserved, reply))
-    if remedy_for(reply.outcome).hopeless and reply.outcome != "no_schema":
+    if remedy_for(reply.outcome).hopeless and reply.outcome not in ABSENT:
         raise PlatformError(failure_message(reply, endpoint.rater, endpoint.shown))
 
 
@@ -187,26 +191,35 @@ def read_capabilities(
     varies = None if len(drawn) < 2 else len(set(drawn)) > 1
     return Capabilities(
         schema=_schema_support(calls.get("schema"), replies.get("schema")),
-        temperature="unknown" if varies is None else _support(varies),
-        seed=_same_samples(texts, "seed", "seed again", varies),
-        top_p=_same_samples(texts, "top_p", "top_p again", varies),
-        logprobs="unknown" if "logprobs" not in replies else _support(_has_probabilities(replies["logprobs"])),
+        temperature=_refused(calls, "temperature") or ("unknown" if varies is None else _support(varies)),
+        seed=_refused(calls, "seed") or _same_samples(texts, "seed", "seed again", varies),
+        top_p=_refused(calls, "top_p") or _same_samples(texts, "top_p", "top_p again", varies),
+        logprobs=_refused(calls, "logprobs")
+        or ("unknown" if "logprobs" not in replies else _support(_has_probabilities(replies["logprobs"]))),
         several="unknown" if "sample" not in texts else _support(len(texts["sample"]) > 1),
         usage="unknown" if not replies else _support(all(one.prompt_tokens is not None for one in replies.values())),
         model=next((reply.model for reply in replies.values() if reply.model), None),
         requests=requests,
-        sees=_sees(calls.get("sees"), replies.get("sees"), medium),
+        sees=_sees(calls.get("sees"), replies, medium),
     )
 
 
-def _sees(call: JournalEntry | None, reply: LLMReply | None, medium: Medium | None) -> str:
-    if call is not None and call.outcome.startswith("http_"):
+def _refused(calls: Mapping[str, JournalEntry], name: str) -> str | None:
+    return "refused" if any(call.outcome == f"no_{name}" for call in calls.values()) else None
+
+
+def _sees(call: JournalEntry | None, replies: Mapping[str, LLMReply], medium: Medium | None) -> str:
+    if call is not None and (call.outcome == NO_FILES or call.outcome.startswith("http_")):
         return "refused"
+    reply, blind = replies.get("sees"), replies.get("blind")
     models = None if medium is None or medium.files is None else medium.files.models
     if models is None or models.trial is None or reply is None or not reply.text.strip():
         return "unknown"
     *_, word = models.trial()
-    return _support(word in re.findall(r"\w+", reply.text.lower()))
+    if word in re.findall(r"\w+", reply.text.lower()):
+        return "yes"
+    dropped = blind is not None and reply.prompt_tokens is not None and reply.prompt_tokens == blind.prompt_tokens
+    return "dropped" if dropped else "ignored"
 
 
 def _support(seen: bool) -> str:
@@ -221,8 +234,7 @@ def _schema_support(call: JournalEntry | None, reply: LLMReply | None) -> str:
     try:
         return _support(json.loads(reply.text) == {SCHEMA_QUESTION.question_id: IMPROBABLE})
     except ValueError:  # a thinking model may have had no room to answer
-        broken_off = reply.outcome == "truncated" and (not reply.text.strip() or reply.text.lstrip().startswith("{"))
-        return "unknown" if broken_off else "ignored"
+        return "unknown" if reply.outcome == "truncated" else "ignored"
 
 
 def _same_samples(texts: dict[str, tuple[str, ...]], first: str, second: str, varies: bool | None) -> str:
@@ -253,15 +265,35 @@ def problems(
         instead = 'set readout = "verbalised" (with answer_format = "json"), or run the model here'
         errors.append(f'{place} accepts logprobs but returns none; {instead} (provider = "{provider_here()}"){again}')
     files = "files" if medium is None else medium.many
+    if found.logprobs == "refused" and any(protocol.readout == "logit" for protocol in used):
+        errors.append(f'{place} refuses logprobs; set readout = "verbalised" (with answer_format = "json"){again}')
     if found.sees == "refused":
-        errors.append(f"{place} refuses {files}; name a model that takes {files}{again}")
+        start = "start the server with its projector (--mmproj)"
+        errors.append(f"{place} refuses {files}; name a model that takes {files}, or {start}{again}")
+    if found.sees == "dropped":
+        errors.append(
+            f"{place} takes {files} and does not read them (as many prompt tokens with one as without); name a model "
+            f"that reads {files}{again}"
+        )
     if found.sees == "ignored":
         warnings.append(
             f"{place} answers without a look: it may take in no {files}; read its first answers (--limit 1)"
         )
-    if found.temperature == "ignored" and any(protocol.temperature or protocol.repeats > 1 for protocol in used):
+    temperatures = sorted({protocol.temperature for protocol in used if protocol.temperature is not None})
+    if found.temperature == "ignored" and len(temperatures) > 1:
+        listed = ", ".join(f"{one:g}" for one in temperatures)
+        errors.append(
+            f"{place} ignores temperature: variants at {listed} would all be asked at its default; keep one{again}"
+        )
+    elif found.temperature == "ignored" and any(protocol.temperature or protocol.repeats > 1 for protocol in used):
         why = "samples at temperature 1 are identical, so repeats add no information"
         warnings.append(f"{place} ignores temperature: {why}")
+    for name in ("temperature", "seed", "top_p"):
+        asked = [getattr(protocol, name) for protocol in used if getattr(protocol, name) is not None]
+        if asked and getattr(found, name) == "refused":
+            errors.append(
+                f"{place} takes no {name}; remove it from the rater and its variants ({name} = {asked[0]:g}){again}"
+            )
     for name in ("seed", "top_p"):
         if any(getattr(protocol, name) is not None for protocol in used) and getattr(found, name) == "ignored":
             warnings.append(f"{place} accepts {name} but ignores it")

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from spa.raters.endpoints.absences import ABSENCES
 from spa.raters.endpoints.endpoint import LLMReply
 from spa.records.raters import Rater
 
@@ -35,9 +36,7 @@ FAILURES = {
     "timeout": Remedy("did not answer in time{said}; run the command again, or allow more with --timeout"),
     "quota": Remedy("says that the account's quota is used up{said}; top it up and run again", hopeless=True),
     "no_model": Remedy("does not know the model {model!r}{said}; correct model", hopeless=True),
-    "no_schema": Remedy(
-        'takes no JSON schema (response_format){said}; set answer_format = "json" in the rater', hopeless=True
-    ),
+    **{absence.outcome: Remedy(absence.message, hopeless=True) for absence in ABSENCES},
     **dict.fromkeys(("http_401", "http_403"), KEY),
     **dict.fromkeys(("http_301", "http_302", "http_303", "http_307", "http_308"), MOVED),
     "http_404": Remedy(

@@ -20,6 +20,7 @@ import openai
 
 from spa.addresses import is_loopback
 from spa.media import recorded
+from spa.raters.endpoints.absences import absence_of
 from spa.raters.endpoints.endpoint import LLMReply, LLMRequest, ReplyFormat, is_filtered, mapping, read_reply
 from spa.raters.endpoints.http_api import OPENAI_URL, HTTPApi
 from spa.raters.endpoints.keys import NO_KEY, SHORTEST_SECRET, find_key, named_values, without_password
@@ -31,7 +32,6 @@ DETAIL = 300  # characters of a server's own words in a message
 CONNECT_SECONDS = 5.0
 QUOTA_CODES = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
 MODEL_CODES = ("model_not_found", "invalid_model", "model_not_available")
-SCHEMA_WORDS = re.compile(r"response_format|json_schema|structured output|text\.format", re.IGNORECASE)
 READ_ALIKE = ("outcome", "prompt_tokens", "completion_tokens", "cached_tokens")  # of a reply, with keys or without
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 MARKUP = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.IGNORECASE | re.DOTALL)
@@ -150,13 +150,13 @@ class HTTPEndpoint:
             )
             text = response.text
         except openai.APIStatusError as error:
-            return self.reply_to_status_error(error)
+            return self.reply_to_status_error(error, content)
         except openai.APIConnectionError as error:
             return LLMReply(outcome=outcome_of(error), detail=self.redacted(str(error.__cause__ or error)))
         return replace(self.read(text, self._api.replies), hint=rate_limit_hint(response.headers))
 
-    def reply_to_status_error(self, error: openai.APIStatusError) -> LLMReply:
-        """Return what a status other than success means."""
+    def reply_to_status_error(self, error: openai.APIStatusError, sent: bytes | None = None) -> LLMReply:
+        """Return what a status other than success means, for a request that ``sent`` this."""
         body = error.response.text
         problem = mapping(error.body)
         message = str(problem.get("message") or problem.get("detail") or "") or readable(body)
@@ -165,14 +165,16 @@ class HTTPEndpoint:
             message = f"go to {without_password(location)}"
         code = str(error.code or problem.get("type") or "")
         return replace(
-            self.refusal(error.status_code, code, message, body),
+            self.refusal(error.status_code, code, message, body, sent=sent, param=error.param),
             retry_after=retry_after_seconds(error.response.headers, now=self._clock()),
             hint=rate_limit_hint(error.response.headers),
         )
 
-    def refusal(self, status: int, code: str, message: str, body: str) -> LLMReply:
+    def refusal(
+        self, status: int, code: str, message: str, body: str, *, sent: bytes | None = None, param: object = None
+    ) -> LLMReply:
         """Return what an error response means, alone or as a line of a batch."""
-        outcome, detail = refusal_of(status, code, message), self.redacted(message)
+        outcome, detail = refusal_of(status, code, message, sent=sent, param=param), self.redacted(message)
         if outcome == "refused":
             return replace(self.read(body, self._api.replies), outcome=outcome, detail=detail)
         return LLMReply(outcome=outcome, body=self.redacted(body, cut=None), detail=detail)
@@ -239,8 +241,8 @@ def outcome_of(error: openai.APIConnectionError) -> str:
     return "dropped" if isinstance(cause, httpx2.ReadError | httpx2.ProtocolError) else "connection"
 
 
-def refusal_of(status: int, code: str, message: str) -> str:
-    """Return the outcome that an error response stands for.
+def refusal_of(status: int, code: str, message: str, *, sent: bytes | None = None, param: object = None) -> str:
+    """Return the outcome that an error response to what was ``sent`` stands for; ``param`` is what it names.
 
     >>> refusal_of(429, "insufficient_quota", ""), refusal_of(429, "", "")
     ('quota', 'http_429')
@@ -253,9 +255,7 @@ def refusal_of(status: int, code: str, message: str) -> str:
         return "refused"
     if code in MODEL_CODES:
         return "no_model"
-    if status in (400, 422) and SCHEMA_WORDS.search(message):
-        return "no_schema"
-    return f"http_{status}"
+    return absence_of(status, message, sent, param) or f"http_{status}"
 
 
 def readable(body: str) -> str:

@@ -95,7 +95,7 @@ class BatchFiles:
         body = json.dumps({"error": error}, ensure_ascii=False)
         code, message = str(error.get("code") or error.get("type") or ""), str(error.get("message") or "")
         failed = status if isinstance(status, int) and status >= 400 else None
-        reply = self._endpoint.refusal(failed or 400, code, message, body)
+        reply = self._endpoint.refusal(failed or 400, code, message, body, param=error.get("param"))
         return reply if failed or reply.model_replied else replace(reply, outcome=code or "failed")
 
     async def _create(self, digest: str, file_id: str) -> JournalEntry:

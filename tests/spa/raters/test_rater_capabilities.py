@@ -117,13 +117,19 @@ def test_what_is_ignored_is_seen_and_told(
     assert len(line.splitlines()) == 1
 
 
+def counted(text: str, prompt_tokens: int) -> dict[str, Any]:
+    return {**chat(text), "usage": {"prompt_tokens": prompt_tokens, "completion_tokens": 3}}
+
+
 @pytest.mark.parametrize("key", ["image", "text"])
 @pytest.mark.parametrize(
     ("reply", "sees", "said"),
     [
         (http(chat("It is Red.")), "yes", ""),
-        (http(chat("Rendered by nobody")), "ignored", "answers without a look: it may take in no images; read its"),
+        (http(chat("Rendered by nobody")), "dropped", "does not read them (as many prompt tokens with one as without)"),
+        (http(counted("Rendered by nobody", 185)), "ignored", "answers without a look: it may take in no images"),
         (http({"error": {"message": "no images"}}, status=400), "refused", "refuses images; name a model that takes"),
+        (http({"error": {"message": "you may need to provide the mmproj"}}, status=500), "refused", "--mmproj"),
     ],
 )
 def test_an_endpoint_is_asked_once_if_it_sees(store: Store, key: str, reply: Said, sees: str, said: str) -> None:
@@ -139,9 +145,50 @@ def test_an_endpoint_is_asked_once_if_it_sees(store: Store, key: str, reply: Sai
         pictures = [asked for asked in server.asked if "image_url" in json.dumps(asked.body)]
     assert len(pictures) == (key == "image")
     assert found.sees == (sees if key == "image" else "unknown")
-    assert len(errors) == (found.sees == "refused")
+    assert len(errors) == (found.sees in ("refused", "dropped"))
     assert len(warnings) == (found.sees == "ignored")
-    assert found.sees not in ("refused", "ignored") or said in (errors + warnings)[0]
+    assert found.sees in ("yes", "unknown") or said in (errors + warnings)[0]
+
+
+def test_thoughts_that_were_cut_are_no_ignored_schema(store: Store) -> None:
+    """A thinking model has no room for its answer in 64 tokens."""
+    thinking = chat("Okay, the user wants a greeting. First", finish="length")
+    script = Server(*EVERYTHING)
+    with scripted(lambda asked: http(thinking) if "response_format" in asked.body else script(asked)) as server:
+        found, errors, _ = look(store, server)
+    assert (found.schema, errors) == ("unknown", [])
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "fields", "said"),
+    [
+        (500, "[{'loc': ('body', 'response_format', 'type'), 'msg': \"Input should be 'text' or 'json_object'\"}]", {},
+         'set answer_format = "json"'),
+        (500, "logprobs is not supported", LOGIT, 'set readout = "verbalised"'),
+        (400, "Unsupported parameter: temperature", {"temperature": 0.5}, "takes no temperature; remove it"),
+        (500, "unknown key top_p", {"top_p": 0.5}, "takes no top_p"),
+    ],
+)  # fmt: skip
+def test_server_that_names_what_it_lacks_is_understood(
+    store: Store, status: int, message: str, fields: dict[str, Any], said: str
+) -> None:
+    """Whatever its status: one line with the remedy, where the rater uses it."""
+    name = next(one for one in ("response_format", "logprobs", "temperature", "top_p") if one in message)
+    does = Server(*EVERYTHING)
+
+    def script(asked: Asked) -> Said:
+        return http({"error": {"message": message}}, status=status) if name in asked.body else does(asked)
+
+    with scripted(script) as server:
+        _, errors, _ = look(store, server, **fields)
+    assert [said in line for line in errors] == [True]
+
+
+def test_variants_of_an_ignored_temperature_are_refused(store: Store) -> None:
+    """They would all be asked at the endpoint's default."""
+    with scripted(Server(*(one for one in EVERYTHING if one != "temperature"))) as server:
+        _, errors, _ = look(store, server, grid={"temperature": [0.3, 0.7]})
+    assert "variants at 0.3, 0.7 would all be asked at its default" in errors[0]
 
 
 def test_a_server_that_ignores_everything_is_found_out(store: Store) -> None:

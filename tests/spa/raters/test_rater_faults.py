@@ -48,6 +48,7 @@ class Fault:
     does: str = "again"  # "again": tried again and a rerun asks; "stop"; "rerun"; "missing"
 
 
+LACKS = "a server's failure that names what it lacks (400, 500)"
 CUT = json.dumps(chat("{}")).encode()
 FAULTS = [
     Fault("too many requests (429)", lambda a: error(429), "http_429", 10, "says so again"),
@@ -79,6 +80,8 @@ FAULTS = [
           "http_307", 1, "go to http://127.0.0.1:9/v2", "stop"),
     Fault("no JSON schema (400 about `response_format`)",
           lambda a: error(400, "'response_format' of type 'json_schema' is not supported"), "no_schema", 1,
+          'set answer_format = "json"', "stop"),
+    Fault(LACKS, lambda a: error(500, "response_format.type: Input should be 'text' or 'json_object'"), "no_schema", 1,
           'set answer_format = "json"', "stop"),
     Fault("any other refusal of the request (400, 413, 422)", lambda a: error(400, "context too long"), "http_400", 1,
           "(context too long); change what it names in the rater, a retry would be refused too", "rerun"),
