@@ -122,7 +122,9 @@ class HitAdapter:
     def _preview(self) -> Response:
         page = render_whole(self._first_form(), self.context.texts)
         frames = " ".join(sorted(self.context.frame_sites)) or "'none'"
-        policy = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors {frames}"
+        policy = (
+            f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; frame-ancestors {frames}"
+        )
         return HTMLResponse(page, headers={"content-security-policy": policy})
 
     def _first_form(self) -> Form:

@@ -15,8 +15,8 @@ from spa.study.narrowing import respondents_of
 from streamlit_app import loading
 
 POLICY = (  # in a sandbox it belongs to no site: nothing in an output runs, loads or reaches the dashboard
-    f"sandbox; default-src 'none'; style-src 'unsafe-inline'; {page_sources('data:')}frame-ancestors 'self'; "
-    "base-uri 'none'; form-action 'none'"
+    f"sandbox; default-src 'none'; style-src 'unsafe-inline'; {page_sources('data:')}font-src data:; "
+    "frame-ancestors 'self'; base-uri 'none'; form-action 'none'"
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import re
 from collections.abc import Iterable
@@ -10,12 +11,13 @@ from importlib.resources import files
 from pathlib import Path
 
 from spa import widgets
-from spa.media import all_media
+from spa.media import all_media, mathematics
 from spa.media.medium import Medium
 
 SCRIPT = "text/javascript; charset=utf-8"
 STYLE = "text/css; charset=utf-8"
 FONT = "font/woff2"
+FACE = re.compile(r"@font-face \{[^}]*\}\n")
 OF_ALL_PAGES = {"form.css": STYLE, "form.js": SCRIPT, "connection.js": SCRIPT}  # name -> media type
 
 
@@ -35,12 +37,29 @@ def asset_content(name: str) -> bytes:
 def inline_style(shown: frozenset[str]) -> str:
     """Return the style sheet for a page that stands alone, as HITs have it, which may be no larger than so much.
 
-    It has what the media that are ``shown`` add, by their keys, and no fonts, which lie beside it elsewhere.
+    It has what the media that are ``shown`` add, by their keys, and no fonts (see ``inline_fonts``).
     """
     text = common_style() + _with_parts(_read("form.css"), ".css", [one for one in all_media() if one.key in shown])
     for path in (path for one in all_media() for path in one.collected):
         text = text.replace(_import_of(path.name), "")
-    return re.sub(r"@font-face \{[^}]*\}\n", "", text)
+    return FACE.sub("", text)
+
+
+def inline_fonts(html: str) -> str:
+    """Return what the style sheet of a page that stands alone adds for formulas, if its HTML holds any."""
+    return _face() if f"<{mathematics.ELEMENT} " in html else ""
+
+
+@cache
+def _face() -> str:
+    """Return the rule that names the font of formulas, with its few signs in the place of its address."""
+    address = f"data:{FONT};base64,{base64.b64encode(mathematics.SIGNS.read_bytes()).decode('ascii')}"
+    sheets = {path for one in all_media() for path in one.collected if path.suffix == ".css"}
+    named = f'url("{mathematics.WHOLE.name}")'
+    rule: str = next(
+        rule for path in sheets for rule in FACE.findall(path.read_text(encoding="utf-8")) if named in rule
+    )
+    return rule.replace(named, f'url("{address}")')
 
 
 def _fonts() -> dict[str, Path]:

@@ -18,7 +18,7 @@ from typing import Any, Literal
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from spa.forms.assets import asset_name, asset_text, inline_style
+from spa.forms.assets import asset_name, asset_text, inline_fonts, inline_style
 from spa.forms.form_text import exhibits_of
 from spa.forms.markdown import render_emphasis, render_markdown
 from spa.media import data_url, medium_of, page_sources, words_of
@@ -88,7 +88,8 @@ class Posting:
         digests = (hashlib.sha256(script.encode()).digest() for script in (*scripts, self.script))
         hashes = " ".join(f"'sha256-{base64.b64encode(digest).decode('ascii')}'" for digest in digests)
         return (
-            f"default-src 'none'; style-src 'unsafe-inline'; {page_sources('data:')}script-src {hashes}; "
+            f"default-src 'none'; style-src 'unsafe-inline'; {page_sources('data:')}font-src data:; "
+            f"script-src {hashes}; "
             f"form-action {' '.join(self.origins)}; base-uri 'none'"
         )
 
@@ -172,7 +173,7 @@ def render_whole(
     Without ``posting`` it is for reading only. With ``answers`` (question id -> what was sent) it is a form that was
     handed in: they stand in their places. With ``minimum_seconds`` reading is asked for as on single pages.
     """
-    return _document(
+    html = _document(
         "whole.html" if posting is None else "posted.html",
         texts,
         form=form,
@@ -185,6 +186,7 @@ def render_whole(
         scripts=[Markup(asset_text(name)) for name in ("form.js", *_scripts_of(*form.pages))],
         posting=posting,
     )
+    return html.replace("</style>", f"{inline_fonts(html)}</style>", 1)
 
 
 def _media_of(form: Form) -> frozenset[str]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from spa.forms.html import render_whole
 from spa.forms.texts import load_texts
 from spa.records.assignment import Assignment, BlindingKey
 from spa.records.form import Form, Question
@@ -24,6 +25,7 @@ from spa.server.http_server import serve_on_loopback
 from spa.server.preview import create_preview
 from tests.browser.chromium import DESK, PHONE, expect, open_context
 from tests.browser.first_page import begin
+from tests.spa.media.test_mathematics import form_of
 from tests.spa.store_steps import lease_assignment, save_payload
 from tests.spa.web_forms import HOSTILE, small_form
 
@@ -582,3 +584,12 @@ def test_a_text_of_the_other_direction_begins_at_its_own_side(context: BrowserCo
         found = tab.evaluate(starts)
     assert found
     assert all(abs(body - around) < 24 for body, around in found)
+
+
+def test_formulas_bring_their_signs_where_a_page_stands_alone(context: BrowserContext) -> None:
+    """As in HITs: without a font of mathematics Chromium leaves out the sign of a root."""
+    tab, said = watched(context)
+    tab.set_content(render_whole(form_of(r"$\sqrt{xyz}$"), load_texts("en", {})))
+    loaded = tab.evaluate("document.fonts.ready.then((all) => [...all].map((one) => [one.family, one.status]))")
+    assert loaded == [["Form Mathematics", "loaded"]]
+    assert said == []
