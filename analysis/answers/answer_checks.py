@@ -26,6 +26,7 @@ from analysis.answers.options import Reading
 from analysis.answers.reading import RawTable
 from analysis.answers.rescaling import Rescaled, own_scales, rescale_scores
 from analysis.answers.shapes import criteria_proposed
+from analysis.answers.turn_means import average_turns
 from analysis.statistics.checks import LARGEST
 from analysis.statistics.coding import FEW, empty_column, fold, number, translate, with_column
 from spa.errors import AnalysisError, ArgumentProblem, shortened
@@ -64,6 +65,10 @@ def check_part(table: RawTable, kind: str, reading: Reading) -> tuple[Check, tup
     """
     check = check_columns(table, kind)
     check_answers(check, kind, reading)
+    if "turn" in check.frame.columns:
+        about = "scores of turns must stand in one file, not in parts (call the column otherwise if it is no turn)"
+        check.refuse(pl.col("turn").is_not_null(), "turn", about)
+        check.frame = check.frame.drop("turn")
     if kind == "preferences":
         about = "preferences about items must stand in one file, not in parts"
         check.refuse(pl.col("item_id").is_not_null(), "item_id", about)
@@ -93,14 +98,16 @@ def check_columns(table: RawTable, kind: str) -> Check:
     return check
 
 
-def check_together(check: Check, kind: str, scales: Sequence[Scale]) -> None:
-    """Apply the rules for which all rows of a table are needed."""
+def check_together(check: Check, kind: str, scales: Sequence[Scale]) -> tuple[str, ...]:
+    """Apply the rules for which all rows of a table are needed; return what is said of what was made of them."""
     if kind == "ratings" and scales:
         check.problems += unknown_scales(scales, check.frame["criterion"].unique().to_list(), check.place)
     if not check.problems:
-        _check_cells(check, LAYOUTS[kind].cell)
+        _check_cells(check, [*LAYOUTS[kind].cell, *({"turn"} & {*check.frame.columns})])
+    averaged = average_turns(check) if kind == "ratings" and not check.problems else None
     if kind == "ratings":
         check.frame = named_by_elicitation(check.frame)
+    return () if averaged is None else (averaged,)
 
 
 def _absent_lines(table: RawTable, absent: Sequence[str]) -> list[str]:

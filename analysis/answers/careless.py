@@ -98,7 +98,12 @@ def seen_of_outputs(reading: pl.DataFrame) -> pl.DataFrame:
     """
     seen = (pl.col("seconds") > 0) & (pl.col("scrolled") >= SEEN)
     outputs = reading.filter(pl.col("system").is_not_null())
-    return outputs.group_by(OUTPUT).agg(pl.col("seconds").sum(), seen=seen.any())
+    return outputs.group_by(_output(reading)).agg(pl.col("seconds").sum(), seen=seen.any())
+
+
+def _output(reading: pl.DataFrame) -> list[str]:
+    """Return the columns that name what was shown of a visit: an output, or a turn of one that is shown in turns."""
+    return [*OUTPUT, *({"turn"} & {*reading.columns})]
 
 
 def reading_speeds(reading: pl.DataFrame) -> dict[str, tuple[float, int]]:
@@ -111,11 +116,13 @@ def reading_speeds(reading: pl.DataFrame) -> dict[str, tuple[float, int]]:
     """
     page = (*VISIT, "page")
     shown = reading.filter(pl.col("system").is_not_null(), pl.min_horizontal("seconds", "scrolled", "words") > 0)
-    shown = shown.unique([*page, *OUTPUT], maintain_order=True)  # asked about twice on one page, and shown twice
+    shown = shown.unique(
+        [*page, *_output(reading)], maintain_order=True
+    )  # asked about twice on one page, and shown twice
     seconds, words = pl.col("seconds").sum().over(page), (pl.col("words") * pl.col("scrolled")).sum().over(page)
     of_page = pl.when(pl.col("page_seconds") > 0).then("page_seconds")
     paced = shown.with_columns(pace=pl.min_horizontal(of_page, seconds) / words)
-    outputs = paced.group_by(OUTPUT).agg(pl.col("pace").sum())
+    outputs = paced.group_by(_output(reading)).agg(pl.col("pace").sum())
     people = outputs.group_by("annotator_id").agg(speed=60 / pl.col("pace").median(), n=pl.len())
     return _by_person(people.filter(pl.col("n") >= FEWEST_OUTPUTS))
 

@@ -72,7 +72,7 @@ LAYOUTS = {
     ),
 }
 # kept where a table has them, and not made where it has not
-OPTIONAL = ("readout", "form", "mass", "readings_differ", "explanation", "missing_level", "visit", "both_bad")
+OPTIONAL = ("turn", "readout", "form", "mass", "readings_differ", "explanation", "missing_level", "visit", "both_bad")
 METRIC_COLUMNS = ("item_id", "system", "metric", "score")
 CORPUS_METRIC_COLUMNS = METRIC_COLUMNS[1:]
 ANSWER_COLUMNS = (*COMMON, "annotator_kind", "item_id", "sample", "repeat", "elicitation", "group", "missing_reason")
@@ -108,6 +108,7 @@ VERBATIM = frozenset(("text", *MARKED_TEXTS))  # texts of which every blank coun
 KNOWN = {
     **{
         kind: frozenset((*ANSWER_COLUMNS, *OPTIONAL, *layout.required, *layout.cell, *layout.shown))
+        - ({"turn"} if kind != "ratings" else set())
         for kind, layout in LAYOUTS.items()
     },
     "metrics": frozenset((*METRIC_COLUMNS, "higher_is_better", "signature")),
@@ -117,7 +118,7 @@ KNOWN = {
     "spans": frozenset(
         (*ANSWER_COLUMNS, *SPAN_COLUMNS, *MARKED_TEXTS, "readout", "form", "visit", "label", "position")
     ),
-    "reading": frozenset((*READING_COLUMNS, "annotator_kind", "group", "label", "variant")),
+    "reading": frozenset((*READING_COLUMNS, "turn", "annotator_kind", "group", "label", "variant")),
     "exclusions": frozenset((*EXCLUSION_COLUMNS, "annotator_kind", "group")),
 }
 

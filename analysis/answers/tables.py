@@ -283,7 +283,7 @@ def _check_all(
     if "spans" in raw:
         raw = {**raw, "spans": [with_places(table) for table in raw["spans"]]}
     try:
-        checked, rescaled, span_doubts = _checked(raw, reading, problems)
+        checked, rescaled, span_doubts, averaged = _checked(raw, reading, problems)
     except AnalysisError as error:
         raise AnalysisError(*error.problems, *(() if known is None else _about_people(known))) from error
     if "spans" in checked:
@@ -301,7 +301,10 @@ def _check_all(
     logins = None if known is None else reading.people
     people = [] if known is None or logins is None else [people_file(logins, known.people)]
     codes, others = doubtful_scores(complete, reading)
-    done = {"ratings": (*rescaled_words(rescaled),), "spans": () if span_doubts is None else span_doubts.notes}
+    done = {
+        "ratings": (*averaged, *rescaled_words(rescaled)),
+        "spans": () if span_doubts is None else span_doubts.notes,
+    }
     return AnswerTables(
         **complete,
         inputs=(*_inputs(raw, _together(said, done, {} if agreed else own_items_words(raw))), *people),
@@ -400,14 +403,15 @@ def _inputs(
 
 def _checked(
     raw: Mapping[str, Sequence[RawTable]], reading: Reading, problems: list[str]
-) -> tuple[dict[str, pl.DataFrame], tuple[Rescaled, ...], SpanDoubts | None]:
+) -> tuple[dict[str, pl.DataFrame], tuple[Rescaled, ...], SpanDoubts | None, tuple[str, ...]]:
     """Check each table by itself; refuse all mistakes, and ``problems`` found before.
 
-    Also say which scores were mapped, and what must be known of marked errors.
+    Also say which scores were mapped, what must be known of marked errors, and what was made of scores of turns.
     """
     checked: dict[str, pl.DataFrame] = {}
     rescaled: tuple[Rescaled, ...] = ()
     doubts: SpanDoubts | None = None
+    averaged: tuple[str, ...] = ()
     for kind, parts in raw.items():
         try:
             checks = [check_columns(table, kind) for table in parts]
@@ -429,7 +433,7 @@ def _checked(
         if kind == "preferences":
             check_items(whole)
         if kind in LAYOUTS:
-            check_together(whole, kind, reading.scales)
+            averaged += check_together(whole, kind, reading.scales)
         if kind == "ratings" and not whole.problems:
             rescaled = rescale_scores(whole, reading)
         problems += whole.problems
@@ -443,7 +447,7 @@ def _checked(
         problems += unmet_annotators(reading.rescale, set(), "the table of ratings")
     if problems:
         raise AnalysisError(*problems)
-    return checked, rescaled, doubts
+    return checked, rescaled, doubts, averaged
 
 
 def _one_table(checks: Sequence[Check], kind: str) -> Check:

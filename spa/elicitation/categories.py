@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from spa.elicitation.ratings import RatingSection, RatingTarget, dealer, rating_pages
+from spa.elicitation.ratings import RatingSection, RatingTarget, TurnTarget, dealer, rating_pages
 from spa.elicitation.view import AssignmentView
 from spa.elicitation.way import WayOfAsking
 from spa.records.form import Answer, AnswerOption
@@ -39,7 +39,7 @@ WAY = WayOfAsking(
     described="Each output is put into one of a few categories, each with its score.",
     dealer=dealer,
     pages=rating_pages,
-    judgements=(RatingTarget,),
+    judgements=(RatingTarget, TurnTarget),
     from_the_first=True,
     heds_form=7,
     heds_seen_as=1,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
-from spa.elicitation.ratings import RatingSection, RatingTarget, dealer, rating_pages, zero_to_hundred
+from spa.elicitation.ratings import RatingSection, RatingTarget, TurnTarget, dealer, rating_pages, zero_to_hundred
 from spa.elicitation.scale_words import reversed_ends
 from spa.elicitation.view import AssignmentView
 from spa.elicitation.way import WayOfAsking
@@ -86,7 +86,7 @@ WAY = WayOfAsking(
     overview=overview,
     dealer=dealer,
     pages=rating_pages,
-    judgements=(RatingTarget,),
+    judgements=(RatingTarget, TurnTarget),
     from_the_first=True,
     heds_form=2,
     heds_seen_as=5,

@@ -7,7 +7,15 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from spa.elicitation.ratings import RatingSection, RatingTarget, dealer, rating_pages, rating_question, scale_end
+from spa.elicitation.ratings import (
+    RatingSection,
+    RatingTarget,
+    TurnTarget,
+    dealer,
+    rating_pages,
+    rating_question,
+    scale_end,
+)
 from spa.elicitation.scale_words import reversed_ends
 from spa.elicitation.view import AssignmentView, seeded_position
 from spa.elicitation.way import WayOfAsking
@@ -160,7 +168,7 @@ WAY = WayOfAsking(
     overview=overview,
     dealer=dealer,
     pages=rating_pages,
-    judgements=(RatingTarget,),
+    judgements=(RatingTarget, TurnTarget),
     from_the_first=True,
     heds_form=2,
     heds_seen_as=1,

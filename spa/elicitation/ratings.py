@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import groupby
 from typing import Annotated, ClassVar, Literal
 
@@ -24,6 +24,7 @@ from spa.records.form import (
     PageBlock,
     Question,
     SimulatedReader,
+    Target,
     TextBlock,
 )
 from spa.records.problems import StudyProblem, mistake, quote
@@ -36,6 +37,7 @@ class RatingSection(Section):
     """What every way of rating one output has in common."""
 
     rates: ClassVar[bool] = True
+    of_turns: ClassVar[bool] = True
 
     outputs: Shown = "first"  # rated: the first item shown, all items, or k at random
     pages: Literal["output", "item", "system", "one"] = "item"  # what a page holds
@@ -153,7 +155,7 @@ class RatingTarget(Judgement):
 
     kind: ClassVar[str] = "rating"
     table: ClassVar[str] = "ratings"
-    columns: ClassVar[Mapping[str, Column]] = {**OUTPUT, "score": "Float64", **SHOWN}
+    columns: ClassVar[Mapping[str, Column]] = {**OUTPUT, "score": "Float64", **SHOWN, "turn": "Int64"}
     about: ClassVar[str] = "ratings of single outputs, one row an answer"
 
     label: str
@@ -166,13 +168,18 @@ class RatingTarget(Judgement):
         """What tables of answers call it."""
         return self.elicitation
 
+    @property
+    def turn_rated(self) -> int | None:
+        """The turn of the output that is rated; None where the whole is."""
+        return None
+
     def outputs(self) -> frozenset[tuple[str, str, int]] | None:
         """Return the output rated."""
         return frozenset(((self.label, self.item_id, self.sample),))
 
     def rows(self, value: float | str | None, labels: AssignmentLabels) -> list[tuple[object, ...]]:
         """Return the row of an answer."""
-        shown = self.elicitation, self.sample, self.label, labels.positions.get(self.label)
+        shown = self.elicitation, self.sample, self.label, labels.positions.get(self.label), self.turn_rated
         return [(self.item_id, labels.systems[self.label], self.criterion, value, *shown)]
 
     def favour(self, value: float | str, label: str, scale: tuple[float, float] | None) -> float | None:
@@ -184,7 +191,7 @@ class RatingTarget(Judgement):
 
     def simulated(self, reader: SimulatedReader, answer: Answer) -> str:
         """Return the point of the scale that fits how good the output is found."""
-        utility = reader.perceived(self.label, self.item_id, self.sample, self.criterion)
+        utility = reader.perceived(self.label, self.item_id, self.sample, self.criterion, self.turn_rated)
         if self.criterion in reader.truth.lower_is_better:
             utility = reader.truth.low + reader.truth.high - utility
         utility += reader.severity
@@ -197,6 +204,20 @@ class RatingTarget(Judgement):
         return widget.at(answer, share)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnTarget(RatingTarget):
+    """A rating of one turn of an output, after what led to it."""
+
+    kind: ClassVar[str] = "turn"
+
+    turn: int  # from 1
+
+    @property
+    def turn_rated(self) -> int | None:
+        """The turn of the output that is rated."""
+        return self.turn
+
+
 def rating_pages(view: AssignmentView, section: RatingSection) -> list[Page]:
     """Return the pages on which a section asks, with the questions of all that ask on them; none where it is hosted."""
     study = view.study
@@ -205,8 +226,16 @@ def rating_pages(view: AssignmentView, section: RatingSection) -> list[Page]:
     sections = rating_sections(study)
     together = [one for key, one in sections.items() if study.page_table(key) == section.key]
     rated = [each.output for each in view.assignment.rated if each.elicitation == section.way]
-    pages_hold = section.pages if section.order == "item" else "output"
-    made = [_page(_group_blocks(view, together, group)) for group in _groups(view, pages_hold, rated)]
+    groups = _groups(view, section.pages if section.order == "item" else "output", rated)
+    asked: list[list[Rated]]
+    if study.outputs.unit == "turn":
+        cut: list[list[Rated]] = [
+            [(output, turn) for output in group for turn in range(1, len(view.turns(output)) + 1)] for group in groups
+        ]
+        asked = cut if section.pages == "one" else [[one] for group in cut for one in group]
+    else:
+        asked = [[(output, None) for output in group] for group in groups]
+    made = [_page(_group_blocks(view, together, group)) for group in asked]
     if section.pages == "one" and made:
         made = [_page(tuple(block for page in made for block in page.blocks))]
     for one in together:
@@ -228,8 +257,11 @@ def _page(blocks: tuple[PageBlock, ...]) -> Page:
     return Page(kind="rating", shows="outputs", title="", blocks=blocks)
 
 
+Rated = tuple[ShownOutput, int | None]  # an output, or one of its turns
+
+
 def _group_blocks(
-    view: AssignmentView, together: Sequence[RatingSection], group: list[ShownOutput]
+    view: AssignmentView, together: Sequence[RatingSection], group: Sequence[Rated]
 ) -> tuple[PageBlock, ...]:
     """Return the blocks for outputs that stand together, with the questions of all sections asked on these pages.
 
@@ -241,7 +273,8 @@ def _group_blocks(
     )
     blocks: list[PageBlock] = []
     referred: str | None = None  # item whose references stand above
-    for output in group:
+    above: ShownOutput | None = None  # output whose turns before stand above
+    for output, turn in group:
         heading = view.item(output.item_id)
         if output.item_id != referred:
             shown = None if bare else heading
@@ -251,14 +284,27 @@ def _group_blocks(
             referred = output.item_id
         for beside, criteria in ((None, bare), (heading, plain)):
             if criteria:
-                blocks.append(ExhibitsBlock(heading=beside, exhibits=(view.output(output),)))
-                blocks += _questions(view, output, criteria)
+                blocks += _shown(view, output, turn, beside, continued=output == above)
+                blocks += _questions(view, output, criteria, turn)
         if marking:
             source, marked = view.compared_with_item(output)
             blocks.append(TextBlock(markdown=view.say("differences_note")))
             blocks.append(ExhibitsBlock(heading=source, exhibits=(marked,)))
             blocks += _questions(view, output, marking)
+        above = output
     return tuple(blocks)
+
+
+def _shown(
+    view: AssignmentView, output: ShownOutput, turn: int | None, heading: Exhibit | None, *, continued: bool
+) -> list[PageBlock]:
+    """Return an output under the item text; of a turn what led to it, too, unless the page shows that above."""
+    if turn is None:
+        return [ExhibitsBlock(heading=heading, exhibits=(view.output(output),))]
+    turns = view.turns(output)[:turn]
+    if continued:
+        return [ExhibitsBlock(heading=None, exhibits=(turns[-1],))]
+    return [ExhibitsBlock(heading=None if place else heading, exhibits=(one,)) for place, one in enumerate(turns)]
 
 
 def _views(view: AssignmentView, together: Sequence[RatingSection]) -> tuple[list[Asked], ...]:
@@ -270,8 +316,21 @@ def _views(view: AssignmentView, together: Sequence[RatingSection]) -> tuple[lis
     return tuple(sorted(group, key=lambda pair: pair[1] != OVERALL) for group in views)
 
 
-def _questions(view: AssignmentView, output: ShownOutput, criteria: list[Asked]) -> list[Question]:
-    return [question for section, criterion in criteria for question in section.questions(view, output, criterion)]
+def _questions(
+    view: AssignmentView, output: ShownOutput, criteria: list[Asked], turn: int | None = None
+) -> list[Question]:
+    asked = [question for section, criterion in criteria for question in section.questions(view, output, criterion)]
+    return asked if turn is None else [replace(one, target=_of_turn(one.target, turn)) for one in asked]
+
+
+def _of_turn(target: Target, turn: int) -> Target:
+    """Return what a question is about, of one turn of the output."""
+    match target:
+        case RatingTarget():
+            return TurnTarget(**asdict(target), turn=turn)
+        case ExplanationTarget(of=RatingTarget() as rated):
+            return ExplanationTarget(of=TurnTarget(**asdict(rated), turn=turn))
+    return target
 
 
 def rating_question(view: AssignmentView, label: str | None, criterion_id: str) -> str:

@@ -56,6 +56,7 @@ class Spa(Section):
     graded: ClassVar[bool] = True
     compares: ClassVar[bool] = True
     items_key: ClassVar[str | None] = "exposure"
+    of_turns: ClassVar[bool] = True  # systems are judged, after whole outputs
 
     exposure: Annotated[int, Field(ge=1)] = 5  # outputs of each system that an annotator reads
     comparisons: Comparisons = "all"

@@ -34,6 +34,7 @@ class Spans(RatingSection):
     """Errors marked in one output with their severity, then a rating from 0 to 100 (ESA, Kocmi et al. 2024)."""
 
     key: ClassVar[str] = "spans"
+    of_turns: ClassVar[bool] = False
     way: ClassVar[str] = "spans"
     unread: ClassVar[str | None] = "marks have no probabilities"
 

@@ -13,6 +13,7 @@ from spa.records.study import Study
 from spa.records.texts import Texts
 
 KEPT = 4096  # texts, and outputs: those of a large study do not all fit, and need not
+TURN = "_turn"  # end of the names of texts that speak of one turn of an output
 T = TypeVar("T")
 
 
@@ -27,7 +28,7 @@ class TextCache:
     def __init__(self, study: Study, texts: Texts) -> None:
         self.texts = texts
         self.criteria = {criterion.id: criterion for criterion in study.criteria}
-        self._wording = medium_of(study.outputs.kind).wording
+        self._wording = TURN if study.outputs.unit == "turn" else medium_of(study.outputs.kind).wording
         self.deals_pairs, self.single_outputs = study.deals_pairs, study.single_outputs  # asked of every label
         self._values: dict[Hashable, Any] = {}
         self.say = lru_cache(KEPT)(self._say)

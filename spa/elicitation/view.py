@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
 from spa.elicitation.text_cache import TextCache
@@ -109,6 +109,23 @@ class AssignmentView:
             return found
         return self._exhibit(place, self._output_caption(output), output.label, self._output(output))
 
+    def turns(self, output: ShownOutput) -> tuple[Exhibit, ...]:
+        """Return the turns of an output that are rated one by one, each with what led to it."""
+        made = self._output(output)
+        cut = medium_of(made).turns
+        if cut is None:
+            raise ValueError(f"an output of {made.medium} has no turns")
+        caption = self._output_caption(output)
+        names_within = medium_of(made).names_within
+        shown = []
+        for number, text in enumerate(cut(made.text or "").each, start=1):
+            named = dict(names_within(text)) if made.within else {}
+            within = tuple(one for one in made.within if one.name in named)
+            said = self.say("turn_caption", text=caption, number=str(number))
+            place = ("turn", number, output.label, output.item_id, output.sample)
+            shown.append(self._exhibit(place, said, output.label, replace(made, text=text, within=within), turn=number))
+        return tuple(shown)
+
     def compared_with_item(self, output: ShownOutput) -> tuple[Exhibit, Exhibit]:
         """Return the item text and an output, with the words that differ marked in both."""
         item_id, made = output.item_id, self._output(output)
@@ -191,6 +208,7 @@ class AssignmentView:
         shown: Item | Output,
         *,
         segments: tuple[Segment, ...] = (),
+        turn: int | None = None,
     ) -> Exhibit:
         if place in self._made:
             return self._made[place]
@@ -202,6 +220,7 @@ class AssignmentView:
             label=label,
             item_id=shown.item_id,
             sample=shown.sample if isinstance(shown, Output) else 1,
+            turn=turn,
             medium=shown.medium,
             segments=segments,
             file=shown.shown_file,

@@ -22,6 +22,11 @@ def _write(study: StudyExport, folder: Path) -> ExportedFiles:
     """
     ratings = study.tables.ratings
     criteria = ratings["criterion"].unique(maintain_order=True).to_list()
+    averaged: tuple[str, ...] = ()
+    if "turn" in ratings.columns:  # a record holds one number a criterion
+        scored = ratings.height
+        ratings = ratings.group_by(*FILE, *RECORD, "criterion", maintain_order=True).agg(pl.col("score").mean())
+        averaged = (f"{scored} scores of turns are averaged to {ratings.height} of outputs",)
     rows: dict[Path, int | None] = {}
     name = FileNames()
     for names, own in ratings.group_by(FILE, maintain_order=True):
@@ -40,7 +45,7 @@ def _write(study: StudyExport, folder: Path) -> ExportedFiles:
             "scored samples with the records of each file",
         )
     )
-    return ExportedFiles(rows=rows, notes=notes)
+    return ExportedFiles(rows=rows, notes=(*averaged, *notes))
 
 
 def _scores(rows: pl.DataFrame) -> dict[str, float]:

@@ -223,7 +223,8 @@ def sections(page: Page) -> list[TextBlock | Question | PageRegion]:
 
 def column_name(exhibit: Exhibit) -> str:
     """Return what the exhibits of one column have in common; a label only where the caption says it too."""
-    return exhibit.label if exhibit.label is not None and exhibit.label in exhibit.caption else exhibit.caption
+    named = exhibit.label is not None and (exhibit.turn is not None or exhibit.label in exhibit.caption)
+    return exhibit.label or "" if named else exhibit.caption
 
 
 def _exhibits_from(blocks: tuple[PageBlock, ...]) -> tuple[ExhibitsBlock, ...]:

@@ -9,6 +9,7 @@ from functools import cache
 from importlib.resources import files
 
 from spa.elicitation import WAYS
+from spa.elicitation.text_cache import TURN
 from spa.errors import StudyError
 from spa.media import all_media
 from spa.records.texts import Texts, placeholders
@@ -18,6 +19,17 @@ from spa.widgets import WIDGETS
 # Without these a text no longer says which system is meant, so an override must keep them.
 _KEPT = frozenset({"label", "x", "y", "system"})
 READING_TEXTS = ("page.unseen", "page.unread", "page.consent_reading")
+TURN_TEXTS = (
+    *(
+        "unnamed_caption",
+        "output_caption",
+        "instructions_intro",
+        "instructions_intro_one",
+        "instructions_likert",
+        "instructions_continuous",
+    ),
+    *("instructions_categories", "rating_overall", "rating_criterion", "identical_overall", "identical_criterion"),
+)  # with a wording of their own where turns are rated
 # Without these a translation of its own does without what they say: a study that runs need not be changed.
 _DISPENSABLE = frozenset(
     {
@@ -32,6 +44,8 @@ _DISPENSABLE = frozenset(
             for name in way.late_texts
             for wording in ("", *(medium.wording for medium in all_media()))
         ),
+        *(f"form.{name}{TURN}" for name in TURN_TEXTS),
+        "form.turn_caption",
         *(text for widget in WIDGETS for text in widget.late_texts),
     }
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,9 +13,9 @@ from markupsafe import Markup
 from spa.media.direction import direction_of
 from spa.media.markdown_html import rendered
 from spa.media.markup_signs import CHAT, markup_of
-from spa.media.medium import Doubt, Medium
+from spa.media.medium import Doubt, Medium, Turns
 from spa.media.pictures import Picture, doubts_about, files_of, with_files, with_pictures
-from spa.media.turns import Turn, canonical, turns_of
+from spa.media.turns import Turn, canonical, turns_of, written
 from spa.media.written import no_seconds, seconds_to_read
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def _shown(exhibit: Exhibit, address: Callable[[Exhibit], str]) -> Markup:
 
 
 def _turn(turn: Turn, exhibit: Exhibit, inner: Mapping[str, Exhibit], address: Callable[[Exhibit], str]) -> str:
-    name = escape(_name(turn, exhibit))
+    name = escape(f"{_name(turn, exhibit)}:")  # as it is said
     if turn.call is not None:
         return (
             f'<details class="turn tool"><summary>{name}</summary><pre dir="ltr">{escape(turn.text)}</pre></details>\n'
@@ -72,6 +73,21 @@ def _read(source: str) -> str:
     return "\n".join(rendered(turn.text).text for turn in spoken)
 
 
+@lru_cache(1024)
+def _cut(source: str) -> Turns:
+    """Cut a dialogue after each turn of the assistant, with its calls of tools and what these returned."""
+    each: list[str] = []
+    since: list[Turn] = []
+    answered = False
+    for turn in turns_of(source):
+        if answered and turn.role in ("user", "system"):
+            each.append(written(since))
+            since, answered = [], False
+        since.append(turn)
+        answered = answered or turn.role == "assistant"
+    return Turns(each=(*each, written(since)) if answered else tuple(each), rest=bool(each) and not answered)
+
+
 def _claims(text: str) -> bool:
     return markup_of(text) == CHAT
 
@@ -96,6 +112,7 @@ CONVERSATION = Medium(
     collected=tuple(Path(__file__).with_name(name) for name in ("markdown.css", "conversation.css")),
     sent=_sent,
     reads=_read,
+    turns=_cut,
     claims=_claims,
     doubts=_doubts,
     seconds=no_seconds,

@@ -79,6 +79,14 @@ class Doubt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Turns:
+    """A text cut into turns that are rated one by one, each after what led to it, and what follows the last of them."""
+
+    each: tuple[str, ...]
+    rest: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NeutralCopy:
     """What is shown in the place of a file, and the names of what may be said of that (see ``MediumFiles``)."""
 
@@ -161,6 +169,8 @@ class Medium:
         in [square brackets]; and, as exhibits, the files that stand there, where models are sent such.
     reads : callable
         What people read of a text that is shown: the text itself, unless it is source from which that is rendered.
+    turns : callable, optional
+        Cuts a text into turns; ``None`` where it has none.
     claims : callable
         Whether a text in a cell shows signs of this medium: what a new study takes texts for.
     doubts : callable
@@ -190,6 +200,7 @@ class Medium:
     collected: tuple[Path, ...] = ()
     reads: Callable[[str], str] = str
     sent: Callable[[Exhibit], Sequence[str | Exhibit]]
+    turns: Callable[[str], Turns] | None = None
     claims: Callable[[str], bool] = lambda text: False
     doubts: Callable[[str], Iterable[Doubt]] = lambda text: ()
     seconds: Callable[[Content], float]

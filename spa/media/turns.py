@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
@@ -65,6 +65,11 @@ def canonical(cell: str) -> str:
     if not isinstance(read, list) or not read:
         raise ValueError(f"expected a list of turns, got {_shown(read)}")
     turns = [turn for number, one in enumerate(read, start=1) for turn in _turns(one, f"turn {number}")]
+    return written(turns)
+
+
+def written(turns: Iterable[Turn]) -> str:
+    """Write turns in the one layout."""
     return json.dumps([_record(turn) for turn in turns], ensure_ascii=False)
 
 

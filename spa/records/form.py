@@ -38,6 +38,7 @@ class Exhibit:
     label: str | None  # None: item text, or a reference shown as such
     item_id: str
     sample: int = 1  # which of several outputs of the label for that item
+    turn: int | None = None  # of an output whose turns are rated: the one that it holds, after what led to it
     medium: str  # key of its medium
     segments: tuple[Segment, ...] = ()  # empty where a file is shown
     file: Path | None = None
@@ -141,8 +142,8 @@ class SimulatedReader(Protocol):
     def system(self, label: str) -> str:
         """Return the system that a label hides."""
 
-    def perceived(self, label: str, item_id: str, sample: int, criterion: str) -> float:
-        """Return how good the annotator finds an output; the same however often it is asked."""
+    def perceived(self, label: str, item_id: str, sample: int, criterion: str, turn: int | None = None) -> float:
+        """Return how good the annotator finds an output, or a turn of it; the same however often it is asked."""
 
     def chance(self, label_x: str, label_y: str, criterion: str) -> float:
         """Return P(x preferred to y), before any habit of answering."""

@@ -60,6 +60,7 @@ class OutputFiles(TomlTable):
     item_text: Text | None = None  # column with what every system was given, shown with the outputs
     language: Text | None = added(None)  # of the outputs, for metrics; by their letters where absent
     item_kind: Annotated[str, KeyOf("media")] = added("text")  # of the item text
+    unit: Literal["output", "turn"] = added("output")  # what is rated: outputs, or each turn of the assistant in them
     item_name: Text | None = added(None)  # what annotators read above it, before its number; the locale's where absent
     each: Text | None = added(None)  # path of the lists or objects of a record that become rows
     keep: dict[str, tuple[Text, ...]] = added({})  # column -> values of the rows that are read
@@ -198,6 +199,7 @@ class Section(TomlTable):
     of_all_systems: ClassVar[bool] = False  # each question may be about any of the systems
     decides_alone: ClassVar[bool] = False  # ends a live study only where nothing else compares
     items_key: ClassVar[str | None] = None  # the key that says how many items an annotator meets
+    of_turns: ClassVar[bool] = False  # can be asked where turns of outputs are rated one by one
     shows_references: ClassVar[bool] = False  # has keys for systems of role "reference"
     graded: ClassVar[bool] = False  # answers are numbers so fine that two raters seldom give the same
     unread: ClassVar[str | None] = None  # why no probabilities of its answers can be read from a model

@@ -24,7 +24,7 @@ from spa.responses.database import VISITS
 from spa.responses.decisions import Decision, read_decisions
 from spa.responses.reading_evidence import exposure_rows, with_evidence
 from spa.responses.store import Store
-from spa.responses.tidy_tables import ANNOTATORS, ASKED, DASHBOARD_LOG, DECISIONS, EXCLUSIONS, Tables, row_tables
+from spa.responses.tidy_tables import ANNOTATORS, ASKED, DASHBOARD_LOG, DECISIONS, EXCLUSIONS, RARE, Tables, row_tables
 from spa.responses.two_reviewers import read_visit_decisions, reviews_of, settled_decisions, two_decide
 from spa.study.narrowing import Respondents
 from spa.widgets.payload import NO_ANSWER
@@ -180,7 +180,8 @@ class _Gathered:
         """Build the tables from what was gathered."""
 
         def finished(frame: pl.DataFrame) -> pl.DataFrame:
-            return frame if with_complete else frame.drop("complete")
+            empty = [name for name in RARE if name in frame.columns and frame[name].null_count() == frame.height]
+            return frame.drop(empty if with_complete else [*empty, "complete"])
 
         columns = list(dict.fromkeys(name for each in self.annotators.values() for name in each.own_words))
         rows = [

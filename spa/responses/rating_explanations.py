@@ -47,7 +47,13 @@ def explained_ratings(store: Store, raters: Sequence[str], variants: Sequence[st
     """
     found: dict[RatedTarget, dict[str, ExplainedRating]] = {}
     rater_of: dict[str, str] = {}  # by rater or rater/variant
-    for row in export_tables(store).ratings.iter_rows(named=True):
+    ratings = export_tables(store).ratings
+    if "turn" in ratings.columns:
+        raise ResponseError(
+            f"{store.name}: expected ratings of whole outputs, to lay their explanations side by side, got ratings of "
+            'single turns ([outputs] unit = "turn"); compare their scores in the report'
+        )
+    for row in ratings.iter_rows(named=True):
         if row["annotator_id"] not in raters or row["explanation"] is None or row["score"] is None:
             continue
         if variants and row["variant"] not in variants:

@@ -127,11 +127,12 @@ def _exposure_row(
 ) -> tuple[object, ...]:
     about = page.page_id, page.kind, exposure.seconds
     if exhibit is None or exhibit.label is None:
-        return (*about, *(None,) * 9)
+        return (*about, *(None,) * 10)
     label, words = exhibit.label, words_of(exhibit)
     shown = exhibit.item_id, systems[label], exhibit.sample, label, positions.get(label), words
     seen = exposure.outputs.get(exhibit.exhibit_id)
-    return (*about, *shown, *((None, 0.0, 0.0) if seen is None else (seen.first_seen, seen.seconds, seen.scrolled)))
+    measured = (None, 0.0, 0.0) if seen is None else (seen.first_seen, seen.seconds, seen.scrolled)
+    return (*about, *shown, *measured, exhibit.turn)
 
 
 def _number(value: object, most: float) -> float:

@@ -80,8 +80,10 @@ READING = {  # one row an output on a page of a person's form; a page without ou
     "first_seen": pl.Float64,
     "seconds": pl.Float64,
     "scrolled": pl.Float64,
+    "turn": pl.Int64,
     **VISIT,
 }
+RARE = ("turn",)  # columns that tables have only where something stands in them
 TYPES = {"String": pl.String, "Int64": pl.Int64, "Float64": pl.Float64}
 
 

@@ -184,7 +184,7 @@ class SimulatedReading:
         self.excess = annotator._excess if annotator.inconsistent else None
         self.severity = annotator._severity
         self._systems = key.systems
-        self._noise: dict[tuple[Seen, str], float] = {}
+        self._noise: dict[tuple[Seen, str, int | None], float] = {}
         self._percent: dict[tuple[str, str, str], float] = {}
         self._seen: dict[str, dict[Seen, None]] = {}
         for label, seen in outputs_of_labels(form, key):
@@ -218,16 +218,20 @@ class SimulatedReading:
         """Return the system that a label hides."""
         return self._systems[label]
 
-    def perceived(self, label: str, item_id: str, sample: int, criterion: str) -> float:
-        """Return how good this annotator finds an output; the same however often it is asked."""
-        return self._perceived((self._systems[label], item_id, sample), criterion)
+    def perceived(self, label: str, item_id: str, sample: int, criterion: str, turn: int | None = None) -> float:
+        """Return how good this annotator finds an output, or a turn of it; the same however often it is asked."""
+        return self._perceived((self._systems[label], item_id, sample), criterion, turn)
 
-    def _perceived(self, seen: Seen, criterion: str) -> float:
-        if (seen, criterion) not in self._noise:
-            self._noise[seen, criterion] = self.temperament.noise_sd * float(self.rng.standard_normal())
+    def _perceived(self, seen: Seen, criterion: str, turn: int | None = None) -> float:
+        asked = seen, criterion, turn
+        if asked not in self._noise:
+            self._noise[asked] = self.temperament.noise_sd * float(self.rng.standard_normal())
         system, item_id, sample = seen
         liking = self._annotator._taste.get(system, 0.0)
-        return self.truth.utility(system, item_id, sample, criterion) + liking + self._noise[seen, criterion]
+        utility = self.truth.utility(system, item_id, sample, criterion) + liking
+        if turn is not None:
+            utility += self.truth.turn_effect(system, item_id, sample, turn)
+        return utility + self._noise[asked]
 
     def chance(self, label_x: str, label_y: str, criterion: str) -> float:
         """Return P(x preferred to y) as the annotator sees it before any habit of answering."""

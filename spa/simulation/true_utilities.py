@@ -41,6 +41,7 @@ class TrueUtilities(SimulationTable):
     utilities: dict[str, float]  # expected utility of each system
     item_sd: Spread = 0.5  # how much better the outputs of all systems are on one item than on another
     output_sd: Spread = 0.7  # how unequal the outputs of one system are beyond that
+    turn_sd: Spread = 0.4  # how unequal the turns of one output are, where they are rated one by one
     criterion_sd: Spread = 0.5  # how far one criterion departs from the overall utility of an output
     error_rate: Share = 0.1  # share of words in error in an output of middling utility
     low: float = -2.5  # utilities from here ...
@@ -78,6 +79,10 @@ class TrueUtilities(SimulationTable):
         if criterion != OVERALL:
             value += self.criterion_sd * drawn(self.seed, "criterion", criterion, item_id, system, str(sample))
         return value
+
+    def turn_effect(self, system: str, item_id: str, sample: int, turn: int) -> float:
+        """Return how much better one turn of an output is than the output."""
+        return self.turn_sd * drawn(self.seed, "turn", item_id, system, str(sample), str(turn))
 
     def normalised(self, utility: float) -> float:
         """Return where a utility lies between ``low`` (0) and ``high`` (1); outside of them beyond."""

@@ -18,6 +18,7 @@ from spa.study.filters import cut_to_sentences, failures
 from spa.study.materials import MaterialReader
 from spa.study.output_files import OutputFileRows, display_files, read_rows
 from spa.study.output_table import Cells, first_few, required_columns, sort_rows
+from spa.study.rated_turns import unrated_turns
 from spa.tables.selection import chosen_problems
 
 EMPTY_ADVICE = '[[outputs.filters]] field = "{field}" min_characters = 1 leaves such items out'
@@ -50,6 +51,8 @@ def load_outputs(study: Study) -> Outputs:
     reader = MaterialReader(study.folder)
     made, items = _build_outputs(study, cells, reader), _build_items(study, cells, reader)
     problems = first_few([*reader.problems, *reader.unshown.values()], "cells that cannot be shown")
+    unrated, turns_said = ([], []) if problems else unrated_turns(study, cells, made)
+    problems += unrated
     if problems:  # what is not taken cannot be filtered
         raise StudyError(*problems, *_empty_outputs(study, items, made, cells))
     items, dropped = _filtered(study, items, made)
@@ -74,7 +77,7 @@ def load_outputs(study: Study) -> Outputs:
         by_id=by_id,
         unreadable=_unreadable(cells, by_id),
         references=_references(study, cells, made, by_id),
-        notes=cells.notes,
+        notes=(*cells.notes, *turns_said),
     )
     outputs = replace(outputs, notes=(*outputs.notes, *_files_within(outputs)))
     if study.single_outputs and (lacking := too_few_outputs(study, display_files(study.outputs.files), outputs)):

@@ -13,6 +13,7 @@ from spa.media import medium_of
 from spa.records.problems import StudyProblem, mistake, nearest, quote, repeated, unfit_system
 from spa.records.study import OVERALL, Section, Study, Words
 from spa.study.annotator_validation import jury_problems, people_problems, rater_problems
+from spa.study.rated_turns import turn_problems
 from spa.study.stopping import (
     deciding_answers,
     deciding_criteria,
@@ -38,6 +39,7 @@ def validate_study(study: Study) -> list[StudyProblem]:
         _hidden_item_text,
         _sections,
         rating_problems,
+        turn_problems,
         _answers,
         _text_tables,
         _expected,

@@ -20,6 +20,7 @@ import tests.toys
 from spa.cli import main
 from spa.elicitation import WAYS, WayOfAsking, ways
 from spa.elicitation.assignment_json import assignment_from_json, assignment_to_json
+from spa.elicitation.ratings import TurnTarget
 from spa.forms.html import render_whole
 from spa.forms.prompt import answer_format, render_prompt
 from spa.forms.prompt_turns import turns_of
@@ -31,7 +32,7 @@ from spa.records.study import Study
 from spa.records.submission import Response
 from spa.responses.answer_rows import target_from_json, target_to_json
 from spa.responses.answers import answer_schema, parse_answers
-from spa.responses.tidy_tables import answer_tables
+from spa.responses.tidy_tables import RARE, answer_tables
 from spa.simulation.simulated_annotators import SimulatedAnnotator, Temperament
 from spa.simulation.true_utilities import TrueUtilities, even_truth
 from spa.study.load import load_study, study_fingerprint
@@ -236,7 +237,7 @@ def test_images_are_asked_about_or_refused(way: WayOfAsking, study_file: Path) -
 def test_target_is_stored_whole(way: WayOfAsking, made: Made) -> None:
     targets = {question.target for form in made[3] for question in form.questions("everybody")}
     about = {type(one) for one in targets if not isinstance(one, ExplanationTarget)}
-    assert about == set(way.judgements)
+    assert about == set(way.judgements) - {TurnTarget}  # asked where turns are rated
     for target in targets:
         assert target_from_json(target_to_json(target)) == target
 
@@ -272,7 +273,7 @@ def test_from_file_to_report(way: WayOfAsking, study_file: Path, monkeypatch: py
     for judgement in way.judgements:
         table = pl.read_csv(Path("tables") / f"{judgement.table}.csv")
         own = [name for name in judgement.columns if name in table.columns]
-        assert own == list(judgement.columns)
+        assert own == [name for name in judgement.columns if name not in RARE]
         assert set(table["annotator_kind"]) == {"human", "llm"} or set(table["annotator_kind"]) == {"simulated", "llm"}
         assert table["missing_reason"].null_count() == table.height
     run("report", "study.toml", "--rehearsal", "--out", "report")

@@ -180,8 +180,8 @@ def test_a_dialogue_folds_what_neither_side_says() -> None:
         ("details", "tool"),
         ("div", "assistant"),
     ]
-    assert '<p class="role">Nutzer</p>' in shown
-    assert "<summary>Ruft: look</summary>" in shown
+    assert '<p class="role">Nutzer:</p>' in shown
+    assert "<summary>Ruft: look:</summary>" in shown
     said = CONVERSATION.said(exhibit("chat", role_user="Nutzer"))
     assert said.split("\n\n")[1] == "Nutzer:\nWeather?"
     assert all(text in said for _, _, text in SAID)
