@@ -383,7 +383,7 @@ class _Reader:
 
     def _order(self, cell: _Cell) -> Iterator[Row]:
         if cell.value is None or cell.value == []:
-            self.skipped["rankings that were not given"] += 1
+            self.skipped["rankings that were not given, or left as they stood, which SurveyJS records alike"] += 1
             return
         ranked = [_text(one) for one in of_kind(LIST, cell.value, f"{cell.within.place}, {cell.leaf[0]}")]
         if not all(ranked) or len({*ranked}) < len(ranked):
