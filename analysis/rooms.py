@@ -10,6 +10,7 @@ from analysis.comparisons.contribution import CONTRIBUTION as COMPARISONS
 from analysis.contamination.contribution import CONTRIBUTION as CONTAMINATION
 from analysis.contribution import Contribution
 from analysis.correlations.contribution import CONTRIBUTION as CORRELATIONS
+from analysis.covariates.contribution import CONTRIBUTION as COVARIATES
 from analysis.descriptives.contribution import CONTRIBUTION as DESCRIPTIVES
 from analysis.explanations.contribution import CONTRIBUTION as EXPLANATIONS
 from analysis.juries.contribution import CONTRIBUTION as JURIES
@@ -31,6 +32,7 @@ CONTRIBUTIONS: Final[tuple[Contribution, ...]] = (
     BOTH_ORDERS,
     CONTAMINATION,
     CORRELATIONS,
+    COVARIATES,
     DESCRIPTIVES,
     EXPLANATIONS,
     JURIES,

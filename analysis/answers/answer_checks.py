@@ -40,6 +40,7 @@ REQUIRED = {
     "reading": READING_COLUMNS,
     "spans": REQUIRED_SPANS,
     "exclusions": ("annotator_id", "rule"),
+    "outputs": ("item_id", "system"),
 }
 CODED = ("ratings",)  # tables that may be long: their strings are categories
 DOUBLED_SHOWN = 3  # cells answered twice that a check names

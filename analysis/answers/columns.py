@@ -104,7 +104,7 @@ EXCLUSION_COLUMNS = ("annotator_id", "assignment_id", "rule", "evidence")
 REQUIRED_SPANS = ("annotator_id", "item_id", "system", "start", "end", "severity")
 SPAN_COLUMNS = (*REQUIRED_SPANS, "text", "weight", "category", "reason", "characters")
 MARKED_TEXTS = ("target", "source")  # in which WMT marks an error
-VERBATIM = frozenset(("text", *MARKED_TEXTS))  # texts of which every blank counts
+VERBATIM = frozenset(("text", "output", *MARKED_TEXTS))  # texts of which every blank counts
 KNOWN = {
     **{
         kind: frozenset((*ANSWER_COLUMNS, *OPTIONAL, *layout.required, *layout.cell, *layout.shown))
@@ -120,6 +120,7 @@ KNOWN = {
     ),
     "reading": frozenset((*READING_COLUMNS, "turn", "annotator_kind", "group", "label", "variant")),
     "exclusions": frozenset((*EXCLUSION_COLUMNS, "annotator_kind", "group")),
+    "outputs": frozenset(("item_id", "system", "sample", "text", "output")),
 }
 
 NUMBERS = frozenset(  # columns that hold them; in texts without commas between cells they may have decimal commas

@@ -16,7 +16,12 @@ from analysis.statistics.record import AnnotatorKind, Count, Record
 from spa.errors import AnalysisError, ArgumentProblem, shortened
 
 SIDES = ("system_x", "system_y")
-WHOLE = ("metrics", "corpus_metrics", "spans")  # tables that controls leave without saying anything of a person
+WHOLE = (
+    "metrics",
+    "corpus_metrics",
+    "outputs",
+    "spans",
+)  # tables that controls leave without saying anything of a person
 NEAR = 1e-9  # a score this little below the mean of others is at it
 CALLED = frozenset(("spam", "control", "check", "attention", "tutorial", "bad"))
 LETTERS = re.compile(r"[^\W\d_]+")

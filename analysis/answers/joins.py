@@ -17,6 +17,7 @@ BESIDE = {  # tables beside answers: the columns by which they meet these
     "reading": ("annotator_id", "item_id", "system"),
     "metrics": ("item_id", "system"),
     "corpus_metrics": ("system",),
+    "outputs": ("item_id", "system"),
 }
 
 

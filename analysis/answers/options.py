@@ -50,6 +50,8 @@ class Reading(TableOptions):
         Number of a comparison that says that system_x is better, and the one that says system_y.
     sides : {"names", "places"}, optional
         What a winner is that is both a system's name and a place, such as A.
+    output_columns : tuple of str
+        Columns of a table of outputs that hold numbers which strengths are controlled for.
     criteria : tuple of str
         Columns of ratings that hold the scores, a criterion each.
     systems : mapping of str to str
@@ -69,6 +71,7 @@ class Reading(TableOptions):
     """
 
     values: Mapping[str, str] = field(default_factory=dict)
+    output_columns: tuple[str, ...] = ()
     numbers: tuple[float, float] | None = None
     sides: Sides | None = None
     criteria: tuple[str, ...] = ()

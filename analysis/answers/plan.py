@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 from analysis.statistics.checks import check_finite, check_level, check_one_of, check_whole
 from analysis.statistics.corrections import Correction, Verdict
 from spa.errors import AnalysisError
+from spa.records.covariates import CONTROL
 
 Pair: TypeAlias = tuple[str, str]
 PairsFrom = Literal["study", "named", "preferences", "expected"]
@@ -119,6 +120,8 @@ class Plan:
         they differ; ``None``: they stay two answers.
     max_flips : float
         Share of such questions above which a report names who answers them.
+    control : tuple of str
+        What strengths are fitted with as well: "length", "markdown", "column:NAME".
     seed : int
         Kept with the results; nothing random is drawn yet.
     pairs_from : {"study", "named", "preferences", "expected"} or None
@@ -141,6 +144,7 @@ class Plan:
     incomplete_answers: Literal["exclude", "keep"] = "exclude"
     regularisation: float | None = None
     expected: tuple[Expectation, ...] = ()
+    control: tuple[str, ...] = ()
     pairs: tuple[Pair, ...] = ()
     references: tuple[str, ...] = ()
     lower_is_better: frozenset[str] = frozenset()
@@ -188,6 +192,9 @@ class Plan:
             raise ValueError(f"consistency_tau must lie in [1, 2], got {self.consistency_tau}")
         if self.equivalence_margin is not None and not 0 < self.equivalence_margin < 0.5:
             raise ValueError(f"equivalence_margin must lie between 0 and 0.5, got {self.equivalence_margin!r}")
+        for control in self.control:
+            if re.match(CONTROL, control) is None:
+                raise ValueError(f'control must be "length", "markdown" or "column:NAME", got {control!r}')
         if self.equivalence_margin_ratings is not None:
             check_finite("equivalence_margin_ratings", self.equivalence_margin_ratings, above=0)
 

@@ -13,6 +13,7 @@ from analysis.answers.answer_checks import CODED
 from analysis.answers.careless import needs_reading
 from analysis.answers.live_rows import LiveStudy, is_undecided, live_study
 from analysis.answers.options import Reading, Told, untold
+from analysis.answers.output_features import outputs_read, study_outputs
 from analysis.answers.plan import Plan
 from analysis.answers.preregistration import deviations, frozen_plan, planned_for
 from analysis.answers.sidecars import (
@@ -30,6 +31,7 @@ from analysis.answers.study_texts import hash_of, study_texts
 from analysis.answers.tables import ANSWERS, AnswerTables, check_frames
 from spa.commands.workspace import Workspace
 from spa.errors import AnalysisError
+from spa.records.covariates import control_columns
 from spa.records.study import Study
 from spa.responses.decisions import read_decisions
 from spa.responses.export import export_tables
@@ -114,7 +116,12 @@ def answers_of(
     reading = exported.reading if with_reading else None
     files = metric_files(metrics or sidecar_path(workspace.study, METRICS))
     told("checking the answers")
-    tables = check_frames(frames, Reading(), files=files, agreed=True)
+    reading_of_outputs = Reading(output_columns=control_columns(plan.control))
+    if (outputs := study_outputs(workspace.study, workspace.outputs)) is not None:
+        frames["outputs"] = outputs
+    tables = check_frames(frames, reading_of_outputs, files=files, agreed=True)
+    if outputs is not None and tables.preferences is not None:
+        tables = replace(tables, outputs_read=outputs_read(workspace.store.assignments.drawn()))
     return StudyAnswers(tables=tables, plan=plan, facts=facts, reading=reading)
 
 

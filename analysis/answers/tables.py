@@ -39,6 +39,7 @@ from analysis.answers.options import Reading, Told, untold
 from analysis.answers.orderings import with_implied_choices
 from analysis.answers.other_scales import OtherScale
 from analysis.answers.other_tables import CHECKS
+from analysis.answers.output_features import check_outputs
 from analysis.answers.own_items import own_items_words, without_systems
 from analysis.answers.people import Logins
 from analysis.answers.reading import EmptyTable, RawTable, constant_problems, raw_frame, read_raw, tidy_frame
@@ -86,6 +87,8 @@ class AnswerTables:
     orders: pl.DataFrame | None = None  # outputs put in order; ``value`` is the rank
     metrics: pl.DataFrame | None = None
     corpus_metrics: pl.DataFrame | None = None  # of all outputs of a system together
+    outputs: pl.DataFrame | None = None  # what is known of each: length, marks, columns of numbers
+    outputs_read: pl.DataFrame | None = None  # by whom, before preferences; of a study alone
     identical_pairs: pl.DataFrame | None = None
     annotators: pl.DataFrame | None = None
     spans: pl.DataFrame | None = None  # marked errors, whose counts stand among the ratings
@@ -121,8 +124,8 @@ def read_tables(paths: Mapping[str, Path | Sequence[Path]], reading: Reading, *,
     Parameters
     ----------
     paths : mapping of str to Path or sequence of Path
-        Files by kind of table: preferences, ratings, choices, orders, spans, metrics, corpus_metrics, identical_pairs,
-        annotators, reading, exclusions. Several files of answers of a kind are one table.
+        Files by kind of table: preferences, ratings, choices, orders, spans, metrics, corpus_metrics, outputs,
+        identical_pairs, annotators, reading, exclusions. Several files of answers of a kind are one table.
     reading : Reading
         What columns are called, which rows stay, LLMs, scales.
     told : callable, optional
@@ -220,6 +223,8 @@ def _digest(frame: pl.DataFrame) -> str:
 def _columns_read(kind: str, reading: Reading) -> frozenset[str]:
     """Return the columns that a table may have, those that tell what items belong together, and those of scores."""
     known = KNOWN[kind] | GROUPING if kind in WITH_ITEMS else KNOWN[kind]
+    if kind == "outputs":
+        return known | {*reading.output_columns}
     return known | {*reading.criteria, *reading.systems} if kind == "ratings" else known
 
 
@@ -423,6 +428,8 @@ def _checked(
                 check_answers(check, kind, reading)
             elif kind == "spans":
                 check_spans(check, reading)
+            elif kind == "outputs":
+                check_outputs(check, reading.output_columns)
             else:
                 CHECKS[kind](check)
         whole = _one_table(checks, kind)

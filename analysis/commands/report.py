@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import shlex
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from analysis.sums.totals import LargeKind
 
 LARGE: tuple[LargeKind, ...] = ("preferences", "ratings", "choices")  # tables that may be read in parts
-TABLES = (*ANSWERS, "metrics", "identical_pairs", "annotators", "reading", "exclusions")
+TABLES = (*ANSWERS, "metrics", "outputs", "identical_pairs", "annotators", "reading", "exclusions")
 DEFAULT_FOLDER = Path("report")
 RANKINGS_SHOWN = 24
 SYSTEMS_SHOWN = 20  # of a ranking of many
@@ -107,6 +108,12 @@ Examples:
 @click.option("--orders", multiple=True, metavar="FILE", help="Outputs put in order: one row per output.")
 @click.option("--spans", type=FILE, help="Errors marked in outputs, one row per error.")
 @click.option("--metrics", type=FILE, help="Automatic metrics (of a STUDY: metrics.csv beside it).")
+@click.option(
+    "--output-table",
+    "outputs",
+    type=FILE,
+    help="What was judged, for --hold: item_id, system, text or columns of numbers.",
+)
 @click.option("--identical-pairs", type=FILE, help="Ratings of outputs that equal their source.")
 @click.option(
     "--annotator-table",
@@ -225,6 +232,12 @@ Examples:
     type=SHARE,
     metavar="LEVEL",
     help="Add Figure 2 of Ethayarajh & Jurafsky: power at the effects found. It restates p and is no further evidence.",
+)
+@click.option(
+    "--hold",
+    multiple=True,
+    metavar="length|markdown|column:NAME",
+    help="Fit strengths with this held constant, too; repeatable.",
 )
 @click.option("--seed", type=click.IntRange(min=0), help="Random seed, stored with the results.  [0]")
 @click.option("--full", is_flag=True, help="Put the appendix into the report itself.")
@@ -375,9 +388,13 @@ def _of_tables(
     from analysis.answers.sidecars import metric_files
     from analysis.answers.tables import read_tables
     from analysis.results.analyse import analyse
+    from spa.records.covariates import control_columns
 
     plan = replace(_plan(given), pairs=_pairs(given, reading.mapping))
+    if plan.control and (large is not None or not {"preferences", "choices", "orders"} & {*paths}):
+        raise click.UsageError("--hold: expected --preferences or --choices, in memory; it is about comparisons")
     if large is None:
+        reading = replace(reading, output_columns=control_columns(plan.control) if "outputs" in paths else ())
         metrics = metric_files(_metrics(paths))
         files = {name: tuple(map(Path, several)) for name, several in paths.items()}
         tables = read_tables({**files, **metrics}, reading, told=told)
@@ -410,10 +427,21 @@ def _plan(given: dict[str, Any]) -> Plan:
     return Plan(
         expected=parse_expectations(given.get("expected", ()), "--expected"),
         lower_is_better=frozenset(given.get("lower_is_better", ())),
+        control=_held(given),
         references=tuple(given.get("references", ())),
         juries=tuple(parse_juries(given.get("juries", ()))),
         **chosen,
     )
+
+
+def _held(given: dict[str, Any]) -> tuple[str, ...]:
+    from spa.records.covariates import CONTROL
+
+    held = tuple(dict.fromkeys(given.get("hold", ())))
+    for one in held:
+        if re.match(CONTROL, one) is None:
+            raise click.UsageError(f"--hold: expected length, markdown or column:NAME, got {one!r}")
+    return held
 
 
 def _pairs(given: dict[str, Any], mapping: Mapping[str, str]) -> tuple[tuple[str, str], ...]:

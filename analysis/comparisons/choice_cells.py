@@ -34,6 +34,7 @@ class ChoiceCells:
     item: Ints
     block: Ints
     value: Floats
+    row: Ints  # the first row of each cell, among those with an answer
     bad: npt.NDArray[np.bool_] | None = None  # ties of two that are bad
     answers: int | None = None  # choices before repeats were averaged; ``None``: as many as cells
     sampled: bool = False  # whether there are several samples of outputs
@@ -78,6 +79,7 @@ def choice_cells(table: pl.DataFrame, order: Order) -> Iterator[ChoiceCells]:
             item=item[own],
             block=block[rows],
             value=share[rows],
+            row=own,
             bad=None if bad is None else bad[rows],
             answers=int(times[rows].sum()),
             sampled=bool(np.ptp(sample[own])),

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 import polars as pl
 
 from analysis.answers.order import Order, turned
+from analysis.answers.output_features import LENGTHS, lengths_of
 from analysis.answers.plan import Plan
 from analysis.comparisons.sides import PeopleKind, sides_of
 from analysis.llm_vs_people.bias import BiasContrast, Kind, bias_profile
@@ -17,7 +18,6 @@ from analysis.statistics.reasons import Reason, why
 from analysis.statistics.record import Count, Record, fields_of
 
 Source = Literal["ratings", "preferences", "choices"]
-LENGTHS = frozenset("length words characters chars tokens n_words n_characters n_chars n_tokens word_count".split())
 OUTPUT = ("item_id", "sample", "system")
 UNKNOWN = {
     "position": why("no_position"),
@@ -54,7 +54,7 @@ class BiasRow(Record):
 
 
 def bias_rows(
-    kept: Mapping[str, pl.DataFrame], orders: Mapping[str, Order], metrics: pl.DataFrame | None, plan: Plan
+    kept: Mapping[str, pl.DataFrame], orders: Mapping[str, Order], features: pl.DataFrame | None, plan: Plan
 ) -> list[BiasRow]:
     """Contrast every LLM with people on what both judged: by position, label, order of asking, and length.
 
@@ -62,8 +62,8 @@ def bias_rows(
     ----------
     kept : mapping of str to DataFrame
         Answer tables after exclusions, by source.
-    metrics : DataFrame or None
-        Checked metrics; one named ``length``, ``words`` or the like holds the length of each output.
+    features : DataFrame or None
+        What is known of each output (:func:`analysis.answers.output_features.features_of`), perhaps its length.
 
     Returns
     -------
@@ -72,7 +72,7 @@ def bias_rows(
         answers do not hold what a contrast needs.
     """
     makers: dict[Source, Any] = {"ratings": _of_ratings, "preferences": _of_preferences, "choices": _of_choices}
-    lengths = _lengths(metrics)
+    lengths = lengths_of(features)
     rows: list[BiasRow] = []
     for source, make in makers.items():
         sides = sides_of(kept.get(source))
@@ -230,14 +230,3 @@ def _unknown(kind: Kind, n: int, reason: Reason, plan: Plan) -> BiasContrast:
 def _with_lengths(units: pl.DataFrame, lengths: pl.DataFrame, output: tuple[str, str]) -> pl.DataFrame:
     alike = lengths.with_columns(pl.col(name).cast(units.schema[name]) for name in output)
     return units.join(alike, on=output, how="left", maintain_order="left")
-
-
-def _lengths(metrics: pl.DataFrame | None) -> pl.DataFrame | None:
-    """Return the length of each output; of several metrics of length, the one first in the table."""
-    if metrics is None:
-        return None
-    known = metrics.filter(pl.col("metric").str.to_lowercase().is_in(LENGTHS) & pl.col("value").is_not_null())
-    if known.is_empty():
-        return None
-    own = known.filter(pl.col("metric") == known["metric"][0])
-    return own.select("item_id", "system", length="value")

@@ -9,6 +9,7 @@ import polars as pl
 from analysis.answers.exclusions import CONSISTENCY, apply_exclusions
 from analysis.answers.input import AnalysisInput
 from analysis.answers.item_preferences import WHO
+from analysis.answers.output_features import WORD_COUNT, features_of
 from analysis.answers.plan import Plan
 from analysis.comparisons.contribution import TESTS
 from analysis.contribution import Analysis, Contribution, Found, SectionEntry, Words
@@ -44,10 +45,11 @@ FIRST_SHOWN = rows(
 def _llms(analysis: Analysis) -> Found:
     prepared = analysis.prepared
     kept, orders, plan = prepared.kept, prepared.orders, prepared.plan
-    found = compare_llms_with_people(kept, orders, analysis.of(TESTS).means, plan, metrics=prepared.tables.metrics)
+    features = features_of(prepared.tables.outputs, prepared.tables.metrics, [WORD_COUNT])
+    found = compare_llms_with_people(kept, orders, analysis.of(TESTS).means, plan, features=features)
     if plan.flips is not None and prepared.shown is not None:  # the place is that of single answers
         shown = {**kept, "choices": prepared.shown}
-        found = replace(found, bias=tuple(bias_rows(shown, orders, prepared.tables.metrics, plan)))
+        found = replace(found, bias=tuple(bias_rows(shown, orders, features, plan)))
     first = first_shown_rows(_as_shown(prepared), orders.get("choices"), plan.fwer)
     return {"llm_vs_people": found, "first_shown": tuple(first)}
 

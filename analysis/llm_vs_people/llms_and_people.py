@@ -82,7 +82,7 @@ def compare_llms_with_people(
     means: Sequence[RatingMean],
     plan: Plan,
     *,
-    metrics: pl.DataFrame | None = None,
+    features: pl.DataFrame | None = None,
 ) -> LLMsAndPeople:
     """Set every LLM against people (against simulated annotators where there are no people).
 
@@ -94,8 +94,8 @@ def compare_llms_with_people(
         Order of groups, criteria, systems and pairs of each.
     means : sequence of RatingMean
         Rows of ``ratings.means``, from which LLM means of systems that no person rated are marked.
-    metrics : DataFrame, optional
-        Checked metrics, for the length of outputs.
+    features : DataFrame, optional
+        What is known of each output, for its length.
 
     Returns
     -------
@@ -127,7 +127,7 @@ def compare_llms_with_people(
         rank_tables=tuple(found.ranks),
         llm_only=tuple(found.llm_only),
         calibration=tuple(calibration_rows(kept, orders, plan)),
-        bias=tuple(bias_rows(kept, orders, metrics, plan)),
+        bias=tuple(bias_rows(kept, orders, features, plan)),
     )
 
 

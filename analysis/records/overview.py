@@ -124,6 +124,8 @@ class Settings(Record):
     """What a choice is that changes with the order of the two outputs; null: each order is an answer by itself."""
     max_flips: Share | None = None
     """Share of such changes above which a group is named."""
+    control: tuple[str, ...] = ()
+    """What strengths are fitted with as well: length, markdown, column:NAME."""
     lower_is_better: tuple[str, ...] = ()
     pairs: tuple[tuple[str, str], ...] = ()
     """Pairs compared, whose tests alone form the families; empty: every two systems are compared."""

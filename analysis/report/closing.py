@@ -49,6 +49,7 @@ SETTINGS = {
     "max_same_answers": "Largest share of the same answer allowed",
     "equivalence_margin": "Margin of equivalence (preferences and choices)",
     "equivalence_margin_ratings": "Margin of equivalence (ratings)",
+    "control": "Held constant in further strengths",
     "repeat_submissions": "A person\u2019s second submission",
     "extra_answers": "Late submissions after reassignment",
     "incomplete_answers": "Incomplete submissions",

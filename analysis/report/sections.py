@@ -39,6 +39,7 @@ ORDER = (  # of the report; sections that are not listed precede the warnings
     "robustness",
     "equivalence",
     "strengths",
+    "held-constant",
     "agreement",
     "comparison",
     "correlations",

@@ -48,6 +48,8 @@ ORDER = (  # terms that are not listed follow the last
     "Bradley-Terry",
     "Bradley-Terry interval",
     "two-way interval",
+    "held constant",
+    "win rate at equal length",
     "ties as an outcome",
     "rank interval",
     "more than 300 systems",

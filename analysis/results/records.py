@@ -34,8 +34,8 @@ ORDER: Final = """
     exposure_curve exposure_trend first_exposure consistency_sweep coherence ratings.means ratings.pairs
     ratings.robustness ratings.respacing ratings.by_system ratings.by_variant ratings.by_annotator rating_counts
     category_shares interview identical_pairs choices.pairs both_orders orders order_strengths order_places
-    best_worst families bradley_terry ties rankings ranking_agreement ranking_differences agreement annotator_pairs
-    correlations
+    best_worst families bradley_terry ties rankings ranking_agreement ranking_differences covariate_effects
+    controlled_strengths equal_length agreement annotator_pairs correlations
     comparisons_of_correlations correlations_by_system metrics llm_vs_people first_shown raters
     juries jury_agreement jury_without explanations
     exploration contamination contamination_of_others expected observed_power disagreements warnings warning_rows

@@ -25,7 +25,8 @@ from analysis.records.results import Results
 from analysis.results.live import about_live
 from analysis.results.small_designs import about_coverage
 from analysis.statistics.corrections import OUTSIDE_FAMILY
-from analysis.statistics.reasons import Reason, ReasonCode, why
+from analysis.statistics.reason_codes import ReasonCode
+from analysis.statistics.reasons import Reason, why
 
 FEW_EXPOSURES = 4
 LARGE_SHARE = 1 / 3

@@ -13,7 +13,8 @@ from analysis.answers.plan import Plan
 from analysis.answers.units import ENOUGH_ANNOTATORS
 from analysis.statistics.coding import Floats, Ints, fold
 from analysis.statistics.rank_orders import STRENGTH_TIE, ranks
-from analysis.statistics.reasons import Reason, ReasonCode
+from analysis.statistics.reason_codes import ReasonCode
+from analysis.statistics.reasons import Reason
 from analysis.statistics.record import Record
 from analysis.strengths.bounds import LEAST_DF, stable
 from analysis.strengths.estimate import BradleyTerry, bradley_terry, of_many

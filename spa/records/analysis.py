@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from spa.records.covariates import CONTROL
 from spa.records.toml_table import Ident, Text, TomlTable, added, renamed
 
 
@@ -35,6 +36,7 @@ class Analysis(TomlTable):
     equivalence_margin: Annotated[float, Field(gt=0, lt=0.5)] | None = None  # of preferences and choices, from 0.5
     equivalence_margin_ratings: Annotated[float, Field(gt=0)] | None = None  # in points of the scale
     expected: tuple[Text, ...] = ()  # "x > y" or "x ~ y"
+    control: tuple[Annotated[str, Field(pattern=CONTROL)], ...] = added(())  # what strengths are fitted with as well
 
 
 class Stopping(TomlTable):

@@ -25,6 +25,7 @@ class Output(Material):
     item_id: str
     system: str
     sample: int  # 1, 2, ...; which of several outputs of that system for that item
+    numbers: tuple[tuple[str, float | None], ...] = ()  # columns that the analysis controls for; None: an empty cell
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

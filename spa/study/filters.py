@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from spa.records.study import OutputFilter
 
 # Scripts that are written without spaces count a word a character.
-_WORD = r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]|[^\W_]+(?:['’\-][^\W_]+)*"
+WORD = r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]|[^\W_]+(?:['’\-][^\W_]+)*"
 CLOSING = "\"'”’»›)]}」』）】》〉］｝"  # quotes and brackets that may follow the end of a sentence
 # A sentence of a script with spaces ends where space, a line end or the end of the text follows;
 # full-width marks end one wherever they stand.
@@ -22,7 +22,7 @@ def count_words(text: str) -> int:
     >>> count_words("It's a well-known fact."), count_words("我喜欢诗。")
     (4, 4)
     """
-    return sum(1 for _ in re.finditer(_WORD, text))
+    return sum(1 for _ in re.finditer(WORD, text))
 
 
 def failures(condition: OutputFilter, text: str) -> Iterator[tuple[str, str]]:

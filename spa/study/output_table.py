@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from spa.records.clean_text import cleaned
+from spa.records.covariates import control_columns
 from spa.records.outputs import Key
 from spa.records.problems import nearest, quote
 from spa.records.raters import rater_variants
@@ -50,7 +51,7 @@ def required_columns(study: Study) -> tuple[str, ...]:
     names = [outputs.item] if isinstance(outputs.item, str) else list(outputs.item)
     names += [one.id for one in study.systems] if outputs.layout == "wide" else [outputs.system, outputs.output]
     names += [name for name in (outputs.sample, outputs.item_text) if name is not None]
-    names += reference_columns(study)
+    names += [*reference_columns(study), *control_columns(study.analysis.control)]
     return tuple(dict.fromkeys(names))
 
 

@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields, replace
+from math import inf, isfinite
 from typing import Any
 
 from spa.errors import StudyError
 from spa.media import medium_of
 from spa.records.clean_text import REPLACEMENT, cleaned
+from spa.records.covariates import control_columns
 from spa.records.materials import Material
 from spa.records.outputs import DroppedItem, Item, Key, Output, Outputs
 from spa.records.problems import quote
 from spa.records.study import Study
+from spa.records.toml_table import NOTHING
 from spa.study.filters import cut_to_sentences, failures
 from spa.study.materials import MaterialReader
 from spa.study.output_files import OutputFileRows, display_files, read_rows
-from spa.study.output_table import Cells, first_few, required_columns, sort_rows
+from spa.study.output_table import Cells, RawOutput, first_few, required_columns, sort_rows
 from spa.study.rated_turns import unrated_turns
 from spa.tables.selection import chosen_problems
 
@@ -128,7 +131,13 @@ def _build_outputs(study: Study, cells: Cells, reader: MaterialReader) -> dict[K
     made: dict[Key, tuple[Output, ...]] = {}
     for (item_id, system), raws in cells.outputs.items():
         made[item_id, system] = tuple(
-            Output(item_id=item_id, system=system, sample=number, **_fields(reader.read(medium, raw.value, raw.row)))
+            Output(
+                item_id=item_id,
+                system=system,
+                sample=number,
+                numbers=tuple(_numbers(study, raw, reader.problems)),
+                **_fields(reader.read(medium, raw.value, raw.row)),
+            )
             for number, raw in enumerate(raws, start=1)
         )
     return made
@@ -136,6 +145,20 @@ def _build_outputs(study: Study, cells: Cells, reader: MaterialReader) -> dict[K
 
 def _fields(material: Material) -> dict[str, Any]:
     return {field.name: getattr(material, field.name) for field in fields(Material)}
+
+
+def _numbers(study: Study, raw: RawOutput, problems: list[str]) -> Iterator[tuple[str, float | None]]:
+    """Yield the numbers of an output that the analysis controls for."""
+    for column in control_columns(study.analysis.control):
+        text = raw.row.values[column]
+        try:
+            value = None if text is None or text in NOTHING else float(text)
+        except ValueError:
+            value = inf
+        if value is not None and not isfinite(value):
+            problems.append(f'{raw.place}: expected a number in "{column}", got {quote(text or "")}; correct it')
+            value = None
+        yield column, value
 
 
 def _filtered(

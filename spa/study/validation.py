@@ -10,6 +10,7 @@ from math import comb
 from spa.elicitation import ways
 from spa.elicitation.ratings import rating_problems
 from spa.media import medium_of
+from spa.records.covariates import control_column
 from spa.records.problems import StudyProblem, mistake, nearest, quote, repeated, unfit_system
 from spa.records.study import OVERALL, Section, Study, Words
 from spa.study.annotator_validation import jury_problems, people_problems, rater_problems
@@ -43,6 +44,7 @@ def validate_study(study: Study) -> list[StudyProblem]:
         _answers,
         _text_tables,
         _expected,
+        _control,
         _stopping,
         people_problems,
         rater_problems,
@@ -240,6 +242,21 @@ def _text_tables(study: Study) -> Iterator[StudyProblem]:
     if study.people.forget_after_days is not None and study.consent.text is None:
         place, expected = "[people] forget_after_days", "a consent page that says so"
         yield mistake(place, expected, "no [consent]", "write its text or file, or remove the key", "consent")
+
+
+def _control(study: Study) -> Iterator[StudyProblem]:
+    place = "[analysis] control"
+    yield from repeated(place, study.analysis.control)
+    if study.analysis.control and not {"preferences", "choices"} & {*kinds_asked(study)}:
+        yield mistake(place, "[spa], [choices] or another way of comparing", "none", "add one or remove the key", "spa")
+    for control in study.analysis.control:
+        column = control_column(control)
+        if column is not None and study.outputs.layout == "wide":
+            do = "write a row an output, or remove it"
+            yield mistake(place, f'layout = "long" for {quote(control)}', '"wide"', do, "outputs")
+        medium = medium_of(study.outputs.kind)
+        if column is None and not medium.is_text:
+            yield mistake(place, f"text outputs for {quote(control)}", medium.many, "name column:NAME", "outputs")
 
 
 def _stopping(study: Study) -> Iterator[StudyProblem]:

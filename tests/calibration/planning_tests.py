@@ -132,6 +132,7 @@ def reported(values: Floats, layout: Layout, stay: Booleans, *, kind: Kind, plan
             item=item,
             block=fold(assignment, item).of,
             value=value,
+            row=np.arange(len(value)),
         )
         row = compare_choices(chosen_part(choices), plan)[0]
         return row.p_value, row.effect

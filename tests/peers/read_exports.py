@@ -18,7 +18,26 @@ def arena(folder: Path) -> dict[str, object]:
     battles = pd.read_csv(folder / "overall.csv")
     found = BradleyTerry(n_competitors=2).compute_ratings_and_cis(PairDataset.from_pandas(battles))
     rating = dict(zip(found["competitors"], map(float, found["ratings"]), strict=True))
-    return {"battles": len(battles), "gap": round(rating["a"] - rating["b"], 3)}
+    gap = round(rating["a"] - rating["b"], 3)
+    return {"battles": len(battles), "gap": gap, "contextual": contextual(folder)}
+
+
+def contextual(folder: Path) -> dict[str, object]:
+    """Rate battles with covariates, as penalised as its library lets it be little, no row weighed or rescaled."""
+    import pandas as pd
+    from arena_rank.models.contextual_bradley_terry import ContextualBradleyTerry
+    from arena_rank.utils.data_utils import ContextualPairDataset
+
+    battles = pd.read_csv(folder / "contextual.csv")
+    columns = ["length", "headings"]
+    pairs = ContextualPairDataset.from_pandas(battles, columns, normalize_features=False, reweighted=False)
+    model = ContextualBradleyTerry(n_competitors=4, n_features=2, reg=1 / len(battles))
+    model.fit(pairs)
+    return {
+        "competitors": list(pairs.competitors),
+        "strengths": [round(float(one), 6) for one in model.params["ratings"]],
+        "coefficients": [round(float(one), 6) for one in model.params["coeffs"]],
+    }
 
 
 def inspect(folder: Path) -> dict[str, object]:

@@ -18,7 +18,8 @@ from pydantic import TypeAdapter, ValidationError
 from analysis.report.csv_tables import csv_tables
 from analysis.results.files import from_plain, to_json
 from analysis.results.headline import headline_of
-from analysis.statistics.reasons import WORDS, Reason, ReasonCode, folded, several, why
+from analysis.statistics.reason_codes import ReasonCode
+from analysis.statistics.reasons import WORDS, Reason, folded, several, why
 from analysis.statistics.record import Record, plain, replace_fields, rounded
 from tests.analysis.made_answers import Results, build_document, choices, preferences, ratings, render_report, run
 

@@ -1,0 +1,1 @@
+"""Strengths with covariates of the outputs, such as their length, held constant."""
