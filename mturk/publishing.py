@@ -70,6 +70,7 @@ class PublishingPlan:
     at_most: Decimal  # dollars, of all places that the study may need
     origins: tuple[str, ...]  # sites that answers may be posted to
     largest_question: int  # bytes of the largest question; of the form that does not fit, if one does not
+    why_external: str | None  # why the HIT shows the survey server; None where it holds the form
     minutes_allowed: float
 
 
@@ -100,7 +101,7 @@ def make_plan(hit_study: HitStudy, *, annotators: int | None = None) -> Publishi
             f"run `spa build` with --annotators {needed}"
         )
     origins = find_origins(hit_study)
-    form, largest = _choose_form(hit_study, origins, built[:needed], published)
+    form, largest, why = _choose_form(hit_study, origins, built[:needed], published)
     if form == "html":
         made = {hit.key for hit in published}
         hits = tuple(
@@ -132,6 +133,7 @@ def make_plan(hit_study: HitStudy, *, annotators: int | None = None) -> Publishi
         cost=cost,
         origins=origins,
         largest_question=largest,
+        why_external=why,
         minutes_allowed=minutes_allowed(study, settings, first),
     )
 
@@ -307,34 +309,33 @@ def _choose_form(
     origins: tuple[str, ...],
     assignment_ids: list[str],
     published: tuple[records.PublishedHit, ...],
-) -> tuple[Literal["html", "external"], int]:
-    """Decide whether forms are part of the HITs, and return the bytes of the largest question."""
+) -> tuple[Literal["html", "external"], int, str | None]:
+    """Decide whether forms are part of the HITs; return the bytes of the largest question, and why they are not."""
     settings = hit_study.settings
     began = {"html" if hit.assignment_id is not None else "external" for hit in published}
     if settings.form == "external" or (settings.form == "auto" and began == {"external"}):
-        return "external", question_size(_external_question(settings))
+        why = '[mturk] form = "external"' if settings.form == "external" else "as in the HITs that are published"
+        return "external", question_size(_external_question(settings, why)), why
     largest = 0
     for assignment_id in assignment_ids:
         largest = max(largest, question_size(_html_question(hit_study, assignment_id, origins)))
         if largest > LARGEST_QUESTION:
             break
     else:
-        return "html", largest
+        return "html", largest, None
+    why = f"the form of {assignment_id} makes {largest:,} bytes of XML, and a HIT holds {LARGEST_QUESTION:,}"
     if settings.form == "html":
-        raise StudyError(
-            f"[mturk] form: the form of {assignment_id} makes {largest:,} bytes of XML, and a HIT holds 65,535; "
-            'show fewer outputs, or set form = "external" and public_url'
-        )
-    _external_question(settings)
-    return "external", largest
+        raise StudyError(f'[mturk] form: {why}; show fewer outputs, or set form = "external" and public_url')
+    _external_question(settings, why)
+    return "external", largest, why
 
 
-def _external_question(settings: MTurkTable) -> ExternalQuestion:
-    """Return the question of a HIT that shows the survey server in a frame."""
+def _external_question(settings: MTurkTable, why: str | None = None) -> ExternalQuestion:
+    """Return the question of a HIT that shows the survey server in a frame; ``why`` it does."""
     if settings.public_url is None:
         raise StudyError(
-            "[mturk] public_url: expected the https address of the survey server (`spa serve`), because the form does "
-            "not stand in the HIT, got nothing"
+            "[mturk] public_url: expected the https address of the survey server (`spa serve`), which HITs show here "
+            f"({why}), got nothing; name it"
         )
     return ExternalQuestion(url=settings.public_url.rstrip("/") + ENTRY_PATH)
 

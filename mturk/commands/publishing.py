@@ -171,8 +171,7 @@ def _planned_lines(hit_study: HitStudy, planned: PublishingPlan) -> list[str]:
     where = (
         f"the form is part of the HIT (largest question {planned.largest_question:,} of 65,535 bytes)"
         if planned.form == "html"
-        else f"the HIT shows {hit_study.settings.public_url} "
-        f"(the form would take up to {planned.largest_question:,} bytes)"
+        else f"the HIT shows the survey server, {hit_study.settings.public_url}: {planned.why_external}"
     )
     return [
         *lines,
@@ -222,6 +221,7 @@ def _planned_facts(planned: PublishingPlan) -> dict[str, Any]:
         "published": planned.published,
         "wanted": planned.annotators,
         "largest_question_bytes": planned.largest_question,
+        "why_external": planned.why_external,
         "minutes_allowed": planned.minutes_allowed,
         "currency": "USD",
         "reward": str(cost.reward),
