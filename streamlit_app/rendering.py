@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from spa.media import all_media, medium_of
+from spa.media import all_media, data_url, medium_of
 from spa.media.direction import direction_of
 from spa.records.clean_text import cleaned
 from spa.records.form import Exhibit, Segment
@@ -19,7 +19,7 @@ from spa.records.form import Exhibit, Segment
 if TYPE_CHECKING:
     from analysis.printing.document import Block, Section
     from analysis.records.results import Results
-    from spa.records.outputs import Output
+    from spa.records.materials import Material
 
 SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&])")  # what Markdown, or Streamlit, reads as more than text
 LIGHT_INK, DARK_INK = "#31333f", "#fafafa"  # of text on the page's ground
@@ -88,22 +88,32 @@ def show_text(text: str) -> None:
     st.html(f'<div class="spa-report"><pre class="long" tabindex="0"><code>{escape(text)}</code></pre></div>')
 
 
-def shown_text(output: Output) -> str:
-    """Return the text of an output as HTML: as raters see it, or its source where it holds formulas.
+def show_material(container: Any, shown: Material) -> None:
+    """Show an output, or what systems were given, in a container: the Streamlit module or a column."""
+    files = medium_of(shown).files
+    if files is None:
+        container.html(f'<div class="spa-report">{shown_text(shown)}</div>')
+    elif shown.shown_file is not None:
+        files.on_dashboard(container, shown.shown_file)
+
+
+def shown_text(shown: Material) -> str:
+    """Return a text as HTML: as raters see it, or its source where it holds formulas.
 
     Streamlit takes MathML out of HTML and says nothing, so that formulas would be missing.
     """
-    text = cleaned(output.text or "")
+    text = cleaned(shown.text or "")
     exhibit = Exhibit(
         exhibit_id="",
         caption="",
         label=None,
-        item_id=output.item_id,
-        medium=output.medium,
+        item_id="",
+        medium=shown.medium,
         segments=(Segment(text=text),),
+        within=shown.within,
     )
-    shown = str(medium_of(output).shown(exhibit, lambda one: ""))
-    return f'<div class="body" dir="{direction_of(text)}">{escape(text)}</div>' if "<math" in shown else shown
+    html = str(medium_of(shown).shown(exhibit, data_url))
+    return f'<div class="body" dir="{direction_of(text)}">{escape(text)}</div>' if "<math" in html else html
 
 
 @cache

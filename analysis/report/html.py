@@ -20,9 +20,11 @@ NAMES = ("report.html.j2", "some.html.j2", "blocks.html.j2")
 def _environment() -> Environment:
     folder = files("analysis.report") / "templates"
     texts = {name: (folder / name).read_text(encoding="utf-8") for name in NAMES}
-    return Environment(
+    environment = Environment(
         loader=DictLoader(texts), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
+    environment.filters["direction"] = _direction
+    return environment
 
 
 @cache
@@ -69,10 +71,19 @@ def _row(heads: Sequence[str], columns: tuple[Column, ...], row: tuple[Cell, ...
 
 
 def _field(start: str, column: Column, field: Cell) -> str:
-    direction = " dir=auto" if field.quoted else ""
+    direction = f" dir={_direction(field.text)}" if field.quoted else ""
     classes = _classes(column.numeric, field.tone, field.known)
     detail = f"<small>{_escaped(field.detail)}</small>" if field.detail else ""
     return f"<{start}{direction}{classes}>{_escaped(field.text)}{detail}</{start[:2]}>\n"
+
+
+def _direction(text: str) -> str:
+    """Return the direction of what somebody wrote: that of most of its letters."""
+    if text.isascii():
+        return "ltr" if any(map(str.isalpha, text)) else "auto"
+    from spa.media.direction import direction_of  # loads the media, which few reports need
+
+    return direction_of(text)
 
 
 @cache

@@ -20,9 +20,9 @@ from analysis.monitoring.short_names import short_names
 from analysis.printing.names import Names
 from analysis.printing.words import interval, number, sentence
 from spa.errors import ResponseError
-from spa.media import medium_of
+from spa.media.direction import direction_of
 from streamlit_app import blinding, loading
-from streamlit_app.rendering import plain, show_counts, show_sections, show_statuses, shown_text
+from streamlit_app.rendering import plain, show_counts, show_material, show_sections, show_statuses
 
 if TYPE_CHECKING:
     from analysis.explanations.exploration import Exploration
@@ -153,21 +153,21 @@ def _open(one: ExplainedText, names: Names) -> None:
     if not loading.has_store() or one.item_id is None:
         return
     outputs = loading.workspace().outputs
+    item = outputs.by_id.get(one.item_id)
+    if item is not None and item.is_given:
+        st.markdown("**What systems were given**")
+        show_material(st, item)
     for system, sample in ((one.system, one.sample), (one.system_y, one.sample_y)):
         samples = () if system is None else outputs.of(one.item_id, system)
         output = samples[int(sample or 1) - 1] if samples else None
         if output is None:
             continue
         st.markdown("**Output**" if hidden else f"**{plain(names.system(system))}**")
-        files = medium_of(output).files
-        if files is not None and output.shown_file is not None:
-            files.on_dashboard(st, output.shown_file)
-        else:
-            st.html(f'<div class="spa-report">{shown_text(output)}</div>')
+        show_material(st, output)
 
 
 def _quote(text: str) -> None:
-    parts = "".join(f'<p dir="auto">{escape(part)}</p>' for part in text.split("\n") if part.strip())
+    parts = "".join(f'<p dir="{direction_of(part)}">{escape(part)}</p>' for part in text.split("\n") if part.strip())
     st.html(f'<div class="spa-report">{parts}</div>')
 
 

@@ -21,10 +21,9 @@ from analysis.report.orientation import oriented
 from analysis.report.sections import shown_results
 from analysis.statistics.record import Record
 from spa.media import medium_of
-from spa.media.direction import direction_of
 from streamlit_app import blinding, loading
 from streamlit_app.findings import Analysed
-from streamlit_app.rendering import plain, show_figure, show_sections, shown_text, without_empty
+from streamlit_app.rendering import plain, show_figure, show_material, show_sections, shown_text, without_empty
 
 PARTS = {
     "Answer": ("answer", "expected", "warnings"),
@@ -189,15 +188,13 @@ def _outputs(system_x: str, system_y: str, criterion: str, found: Analysed) -> N
     )
     for item in items[first : first + ITEMS_SHOWN]:
         st.markdown(f"**{plain(item.item_id)}**")
-        if item.text:
-            st.html(f'<div class="spa-report" dir="{direction_of(item.text)}"><p>{escape(item.text)}</p></div>')
+        if item.is_given:
+            show_material(st, item)
         pair = [(system, outputs.of(item.item_id, system)[0]) for system in (system_x, system_y)]
         words = {system: _said(said.get(item.item_id, {}).get(system, ()), names) for system, _ in pair}
-        files = medium_of(pair[0][1]).files
-        if files is not None:
+        if not medium_of(pair[0][1]).has_words:
             for column, (system, output) in zip(st.columns(2), pair, strict=True):
-                if output.shown_file is not None:
-                    files.on_dashboard(column, output.shown_file)  # a caption of its own would stretch a small one
+                show_material(column, output)
                 column.caption(plain(f"{names.system(system)}. {words[system]}"))
             continue
         cells = "".join(

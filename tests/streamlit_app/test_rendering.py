@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import base64
+from pathlib import Path
+from unittest.mock import Mock
+
 import pytest
 
+from spa.records.materials import Material, ShownFile
 from spa.records.outputs import Output
-from streamlit_app.rendering import _style, shown_text
+from streamlit_app.rendering import _style, show_material, shown_text
 from tests.spa.media.hostile_outputs import OUTPUTS
 from tests.spa.media.test_hostile_outputs import harm_in
+from tests.spa.tiny_images import tiny_png
 
 
 def output_of(text: str, medium: str) -> Output:
@@ -29,6 +35,23 @@ def test_outputs_are_shown_once_and_as_raters_see_them() -> None:
     assert "**" not in shown_text(output_of("a **b**", "markdown"))
     assert ">a **b** $x$ &lt;i&gt;</div>" in shown_text(output_of("a **b** $x$ <i>", "markdown"))
     assert ">a **b** $x$</div>" in shown_text(output_of("a **b** $x$", "text"))
+
+
+def test_media_are_shown_by_their_kinds(tmp_path: Path) -> None:
+    """A file by its medium, a text with the pictures that it names as data, which no server is asked for."""
+    picture = tmp_path / "a.png"
+    picture.write_bytes(tiny_png(1, 1))
+    container = Mock()
+    show_material(container, Material(medium="image", text=None, file=picture))
+    container.image.assert_called_once_with(str(picture))
+    within = (ShownFile(name="a.png", medium="image", file=picture),)
+    source = "See **it** ![a <b>cat</b>](a.png) ![far](https://a.org/b.png)"
+    show_material(container, Material(medium="markdown", text=source, within=within))
+    (shown,) = container.html.call_args.args
+    data = base64.b64encode(picture.read_bytes()).decode()
+    assert f'<img src="data:image/png;base64,{data}" alt="">a &lt;b&gt;cat' in shown
+    assert shown.count("<img") == 1
+    assert "https" not in shown
 
 
 def test_the_style_of_media_asks_for_no_file() -> None:

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 from analysis import report
+from analysis.printing.document import Cell, Column, Paragraph, Table
+from analysis.report.html import render_blocks
 from analysis.report.orientation import oriented
 from analysis.report.sections import make_section, section_ids
 from analysis.results.files import from_plain
@@ -100,6 +102,26 @@ def test_the_page_needs_nothing_from_outside():
     assert "url(" not in style[1]
     assert not [name for _, attributes in page.tags for name in ("src", "style", "xlink:href") if name in attributes]
     assert all(str(attributes["href"]).startswith("#") for tag, attributes in page.tags if tag == "a")
+
+
+@pytest.mark.parametrize(
+    ("text", "direction"),
+    [
+        ("Claude كاتب جيد جدا في رأيي", "rtl"),
+        ("The word كاتب means writer", "ltr"),
+        ("Well said", "ltr"),
+        ("12 %", "auto"),
+    ],
+)
+def test_quotes_run_as_most_of_their_letters_do(text: str, direction: str):
+    """Not as the first letter does: of paragraphs and of cells."""
+    quoted = Paragraph(text=text, quoted=True)
+    table = Table(name="t", caption="", columns=(Column(title="A"),), rows=((Cell(text=text, quoted=True),),))
+    page = read_page(render_blocks((quoted, table), {"t": ()}))
+    assert [attributes["dir"] for tag, attributes in page.tags if tag in ("p", "th") and "dir" in attributes] == [
+        direction,
+        direction,
+    ]
 
 
 def test_links_in_the_contents_lead_somewhere(full: Page):
