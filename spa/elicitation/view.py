@@ -151,6 +151,13 @@ class AssignmentView:
         made = self.outputs.of(item_id, system_id)[0]
         return self._exhibit(("reference", system_id, item_id), caption, None, made)
 
+    def note(self, item_id: str, note: str) -> Exhibit | None:
+        """Return the rubric or the reference of an item, under its caption; ``None`` where it has none."""
+        found = self.outputs.item_notes.get((item_id, note))
+        if found is None:
+            return None
+        return self._exhibit(("note", note, item_id), self.say(f"{note}_of_item"), None, found)
+
     def rows(self, block: int) -> tuple[ExhibitRow, ...]:
         """Return a block's outputs row by row: the first of every label, the second, ..."""
         if (found := self._rows.get(block)) is None:

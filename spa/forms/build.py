@@ -287,6 +287,11 @@ def add_extras(view: AssignmentView, pages: list[Page], protocol: RaterProtocol 
         guidelines |= dict(protocol.guidelines)
     if guidelines:
         pages = [replace(page, blocks=tuple(_with_guidelines(page.blocks, guidelines))) for page in pages]
+    notes = tuple(view.study.outputs.notes)
+    if notes and (view.study.outputs.notes_for == "everybody" or (protocol is not None and protocol.item_notes)):
+        pages = [
+            replace(page, blocks=tuple(_with_notes(view, page.blocks, notes))) if page.shows else page for page in pages
+        ]
     if protocol is None or not (protocol.guidelines or protocol.reference or protocol.explain != "no"):
         return pages
     return [_extended(view, page, protocol) if page.audience == "everybody" else page for page in pages]
@@ -309,6 +314,19 @@ def _with_guidelines(blocks: tuple[PageBlock, ...], guidelines: Mapping[str, str
     for block in blocks:
         if isinstance(block, Question) and block.criterion in left:
             yield TextBlock(markdown=left.pop(block.criterion), criterion=block.criterion)
+        yield block
+
+
+def _with_notes(view: AssignmentView, blocks: tuple[PageBlock, ...], notes: tuple[str, ...]) -> Iterator[PageBlock]:
+    """Put what is noted of an item above the first output for it on the page."""
+    noted: set[str] = set()
+    for block in blocks:
+        if isinstance(block, ExhibitsBlock):
+            shown = dict.fromkeys(one.item_id for one in block.exhibits if one.label is not None)
+            for item_id in [one for one in shown if one not in noted]:
+                noted.add(item_id)
+                made = (view.note(item_id, note) for note in notes)
+                yield from (ExhibitsBlock(heading=None, exhibits=(one,)) for one in made if one is not None)
         yield block
 
 

@@ -37,7 +37,13 @@ _DISPENSABLE = frozenset(
         *("page.minutes", "page.instructions", "page.unsent", "page.saved"),
         *("page.pause", "page.pause_text", "page.pause_copy", "page.pause_copied", "page.pause_platform"),
         *READING_TEXTS,
-        *("form.consent_kept", "page.paused_title", "page.paused_text"),
+        *(
+            "form.rubric_of_item",
+            "form.reference_of_item",
+            "form.consent_kept",
+            "page.paused_title",
+            "page.paused_text",
+        ),
         *(
             f"form.{name}{wording}"
             for way in WAYS

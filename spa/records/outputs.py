@@ -47,6 +47,7 @@ class Outputs:
     by_id: dict[str, Item]
     unreadable: dict[Key, int]  # characters replaced by U+FFFD; the system of an item text is ""
     references: dict[str, tuple[str, ...]] = field(default_factory=dict)  # item_id -> texts that metrics compare with
+    item_notes: dict[Key, Item] = field(default_factory=dict)  # (item_id, "rubric" or "reference") -> what is shown
     notes: tuple[str, ...] = ()  # what is to be said of how the files were read
 
     def item(self, item_id: str) -> Item:

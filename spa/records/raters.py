@@ -19,7 +19,13 @@ from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
 from spa.records.toml_table import Ident, Text, TomlTable
 
-ADDED = ("explain", "guidelines", "reference", "persona")  # keys that let a rater read more than people do
+ADDED = (
+    "explain",
+    "guidelines",
+    "reference",
+    "persona",
+    "item_notes",
+)  # keys that let a rater read more than people do
 SECRET = re.compile(r"auth|key|token|secret|cookie|password|signature", re.IGNORECASE)  # in the name of a header
 FROM_ENVIRONMENT = re.compile(r"env:([A-Za-z_][A-Za-z0-9_]*)")
 
@@ -73,6 +79,7 @@ class RaterProtocol(TomlTable):
         Guidelines | None, BeforeValidator(_pairs, json_schema_input_type=Text | dict[Ident, Text])
     ] = None
     reference: Ident | None = None  # a system whose output is shown for orientation
+    item_notes: bool = False  # rubrics and references of items that people do not read
 
     @property
     def limit(self) -> int | None:
@@ -124,7 +131,7 @@ class RaterVariant:
     @property
     def identical(self) -> bool:
         """Whether the rater reads and is asked what people read and are asked, and nothing else."""
-        return all(getattr(self.protocol, key) in (None, "no") for key in ADDED)
+        return all(getattr(self.protocol, key) in (None, "no", False) for key in ADDED)
 
     @property
     def name(self) -> str:
@@ -134,7 +141,7 @@ class RaterVariant:
     @property
     def form_key(self) -> tuple[object, ...]:
         """What of the protocol decides about the form."""
-        return self.protocol.explain, self.protocol.guidelines, self.protocol.reference
+        return self.protocol.explain, self.protocol.guidelines, self.protocol.reference, self.protocol.item_notes
 
     @property
     def fingerprint(self) -> str:
@@ -146,7 +153,12 @@ class RaterVariant:
         return _fingerprint(self.rater.model, self.protocol, max_tokens)
 
 
-LATER = ("reasoning_effort", "extra_body", "min_mass")  # keys that count in a fingerprint where they are set
+LATER = (
+    "reasoning_effort",
+    "extra_body",
+    "min_mass",
+    "item_notes",
+)  # keys that count in a fingerprint where they are set
 
 
 @lru_cache(maxsize=1024)  # it is asked for with every visit

@@ -61,6 +61,9 @@ class OutputFiles(TomlTable):
     language: Text | None = added(None)  # of the outputs, for metrics; by their letters where absent
     item_kind: Annotated[str, KeyOf("media")] = added("text")  # of the item text
     unit: Literal["output", "turn"] = added("output")  # what is rated: outputs, or each turn of the assistant in them
+    item_rubric: Text | None = added(None)  # column with what counts for an item, shown above its outputs
+    item_reference: Text | None = added(None)  # column with a good answer to it, shown the same way
+    notes_for: Literal["everybody", "raters"] = added("everybody")  # who reads the two; raters with item_notes
     item_name: Text | None = added(None)  # what annotators read above it, before its number; the locale's where absent
     each: Text | None = added(None)  # path of the lists or objects of a record that become rows
     keep: dict[str, tuple[Text, ...]] = added({})  # column -> values of the rows that are read
@@ -73,6 +76,12 @@ class OutputFiles(TomlTable):
     references: tuple[Text, ...] = ()  # for automatic metrics: columns with a reference text, or systems that are one
     filters: tuple[OutputFilter, ...] = ()
     match_length_of: Ident | None = None  # system cut to whole sentences, never longer than the longest other
+
+    @property
+    def notes(self) -> dict[str, str]:
+        """What is noted of each item, "rubric" or "reference", and the column that has it."""
+        columns = {"rubric": self.item_rubric, "reference": self.item_reference}
+        return {note: column for note, column in columns.items() if column is not None}
 
     def options(self) -> TableOptions:
         """Return how the files are read."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 from pydantic import ValidationError
 
 from spa.raters.vendors import batch_providers, in_batches, provider_with, providers, vendor_of
 from spa.records.problems import StudyProblem, mistake, nearest, quote, repeated, unfit_system
-from spa.records.raters import FROM_ENVIRONMENT, SECRET, Rater, RaterProtocol, rater_variants
+from spa.records.raters import FROM_ENVIRONMENT, SECRET, Rater, RaterProtocol, RaterVariant, rater_variants
 from spa.records.study import OVERALL, PeopleGroup, Study
 
 RESERVED_RATERS = ("human", "simulated")  # groups of annotators that are analysed apart
@@ -45,12 +46,36 @@ def rater_problems(study: Study) -> Iterator[StudyProblem]:
             yield from _check_protocol(study, named, variant.protocol)
 
 
+def _variants(study: Study) -> list[RaterVariant]:
+    """Return how raters are asked; none of a rater whose grid is wrong, which is told with it."""
+    found: list[RaterVariant] = []
+    for rater in study.raters:
+        with suppress(ValidationError):
+            found += rater_variants(rater)
+    return found
+
+
+def note_problems(study: Study) -> Iterator[StudyProblem]:
+    """Yield every mistake about what is noted of items, and who reads it."""
+    outputs = study.outputs
+    for note, column in outputs.notes.items():
+        if outputs.layout == "wide" and column in {one.id for one in study.systems}:
+            yield mistake(f"[outputs] item_{note}", "a column of its own", quote(column), "name another", "systems")
+    if "notes_for" in outputs.model_fields_set and not outputs.notes:
+        yield mistake("[outputs] notes_for", "item_rubric or item_reference beside it", "none", "name one or remove it")
+    reading = [one.rater.id for one in _variants(study) if one.protocol.item_notes]
+    if outputs.notes_for == "raters" and not reading:
+        do = "set item_notes = true in the raters that read them"
+        yield mistake("[outputs] notes_for", "a rater with item_notes", "none", do, "raters")
+    if reading and (outputs.notes_for == "everybody" or not outputs.notes):
+        got = "notes that everybody reads" if outputs.notes else "no notes"
+        expected = '[outputs] item_rubric or item_reference, and notes_for = "raters"'
+        yield mistake(f"[[raters]] {reading[0]}, item_notes", expected, got, "set them, or remove the key", "outputs")
+
+
 def jury_problems(study: Study) -> Iterator[StudyProblem]:
     """Yield every mistake about juries."""
-    try:
-        names = [one.name for rater in study.raters for one in rater_variants(rater)]
-    except ValidationError:  # of a grid, told with its rater
-        return
+    names = [one.name for one in _variants(study)]
     taken = {*RESERVED_RATERS, *names, *(rater.id for rater in study.raters)}
     for jury in study.juries:
         place = f"[[juries]] {jury.id}"

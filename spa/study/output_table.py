@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from spa.records.clean_text import cleaned
 from spa.records.covariates import control_columns
@@ -42,6 +42,7 @@ class Cells:
     outputs: dict[Key, tuple[RawOutput, ...]]
     first: dict[str, OutputFileRow]  # the first row of each item
     references: dict[str, tuple[str, ...]]  # different texts of an item in the columns of references
+    item_notes: dict[Key, RawOutput] = field(default_factory=dict)  # rubric and reference of each item that has them
     notes: tuple[str, ...] = ()  # what is to be said of how the files were read
 
 
@@ -51,7 +52,7 @@ def required_columns(study: Study) -> tuple[str, ...]:
     names = [outputs.item] if isinstance(outputs.item, str) else list(outputs.item)
     names += [one.id for one in study.systems] if outputs.layout == "wide" else [outputs.system, outputs.output]
     names += [name for name in (outputs.sample, outputs.item_text) if name is not None]
-    names += [*reference_columns(study), *control_columns(study.analysis.control)]
+    names += [*outputs.notes.values(), *reference_columns(study), *control_columns(study.analysis.control)]
     return tuple(dict.fromkeys(names))
 
 
@@ -68,6 +69,8 @@ def sort_rows(study: Study, rows: Iterable[OutputFileRow]) -> tuple[Cells, list[
     """
     identified, problems = _identify(study, rows)
     texts, first, more = _item_texts(study, identified)
+    problems += more
+    noted, more = _item_notes(study, identified)
     problems += more
     gathered: dict[Key, list[RawOutput]] = {}
     unknown: dict[str, list[OutputFileRow]] = defaultdict(list)
@@ -98,7 +101,7 @@ def sort_rows(study: Study, rows: Iterable[OutputFileRow]) -> tuple[Cells, list[
         for system in known
         if system not in needed and all(answered != system for _, answered in ordered)
     ]
-    return Cells(texts, ordered, first, _references(study, identified)), problems
+    return Cells(texts, ordered, first, _references(study, identified), noted), problems
 
 
 def _references(study: Study, identified: Iterable[tuple[str, OutputFileRow]]) -> dict[str, tuple[str, ...]]:
@@ -171,6 +174,28 @@ def _item_texts(
                 f"got another than in {first[item_id].place}; make them equal"
             )
     return texts, first, first_few(lines, "item texts that differ")
+
+
+def _item_notes(
+    study: Study, identified: Iterable[tuple[str, OutputFileRow]]
+) -> tuple[dict[Key, RawOutput], list[str]]:
+    """Gather what is noted of each item; a row may leave it empty, but no two rows of an item may differ."""
+    found: dict[Key, RawOutput] = {}
+    lines: list[str] = []
+    for item_id, row in identified:
+        for note, column in study.outputs.notes.items():
+            value = row.values[column] or ""
+            if not value.strip():
+                continue
+            known = found.setdefault((item_id, note), RawOutput(row, None, value))
+            if known.value != value:
+                lines.append(
+                    f'{row.place}: expected the same "{column}" for all rows of item {quote(item_id)}, '
+                    f"got another than in {known.place}; make them equal"
+                )
+            elif known.row is row and isinstance(value, Number):
+                lines.append(f'{row.place}: expected text in "{column}", got the number {value}; write it in quotes')
+    return found, first_few(lines, "notes of items that differ")
 
 
 def _answers(study: Study, row: OutputFileRow) -> Iterator[tuple[str, str | None]]:

@@ -53,6 +53,7 @@ def load_outputs(study: Study) -> Outputs:
     cells = _read_cells(study)
     reader = MaterialReader(study.folder)
     made, items = _build_outputs(study, cells, reader), _build_items(study, cells, reader)
+    noted = _build_notes(study, cells, reader)
     problems = first_few([*reader.problems, *reader.unshown.values()], "cells that cannot be shown")
     unrated, turns_said = ([], []) if problems else unrated_turns(study, cells, made)
     problems += unrated
@@ -80,6 +81,7 @@ def load_outputs(study: Study) -> Outputs:
         by_id=by_id,
         unreadable=_unreadable(cells, by_id),
         references=_references(study, cells, made, by_id),
+        item_notes={key: note for key, note in noted.items() if key[0] in by_id},
         notes=(*cells.notes, *turns_said),
     )
     outputs = replace(outputs, notes=(*outputs.notes, *_files_within(outputs)))
@@ -124,6 +126,20 @@ def _build_items(study: Study, cells: Cells, reader: MaterialReader) -> list[Ite
             given = reader.read(medium, cell, cells.first[item_id])
         items.append(Item(item_id=item_id, **_fields(given)))
     return items
+
+
+def _build_notes(study: Study, cells: Cells, reader: MaterialReader) -> dict[Key, Item]:
+    """Return rubrics as texts of the medium of item texts, references as those of the outputs where these are texts."""
+    kinds = {"rubric": study.outputs.item_kind, "reference": study.outputs.kind}
+    media = {note: medium_of(kind) for note, kind in kinds.items()}
+    plain = medium_of("text")
+    return {
+        (item_id, note): Item(
+            item_id=item_id,
+            **_fields(reader.read(media[note] if media[note].is_text else plain, raw.value, raw.row)),
+        )
+        for (item_id, note), raw in cells.item_notes.items()
+    }
 
 
 def _build_outputs(study: Study, cells: Cells, reader: MaterialReader) -> dict[Key, tuple[Output, ...]]:

@@ -352,6 +352,7 @@ def _name_leaks(study: Study, outputs: Outputs) -> Iterator[str]:
         word = _pattern(name)
         places = [place for place, text in _texts_shown(study) if word.search(text)]
         texts = {"item texts": map(_words_shown, outputs.items), "outputs": map(_words_shown, outputs.all())}
+        texts["rubrics and references"] = map(_words_shown, outputs.item_notes.values())
         for what, searched in texts.items():
             if count := sum(1 for text in searched if word.search(text)):
                 places.append(f"{count} {what}")
