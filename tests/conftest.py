@@ -22,6 +22,7 @@ settings.load_profile("unhurried")
 
 EXTRAS = {  # module -> the extra, or the dependency group, that brings it
     **dict.fromkeys(("torch", "transformers", "tokenizers", "accelerate", "gguf", "PIL"), "extra local"),
+    "anthropic": "extra anthropic",
     **dict.fromkeys(("streamlit", "websockets"), "extra dashboard"),
     **dict.fromkeys(("boto3", "botocore", "defusedxml"), "extra mturk"),
     **dict.fromkeys(("yaml", "openapi_schema_validator"), "extra openapi"),

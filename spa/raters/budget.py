@@ -34,16 +34,23 @@ class Price(BaseModel):
     input: Amount
     output: Amount
     cached_input: Amount | None = None  # as input where absent
+    cache_write: Amount | None = None  # of tokens that the endpoint keeps for the next request; as input where absent
     batch_factor: Annotated[float, Field(gt=0, le=1)] = 1.0  # of the price, through batch files
 
-    def cost(self, prompt: int, completion: int, *, cached: int = 0, batch: bool = False) -> float:
-        """Return what a request costs; ``cached`` of the ``prompt`` tokens were read from the endpoint's cache.
+    def cost(self, prompt: int, completion: int, *, cached: int = 0, written: int = 0, batch: bool = False) -> float:
+        """Return what a request costs.
+
+        Of the ``prompt`` tokens ``cached`` were read from the endpoint's cache, and ``written`` put into it.
 
         >>> Price(input=2, output=10, cached_input=1).cost(1_000_000, 100_000, cached=500_000)
         2.5
+        >>> Price(input=2, output=10, cached_input=1, cache_write=4).cost(1_000_000, 0, cached=500_000, written=250_000)
+        2.0
         """
         cached_price = self.input if self.cached_input is None else self.cached_input
-        spent = (prompt - cached) * self.input + cached * cached_price + completion * self.output
+        write_price = self.input if self.cache_write is None else self.cache_write
+        kept = cached * cached_price + written * write_price
+        spent = (prompt - cached - written) * self.input + kept + completion * self.output
         return round(spent / MILLION * (self.batch_factor if batch else 1.0), 9)
 
 
@@ -120,7 +127,13 @@ class RaterBudget:
         cost = expected
         if reply.prompt_tokens is not None and reply.completion_tokens is not None:
             cached = min(reply.cached_tokens or 0, reply.prompt_tokens)
-            cost = self._price.cost(reply.prompt_tokens, reply.completion_tokens, cached=cached, batch=self._batch)
+            cost = self._price.cost(
+                reply.prompt_tokens,
+                reply.completion_tokens,
+                cached=cached,
+                written=min(reply.cache_write_tokens or 0, reply.prompt_tokens - cached),
+                batch=self._batch,
+            )
         self.spent += cost
         self.spent_now += cost
         return {**reply.facts, "cost": cost}

@@ -24,7 +24,10 @@ from spa.responses.store import Store
 from spa.responses.store_schema import journal, submissions
 
 FILE = "calls.jsonl"
-EXPORTED = ("prompt_tokens", "completion_tokens", "cached_tokens", "cost", "model", "fingerprint", "detail")  # facts
+EXPORTED = (  # facts
+    *("prompt_tokens", "completion_tokens", "cached_tokens", "cache_write_tokens"),
+    *("cost", "model", "fingerprint", "detail"),
+)
 CHUNK = 2_000  # rows read at once
 
 

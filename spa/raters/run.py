@@ -268,7 +268,7 @@ class RatingRun:
                 return conversations, None
             if len(conversations) > 1 and is_refusal(reply.outcome) and not remedy_for(reply.outcome).hopeless:
                 return conversations, None  # it may refuse several answers at once; retry one by one
-            self.summary.problem = failure_message(reply, self.rater, self.endpoint.shown)
+            self.summary.problem = failure_message(reply, self.endpoint.rater, self.endpoint.shown)
             tries = TRIES_BUSY if reply.outcome == "http_429" else TRIES
             if trial >= tries - 1 or self.stopped or not remedy_for(reply.outcome).retry:
                 break

@@ -69,6 +69,7 @@ class LLMReply:
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     cached_tokens: int | None = None  # of the prompt
+    cache_write_tokens: int | None = None  # of the prompt, kept for the next
     elsewhere: tuple[str, ...] = ()  # fields that hold something beside the text, which is not read
     model: str | None = None  # as the endpoint names it
     fingerprint: str | None = None  # of the system behind it
@@ -83,7 +84,8 @@ class LLMReply:
     @property
     def facts(self) -> dict[str, Any]:
         """What the journal keeps beside the response."""
-        names = ("prompt_tokens", "completion_tokens", "cached_tokens", "model", "fingerprint", "detail")
+        tokens = ("prompt_tokens", "completion_tokens", "cached_tokens", "cache_write_tokens")
+        names = (*tokens, "model", "fingerprint", "detail")
         return {name: value for name in names if (value := getattr(self, name)) not in (None, "")}
 
 
@@ -187,12 +189,14 @@ def joined(parts: Iterable[str]) -> str:
 def known_of(found: Mapping[str, Any], body: str, *, read: str, written: str) -> dict[str, Any]:
     """Return what a reply is whatever was said; ``read`` and ``written`` name its tokens in the API."""
     usage = mapping(found.get("usage"))
+    details = mapping(usage.get(f"{read}_tokens_details"))
     model, fingerprint = found.get("model"), found.get("system_fingerprint")
     return {
         "body": body,
         "prompt_tokens": count(usage.get(f"{read}_tokens")),
         "completion_tokens": count(usage.get(f"{written}_tokens")),
-        "cached_tokens": count(mapping(usage.get(f"{read}_tokens_details")).get("cached_tokens")),
+        "cached_tokens": count(details.get("cached_tokens")),
+        "cache_write_tokens": count(details.get("cache_write_tokens")),
         "model": model if isinstance(model, str) else None,
         "fingerprint": fingerprint if isinstance(fingerprint, str) else None,
     }

@@ -8,7 +8,7 @@ import re
 import ssl
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from importlib.metadata import version
@@ -53,7 +53,50 @@ class SerializedRequest(NamedTuple):
     record: str
 
 
-class HTTPEndpoint:
+class RedactedReplies:
+    """What came back from an endpoint, read as it arrived; keys are neither stored nor shown."""
+
+    _secrets: Sequence[str]
+    _replies: ReplyFormat
+
+    def refusal(
+        self, status: int, code: str, message: str, body: str, *, sent: bytes | None = None, param: object = None
+    ) -> LLMReply:
+        """Return what an error response means, alone or as a line of a batch."""
+        outcome, detail = refusal_of(status, code, message, sent=sent, param=param), self.redacted(message)
+        if outcome == "refused":
+            return replace(self.read(body, self._replies), outcome=outcome, detail=detail)
+        return LLMReply(outcome=outcome, body=self.redacted(body, cut=None), detail=detail)
+
+    def read(self, body: str, replies: ReplyFormat) -> LLMReply:
+        """Return the reply that a body holds: read as it arrived, stored and shown without keys.
+
+        Where a key is a word of the API itself ("response"), the body stays as it is: it would be read otherwise.
+        """
+        reply = read_reply(body, lambda found: replies)
+        if not any(secret in body for secret in self._secrets):
+            return reply
+        blotted = self._redacted_json(body)
+        kept = read_reply(blotted, lambda found: replies)
+        alike = _is_of(replies, blotted) == _is_of(replies, body)  # so that the record is read alike too
+        alike = alike and all(getattr(kept, name) == getattr(reply, name) for name in READ_ALIKE)
+        alike = alike and kept.text == self.redacted(reply.text, cut=None)
+        return replace(kept, detail=self.redacted(reply.detail, cut=None)) if alike else reply
+
+    def _redacted_json(self, body: str) -> str:
+        try:
+            return to_json(_each_text(json.loads(body), lambda text: self.redacted(text, cut=None)))
+        except (ValueError, RecursionError):  # an error page
+            return self.redacted(body, cut=None)
+
+    def redacted(self, text: str, cut: int | None = DETAIL) -> str:
+        """Return a text without keys."""
+        for secret in self._secrets:
+            text = text.replace(secret, "[key]")
+        return text[:cut]
+
+
+class HTTPEndpoint(RedactedReplies):
     """A connection to the endpoint of one rater, by one API; an asynchronous context manager.
 
     The key is looked up in ``environment`` and never stored; ``timeout`` is the seconds until a request counts as
@@ -71,6 +114,7 @@ class HTTPEndpoint:
     ) -> None:
         self.rater = rater
         self._api = api
+        self._replies = api.replies
         self._clock = clock
         self.base_url = rater.base_url or OPENAI_URL
         environment = os.environ if environment is None else environment
@@ -169,42 +213,6 @@ class HTTPEndpoint:
             retry_after=retry_after_seconds(error.response.headers, now=self._clock()),
             hint=rate_limit_hint(error.response.headers),
         )
-
-    def refusal(
-        self, status: int, code: str, message: str, body: str, *, sent: bytes | None = None, param: object = None
-    ) -> LLMReply:
-        """Return what an error response means, alone or as a line of a batch."""
-        outcome, detail = refusal_of(status, code, message, sent=sent, param=param), self.redacted(message)
-        if outcome == "refused":
-            return replace(self.read(body, self._api.replies), outcome=outcome, detail=detail)
-        return LLMReply(outcome=outcome, body=self.redacted(body, cut=None), detail=detail)
-
-    def read(self, body: str, replies: ReplyFormat) -> LLMReply:
-        """Return the reply that a body holds: read as it arrived, stored and shown without keys.
-
-        Where a key is a word of the API itself ("response"), the body stays as it is: it would be read otherwise.
-        """
-        reply = read_reply(body, lambda found: replies)
-        if not any(secret in body for secret in self._secrets):
-            return reply
-        blotted = self._redacted_json(body)
-        kept = read_reply(blotted, lambda found: replies)
-        alike = _is_of(replies, blotted) == _is_of(replies, body)  # so that the record is read alike too
-        alike = alike and all(getattr(kept, name) == getattr(reply, name) for name in READ_ALIKE)
-        alike = alike and kept.text == self.redacted(reply.text, cut=None)
-        return replace(kept, detail=self.redacted(reply.detail, cut=None)) if alike else reply
-
-    def _redacted_json(self, body: str) -> str:
-        try:
-            return to_json(_each_text(json.loads(body), lambda text: self.redacted(text, cut=None)))
-        except (ValueError, RecursionError):  # an error page
-            return self.redacted(body, cut=None)
-
-    def redacted(self, text: str, cut: int | None = DETAIL) -> str:
-        """Return a text without keys."""
-        for secret in self._secrets:
-            text = text.replace(secret, "[key]")
-        return text[:cut]
 
 
 def _is_of(replies: ReplyFormat, body: str) -> bool:
