@@ -115,12 +115,15 @@ def read_alone(question: Question, reply: LLMReply, *, reading: Reading) -> Resp
 
 
 def _read_text(question: Question, reply: LLMReply, *, reading: Reading) -> Response | Missing:
+    widget = widget_of(question.answer)
     try:
-        value = widget_of(question.answer).read_text(question.answer, question, reply.text, reading=reading)
+        value = widget.read_text(question.answer, question, reply.text, reading=reading)
     except UnreadableText as problem:
         reason = BROKE_OFF if reply.outcome == "truncated" else str(problem)
         (missing,) = all_missing([question], reason, reply.text or None)
         return replace(missing, level=" or ".join(problem.levels) or None)
+    if (between := widget.said_between(question.answer, value)) is not None:
+        return Response(question_id=question.question_id, target=question.target, value=between, raw=reply.text)
     return replace(parse_answer(question, value), raw=reply.text)
 
 

@@ -15,6 +15,7 @@ from spa.media.medium import Doubt
 from spa.records.materials import Material
 from spa.records.outputs import Item, Output, Outputs
 from spa.records.platforms import lowest_hourly_pay, platforms_of
+from spa.records.raters import rater_variants
 from spa.records.study import People, Study
 from spa.study.filters import count_words
 from spa.study.output_files import display_files
@@ -31,6 +32,7 @@ CENT = Decimal("0.01")
 LEAST_LETTERS = 10  # fewer say nothing of a text's script
 FEW, FEW_OF_ALL = 3, 50  # odd texts that are not worth a word: fewer, and fewer than one in so many
 BEGINNING = 400  # characters; a text is in the script in which it begins
+READ_LANGUAGES = ("en", "zh", "ar")  # of the words in spa/widgets/free_text
 SCRIPTS = {  # letters by language; of other languages no script is checked
     **{language: LETTERS[language] for language in ("ar", "zh")},
     **dict.fromkeys("cs da de en es fi fr hu id it nl no pl pt ro sv tr vi".split(), LETTERS[LATIN]),
@@ -42,7 +44,7 @@ def study_warnings(study: Study, outputs: Outputs) -> tuple[str, ...]:
     of_analysis = (_checks, _careless, _expected_pairs)
     has_words = medium_of(study.outputs.kind).has_words
     of_texts = (_single_words, _other_scripts, _other_language, _lengths, _equal_outputs) if has_words else ()
-    checks = (_sections, _annotators, _never_used, _item_name, *of_analysis, _alike, _scales)
+    checks = (_sections, _annotators, _never_used, _item_name, *of_analysis, _alike, _scales, _free_text_read)
     of_outputs = (_how_read, _alike_items, _dropped, _unreadable, _as_shown, *of_texts, _equal_items, _name_leaks)
     of_study = [line for check in checks for line in check(study)]
     return (*of_study, *(line for check in of_outputs for line in check(study, outputs)))
@@ -116,6 +118,19 @@ def _careless(study: Study) -> Iterator[str]:
             "[analysis] max_same_answers: excludes nobody, as answers about pairs count only where a person "
             "judges the pair in both orders"
         )
+
+
+def _free_text_read(study: Study) -> Iterator[str]:
+    """Warn of raters whose free text is read by words of other languages than the study's."""
+    if study.language.split("-")[0].casefold() in READ_LANGUAGES:
+        return
+    for rater in study.raters:
+        formats = {(asked.protocol.answer_format, asked.protocol.readout) for asked in rater_variants(rater)}
+        if ("text", "verbalised") in formats:
+            yield (
+                f'[[raters]] {rater.id}: free text in language "{study.language}" is not read reliably (only English, '
+                'Chinese and Arabic are); set answer_format = "json"'
+            )
 
 
 def _expected_pairs(study: Study) -> Iterator[str]:

@@ -121,6 +121,10 @@ class Widget(ABC, Generic[A]):
         """
         raise TypeError(f"no free text answers {type(answer).__name__}")
 
+    def said_between(self, answer: A, said: str) -> float | None:
+        """Return the value of a number between two that a page offers, as a free text gives it; ``None`` of others."""
+        return None
+
     def is_written(self, raw: object) -> bool:
         """Return whether what arrived may hold what somebody wrote freely."""
         return self.is_free

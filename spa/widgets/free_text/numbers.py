@@ -11,6 +11,7 @@ from decimal import Decimal
 from spa.records.form import Judgement, Question
 from spa.widgets.free_text import phrases
 from spa.widgets.free_text.named_answers import WINS
+from spa.widgets.free_text.numerals import numerals_as_digits, with_plain_signs
 from spa.widgets.free_text.phrases import UnreadableText
 
 NO_NUMBER = "the reply holds no number"
@@ -26,6 +27,20 @@ ALSO = rf",?\s*{OR}\s*(?:perhaps |maybe |even )?(?:an? )?(?:\w+ )?\d"  # the num
 FOLLOW = (
     rf"(?!{ALSO})(?=\s*(?:$|[.,:](?!\d)|[;!)(]|-\s|吧)|\s+(?:because|since|as|for|due|given|on|with|overall|though|although"
     r"|in terms|in my|based|from me|here|is my|or so|i (?:guess|think|suppose)|لأن|因为)\b)"
+)
+OUT_OF = (  # between a number and the high end of its scale
+    "out of(?: a possible)?|of|from|من أصل|من|von|sur|de|su|van(?: de)?|av|af|из|із|na|z|din|dari|trên|tren|στα|จาก"
+)
+_SCALE_WORDS = (  # after the high end of a scale, before the number
+    *(
+        r"点?\s*満点(?:中|で|のうち|の|なら)?",
+        "段階(?:評価)?(?:で|中|の)?",
+        "点中",
+        r"つ?\s*星(?:満点)?(?:中|のうち)",
+        "点のうち",
+    ),
+    *(r"점\s*만점(?:에서|에|\s*중|으로)?", r"점\s*중(?:에서|에)?", r"만점(?:에서|에|\s*중)", r"(?:puan\s*)?üzerinden"),
+    *(r"(?:अंकों\s*)?में\s*से", "分?(?:满分|滿分)", "分制", "分中"),
 )
 # "a 70% chance that"
 LIKELY = r"\s*%\s*(?:chance|probab|likel|sure|certain|confiden|in favou?r|that|for|的?(?:可能|概率|把握))"
@@ -74,6 +89,10 @@ def plain_text(text: str) -> str:
     )
 
 
+# Written as plain texts are, without marks above and below their letters
+SCALE_FIRST = "|".join("".join(one for one in word if unicodedata.category(one) != "Mn") for word in _SCALE_WORDS)
+
+
 def first_number(text: str) -> str:
     """Return the first number of a text, whatever it counts; raise UnreadableText where there is none."""
     found = re.search(r"\d+(?:\.\d+)?", text, re.ASCII)
@@ -84,14 +103,34 @@ def first_number(text: str) -> str:
 
 def without_any_scale(plain: str, scale: AnswerScale) -> str:
     """Drop all mentions of the scale; write number words as digits where there are no digits."""
-    said = re.sub(r"\btitle [12]\b", " ", DECORATION.sub(" ", plain))
-    text = re.sub(_out_of_pattern(scale), " ", _without_scale(said, scale))
-    return text if re.search(r"\d", text) else phrases.numerals_as_digits(text)
+    said = with_plain_signs(re.sub(r"\btitle [12]\b", " ", DECORATION.sub(" ", plain)))
+    said = said if re.search(r"\d", said) else numerals_as_digits(said)
+    return re.sub(_out_of_pattern(scale), " ", _without_scale(said, scale))
+
+
+def first_but_the_scale(plain: str, scale: AnswerScale) -> str:
+    """Return the first number of a text that is no mention of the scale; raise UnreadableText where it gives none.
+
+    The scale's high end may name the scale, in whatever language, where another number of the scale follows: then it
+    is the answer only if it stands as such.
+    """
+    text = without_any_scale(plain, scale)
+    first = first_number(text)
+    if Decimal(first) == scale.high:
+        others = (one for one in re.findall(r"\d+(?:\.\d+)?", text, re.ASCII) if Decimal(one) != scale.high)
+        other = next((one for one in others if _is_on(scale, one)), None)
+        if other is not None:
+            try:
+                return stated_number(plain, scale)
+            except UnreadableText as problem:
+                raise UnreadableText(f"ambiguous: the reply gives {first}, {other}", (first, other)) from problem
+    return first
 
 
 def stated_number(plain: str, scale: AnswerScale) -> str:
     """Return the one number that a text gives as its answer; raise UnreadableText where it gives none, or several."""
-    text = _without_scale(_without_list(phrases.numerals_as_digits(DECORATION.sub(" ", plain))), scale)
+    said = with_plain_signs(numerals_as_digits(DECORATION.sub(" ", plain)))
+    text = _without_scale(_without_list(said), scale)
     declared, concluded, later = _declared_numbers(text, scale)
     found = _distinct(concluded) if len(_distinct(concluded)) == 1 else _distinct([*declared, *later])
     if len(found) == 1:
@@ -110,7 +149,7 @@ def _declared_numbers(text: str, scale: AnswerScale) -> tuple[list[str], list[st
     """Return the numbers that stand as the answer, those of them that conclude, and bare ones after the first."""
     percent = "|%" if scale.high == 100 else ""
     named = rf"\s*(?:{phrases.UNIT}{percent})"
-    unit = rf"(?P<unit>{named})?(?P<scale>{_out_of_pattern(scale)})?(?:{named})?"
+    unit = rf"(?P<unit>{named})?(?P<scale>{_out_of_pattern(scale)})?(?:{named})?{phrases.ENDING}"
     number = re.compile(rf"{NUMBER}(?:{unit}{FOLLOW}{f'|(?={LIKELY})' if scale.percent else ''})", re.MULTILINE)
     declared: list[str] = []
     concluded: list[str] = []
@@ -182,7 +221,7 @@ def _without_list(text: str) -> str:
 
 def _out_of_pattern(scale: AnswerScale) -> str:
     """Return a pattern for "/5" and "out of 5"."""
-    return rf"\s*\(?(?:/|out of(?: a possible)?|of|from|من أصل|من)\s*{scale.high}(?:\.0)?(?!\.?\d)"
+    return rf"\s*\(?(?:/|(?<=[\s\d%])(?:{OUT_OF})\b)\s*{scale.high}(?:\.0)?(?!\.?\d)\s*%?"
 
 
 def _without_scale(text: str, scale: AnswerScale) -> str:
@@ -205,7 +244,8 @@ def _without_scale(text: str, scale: AnswerScale) -> str:
         ends,
         rf"\(\s*(?:{low}|{high})\s*=[^)]*\)",
         end,
-        rf"(?:满分|总分)\s*(?:为|是)?\s*{high}\s*分?",
+        rf"(?:满分|总分|滿分|總分|満点)\s*(?:为|是|為|は)?\s*{high}\s*(?:分|点)?",
+        rf"(?<![\d.]){high}\s*(?:{SCALE_FIRST})\s*,?",
     ):
         text = re.sub(gone, " ", text, flags=re.MULTILINE)
     return text

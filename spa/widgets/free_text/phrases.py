@@ -40,12 +40,17 @@ ANSWER_NOUN = _any(
     r"\b(?:winner|choice|preference)\b",
     r"\b(?:bewertung|gesamtbewertung|punktzahl|wertung|urteil|antwort|evaluation|évaluation|réponse|(?:la|ma) note)\b",
     r"\bp\s*\([^)]*\)",
-    "评分|分数|得分|打分|答案|回答|概率|可能性",
+    "评分|分数|得分|打分|答案|回答|概率|可能性|評分|分數|評價|評価|評点|得点|点数|スコア|機率|概率|回答|점수|평점|평가",
+    r"\b(?:puan(?:ım|ı)?|puntuación|puntaje|pontuação|nota|punteggio|voto|оценка|балл|beoordeling|betyg|คะแนน)\b",
     "التقييم|تقييمي|الدرجة|درجتي|الإجابة|إجابتي|الجواب|الاحتمال|احتمال|النسبة",
 )
 HEDGE = _any("about", "around", "roughly", "approximately", "probably", "~", "≈", "大?约为?", "大概", "حوالي") + r"?\s*"
-UNIT = _any("points?", "stars?", "punkte?n?", "sterne?n?", "étoiles?", "分", "星", "نقاط", "نجوم")
-_IS = _any(r"[:=]", r"\s-\s", r"\b(?:is|was|be|at|as|ist|lautet|beträgt|est)\b", "是|为", r"\b(?:هو|هي)\b")
+UNIT = _any(
+    *("points?", "stars?", "punkte?n?", "sterne?n?", "étoiles?", "puntos", "pontos", "punti", "puan", "балл(?:а|ов)?"),
+    *("分", "颗?星", "顆?星", "つ星", "点", "點", "점", "คะแนน", "نقاط", "نجوم", "درجات", "درجة", "نجمة", "نقطة"),
+)
+ENDING = "(?:です|だ|とします|입니다|이다|이에요|예요)?"  # of a Japanese or Korean sentence, after its number
+_IS = _any(r"[:=]", r"\s-\s", r"\b(?:is|was|be|at|as|ist|lautet|beträgt|est)\b", "是|为|為|は|는|은", r"\b(?:هو|هي)\b")
 _OPENING = (
     r"\b(?:so|thus|therefore|hence|overall|actually|no|yes|ok|well|sure|maybe|or|only|just|honestly|personally|frankly)\b"
     "|所以|因此|总体"
@@ -68,7 +73,8 @@ STANDING = tuple(
         rf"(?:(?:that )?(?:it's|it is|this is|that's|at)\s+)?{_A}?{HEDGE}",
         rf"(?:^|[,:]|\b(?:is|it's|that's|be|deserves?|earns?|gets?|merits?|absolutely|easily|definitely|clearly))\s*{_A}",
         r"\b(?:deserves?|earns?|merits?)",
-        rf"(?:我[^,\d]{{0,12}}?|(?:^|[,:])\s*(?:应该|可以|会)?)(?:给|打|评|得|认为是)[^,\d]{{0,15}}?{HEDGE}",
+        rf"(?:我[^,\d]{{0,12}}?|(?:^|[,:])\s*(?:应该|可以|会|應該|會)?)(?:给|打|评|得|认为是|給|評|認為是)[^,\d]{{0,15}}?{HEDGE}",
+        rf"^بنسبة\s*{HEDGE}",
         r"\b(?:ich (?:ver)?gebe|(?:ver)?gebe ich|ich bewerte|je (?:lui )?(?:donne|mets))\b[^:,.\d]{0,60}?",
         rf"\b(?:أعطي|أعطيه|أعطيها|أمنح|أمنحه|أقيم|أقدر|أضع|أختار)\b[^:\d]{{0,60}}?{HEDGE}",
     )
@@ -77,7 +83,8 @@ STANDING = tuple(
 DENIED = re.compile(
     _any(
         r"\b(?:not|never|cannot|neither|nor|hardly|barely|rather than|instead of|could|might|used to)\b|n't\b",
-        r"\b(?:refuse|doubt|false|untrue|whether|wonder|nobody|no way|highest|lowest|maximum|minimum)\b|最高|最低|满分",
+        r"\b(?:refuse|doubt|false|untrue|whether|wonder|nobody|no way|highest|lowest|maximum|minimum)\b",
+        "最高|最低|满分|滿分|満点|만점",
         r"\b(?:her|his|their) (?:rating|score|grade|answer)|\b(?:scale|range)\b|\bأعلى|\bأدنى",
         r"\b(?:should|wish|tempted|wanted to|(?:it|this|that) would (?:be|have))\b",
         r"\b(?:some|others?|most|many|readers?|critics?|people|at first|initial\w*|first i|was going)\b",
@@ -85,7 +92,7 @@ DENIED = re.compile(
         r"\b(?:under|over|above|below|at least|at most|up to|almost|nearly|between|from)\s+(?:an?\s+)?$|[<>≥≤]\s*$",
         r"\b(?:nicht|kein\w*|weder|niemals|könnte\w*|würde\w*|wäre\w*|sollte\w*|höchstens|mindestens|manche|einige|skala"
         r"|pas|échelle|jamais|aucun\w*|ni|pourrait|serait|devrait|donnerais|au (?:plus|moins)|certains|d'autres)\b",
-        r"不|没|无法|至少|至多|最多|低于|高于|超过|少于|多于|有人|别人|比\s*$",
+        r"不|没|沒|無法|无法|至少|至多|最多|低于|高于|超过|少于|多于|有人|别人|比\s*$",
         r"\b(?:لا|ليس|ليست|لن|لم|بين|البعض)\b|\b(?:أقل|أكثر|أعلى|أدنى) من\s*$|على الأقل",
     )
 )
@@ -107,7 +114,7 @@ _FULL_WIDTH = {chr(0xFF01 + place): chr(0x21 + place) for place in range(94)}
 OF_SCRIPTS = str.maketrans(
     {
         **{key: f"{sign} " if sign in ",;:!?" else sign for key, sign in _FULL_WIDTH.items()},
-        **{"٪": "%", "﹪": "%", "٫": ".", "。": ". ", "、": ", ", "،": ", ", "؛": "; ", "؟": "? ", "’": "'"},
+        **{"٪": "%", "﹪": "%", "٫": ".", "٬": ",", "。": ". ", "、": ", ", "،": ", ", "؛": "; ", "؟": "? ", "’": "'"},
         **{"–": "-", "—": " - ", "−": "-", "→": ":"},
     }
 )
@@ -125,52 +132,3 @@ def sentence_of(text: str, end: int) -> str:
 def clause_of(sentence: str) -> str:
     """Return the last clause of what stands before a place."""
     return sentence[max((match.end() for match in _CLAUSE.finditer(sentence)), default=0) :]
-
-
-_UNITS = "zero one two three four five six seven eight nine ten".split()
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
-_ENGLISH = re.compile(
-    rf"\b(?:(?P<tens>{'|'.join(_TENS)})(?:[- ](?P<ones>{'|'.join(_UNITS[1:10])}))?"
-    rf"|(?:(?:a|one) )?(?P<hundred>hundred)|(?P<unit>{'|'.join(_UNITS)}))\b"
-)
-_IDEOGRAPHS = "零一二三四五六七八九"
-_CHINESE = re.compile(
-    rf"(?<![{_IDEOGRAPHS}十百])(?:([二三四五六七八九])?(十)([{_IDEOGRAPHS}])?|([{_IDEOGRAPHS}])|(一?百))(?![{_IDEOGRAPHS}十百])"
-)
-_ARABIC_UNITS = "صفر واحد اثنان ثلاثة أربعة خمسة ستة سبعة ثمانية تسعة عشرة".split()
-_ARABIC_TENS = "عشرون ثلاثون أربعون خمسون ستون سبعون ثمانون تسعون".split()
-_ARABIC: dict[str, int] = {
-    **{word: number for number, word in enumerate(_ARABIC_UNITS)},
-    **{word: 10 * number for number, word in enumerate(_ARABIC_TENS, start=2)},
-}
-
-
-def numerals_as_digits(text: str) -> str:
-    """Write number words and "percent" as digits and signs; "one" only where it is all of its sentence or its label's.
-
-    >>> numerals_as_digits("seventy-five percent"), numerals_as_digits("no one"), numerals_as_digits("百分之七十")
-    ('75%', 'no one', '70%')
-    """
-    text = re.sub(r"(?:\b50|\bfifty)\s*[-/]\s*(?:50|fifty)\b%?", "50%", text)
-    text = re.sub(r"百分之([一二三四五六七八九十百零]+)", r"\1%", text)
-    text = re.sub(r"\bone\b(?=\W*$)(?<=^one)|(?<=[:=] )one\b(?=\W*$)", "1", text, flags=re.MULTILINE)
-    text = _CHINESE.sub(_chinese, _ENGLISH.sub(_english, text))
-    text = re.sub(rf"\b(?:{'|'.join(_ARABIC)})\b", lambda match: str(_ARABIC[match[0]]), text)
-    return re.sub(r"\s*(?:\bper ?cent\b|\bبالمئة\b|\bبالمائة\b)", "%", text)
-
-
-def _english(match: re.Match[str]) -> str:
-    if match["hundred"]:
-        return "100"
-    if match["tens"]:
-        return str(20 + 10 * _TENS.index(match["tens"]) + _UNITS.index(match["ones"] or "zero"))
-    return match[0] if match["unit"] == "one" else str(_UNITS.index(match["unit"]))
-
-
-def _chinese(match: re.Match[str]) -> str:
-    tens, ten, ones, alone, _ = match.groups()
-    if alone:
-        return str(_IDEOGRAPHS.index(alone))
-    if ten is None:
-        return "100"
-    return str(10 * (_IDEOGRAPHS.index(tens) if tens else 1) + (_IDEOGRAPHS.index(ones) if ones else 0))

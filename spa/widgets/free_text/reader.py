@@ -25,10 +25,10 @@ from spa.widgets.free_text.numbers import (
     DECORATION,
     WORD,
     AnswerScale,
+    first_but_the_scale,
     first_number,
     plain_text,
     stated_number,
-    without_any_scale,
 )
 from spa.widgets.free_text.phrases import DENIED, SUPPOSED, UnreadableText, clause_of, sentence_of
 
@@ -74,7 +74,7 @@ def read_words(spoken: Spoken, text: str, reading: Reading) -> str:
     if reading != "strict":
         if scale is None:
             return _one_option(spoken, plain)
-        return first_number(_as_in_paper(text) if reading == "paper" else without_any_scale(plain, scale))
+        return first_number(_as_in_paper(text)) if reading == "paper" else first_but_the_scale(plain, scale)
     if (value := _verbatim(spoken, plain)) is not None:
         return value
     try:

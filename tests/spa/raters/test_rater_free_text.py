@@ -111,7 +111,8 @@ def agrees(asked: str, expected: str, found: Response | Missing) -> bool:
     if isinstance(found.value, str):
         return found.value == expected or (asked == "yesno" and found.value.casefold() == expected)
     number = expected.replace(".", "", 1)
-    return number.isdecimal() and found.value == float(expected) / (100 if asked.startswith("percent") else 1)
+    wanted = float(expected) / (100 if asked.startswith("percent") else 1) if number.isdecimal() else None
+    return wanted is not None and found.value == pytest.approx(wanted, abs=1e-12)
 
 
 @pytest.mark.parametrize("case", REPLIES, ids=lambda case: f"{case['asked']} {case['reading']} {case['said'][:30]!r}")
@@ -130,6 +131,30 @@ def test_few_answers_are_missed() -> None:
     for asked in QUESTIONS:
         own = [case for case in given if case["asked"] == asked]
         assert sum(case["asked"] == asked for case in missed) <= len(own) / 6, asked
+
+
+@pytest.mark.parametrize("between", ["点満点中", " üzerinden ", "-ből ", " kun ", " में से ", ", ", " ... "])
+@pytest.mark.parametrize("reading", ["strict", "first_number"])
+def test_high_end_before_a_number_is_never_the_answer(between: str, reading: str) -> None:
+    """In whatever language: the later number, or missing."""
+    for number in (1, 2, 3, 4):
+        found = read("five", f"5{between}{number}", reading)
+        assert isinstance(found, Missing) or found.value == number
+
+
+def test_no_number_is_part_of_a_longer_one() -> None:
+    """Arabic and Chinese numerals from 11 to 99 are themselves, or missing."""
+    units = "واحد اثنان ثلاثة أربعة خمسة ستة سبعة ثمانية تسعة".split()
+    tens = "عشرون ثلاثون أربعون خمسون ستون سبعون ثمانون تسعون".split()
+    han = "一二三四五六七八九"
+    for number in range(11, 100):
+        ten, one = divmod(number, 10)
+        arabic = (units[one - 1] + (f" و{tens[ten - 2]}" if ten > 1 else " عشر")) if one else (tens[ten - 2])
+        chinese = ("" if ten == 1 else han[ten - 1]) + "十" + (han[one - 1] if one else "")
+        for asked, said in (("percent_ar", arabic), ("percent_zh", chinese), ("percent_zh", chinese + "分")):
+            for reading in ("strict", "first_number"):
+                found = read(asked, said, reading)
+                assert getattr(found, "value", None) == pytest.approx(number / 100), said
 
 
 def test_why_an_answer_is_missing_is_said() -> None:

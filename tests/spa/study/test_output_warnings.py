@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from spa.commands.check import overview_of
-from tests.spa.study_files import OUTPUTS, long_rows, write_rows, write_study
+from spa.study.load import load_study
+from spa.study.outputs import load_outputs
+from spa.study.warnings import study_warnings
+from tests.spa.study_files import OUTPUTS, SPA, long_rows, write_rows, write_study
 
 
 def test_warning_counts_outputs_that_cannot_be_judged(tmp_path: Path) -> None:
@@ -57,3 +60,15 @@ def test_lengths_that_were_matched_are_not_to_be_matched_again(tmp_path: Path) -
     matched = told(OUTPUTS + 'match_length_of = "x"\n')
     assert matched.startswith("outputs of z are ")
     assert matched.endswith("([outputs] match_length_of cuts x to each item's longest other output, no further)")
+
+
+def test_warning_of_free_text_in_other_languages(tmp_path: Path) -> None:
+    """What raters of a German form say is asked for as JSON, not read by words of other languages."""
+    path = write_study(tmp_path, rest=SPA + '[[raters]]\nid = "judge"\nmodel = "m"\n')
+    study, outputs = load_study(path), load_outputs(load_study(path))
+    asked = {"answer_format": "text", "conversation": "question"}
+    for language, keys, told in (("de", asked, 1), ("zh-TW", asked, 0), ("ar", asked, 0), ("tr", {}, 0)):
+        raters = tuple(rater.model_copy(update=keys) for rater in study.raters)
+        lines = study_warnings(study.model_copy(update={"language": language, "raters": raters}), outputs)
+        found = [line for line in lines if "is not read reliably" in line]
+        assert [('answer_format = "json"' in line, '"de"' in line) for line in found] == [(True, True)] * told
