@@ -10,7 +10,7 @@ import polars as pl
 
 from analysis.answers.input import AnalysisInput
 from analysis.answers.order import Order
-from analysis.answers.output_features import MARKS, OUTPUT, WORD_COUNT, features_of
+from analysis.answers.output_features import CHARACTERS, MARKS, OUTPUT, WORD_COUNT, features_of
 from analysis.comparisons.choice_cells import choice_cells, choice_judgements
 from analysis.comparisons.preferences import Comparisons, combine, direct, unit_numbers
 from analysis.statistics.coding import Floats, fold
@@ -39,7 +39,7 @@ def scaled_features(prepared: AnalysisInput, columns: Sequence[str]) -> tuple[pl
     """Return the covariates of each output in the units of their effects, and the size of a unit.
 
     Of a length it is a doubling (an empty output counts as one word), of marks the first one, then each time that one
-    more than twice as many stand there; of other columns a standard deviation over all outputs.
+    more than twice as many stand there; of other columns a standard deviation over all outputs. Characters are counted.
     """
     found = features_of(prepared.tables.outputs, prepared.tables.metrics, columns)
     sizes = dict.fromkeys(columns, 1.0)
@@ -49,6 +49,8 @@ def scaled_features(prepared: AnalysisInput, columns: Sequence[str]) -> tuple[pl
     for name in columns:
         if name not in found.columns:
             scaled.append(pl.lit(None, dtype=pl.Float64).alias(name))
+        elif name == CHARACTERS:
+            scaled.append(pl.col(name))
         elif name == WORD_COUNT:
             scaled.append(pl.col(name).clip(lower_bound=1.0).log(2).alias(name))
         elif name in MARKS:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
-import numpy as np
-
-from analysis.answers.output_features import CHARACTERS, covariates_of, features_of
+from analysis.answers.output_features import CHARACTERS, covariates_of
 from analysis.contribution import Analysis, Contribution, Found, SectionEntry, Words
 from analysis.covariates.comparisons import controlled_choices, controlled_preferences, scaled_features
 from analysis.covariates.equal_length import EqualLengthRate, equal_length_rates
@@ -38,18 +37,17 @@ def _held(analysis: Analysis) -> Found:
     rates: list[EqualLengthRate] = []
     if controls:
         columns = [name for control in controls for name in covariates_of(control)]
-        features, sizes = scaled_features(prepared, columns)
+        wanted = [*columns, CHARACTERS]
+        features, sizes = scaled_features(prepared, wanted)
         for parts in (controlled_preferences, controlled_choices):
-            for part in parts(prepared, features, columns):
-                own, found = held_constant(part, controls, sizes, prepared.plan)
+            for part in parts(prepared, features, wanted):
+                own, found = held_constant(
+                    replace(part, features=part.features[:, :-1]), controls, sizes, prepared.plan
+                )
                 strengths += own
                 effects += found
-    if LENGTH in controls:
-        texts = features_of(prepared.tables.outputs, prepared.tables.metrics, [CHARACTERS])
-        if texts is not None and CHARACTERS in texts.columns:
-            for part in controlled_choices(prepared, texts, [CHARACTERS]):
-                if np.isfinite(part.features).any():
-                    rates += equal_length_rates(part, prepared.plan)
+                if LENGTH in controls and part.source == "choices":
+                    rates += equal_length_rates(replace(part, features=part.features[:, -1:]), prepared.plan)
     return {
         "covariate_effects": tuple(effects),
         "controlled_strengths": tuple(strengths),

@@ -45,7 +45,7 @@ def held_section(
     if known:
         about = (
             "Do answers follow what outputs look like? Strengths were fitted a second time with these held constant. "
-            "Points are percentage points of win rate added to an even comparison; in brackets their "
+            "Points are percentage points added to an even comparison; in brackets their "
             f"{shown.confidence} confidence intervals."
         )
         blocks += [
@@ -68,7 +68,8 @@ def _effects(rows: Sequence[CovariateEffect], names: Names) -> Iterator[str]:
         parts = []
         for number_of, row in enumerate(own):
             assert row.points is not None
-            points = f"{signed(row.points, 1)} points of win rate" if number_of == 0 else signed(row.points, 1)
+            said = "win rate" if row.source == "choices" else "preference"
+            points = f"{signed(row.points, 1)} points of {said}" if number_of == 0 else signed(row.points, 1)
             parts.append(f"{points} to {names.group(row.group)} ({_interval(row)})")
         about = f"{names.criterion_asked(own[0], rows)}: " if len({row.criterion for row in rows}) > 1 else ""
         yield sentence(f"{about}{_unit(own[0])} is worth {', '.join(parts)}.")

@@ -26,6 +26,7 @@ from spa.study.study_file import known_keys, study_file
 PATTERNS = {  # what a pattern means in words, by the start of the pattern
     "^[A-Za-z][A-Za-z0-9_-]": "a name of a URL parameter: letters, digits, _ and -",
     "^[A-Za-z_][A-Za-z0-9_]": "the name of an environment variable: letters, digits and _",
+    "^(length|": '"length", "markdown" or "column:" with the name of a column, such as "column:toxicity"',
     "^[a-z0-9]": 'small letters, digits, "-" and "_", at most 63, such as "my-study"',
     "^[a-z]{2,3}": 'a language tag such as "en", "zh" or "ar"',
     "^[A-Z]{3}": 'a currency code of three capitals such as "USD"',

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from sklearn.linear_model import LogisticRegression
 
 from analysis import AnswerTables, Plan, Reading, check_frames
 from analysis import analyse as analyse_records
@@ -19,6 +18,7 @@ from analysis.printing.document import Section
 from analysis.report.sections import make_section, shown_results
 from spa.errors import AnalysisError
 from tests.analysis.made_answers import analyse
+from tests.conftest import need
 
 LONG = {"good": 60, "fair": 110, "poor": 200}  # words on average
 TRUTH = {"good": 0.5, "fair": 0.0, "poor": -0.5}
@@ -111,6 +111,9 @@ def test_nothing_is_held_constant_unasked() -> None:
 
 def test_win_rate_at_equal_length_is_scikit_learns() -> None:
     """By its own formula: tanh of the difference in characters over its standard deviation in the pair."""
+    need("sklearn")
+    from sklearn.linear_model import LogisticRegression
+
     frames = judged()
     found = results(frames, "length")
     characters = {(row["item_id"], row["system"]): len(row["text"]) for row in frames["outputs"].to_dicts()}

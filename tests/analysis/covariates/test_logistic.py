@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression
 from statsmodels.genmod.families import Binomial
 from statsmodels.genmod.generalized_linear_model import GLM
 
@@ -17,6 +16,7 @@ from analysis.covariates.logistic import Compared, LogisticFit, fit_logistic
 from analysis.statistics.coding import Floats
 from analysis.statistics.reasons import why
 from tests.analysis.covariates.made_comparisons import TASTE, TRUTH, design, made, swapped
+from tests.conftest import need
 from tests.peers.made_exports import made_battles
 
 
@@ -48,8 +48,10 @@ def test_fit_is_that_of_statsmodels(n_clusterings: int) -> None:
 
 def test_fit_is_that_of_scikit_learn() -> None:
     """Also of an LLM's taste for length in one pair: who won on tanh of the standardised difference."""
-    rng = np.random.default_rng(3)
-    rows = made(rng, 400)
+    need("sklearn")
+    from sklearn.linear_model import LogisticRegression
+
+    rows = made(np.random.default_rng(3), 400)
     other = LogisticRegression(C=np.inf, fit_intercept=False, tol=1e-10, max_iter=1000).fit(design(rows), rows.won)
     assert fit_logistic(rows).effect == pytest.approx(other.coef_[0, 3:], abs=1e-5)
 
