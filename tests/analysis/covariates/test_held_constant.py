@@ -66,6 +66,12 @@ def results(frames: dict[str, pl.DataFrame], *control: str, **more: Any) -> dict
     return analyse(tables(frames, *(columns if "outputs" in frames else ())), Plan(control=control, **more))
 
 
+@cache
+def usual(*control: str) -> dict[str, Any]:
+    """Return the results of the answers as they are."""
+    return results(judged(), *control)
+
+
 def section(frames: dict[str, pl.DataFrame], *control: str) -> Section | None:
     columns = [one.removeprefix("column:") for one in control if one.startswith("column:")]
     found = analyse_records(tables(frames, *columns), Plan(control=control))
@@ -79,7 +85,7 @@ def lines(found: Section | None) -> str:
 
 def test_a_taste_for_length_is_told_and_taken_out() -> None:
     """The judge's order without control is that of length, with it the true one; people like no length."""
-    found = results(judged(), "length")
+    found = usual("length")
     effects = {row["group"]: row for row in found["covariate_effects"]}
     for group, taste in TASTES.items():
         row = effects[group]
@@ -97,7 +103,7 @@ RANKS = ("rank", "controlled_rank")
 
 
 def test_strengths_without_control_are_bradley_terry() -> None:
-    found = results(judged(), "length")
+    found = usual("length")
     fitted = {(row["group"], row["system"]): row["strength"] for row in found["bradley_terry"]}
     for row in found["controlled_strengths"]:
         assert row["strength"] == pytest.approx(fitted[row["group"], row["system"]], abs=1e-9)
@@ -115,7 +121,7 @@ def test_win_rate_at_equal_length_is_scikit_learns() -> None:
     from sklearn.linear_model import LogisticRegression
 
     frames = judged()
-    found = results(frames, "length")
+    found = usual("length")
     characters = {(row["item_id"], row["system"]): len(row["text"]) for row in frames["outputs"].to_dicts()}
     for row in found["equal_length"]:
         x, y = row["system_x"], row["system_y"]
@@ -174,7 +180,7 @@ def test_how_answers_are_written_changes_nothing(change: str) -> None:
     else:
         answers = pl.concat([answers.with_columns(repeat=pl.lit(str(number))) for number in (1, 2)])
     found = numbers(results({"choices": answers, "outputs": outputs}, "length", "markdown"))
-    before = numbers(results(frames, "length", "markdown"))
+    before = numbers(usual("length", "markdown"))
     for (group, covariate, system), values in before.items():
         assert found[group, covariate, names.get(system, "")] == pytest.approx(values, abs=1e-9, nan_ok=True)
 
@@ -211,7 +217,7 @@ def test_metrics_give_lengths_and_columns() -> None:
         pl.col("text").str.count_matches(r"\w+").cast(pl.String).alias("score"),
     )
     found = results({"choices": frames["choices"], "metrics": counted}, "length")
-    assert numbers(found) == numbers(results(frames, "length"))
+    assert numbers(found) == numbers(usual("length"))
     other = counted.with_columns(metric=pl.lit("cost"))
     effects = results({"choices": frames["choices"], "metrics": other}, "column:cost")["covariate_effects"]
     assert {row["unit"] for row in effects} == {"standard deviation"}
@@ -269,7 +275,7 @@ def test_few_answers_have_no_interval() -> None:
 
 
 def test_sentences_are_those_of_the_figures() -> None:
-    found = results(judged(), "length")
+    found = usual("length")
     points = {row["group"]: row["points"] for row in found["covariate_effects"]}
     text = lines(section(judged(), "length"))
     signs = {group: f"{value:+.1f}".replace("-", "\u2212") for group, value in points.items()}
