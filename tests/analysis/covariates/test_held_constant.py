@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -286,7 +285,7 @@ def test_sentences_are_those_of_the_figures() -> None:
 
 
 def test_hundred_thousand_answers_take_seconds() -> None:
-    """Fits with and without, of 20 systems and six covariates (the whole report of as many: 3 s, measured by hand)."""
+    """One fit of 20 systems and six covariates with two clusterings."""
     from time import process_time
 
     from analysis.covariates.logistic import Compared, fit_logistic
@@ -304,8 +303,7 @@ def test_hundred_thousand_answers_take_seconds() -> None:
     clusters = [rng.integers(0, 400, n), rng.integers(0, 1000, n)]
     began = process_time()
     fit_logistic(rows, clusters)
-    fit_logistic(replace(rows, covariates=np.zeros((n, 0))), clusters)
-    assert process_time() - began < 3
+    assert process_time() - began < 2
 
 
 def test_command_refuses_what_it_cannot_hold(tmp_path: Path) -> None:
