@@ -58,7 +58,8 @@ def export(
     text that a spreadsheet would run as a formula is prefixed with an apostrophe.
 
     Other tools: arena (battles of each criterion), huggingface (a dataset folder with its card), inspect (records of
-    precomputed_scores), mqm (marked errors as WMT's). What a format cannot hold is one line.
+    precomputed_scores), mqm (marked errors as WMT's), shown (pages with everything that was shown, its files and the
+    answers beside it). What a format cannot hold is one line.
     """
     import json
 

@@ -16,6 +16,7 @@ FORMATS = (  # modules, each loaded when its format is asked for
     "spa.exporters.huggingface",
     "spa.exporters.inspect",
     "spa.exporters.mqm",
+    "spa.exporters.shown",
 )
 
 

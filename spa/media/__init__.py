@@ -149,6 +149,12 @@ def data_url(shown: Exhibit) -> str:
     return f"data:{files.media_type(shown.file)};base64,{base64.b64encode(shown.file.read_bytes()).decode('ascii')}"
 
 
+def thumbnail(shown: Exhibit) -> str:
+    """Return the file of an exhibit made small, as an address that holds all of it; "" where there is none."""
+    files = medium_of(shown).files
+    return "" if files is None or files.thumbnail is None or shown.file is None else files.thumbnail(shown.file)
+
+
 def media_shown(study: Outputs) -> tuple[Medium, ...]:
     """Return the media of all that a study may show, also within texts."""
     keys = dict.fromkeys(key for one in study.shown() for key in (one.medium, *(inner.medium for inner in one.within)))

@@ -24,6 +24,7 @@ STARTS = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a")
 TYPES = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif", b"RIFF": "image/webp"}
 SECONDS = 6.0  # that looking at one takes: assumed, not measured
 USUAL = (1024, 1024)  # pixels of a picture that is elsewhere
+THUMBNAIL = (320, 240)  # pixels, at most
 LEAST_SECONDS = 1.0  # on screen, where there is a least time for texts
 MARKS = {
     "film": Doubt(what="are films", do="people and models see the first picture of each, as a still"),
@@ -120,6 +121,21 @@ def _trial() -> tuple[Part, str, str]:
     return part, "Which colour is this picture? Answer with one word, in English.", "red"
 
 
+@lru_cache(maxsize=256)
+def _thumbnail(path: Path) -> str:
+    from PIL import Image
+
+    try:
+        small = _neutral(path.read_bytes())  # itself of a copy
+        with Image.open(io.BytesIO(small.content)) as image:
+            image.thumbnail(THUMBNAIL)
+            file = io.BytesIO()
+            image.convert("RGB").save(file, "JPEG", quality=80)
+    except (OSError, ValueError):
+        return ""
+    return f"data:image/jpeg;base64,{base64.b64encode(file.getvalue()).decode('ascii')}"
+
+
 def _on_dashboard(container: Any, path: Path) -> object:
     return container.image(str(path))
 
@@ -163,6 +179,7 @@ IMAGE = Medium(
         on_dashboard=_on_dashboard,
         neutral=_neutral,
         marks=MARKS,
+        thumbnail=_thumbnail,
     ),
     shown=_shown,
     collected=(Path(__file__).with_name("image.css"),),

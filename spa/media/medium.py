@@ -118,6 +118,8 @@ class MediumFiles:
         It raises ValueError with what is wrong and what to do. ``None`` where files are shown as they are.
     marks : mapping of str to Doubt
         What may be wrong with how files are shown, by the names that such copies bear.
+    thumbnail : callable, optional
+        A file made small, as an address that holds all of it; "" where it cannot be. ``None`` where none is made.
     """
 
     formats: str
@@ -128,6 +130,7 @@ class MediumFiles:
     models: ModelFiles | None = None
     neutral: Callable[[bytes], NeutralCopy] | None = None
     marks: Mapping[str, Doubt] = field(default_factory=dict)
+    thumbnail: Callable[[Path], str] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
