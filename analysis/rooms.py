@@ -23,6 +23,7 @@ from analysis.preference_checks.contribution import CONTRIBUTION as PREFERENCE_C
 from analysis.ranking.contribution import CONTRIBUTION as RANKING
 from analysis.raters.contribution import CONTRIBUTION as RATERS
 from analysis.rating_checks.contribution import CONTRIBUTION as RATING_CHECKS
+from analysis.self_preference.contribution import CONTRIBUTION as SELF_PREFERENCE
 from analysis.spans.contribution import CONTRIBUTION as SPANS
 from analysis.strengths.contribution import CONTRIBUTION as STRENGTHS
 
@@ -45,6 +46,7 @@ CONTRIBUTIONS: Final[tuple[Contribution, ...]] = (
     RANKING,
     RATERS,
     RATING_CHECKS,
+    SELF_PREFERENCE,
     SPANS,
     STRENGTHS,
 )

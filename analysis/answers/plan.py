@@ -118,6 +118,8 @@ class Plan:
     flips : {"tie", "missing"} or None
         What the two answers of an annotator to one question of choices are, asked in both orders of the outputs, where
         they differ; ``None``: they stay two answers.
+    makers : tuple of (str, str)
+        Who made systems and LLM raters: their ids, each with the name of its maker.
     max_flips : float
         Share of such questions above which a report names who answers them.
     control : tuple of str
@@ -157,6 +159,7 @@ class Plan:
     juries: tuple[Jury, ...] = ()
     flips: Literal["tie", "missing"] | None = None
     max_flips: float = 0.2
+    makers: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         """Check the numbers."""

@@ -182,9 +182,11 @@ def plan_of(study: Study) -> Plan:
     from spa.elicitation.choices import Choices
 
     choices = study.section(Choices)
+    made = [(one.id, one.maker) for one in study.systems] + [(one.id, one.maker) for one in study.raters]
     return record_like(
         Plan,
         study.analysis,
+        makers=tuple((name, maker) for name, maker in made if maker is not None),
         flips=None if choices is None or choices.directions == "one" else choices.flips,
         expected=parse_expectations(study.analysis.expected, "[analysis] expected"),
         lower_is_better=frozenset(row.id for row in study.criteria if row.lower_is_better),

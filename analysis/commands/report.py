@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
+from analysis.commands.judge_options import judge_options, judges_of, single_answers_only
 from analysis.commands.named_files import ANSWERS, what_is_named
 from analysis.commands.reading_options import reading_of, reading_options
 from spa.commands.options import (
@@ -61,7 +62,6 @@ PLAN = (
     "incomplete_answers",
     "regularisation",
     "epsilon",
-    "flips",
     "seed",
 )
 MARGINS = {"equivalence": "equivalence_margin", "equivalence_ratings": "equivalence_margin_ratings"}
@@ -160,16 +160,7 @@ Examples:
     metavar="SYSTEM",
     help="System that metrics compare the others with, left out of their correlations; repeatable.",
 )
-@click.option(
-    "--jury",
-    "juries",
-    multiple=True,
-    metavar="NAME[:BY]=A,B,...",
-    help="LLMs that answer as one too, by mean, median or majority; repeatable.",
-)
-@click.option(
-    "--flips", type=click.Choice(["tie", "missing"]), help="What a choice is that changes with the order of outputs."
-)
+@judge_options
 @click.option("--fwer", type=SHARE, help="Error rate of each family of tests.  [0.05]")
 @click.option(
     "--consistency-tau",
@@ -399,10 +390,8 @@ def _of_tables(
         files = {name: tuple(map(Path, several)) for name, several in paths.items()}
         tables = read_tables({**files, **metrics}, reading, told=told)
         return analyse(tables, plan, observed_power=observed_power, told=told)
-    alone = {"--observed-power": observed_power is not None, "--jury": bool(plan.juries), "--flips": bool(plan.flips)}
-    for option, chosen in alone.items():
-        if chosen:
-            raise click.UsageError(f"{option}: not with --{large} in parts")
+    for option in (*(["--observed-power"] if observed_power is not None else []), *single_answers_only(plan)):
+        raise click.UsageError(f"{option}: not with --{large} in parts")
     from analysis.commands.tables_in_parts import analyse_in_parts
 
     where = str(paths[large][0])
@@ -411,7 +400,6 @@ def _of_tables(
 
 
 def _plan(given: dict[str, Any]) -> Plan:
-    from analysis.answers.juries import parse_juries
     from analysis.answers.plan import Plan, parse_expectations
 
     chosen = {name: given[name] for name in PLAN if name in given}
@@ -429,7 +417,7 @@ def _plan(given: dict[str, Any]) -> Plan:
         lower_is_better=frozenset(given.get("lower_is_better", ())),
         control=_held(given),
         references=tuple(given.get("references", ())),
-        juries=tuple(parse_juries(given.get("juries", ()))),
+        **judges_of(given),
         **chosen,
     )
 

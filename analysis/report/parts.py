@@ -42,6 +42,7 @@ FURTHER: dict[str, tuple[str, ...]] = {  # sections of the report, each with the
     "expected": (),
     "metrics": (),
     "juries": (),
+    "self-preference": (),
     "raters": ("calibration", "explanations", "exploration", "contamination"),
     "llm-vs-people": ("correlations",),
     "warnings": (),

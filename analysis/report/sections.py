@@ -46,6 +46,7 @@ ORDER = (  # of the report; sections that are not listed precede the warnings
     "metrics",
     "raters",
     "juries",
+    "self-preference",
     "rating-details",
     "llm-vs-people",
     "explanations",

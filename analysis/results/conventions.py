@@ -45,6 +45,7 @@ ORDER = (  # terms that are not listed follow the last
     "rating interval",
     "lower is better",
     "choices",
+    "both orders",
     "Bradley-Terry",
     "Bradley-Terry interval",
     "two-way interval",
@@ -68,6 +69,8 @@ ORDER = (  # terms that are not listed follow the last
     "shares of answers",
     "explanations",
     "bias",
+    "juries",
+    "self-preference",
     "careless answering",
     "missing",
 )

@@ -98,6 +98,7 @@ class Rater(RaterProtocol):
 
     id: Ident
     model: Text
+    maker: Text | None = None  # who made the model; systems with the same maker are its own
     provider: str = "chat"  # one of spa.raters.vendors
     batch: bool = False  # in the vendor's batches instead of one by one
     base_url: Annotated[str, StringConstraints(pattern=r"^https?://")] | None = None

@@ -32,6 +32,7 @@ class System(TomlTable):
     id: Ident
     name: Text | None = None  # shown in reports; the id where absent
     role: Literal["system", "human", "reference"] = "system"  # a reference is never compared
+    maker: Text | None = added(None)  # who made it; reports compare raters of that maker with people
 
 
 class OutputFilter(TomlTable):

@@ -96,6 +96,19 @@ def jury_problems(study: Study) -> Iterator[StudyProblem]:
                 yield mistake(f"{place}, by", expected, '"majority"', "change it", section.key)
 
 
+def maker_problems(study: Study) -> Iterator[StudyProblem]:
+    """Yield every mistake about makers: they are compared by name, and one id has one of them."""
+    systems = {one.id: one.maker for one in study.systems if one.maker is not None}
+    for rater in study.raters:
+        if rater.maker is not None and systems.get(rater.id, rater.maker) != rater.maker:
+            got = f"{quote(rater.maker)} and {quote(systems[rater.id])} for {quote(rater.id)}"
+            yield mistake(f"[[raters]] {rater.id}, maker", "the maker of the system of this id", got, "rename one")
+        if rater.maker is not None and rater.maker not in systems.values():
+            known = sorted({*systems.values()})
+            do = nearest(rater.maker, known) if known else "set it in [[systems]], too"
+            yield mistake(f"[[raters]] {rater.id}, maker", "the maker of a system", quote(rater.maker), do, "systems")
+
+
 def _sent_beside(place: str, rater: Rater) -> Iterator[StudyProblem]:
     for table in ("headers", "query"):
         for name, value in getattr(rater, table).items():

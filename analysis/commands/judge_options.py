@@ -1,0 +1,61 @@
+"""Options that say who LLM judges are: juries of them, who made them, and what both orders of outputs mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from spa.commands.options import two_sides
+
+if TYPE_CHECKING:
+    from analysis.answers.plan import Plan
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+OPTIONS = (
+    click.option(
+        "--jury",
+        "juries",
+        multiple=True,
+        metavar="NAME[:BY]=A,B,...",
+        help="LLMs that answer as one too, by mean, median or majority; repeatable.",
+    ),
+    click.option(
+        "--maker",
+        "makers",
+        multiple=True,
+        metavar="NAME=MAKER",
+        help="Who made a system or an LLM, to see whether it favours its own; repeatable.",
+    ),
+    click.option(
+        "--flips",
+        type=click.Choice(["tie", "missing"]),
+        help="What a choice is that changes with the order of outputs.",
+    ),
+)
+
+
+def judge_options(command: Command) -> Command:
+    """Add the options."""
+    for option in reversed(OPTIONS):
+        command = option(command)
+    return command
+
+
+def judges_of(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys of a plan that the options set."""
+    from analysis.answers.juries import parse_juries
+
+    return {
+        "juries": tuple(parse_juries(given.get("juries", ()))),
+        "makers": tuple(two_sides(text, "--maker", "NAME=MAKER") for text in given.get("makers", ())),
+        "flips": given.get("flips"),
+    }
+
+
+def single_answers_only(plan: Plan) -> Iterator[str]:
+    """Yield the options that a table in parts cannot be analysed by."""
+    for option, chosen in (("--jury", plan.juries), ("--maker", plan.makers), ("--flips", plan.flips)):
+        if chosen:
+            yield option
