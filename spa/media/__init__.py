@@ -71,6 +71,11 @@ def medium_of_file(path: Path) -> Medium | None:
     return next((medium for medium in MEDIA if suffix in medium.suffixes), None)
 
 
+def medium_of_turns() -> Medium | None:
+    """Return the medium whose outputs are made of turns."""
+    return next((medium for medium in MEDIA if medium.turns is not None), None)
+
+
 def medium_of_texts(texts: Sequence[str]) -> tuple[Medium, int]:
     """Return the medium of which texts show signs, and how many do; the plain one where hardly any do."""
     for medium in MEDIA:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from html import escape
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 NAMES = ("role_system", "role_user", "role_assistant", "role_tool", "role_call")  # words of the form for them
 FOLDED = ("system", "tool")
+_JOINED = re.compile(r"[\W_]+|(?<=[a-z0-9])(?=[A-Z])")  # between the words of an identifier
+_ESCAPED = re.compile(r"\\[nrt]")  # white space in the JSON of arguments
 
 
 def _shown(exhibit: Exhibit, address: Callable[[Exhibit], str]) -> Markup:
@@ -47,9 +50,10 @@ def _turn(turn: Turn, exhibit: Exhibit, inner: Mapping[str, Exhibit], address: C
 
 
 def _name(turn: Turn, exhibit: Exhibit) -> str:
-    """Return what a turn is called in the form's language; of a call the tool, too."""
+    """Return what a turn is called in the form's language, and who speaks where that is said; of a call the tool."""
     key = f"role_{'call' if turn.call is not None else turn.role}"
     named = dict(exhibit.names).get(key, turn.role)
+    named = named if turn.name is None else f"{named} ({turn.name})"
     return named if turn.call is None else f"{named}: {turn.call}"
 
 
@@ -71,6 +75,18 @@ def _read(source: str) -> str:
     """Return what both sides say; what is folded may stay so."""
     spoken = [turn for turn in turns_of(source) if turn.role not in FOLDED and turn.call is None]
     return "\n".join(rendered(turn.text).text for turn in spoken)
+
+
+def _told(source: str) -> str:
+    """Return what all turns say, the names of tools also word by word: of ``look_up``, ``lookUp``, ``look.up``."""
+    said: list[str] = []
+    for turn in turns_of(source):
+        said += [] if turn.name is None else [turn.name, _JOINED.sub(" ", turn.name)]
+        if turn.call is None:
+            said.append(turn.text)
+        else:
+            said += (turn.call, _JOINED.sub(" ", turn.call), _ESCAPED.sub(" ", turn.text))
+    return "\n".join(said)
 
 
 @lru_cache(1024)
@@ -112,6 +128,7 @@ CONVERSATION = Medium(
     collected=tuple(Path(__file__).with_name(name) for name in ("markdown.css", "conversation.css")),
     sent=_sent,
     reads=_read,
+    told=_told,
     turns=_cut,
     claims=_claims,
     doubts=_doubts,

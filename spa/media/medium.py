@@ -172,6 +172,8 @@ class Medium:
         in [square brackets]; and, as exhibits, the files that stand there, where models are sent such.
     reads : callable
         What people read of a text that is shown: the text itself, unless it is source from which that is rendered.
+    told : callable
+        All words that a text tells a reader, folded ones and names of tools too: what may say whose it is.
     turns : callable, optional
         Cuts a text into turns; ``None`` where it has none.
     claims : callable
@@ -203,6 +205,7 @@ class Medium:
     collected: tuple[Path, ...] = ()
     reads: Callable[[str], str] = str
     sent: Callable[[Exhibit], Sequence[str | Exhibit]]
+    told: Callable[[str], str] = str
     turns: Callable[[str], Turns] | None = None
     claims: Callable[[str], bool] = lambda text: False
     doubts: Callable[[str], Iterable[Doubt]] = lambda text: ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -32,17 +32,24 @@ CALLS, RESULTS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """What one side says; or, of the assistant, that it calls a tool: ``call`` is its name, ``text`` the arguments."""
+    """What one side says; or, of the assistant, that it calls a tool: ``call`` is its name, ``text`` the arguments.
+
+    ``name`` says who of several with one role speaks.
+    """
 
     role: Role
     text: str
     call: str | None = None
+    name: str | None = None
 
 
 @lru_cache(1024)
 def turns_of(source: str) -> tuple[Turn, ...]:
     """Read turns as :func:`canonical` writes them."""
-    return tuple(Turn(role=one["role"], text=one["content"], call=one.get("call")) for one in json.loads(source))
+    return tuple(
+        Turn(role=one["role"], text=one["content"], call=one.get("call"), name=one.get("name"))
+        for one in json.loads(source)
+    )
 
 
 def canonical(cell: str) -> str:
@@ -74,7 +81,8 @@ def written(turns: Iterable[Turn]) -> str:
 
 
 def _record(turn: Turn) -> dict[str, str]:
-    return {"role": turn.role, "content": turn.text} | ({} if turn.call is None else {"call": turn.call})
+    more = {"call": turn.call, "name": turn.name}
+    return {"role": turn.role, "content": turn.text} | {key: value for key, value in more.items() if value is not None}
 
 
 def _turns(given: object, place: str) -> Iterator[Turn]:
@@ -91,16 +99,21 @@ def _turns(given: object, place: str) -> Iterator[Turn]:
     role = ROLES.get(str(said).lower())
     if role is None:
         raise ValueError(f"{place}: expected a role of {', '.join(ROLES)}, got {_shown(said)}")
-    found = list(_said(turn, role, place))
-    if role == "tool":
-        turn.pop("name", None)  # of the tool whose result it is
+    name = turn.pop("name", None)  # of a result the tool's
+    if name is not None and not isinstance(name, str):
+        raise ValueError(f"{place}: expected a name as text, got {_shown(name)}")
+    name = None if role == "tool" else name or None
+    if role == "assistant" and turn.keys() == {"content", "call"} and isinstance(turn["call"], str):  # as written here
+        found = [Turn(role=role, text=_text(turn.pop("content"), place), call=turn.pop("call"))]
+    else:
+        found = list(_said(turn, role, place))
     if turn:
         raise ValueError(
             f"{place}: expected role, content and tool_calls, got the key {shortened(repr(min(turn)), 40)}"
         )
     if not found:
         raise ValueError(f"{place}: expected what {said} says, got nothing")
-    yield from found
+    yield from found if name is None else (replace(one, name=name) if one.role == role else one for one in found)
 
 
 def _said(turn: dict[str, Any], role: Role, place: str) -> Iterator[Turn]:

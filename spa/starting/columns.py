@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from spa.starting.names import LISTS, last_part, place_in
+from spa.starting.spoken import Spoken
 from spa.tables.paths import PLAIN, as_text, inside
 from spa.tables.source import Number
 
@@ -28,6 +29,7 @@ class Conversation:
     prompt: str | None
     answer: str | None
     others: int  # messages of the system, of tools, or without a text
+    last: int | None = None  # place of the answer
 
 
 def conversation(value: object) -> Conversation | None:
@@ -45,12 +47,14 @@ def conversation(value: object) -> Conversation | None:
     turns = [(role, text) for one in value if (role := _role(one)) in NAMES and (text := _text(one)).strip()]
     others = len(value) - len(turns)
     answer = None
+    last = None
     if turns and turns[-1][0] in ANSWERING:
         *turns, (_, answer) = turns
+        last = max(place for place, one in enumerate(value) if _role(one) in NAMES and _text(one).strip())
     if len(turns) == 1 and turns[0][0] in ASKING:
-        return Conversation(prompt=turns[0][1], answer=answer, others=others)
+        return Conversation(prompt=turns[0][1], answer=answer, others=others, last=last)
     said = "\n\n".join(f"{NAMES[role]}: {text}" for role, text in turns)
-    return Conversation(prompt=said or None, answer=answer, others=others)
+    return Conversation(prompt=said or None, answer=answer, others=others, last=last)
 
 
 def _role(message: Mapping[str, object]) -> str:
@@ -135,7 +139,7 @@ def columns_in(name: str, values: Sequence[object], *, depth: int = 0, more: int
     if filled and len(lists) >= MOST * len(filled):
         talks = [conversation(value) for value in values]
         if sum(talk is not None for talk in talks) >= MOST * len(filled):
-            yield from _of_conversations(name, talks)
+            yield from _of_conversations(name, values, talks)
         elif depth >= DEEPEST:
             yield _unread(name, values)
         else:
@@ -162,15 +166,27 @@ def _looked_into(values: Sequence[object]) -> Sequence[object]:
     return [inside(value) if isinstance(value, str) else value for value in values]
 
 
-def _of_conversations(name: str, talks: Sequence[Conversation | None]) -> Iterator[OutputColumn]:
+def _of_conversations(
+    name: str, values: Sequence[object], talks: Sequence[Conversation | None]
+) -> Iterator[OutputColumn]:
     others = sum(talk.others for talk in talks if talk)
     left = f", without {others} messages of system and tools" if others else ""
-    asked = [talk.prompt if talk else None for talk in talks]
+    pairs = list(zip(values, talks, strict=True))
+    asked = [_spoken(talk.prompt, value, talk) if talk else None for value, talk in pairs]
     if any(asked):
         yield OutputColumn(name=name, cells=asked, said=f"what was asked in each conversation{left}")
-    answers = [talk.answer if talk else None for talk in talks]
+    answers = [_spoken(talk.answer, value, talk) if talk else None for value, talk in pairs]
     if any(answers):
         yield OutputColumn(name=f"{name}{LAST}", cells=answers, said="the last answer of each conversation")
+
+
+def _spoken(text: str | None, value: object, talk: Conversation) -> Spoken | None:
+    """Return a text of a conversation with all of it, and with what stands before the answer, where that ends it."""
+    if text is None or not isinstance(value, list):
+        return None
+    last = value[-1]
+    ends = talk.last == len(value) - 1 and isinstance(last, dict) and not last.get("tool_calls")
+    return Spoken(text, as_text(value) or "", as_text(value[:-1]) if ends else None)
 
 
 def _of_objects(

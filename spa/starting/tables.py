@@ -12,7 +12,8 @@ from pathlib import Path
 from spa.errors import StudyError, shortened
 from spa.media import JOINED, PLAIN, medium_of, medium_of_paths, text_with_files
 from spa.media.medium import Medium
-from spa.starting.columns import OutputColumn
+from spa.starting.columns import LAST, OutputColumn
+from spa.starting.dialogues import with_dialogues
 from spa.starting.found import Answer, Found, OpenQuestion, systems_listed
 from spa.starting.names import ITEM_NAMES, NAMES, last_part, place_in
 from spa.starting.roles import (
@@ -152,29 +153,45 @@ def _found(
             empty[name] += 1
         else:
             answers.append(Answer(item=item, system=name, output=text, prompt=prompts.get(item), place=rows.place(row)))
+    dialogues = with_dialogues(answers, prompts, given.kind)
+    answers = list(dialogues.answers)
     medium = _medium(given, [answer.output for answer in answers])
+    taken = {*roles.columns}
+    if dialogues.whole:
+        medium = medium_of(dialogues.kind)
+        named = [column.name.removesuffix(LAST) for column in columns]
+        taken |= {*named}
+        output = f"column{'s' * (len(named) > 1)} {_names(named)}, all of each conversation"
     if medium.files is not None:
         answers = [replace(answer, output=str(_with_file(rows, answer.output))) for answer in answers]
     longest = max(columns, key=lambda column: column.length)
     return Found(
         answers=tuple(answers),
         kind=medium.key,
-        item_kind=item_kind,
+        item_kind=item_kind if dialogues.item_kind == PLAIN else dialogues.item_kind,
         took=(
             f"system: {system} {systems_listed(answers)}",
             f"item: {_said(rows, roles.item)} ({len({answer.item for answer in answers}):,} items)",
             f"output: {output}{_size(longest, medium)}",
             *_prompt_lines(rows, roles.prompts),
             *of_files,
+            *(() if dialogues.said is None else (dialogues.said,)),
             *(f"references for metrics: {_said(rows, name)}" for name in reference),
         ),
         left_out=(
             *(f"rows without a name of the {what}: {len(found):,}" for what, found in nameless.items()),
             *_empty_lines(empty),
             *(line for column in columns for line in _further(column)),
-            *_unused(rows, {*roles.columns, *reference}),
+            *_unused(rows, {*taken, *reference}),
         ),
-        caveats=(*_notes(rows), *caveats, *_differing(rows, items, roles.prompts), *_failures(answers), *_totals(rows)),
+        caveats=(
+            *_notes(rows),
+            *caveats,
+            *(() if dialogues.refused is None else (dialogues.refused,)),
+            *(() if dialogues.whole else _differing(rows, items, roles.prompts)),
+            *_failures(answers),
+            *_totals(rows),
+        ),
         references=_prompts(rows, items, reference),
         item_name=_item_name(roles.prompts),
     )
@@ -228,7 +245,12 @@ def _prompts(rows: SheetRows, items: Sequence[Words], columns: Sequence[str]) ->
         for item, cell in zip(items, rows.column(name).cells, strict=True):
             if item and cell and cell.strip():
                 found.setdefault(item, {}).setdefault(name, cell)
-    return {item: "\n\n".join(texts[name] for name in columns if name in texts) for item, texts in found.items()}
+    return {
+        item: next(iter(texts.values()))
+        if len(texts) == 1
+        else "\n\n".join(texts[one] for one in columns if one in texts)
+        for item, texts in found.items()
+    }
 
 
 def _reference(rows: SheetRows, items: Sequence[Words], taken: frozenset[str]) -> tuple[str, ...]:

@@ -379,8 +379,8 @@ def _name_leaks(study: Study, outputs: Outputs) -> Iterator[str]:
 
 
 def _words_shown(shown: Material) -> str:
-    """Return a text without the addresses of files within it, which nobody is shown."""
-    text = shown.text or ""
+    """Return all that a text tells, without the addresses of files within it, which nobody is shown."""
+    text = medium_of(shown).told(shown.text) if shown.text else ""
     for one in shown.within:
         text = text.replace(one.name, "")
     return text

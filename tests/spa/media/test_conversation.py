@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from spa.media.turns import canonical, turns_of
 from spa.records.form import Exhibit, Segment
 from spa.study.load import load_study
 from spa.study.outputs import load_outputs
+from spa.study.warnings import study_warnings
 
 CASES = Path(__file__).resolve().parents[4] / "shared" / "cases" / "traces" / "conversation_layouts"
 CONVERSATION = medium_of("conversation")
@@ -149,12 +151,11 @@ TURNS = st.lists(
 
 @given(TURNS)
 def test_one_layout_is_read_as_itself(turns: list[dict[str, Any]]) -> None:
-    """What is said stands in it word for word; reading it again changes nothing but calls, which are turns then."""
+    """What is said stands in it word for word; reading it again changes nothing."""
     once = canonical(json.dumps(turns))
     said = [turn.get("content") or turn["tool_calls"][0]["arguments"] for turn in turns]
     assert [turn.text for turn in turns_of(once)] == said
-    spoken = [turn for turn in json.loads(once) if "call" not in turn]
-    assert not spoken or json.loads(canonical(json.dumps(spoken))) == spoken
+    assert canonical(once) == once
 
 
 def exhibit(layout: str, **names: str) -> Exhibit:
@@ -217,3 +218,58 @@ def test_outputs_and_items_are_conversations(tmp_path: Path) -> None:
     table.write_text("".join(json.dumps(row) + "\n" for row in rows))
     with pytest.raises(StudyError, match=r"outputs\.jsonl line 4: turn 1: expected what user says, got nothing"):
         load_outputs(load_study(path))
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        {"role": "system", "content": "You are\nzzalpha-2, be kind."},
+        {"role": "developer", "content": [{"type": "input_text", "text": "zzalpha 2"}]},
+        *(
+            {"role": "assistant", "tool_calls": [{"function": {"name": name, "arguments": "{}"}}]}
+            for name in ("zzalpha_2", "ask_zzalpha_2_now", "mcp__zzalpha_2__look", "look.zzalpha2", "lookZzalpha2")
+        ),
+        {"role": "assistant", "tool_calls": [{"function": {"name": "look", "arguments": '{"q": "a\\nzzalpha-2"}'}}]},
+        {"role": "tool", "content": "by zzalpha_2"},
+        {"role": "assistant", "content": "I, *zzalpha-2*, say."},
+    ],
+)
+def test_names_of_systems_are_found_where_turns_hold_them(turn: dict[str, Any], tmp_path: Path) -> None:
+    """In system prompts, names of tools word by word, arguments and results; of outputs and of what all were given."""
+    said = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Ho"}]
+    for place, found in (("output", "1 outputs"), ("given", "1 item texts")):
+        rows = [
+            {"item_id": str(item), "system": system, "output": said, "given": said[:1], "n": item}
+            for item in range(5)
+            for system in ("zzalpha-2", "content")
+        ]
+        rows[0][place] = [*said[:1], turn]
+        rows[1]["given"] = rows[0]["given"]
+        (tmp_path / "outputs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        path = tmp_path / "study.toml"
+        path.write_text(
+            'id = "talk"\ntitle = "Talk"\n[outputs]\nfiles = ["outputs.jsonl"]\nkind = "conversation"\n'
+            'item_kind = "conversation"\nitem_text = "given"\n[[systems]]\nid = "zzalpha-2"\n[[systems]]\n'
+            'id = "content"\n[likert]\n'
+        )
+        study = load_study(path)
+        named = [line for line in study_warnings(study, load_outputs(study)) if "the name of a system" in line]
+        assert len(named) == 1  # a key of the layout is no word of it
+        assert f'"zzalpha-2", the name of a system, appears in {found}' in named[0]
+
+
+def test_several_of_one_role_are_told_apart() -> None:
+    """Names of speakers are shown and sent; that of a tool's result stands with its call."""
+    said = [
+        {"role": "user", "name": "Ann", "content": "Hi"},
+        {"role": "user", "name": "Bob", "content": [{"type": "text", "text": "Ho"}]},
+        {"role": "tool", "name": "look", "content": "sun"},
+        {"role": "assistant", "name": "", "content": "Hey"},
+    ]
+    source = canonical(json.dumps(said))
+    assert canonical(source) == source
+    assert [turn.name for turn in turns_of(source)] == ["Ann", "Bob", None, None]
+    shown = replace(exhibit("chat"), segments=(Segment(text=source),))
+    assert '<p class="role">user (Bob):</p>' in CONVERSATION.shown(shown, lambda one: "")
+    with pytest.raises(ValueError, match="turn 1: expected a name as text, got 5"):
+        canonical('[{"role": "user", "name": 5, "content": "a"}]')
