@@ -12,6 +12,7 @@ import pytest
 
 from analysis import AnswerTables, Plan, Reading, check_frames
 from analysis import analyse as analyse_records
+from analysis.answers.output_features import counts_of
 from analysis.covariates.contribution import CONTRIBUTION
 from analysis.printing.document import Section
 from analysis.report.sections import make_section, shown_results
@@ -140,6 +141,47 @@ def test_win_rate_at_equal_length_is_scikit_learns() -> None:
         assert row["win_rate"] == pytest.approx(won.mean())
         assert row["ci_low"] < row["equal_length"] < row["ci_high"]
     assert len(found["equal_length"]) == 6
+
+
+def test_interval_at_equal_length_is_statsmodels() -> None:
+    """In a pair the judge saw each item once: by assignment alone; people by annotator and item."""
+    from scipy.stats import t
+    from statsmodels.genmod.families import Binomial
+    from statsmodels.genmod.generalized_linear_model import GLM
+
+    frames = judged()
+    size = {(row["item_id"], row["system"]): len(row["text"]) for row in frames["outputs"].to_dicts()}
+    for row in usual("length")["equal_length"]:
+        x, y, human = row["system_x"], row["system_y"], row["group"] == "human"
+        judge = pl.col("annotator_id") == "judge"
+        pair = pl.concat_list("system_x", "system_y").list.sort() == sorted((x, y))
+        own = frames["choices"].filter(pair, ~judge if human else judge)
+        longer = np.array([size[item, x] - size[item, y] for item in own["item_id"]], dtype=float)
+        won = ((own["winner"] == "x") == (own["system_x"] == x)).to_numpy().astype(float)
+        matrix = np.column_stack([np.ones(len(won)), np.tanh(longer / longer.std(ddof=1))])
+        names = ["annotator_id", "item_id"] if human else ["assignment_id"]
+        ids = [own[name].rank("dense").to_numpy().astype(int) for name in names]
+        groups = np.column_stack(ids) if human else ids[0]
+        made = GLM(won, matrix, family=Binomial()).fit(cov_type="cluster", cov_kwds={"groups": groups})
+        half = t.ppf(0.975, min(len(np.unique(one)) for one in ids) - 1) * made.bse[0]
+        ends = [1 / (1 + np.exp(-(made.params[0] + sign * half))) for sign in (-1, 1)]
+        assert [row["ci_low"], row["ci_high"]] == pytest.approx(ends, abs=1e-7)
+        assert row["interval"] == ("annotator and item" if human else "assignment")
+
+
+def test_marks_and_words_are_counted() -> None:
+    """Not within blocks of code; a Chinese character is a word; a text that is not there counts nothing."""
+    texts = [
+        "# One\n\n## Two\n\n* a\n1. b\n   - c\n\n**bold** and __bold__, 2 * 3 ** 4 -5",
+        "```\n# no\n- no\n**no**\n```\n# yes",
+        "```\n# never closed",
+        "我喜欢诗",
+        "",
+        None,
+    ]
+    frame = pl.DataFrame({"text": texts}, schema={"text": pl.String})
+    counted = frame.select(*counts_of(pl.col("text"))).drop("characters").rows()
+    assert counted == [(13, 2, 3, 2), (6, 1, 0, 0), (3, 0, 0, 0), (4, 0, 0, 0), (0, 0, 0, 0), (None,) * 4]
 
 
 def numbers(found: dict[str, Any]) -> dict[Any, list[float]]:

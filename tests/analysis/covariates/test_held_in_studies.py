@@ -134,6 +134,18 @@ def test_preferences_follow_what_was_read() -> None:
     assert {row["interval"] for row in found["controlled_strengths"]} == {"annotator"}
 
 
+def test_unknown_length_leaves_out_who_read_it() -> None:
+    """Not averaged over the outputs that are known."""
+    tables = stated()
+    assert tables.outputs is not None
+    assert tables.outputs_read is not None
+    item = sorted(tables.outputs_read["item_id"].mode())[0]
+    readers = tables.outputs_read.filter(pl.col("item_id") == item)["assignment_id"].n_unique()
+    fewer = replace(tables, outputs=tables.outputs.filter(pl.col("item_id") != item))
+    found = analyse_plainly(fewer, Plan(control=("length",), consistency_tau=None))
+    assert found["covariate_effects"][0]["n_left_out"] == 3 * readers > 0
+
+
 def test_tables_do_not_say_what_was_read() -> None:
     found = analyse_plainly(stated(known=False), Plan(control=("length",), consistency_tau=None))
     assert found["controlled_strengths"] == []
