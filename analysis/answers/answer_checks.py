@@ -28,7 +28,7 @@ from analysis.answers.rescaling import Rescaled, own_scales, rescale_scores
 from analysis.answers.shapes import criteria_proposed
 from analysis.answers.turn_means import average_turns
 from analysis.statistics.checks import LARGEST
-from analysis.statistics.coding import FEW, empty_column, fold, number, translate, with_column
+from analysis.statistics.coding import FEW, all_differ, constant, empty_column, number, translate, with_column
 from spa.errors import AnalysisError, ArgumentProblem, shortened
 
 REQUIRED = {
@@ -299,7 +299,8 @@ def _check_cells(check: Check, cell: Sequence[str]) -> None:
     answered = check.frame
     if answered["value"].has_nulls():
         answered = answered.filter(pl.col("value").is_not_null())
-    if len(fold(*(number(answered[name]) for name in key))) == answered.height:
+    varied = [answered[name] for name in key if not constant(answered[name])]
+    if all_differ(*map(number, varied)) if varied else answered.height < 2:
         return
     doubled = answered.group_by(key).len().filter(pl.col("len") > 1)
     if doubled.is_empty():

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import polars as pl
 
 from analysis.answers.columns import SHOWN
-from analysis.statistics.coding import FEW, constant
+from analysis.statistics.coding import FEW, constant, fold, number
 from analysis.statistics.record import AnnotatorKind
 from spa.errors import AnalysisError, ArgumentProblem, shortened
 
@@ -133,10 +134,14 @@ def distinct(table: pl.DataFrame, *columns: str) -> pl.DataFrame:
         seen = dict.fromkeys(zip(*(table[name].to_list() for name in columns), strict=True))
         values = zip(*seen, strict=True) if seen else ((),) * len(columns)
         return pl.DataFrame([pl.Series(name, own, dtype=pl.String) for name, own in zip(columns, values, strict=True)])
-    if all(constant(table[name]) for name in columns):
-        return table.select(columns).head(1).cast(pl.String)
-    rows = table.lazy().select(columns).unique(maintain_order=True).collect(engine="streaming")
-    return rows.cast(pl.String)
+    varied = [table[name] for name in columns if not constant(table[name])]
+    if not table.height or not varied:
+        first = np.arange(min(table.height, 1))
+    elif len(varied) == 1:
+        first = np.sort(varied[0].arg_unique().to_numpy())
+    else:
+        first = np.sort(fold(*(number(one) for one in varied)).first)
+    return table.select(columns)[first].cast(pl.String)
 
 
 def group_order(tables: Sequence[pl.DataFrame]) -> tuple[tuple[str, AnnotatorKind], ...]:

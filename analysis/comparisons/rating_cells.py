@@ -83,7 +83,8 @@ def cells_of(columns: Mapping[str, npt.NDArray[Any]], value: Floats, order: Orde
     if first is not cells.of:  # else each row is a cell, and they are in order
         alike = {name for name, column in columns.items() if column.min() == column.max()}
         columns = {name: column[: len(cells)] if name in alike else column[first] for name, column in columns.items()}
-    times = None if first is cells.of else np.bincount(cells.of, minlength=len(cells))
+    several = len(cells) < len(value)
+    times = np.bincount(cells.of) if several else None if first is cells.of else np.ones(len(cells), dtype=np.int64)
     del cells, first
     part = fold(columns["group"], columns["criterion"]).of
     block = join_keys(part, columns["assignment"], columns["variant"], columns["item_id"])  # ascending

@@ -24,7 +24,7 @@ from analysis.answers.units import UnitRule
 from analysis.comparisons.ratings import RatingMean, clustered_mean
 from analysis.comparisons.score_totals import ScoreTotals, total_scores
 from analysis.comparisons.tests import LISTED
-from analysis.statistics.coding import Floats, average_by, code, fold, scale_of, snap
+from analysis.statistics.coding import Floats, average_by, code, fold, number, scale_of, snap
 from analysis.statistics.reasons import Reason, several, why
 from analysis.statistics.record import AnnotatorKind, AtMostOne, Coefficient, Count, Record, Share, Spread
 from analysis.sums.criterion_sums import SINGLE, CriterionSums, squares_about_mean
@@ -150,11 +150,13 @@ def _by_system(table: pl.DataFrame, means: Sequence[RatingMean], coded: CodedRat
         for group, criterion, system, data in kept
     }
     answered, by = answered_rows(table), ("group", "criterion", "system")
+    rows = fold(*(number(answered[name]) for name in by))
+    places, numbered = answered.select(by)[rows.first].rows(), pl.DataFrame({"of": rows.of, "value": answered["value"]})
     if table.height > HELD:
-        single = answered.lazy().group_by(by).agg(pl.col("value").std()).collect(engine="streaming")
+        single = numbered.lazy().group_by("of").agg(pl.col("value").std()).collect(engine="streaming")
     else:  # sorted, so that the order of the rows leaves no trace in the last digit
-        single = answered.group_by(by).agg(pl.col("value").sort().std())
-    spread = {(str(group), str(criterion), str(system)): sd for group, criterion, system, sd in single.iter_rows()}
+        single = numbered.group_by("of").agg(pl.col("value").sort().std())
+    spread = {tuple(map(str, places[place])): sd for place, sd in single.iter_rows()}
     return [
         system_breakdown(row, sd_answers=spread[place], **measured.get(place, {"reason": ONE_RATER}))
         for row in means
@@ -230,9 +232,9 @@ def _by_variant(cells: pl.DataFrame, order: Order, plan: Plan) -> Iterator[Varia
         rule = UnitRule(planned=plan.unit, llm=kind == "llm")
         for by in ((), ("criterion",), ("criterion", "system")):
             places, totals = _totals(own, by, order)
-            for number, place in enumerate(places):
+            for at, place in enumerate(places):
                 names = {"criterion": None, "system": None} | place
-                found = clustered_mean(totals, number, rule, plan.confidence)
+                found = clustered_mean(totals, at, rule, plan.confidence)
                 yield VariantMean(annotator_kind=kind, rater=rater, variant=variant, **names, **found)
 
 
@@ -252,10 +254,10 @@ def annotator_means(parts: Sequence[CriterionSums], names: Mapping[int, str]) ->
     for group in sorted({part.group for part in people}):
         rated = [part for part in people if part.group == group]
         numbers = np.unique(np.concatenate([part.scores["annotator"]["annotator"] for part in rated])).tolist()
-        for name, number in sorted((names[number], number) for number in numbers) if len(numbers) <= LISTED else ():
+        for name, who in sorted((names[one], one) for one in numbers) if len(numbers) <= LISTED else ():
             for part in rated:
                 own = part.scores["annotator"]
-                for row in np.flatnonzero(own["annotator"] == number).tolist():
+                for row in np.flatnonzero(own["annotator"] == who).tolist():
                     n, total, squares = (own[column][row : row + 1] for column in ("n", "total", "squares"))
                     rest, cells = squares_about_mean(n, total, squares, part.scale).item(), n.item()
                     yield AnnotatorMean(

@@ -157,9 +157,11 @@ def translate(
 
 
 def constant(column: pl.Series) -> bool:
-    """Return whether a column holds one value in every row."""
+    """Return whether a column holds one value in every row, or none."""
     whole = column.to_physical() if isinstance(column.dtype, pl.Categorical) else column
-    return len(whole) > 0 and not whole.null_count() and bool(whole.min() == whole.max())
+    if whole.null_count():
+        return whole.null_count() == len(whole)
+    return len(whole) > 0 and bool(whole.min() == whole.max())
 
 
 def _look_up(column: pl.Series, seen: pl.Series, numbers: npt.NDArray[Number]) -> npt.NDArray[Number]:
@@ -190,6 +192,9 @@ class Folded:
         """Average the values of each fold."""
         if self.first is self.of:  # each row is a fold of its own
             return values + 0.0
+        if len(self) == len(values):
+            alone: Floats = values[self.first] + 0.0
+            return alone
         sums = np.bincount(self.of, weights=values, minlength=len(self))
         means: Floats = sums / np.bincount(self.of, minlength=len(self))
         return means
@@ -231,7 +236,8 @@ def all_differ(*columns: Numbers) -> bool:
     """
     key = join_keys(*columns)
     if not len(key) or key.min() < 0 or (size := int(key.max()) + 1) > MARKED * len(key):
-        return len(fold(key)) == len(key)
+        key = np.sort(key)
+        return not np.any(key[1:] == key[:-1])
     marked = np.zeros(size, dtype=np.bool_)
     marked[key] = True
     return int(np.count_nonzero(marked)) == len(key)
