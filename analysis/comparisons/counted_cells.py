@@ -22,6 +22,7 @@ from analysis.sums.adding import LISTED, OVER, PACKED, PART, ROOM, TOGETHER, Gri
 
 FEW = 256  # values from the least to the largest score up to which what is added up is looked up by value
 PROFILES = 4096  # possible scores of all systems side by side up to which all pairs are looked up together
+AT_ONCE = 1 << 14  # rows of large sums that are put together from small ones at a time
 DECIMALS = 4  # decimals of scores below which they are whole numbers of so small a part
 POWERS = {"total": 1, "first": 1, "squares": 2, "first_squares": 2, "product": 2}
 BESIDE = ("first", "first_squares", "product")  # of the ratings that lie side by side, by who gave them
@@ -402,7 +403,7 @@ def counted_weighed(own: CountedCells, weights: Mapping[str, pl.DataFrame]) -> S
             limbs = {name: _limbs(every[name][kept[first]].to_list(), room) for name in ("weight", "squared")}
             row = np.full(len(abouts) * width, -1, dtype=np.int64)
             row[place[kept] * width + every["who"].to_numpy()[kept]] = number
-            added = WholeSums(len(abouts) * n_items)
+            added, frames = WholeSums(len(abouts) * n_items), list[pl.DataFrame]()
             for at, who, item, values, which in _values(of, own, unit):
                 rows, key = row[at * width + who], item if isinstance(at, int) else at * n_items + item
                 if rows.min(initial=0) < 0:
@@ -420,16 +421,29 @@ def counted_weighed(own: CountedCells, weights: Mapping[str, pl.DataFrame]) -> S
                     of_pair = WholeSums(n_items)
                     of_pair.add(key, _weighed(rows, values, limbs), which=which)
                     there, columns = of_pair.found()
-                    added.put(there + at * n_items, columns)
+                    frames += _weighed_frames(own, of, (there + at * n_items, n_items), columns, room)
                 else:
                     added.add(key, _weighed(rows, values, limbs), which=which)
-            key, sums = added.found()
-            frame = {"about": own.about(of, key // n_items), "item": pl.Series(key % n_items)}
-            for name in ("share", "square", "total", *(("higher",) if of == "pairs" else ())):
-                frame[name] = _joined([one for other, one in sums.items() if other.startswith(f"{name}_")], room)
-            frame["total"] = frame["total"] * pl.Series([own.times], dtype=pl.Int128)
-            found[f"{of}_weighed_item"] = pl.DataFrame(frame)
+            if not frames:
+                key, sums = added.found()
+                frames += _weighed_frames(own, of, (key, n_items), sums, room)
+            found[f"{of}_weighed_item"] = pl.concat(frames)
     return found
+
+
+def _weighed_frames(
+    own: CountedCells, of: str, keys: tuple[Ints, int], sums: Mapping[str, Ints], room: int
+) -> Iterator[pl.DataFrame]:
+    """Yield weighed sums as tables of so many rows as the processor's cache holds; keys number systems and items."""
+    every, n_items = keys
+    for start in range(0, len(every), AT_ONCE):
+        rows = slice(start, start + AT_ONCE)
+        key = every[rows]
+        frame = {"about": own.about(of, key // n_items), "item": pl.Series(key % n_items)}
+        for name in ("share", "square", "total", *(("higher",) if of == "pairs" else ())):
+            frame[name] = _joined([one[rows] for other, one in sums.items() if other.startswith(f"{name}_")], room)
+        frame["total"] = frame["total"] * pl.Series([own.times], dtype=pl.Int128)
+        yield pl.DataFrame(frame)
 
 
 def _values(

@@ -80,6 +80,7 @@ def _sums(parts: Sequence[RatingCells], kind: SummedKind, order: Order) -> Itera
     each = alike([_sums_of_part(part, kind, grid) for part in parts])
     tables = {name: [own[name] for own in each if name in own] for name in dict.fromkeys(chain.from_iterable(each))}
     sums = {name: own[0] if len(own) == 1 else pl.concat(own, how="diagonal") for name, own in tables.items()}
+    del each, tables
     kinds: list[tuple[str, AnnotatorKind]] = [(part.group, "llm" if part.llm else "human") for part in parts]
     sampled = frozenset((part.group, part.criterion) for part in parts if part.sampled)
     names = {name: [getattr(part, name) for part in parts] for name in ("group", "criterion", "scale")}

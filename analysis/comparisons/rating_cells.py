@@ -42,7 +42,7 @@ class RatingCells:
     @property
     def sampled(self) -> bool:
         """Whether some output was rated in several samples."""
-        return len(fold(self.block, self.system)) < len(self.value)
+        return not all_differ(self.block, self.system)
 
     def column(self, unit: str) -> Ints:
         """Return the ids of a unit."""

@@ -68,7 +68,10 @@ def build_sums(
     sampled: frozenset[tuple[str, str]],
     numbers: Mapping[str, int] | None = None,
 ) -> AnswerSums:
-    """Do the same of the answers alone; units whose keys are ``numbers`` below those given keep them."""
+    """Do the same of the answers alone; units whose keys are ``numbers`` below those given keep them.
+
+    What is done with is taken out of ``sums``.
+    """
     keys = {unit: np.arange(numbers[unit]) if numbers else _keys(sums, unit) for unit in UNITS}
     about = "scores" if kind == "ratings" else "pairs"
     units = {
@@ -77,6 +80,8 @@ def build_sums(
         for unit in UNITS
         if f"{of}_{unit}" in sums
     }
+    for name in units:
+        del sums[name]
     return AnswerSums(
         kind=kind,
         order=grid.order,
@@ -133,7 +138,7 @@ def _value_totals(sums: Sums, of: str, keys: Mapping[str, Ints], grid: Grid, uni
     overall = sums[f"{of}_overall"]
     totals = zip(*(overall[name].to_list() for name in ("about", "total", "n")), strict=True)
     overall = _centred(overall, {about: Fraction(total, n) for about, total, n in totals})
-    by_unit = {unit: units[f"{of}_{unit}"] for unit in UNITS}
+    by_unit = {unit: units[f"{of}_{unit}"] for unit in TOGETHER.values()} | {"item": units.pop(f"{of}_item")}
     together = dict[str, pl.DataFrame]()
     for kind, unit in TOGETHER.items():
         if (own := sums.get(f"{of}_{kind}")) is None:
@@ -143,13 +148,11 @@ def _value_totals(sums: Sums, of: str, keys: Mapping[str, Ints], grid: Grid, uni
         together[kind] = _about_equal_mean(clusters, by_unit[unit])
     for unit in TOGETHER.values() if "first" in by_unit["annotator"].columns else ():
         by_unit[unit] = _beside(by_unit[unit], units[f"scores_{unit}"], len(grid.order.systems))
-    frames = {
-        "overall": _sorted(overall, "about"),
-        **together,
-        "weighed": _sorted(_weighed(sums, of, keys), "about", "item"),
-        **by_unit,
-    }
-    return ValueTotals(**{name: _in_scores(frame, of, grid) for name, frame in frames.items()})
+    frames = {"overall": _sorted(overall, "about"), **together, **by_unit}
+    frames["weighed"] = _sorted(_weighed(sums, of, keys), "about", "item")
+    del clusters, by_unit, together, overall
+    found = {name: _in_scores(frames.pop(name), of, grid) for name in [*frames]}  # one at a time, as they are large
+    return ValueTotals(**found)
 
 
 def _with(frame: pl.DataFrame, columns: Mapping[str, pl.Series], without: Collection[str] = ()) -> pl.DataFrame:
@@ -215,15 +218,18 @@ def _beside(by_unit: pl.DataFrame, scores: pl.DataFrame, k: int) -> pl.DataFrame
 def _weighed(sums: Sums, of: str, keys: Mapping[str, Ints]) -> pl.DataFrame:
     """Return what is weighed; no rows where everybody gave as many answers."""
     names = ("share", "square", "total", *(("higher",) if of == "pairs" else ()))
-    frame = sums.get(f"{of}_weighed_item")
+    frame = sums.pop(f"{of}_weighed_item", None)
     if frame is None:
         nobody: dict[str, pl.DataType] = {"about": pl.Int64(), "item": pl.Int64(), **dict.fromkeys(names, pl.Float64())}
         return pl.DataFrame([pl.Series(name, [], dtype=dtype) for name, dtype in nobody.items()])
-    floats = {name: frame[name].cast(pl.Float64) for name in names}
-    floats["square"] = floats["square"] / 2.0**SQUARED
+    columns = {one.name: one for one in frame.iter_columns()}
+    del frame
+    for name in names:  # one at a time, as they are large
+        columns[name] = columns[name].cast(pl.Float64).rechunk()
+    columns["square"] = columns["square"] / 2.0**SQUARED
     if of == "pairs":
-        floats["higher"] = floats["higher"] / 2
-    return _numbered(_with(frame, floats), "item", keys["item"])
+        columns["higher"] = columns["higher"] / 2
+    return _numbered(pl.DataFrame([*columns.values()]), "item", keys["item"])
 
 
 def _centred(frame: pl.DataFrame, means: Mapping[int, Fraction]) -> pl.DataFrame:
