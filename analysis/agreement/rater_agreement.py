@@ -315,7 +315,8 @@ def code_raters(table: pl.DataFrame, order: Order) -> CodedRaters | None:
     )
     llms = table.filter(pl.col("group").is_in(several.filter("llm")["group"].to_list()))
     twice = llms.group_by("group").agg(pl.struct("annotator_id", "variant", "repeat", "assignment_id").n_unique() > 1)
-    lists = table.filter(is_unnamed())["group"].unique().to_list() if any_unnamed(table) else []
+    unnamed = any_unnamed(table)
+    lists = table.filter(is_unnamed())["group"].unique().to_list() if unnamed else []
     listed = pl.col("group").is_in(lists)
     again = pl.col("group").is_in(twice.filter("annotator_id")["group"].to_list())
     agreeing_groups = several.filter(pl.col("annotator_kind") | listed | again)["group"]
@@ -327,7 +328,7 @@ def code_raters(table: pl.DataFrame, order: Order) -> CodedRaters | None:
     systems = code(table["system"], sorted(order.systems))
     unit = fold(in_order(table["item_id"]), systems.of, in_order(table["sample"])).of
     part = fold(group, criterion).of
-    rater = _raters(table, unit, part)
+    rater = _raters(table, unit, part, unnamed=unnamed)
     cells = fold(part, unit, rater.of)
     value, first = cells.mean(table["value"].to_numpy()), cells.first
     part = part[first]
@@ -359,12 +360,12 @@ def about_pairs(data: ReliabilityData) -> ReliabilityData:
     return replace(data, value=snap(2 * data.value - 1, scale=1.0), turns=True)
 
 
-def _raters(table: pl.DataFrame, unit: Ints, part: Ints) -> Codes:
+def _raters(table: pl.DataFrame, unit: Ints, part: Ints, *, unnamed: bool) -> Codes:
     """Name the rater of each answer: the annotator, of an LLM with its variant, repeat and further assignment.
 
     In lists of scores it is the place in the list.
     """
-    if any_unnamed(table):
+    if unnamed:
         place = pl.concat_str(pl.col("annotator_id").cast(pl.String), pl.col("repeat").cast(pl.String), separator=": ")
         own = pl.col("annotator_id").cast(pl.String)
         table = table.with_columns(annotator_id=pl.when(is_unnamed()).then(place).otherwise(own))
@@ -396,5 +397,5 @@ def _raters(table: pl.DataFrame, unit: Ints, part: Ints) -> Codes:
 
 def _sorted(column: pl.Series) -> Codes:
     """Give ids numbers in their own order, so that the order of the rows does not reach an iterative fit."""
-    seen = (column if len(column) <= FEW else column.unique()).to_list()
+    seen = (column if len(column) <= FEW else column.unique(maintain_order=True)).to_list()
     return code(column, sorted({"" if name is None else name for name in seen}))
