@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from spa.forms.assets import common_style, inline_fonts
 from spa.media import all_media, data_url, medium_of
-from spa.media.direction import direction_of
 from spa.records.clean_text import cleaned
 from spa.records.form import Exhibit, Segment
 
@@ -25,6 +25,10 @@ SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&])")  # what Markdown, or Str
 LIGHT_INK, DARK_INK = "#31333f", "#fafafa"  # of text on the page's ground
 FIGURE_WIDTH = 760  # pixels at the most
 LONG_ID = re.compile(r"(?<=>)[0-9a-f]{12,}(?=<)")
+FRAME_POLICY = "default-src 'none'; style-src 'unsafe-inline'; font-src data:; img-src data:; form-action 'none'"
+FRAME_STYLE = 'body{margin:0;font:1rem/1.5 "Source Sans",system-ui,sans-serif}'
+LINE = 60  # characters of a line of an output
+TALLEST_FRAME = 640  # pixels; what is longer scrolls
 PAGES_KEY = "pages"  # of the session: the pages by their title
 
 
@@ -92,16 +96,13 @@ def show_material(container: Any, shown: Material) -> None:
     """Show an output, or what systems were given, in a container: the Streamlit module or a column."""
     files = medium_of(shown).files
     if files is None:
-        container.html(f'<div class="spa-report">{shown_text(shown)}</div>')
+        show_shown(container, shown_text(shown))
     elif shown.shown_file is not None:
         files.on_dashboard(container, shown.shown_file)
 
 
 def shown_text(shown: Material) -> str:
-    """Return a text as HTML: as raters see it, or its source where it holds formulas.
-
-    Streamlit takes MathML out of HTML and says nothing, so that formulas would be missing.
-    """
+    """Return a text as HTML, as raters see it; ``show_shown`` shows it."""
     text = cleaned(shown.text or "")
     exhibit = Exhibit(
         exhibit_id="",
@@ -112,8 +113,36 @@ def shown_text(shown: Material) -> str:
         segments=(Segment(text=text),),
         within=shown.within,
     )
-    html = str(medium_of(shown).shown(exhibit, data_url))
-    return f'<div class="body" dir="{direction_of(text)}">{escape(text)}</div>' if "<math" in html else html
+    return str(medium_of(shown).shown(exhibit, data_url))
+
+
+def show_shown(container: Any, html: str, *, kind: str = "") -> None:
+    """Show HTML made of outputs, in a frame where it needs fonts: st.html takes MathML out and says nothing."""
+    class_ = kind and f" {kind}"
+    whole = f'<div class="spa-report{class_}">{html}</div>'
+    if fonts := inline_fonts(html):
+        container.iframe(framed(whole, fonts), height=_height(html))
+    else:
+        container.html(whole)
+
+
+def _height(html: str) -> int:
+    """Return about how many pixels HTML needs: what measures a frame is an inline script, which no policy allows."""
+    return min(TALLEST_FRAME, 60 + max(_pixels(one) for one in html.split("<article")))  # they stand side by side
+
+
+def _pixels(html: str) -> int:
+    texts = [re.sub(r"<[^>]*>", "", block) for block in re.split(r"</(?:p|li|tr|h\d|pre)>|<br", html)]
+    code = sum(block.count("\n") for block in re.findall(r"<pre.*?</pre>", html, re.DOTALL))
+    lines: int = code + sum(-(-len(text.strip()) // LINE) for text in texts)
+    return 30 * lines + 50 * html.count('<math display="block"') + 300 * html.count("<img")
+
+
+def framed(html: str, fonts: str) -> str:
+    """Return the document of a frame: it may use its own style and fonts, and load or run nothing."""
+    policy = f'<meta http-equiv="Content-Security-Policy" content="{FRAME_POLICY}">'
+    style = f"<style>{common_style()}{_style()}{FRAME_STYLE}{fonts}</style>"
+    return f'<!doctype html><html><head><meta charset="utf-8">{policy}{style}</head><body>{html}</body></html>'
 
 
 @cache

@@ -23,7 +23,15 @@ from analysis.statistics.record import Record
 from spa.media import medium_of
 from streamlit_app import blinding, loading
 from streamlit_app.findings import Analysed
-from streamlit_app.rendering import plain, show_figure, show_material, show_sections, shown_text, without_empty
+from streamlit_app.rendering import (
+    plain,
+    show_figure,
+    show_material,
+    show_sections,
+    show_shown,
+    shown_text,
+    without_empty,
+)
 
 PARTS = {
     "Answer": ("answer", "expected", "warnings"),
@@ -202,7 +210,7 @@ def _outputs(system_x: str, system_y: str, criterion: str, found: Analysed) -> N
             f"{shown_text(output)}</article>"
             for system, output in pair
         )
-        st.html(f'<div class="spa-report spa-outputs">{cells}</div>')
+        show_shown(st, cells, kind="spa-outputs")
 
 
 def _said(scores: Sequence[ItemScore], names: Names) -> str:
