@@ -14,7 +14,10 @@ _MARKDOWN = (
     re.compile(r"(?<!`)`[^`\n]+`(?!`)"),
     re.compile(r"^[-*+] +\S.*\n+[-*+] +\S", re.MULTILINE),
 )
-_LATEX = re.compile(r"\\\[|\\\(|\$\$|\\(?:frac|sqrt|begin|text|mathbb|mathrm|boxed|cdot|times|le|ge)\b")
+_LATEX = re.compile(
+    r"\\\[|\\\(|\$\$|\\(?:frac|sqrt|begin|text|mathbb|mathrm|boxed|cdot|times|le|ge)\b"
+    r"|(?<![\\$\w])\$(?=\S)(?=[^$\n]*[\\^_=])[^$\n]+(?<=\S)\$(?![\w$])"
+)
 _HTML = re.compile(
     r"</(?:p|div|b|i|em|strong|span|a|ul|ol|li|table|tr|td|h[1-6]|code|pre)>|<(?:br|hr|img)\b[^<>]*>", re.I
 )

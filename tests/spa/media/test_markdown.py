@@ -314,6 +314,9 @@ def test_marks_stand_in_cells_and_not_between_them() -> None:
         (json.dumps([{"from": "human", "value": "Hi"}]), "conversations in JSON"),
         ('{"score": 4}', None),
         ("It costs $5 and $10.", None),
+        ("Solve $x^2 - 5x + 6 = 0$.", "formulas in LaTeX"),
+        ("It costs $5 = 5 USD, or $10 with tax_free $", None),
+        ("Set $HOME_A and $HOME_B, or $5^ and $6^", None),
     ],
 )
 def test_sources_are_known_by_their_signs(text: str, found: str | None) -> None:

@@ -33,7 +33,7 @@ from tests.spa.tiny_models import models as models
 
 pytestmark = [
     pytest.mark.one_process("models"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
 ]
 LOGIT = {"readout": "logit", "conversation": "question", "answer_format": "text", "min_mass": 0}
 NUMBERS = ("100", *(str(number) for number in range(10, 100)))

@@ -54,7 +54,9 @@ class CausalModel:
         self._model = loaded.model
         self._device = loaded.device
         self._close = CLOSE.get(loaded.dtype, CLOSE_ROUGH)
-        self._cuts = "logits_to_keep" in inspect.signature(loaded.model.forward).parameters
+        taken = inspect.signature(loaded.model.forward).parameters
+        self._cuts = "logits_to_keep" in taken
+        self._cache_name = "cache" if "cache" in taken else "past_key_values"  # before transformers 5.24
         self._file_tokens = _file_tokens(loaded.model.config)
         self._plain_places = "mrope_section" not in json.dumps(loaded.model.config.to_dict(), default=str)
         self._known: tuple[object, ...] = ()
@@ -81,7 +83,7 @@ class CausalModel:
             given = {} if reused else given
         given = self._to_device(given)
         if reusing:
-            given["past_key_values"] = self._cache
+            given[self._cache_name] = self._cache
         ids = self._tensor(prompt.tokens)
         whole = self._model.generate(
             input_ids=ids, attention_mask=torch.ones_like(ids), generation_config=generation, **given
@@ -174,7 +176,7 @@ class CausalModel:
         import torch
 
         if given.get("use_cache", True):
-            given |= {"past_key_values": self._cache, "use_cache": True}
+            given |= {self._cache_name: self._cache, "use_cache": True}
         if self._cuts:
             given["logits_to_keep"] = kept
         with torch.inference_mode():
