@@ -395,6 +395,10 @@ OTHER_MEANINGS = {
     "spa/starting/traces/turns.py",
     "spa/starting/traces/answers.py",
     "analysis/answers/column_names.py",
+    "analysis/answers/plan.py",  # marks of Markdown, which strengths are held constant with
+    "spa/records/covariates.py",
+    "spa/study/schema_errors.py",
+    "spa/raters/vendors/anthropic/__init__.py",  # a part of its messages
 }
 
 
