@@ -31,7 +31,7 @@ from spa.commands.options import (
 )
 @rehearsal_option
 @seed_option(0)
-@out_folder_option("Folder for explanations.json, keywords.csv, separation.csv and map.csv. [default: STUDY's]")
+@out_folder_option("Folder for explanations.json, .html, .md, the map and the tables. [default: STUDY's]")
 @json_option
 def explanations(
     study: Path, store: str | None, model: Path | None, rehearsal: bool, seed: int, out: Path | None, as_json: bool
@@ -39,8 +39,9 @@ def explanations(
     """Explore what raters and people of STUDY wrote about their answers and at the end.
 
     keywords.csv has keywords by group and criterion, separation.csv how well a classifier tells the criteria apart
-    by what is written, beside shuffled criteria, and map.csv each text with its place on a map. The dashboard shows
-    the same; ``spa report`` takes up an explanations.json beside STUDY, and of a rehearsal explanations.rehearsal.json.
+    by what is written, beside shuffled criteria, and map.csv each text with its place on a map; explanations.html is
+    a page of these. The dashboard shows the same; ``spa report`` takes up an explanations.json beside STUDY, and of a
+    rehearsal explanations.rehearsal.json.
     --json prints texts and on_map (numbers), projection, embedding, separation (a row a group) and files.
     """
     from dataclasses import asdict
@@ -54,6 +55,7 @@ def explanations(
     from analysis.explanations.exploration import explore
     from analysis.explanations.texts import explained_texts, names_of_criteria
     from analysis.report.csv_tables import render_csv
+    from analysis.report.explanations_page import explanations_files
     from spa.commands.workspace import open_answers
     from spa.files import write_text
 
@@ -67,6 +69,8 @@ def explanations(
     folder = out or study.parent
     tables = {"keywords": found.keywords, "separation": found.separations, "map": found.map_rows()}
     files = {explanations_name(workspace): record_text(found.results())}
+    stem = explanations_name(workspace).removesuffix(".json")
+    files |= explanations_files(found.results(), facts, workspace.study.title, stem)
     files |= {f"{name}.csv": render_csv(rows) for name, rows in tables.items()}
     for name, text in files.items():
         write_text(folder / name, text)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from analysis.contribution import Shown
 from analysis.explanations.exploration import ExplorationResults, MapPoint
 from analysis.explanations.separation import METHOD
 from analysis.figures.figures import scatter_plot
 from analysis.printing.cells import cell
 from analysis.printing.document import Block, Column, Figure, Paragraph, Section, Table
-from analysis.printing.names import Names
 from analysis.printing.words import count, p_value, percent, plural
 
 MOST_KEYWORDS = 5  # of a group and criterion; all are in the CSV file
@@ -16,11 +17,25 @@ MOST_KEYWORDS = 5  # of a group and criterion; all are in the CSV file
 
 def exploration(found: ExplorationResults, shown: Shown) -> Section:
     """Report what ``spa explanations`` found."""
-    names = shown.names
+    blocks = exploration_blocks(found, shown.names)
+    return Section(id="exploration", title="What the explanations are about", blocks=tuple(blocks))
+
+
+class NamesOfTexts(Protocol):
+    """Shown names of what texts are about, and of who wrote them."""
+
+    def criterion(self, criterion_id: str) -> str:
+        """Return the shown name of a criterion."""
+
+    def group(self, group: str) -> str:
+        """Return the shown name of a group."""
+
+
+def exploration_blocks(found: ExplorationResults, names: NamesOfTexts) -> list[Block]:
+    """Return what is said of the explanations, with keywords and map."""
     blocks: list[Block] = [Paragraph(text=_about(found)), _separations(names, found)]
     blocks += [_keywords(names, found)] if found.keywords else []
-    blocks.append(_map(names, found))
-    return Section(id="exploration", title="What the explanations are about", blocks=tuple(blocks))
+    return [*blocks, _map(names, found)]
 
 
 def _about(found: ExplorationResults) -> str:
@@ -29,7 +44,7 @@ def _about(found: ExplorationResults) -> str:
     return f"{plural(found.n_texts, 'explanation or comment', 'explanations and comments')}{drawn}. {METHOD}"
 
 
-def _separations(names: Names, found: ExplorationResults) -> Table:
+def _separations(names: NamesOfTexts, found: ExplorationResults) -> Table:
     columns = [
         Column(title="Written by"),
         Column(title="Texts", numeric=True),
@@ -62,7 +77,7 @@ def _separations(names: Names, found: ExplorationResults) -> Table:
     )
 
 
-def _keywords(names: Names, found: ExplorationResults) -> Table:
+def _keywords(names: NamesOfTexts, found: ExplorationResults) -> Table:
     parts: dict[str, dict[str, list[str]]] = {}
     for row in found.keywords:
         own = parts.setdefault(row.group, {}).setdefault(row.criterion, [])
@@ -90,14 +105,20 @@ def _keywords(names: Names, found: ExplorationResults) -> Table:
     )
 
 
-def _map(names: Names, found: ExplorationResults) -> Figure:
+def map_of(found: ExplorationResults, names: NamesOfTexts) -> str:
+    """Return the map as SVG."""
+
     def criterion(point: MapPoint) -> str:
         return names.criterion(point.criterion)
 
-    svg = scatter_plot(
+    return scatter_plot(
         [(criterion(point), point.x, point.y) for point in found.points],
         alternative="Map of explanations and comments by criterion; the tables before it say how well they separate.",
     )
+
+
+def _map(names: NamesOfTexts, found: ExplorationResults) -> Figure:
+    svg = map_of(found, names)
     caption = (
         f"Texts that lie close are worded alike ({found.projection} of {found.embedding}), by criterion. Distances on "
         "a map mislead."

@@ -120,6 +120,7 @@ def rate(**given: Any) -> None:
     from spa.commands.workspace import open_workspace
     from spa.raters.budget import load_prices
     from spa.raters.cluster.runs import begin_run
+    from spa.raters.interrupts import ended_politely
     from spa.raters.prompt_messages import PromptWriter
     from spa.raters.summary import stop_if_unfinished
     from spa.raters.vendors import batch_providers, in_batches
@@ -140,7 +141,7 @@ def rate(**given: Any) -> None:
             visits = rater_visits(workspace.store, variants, limit=options.limit, only=options.only)
             print_estimate(workspace, visits, PromptWriter(workspace.texts), prices, as_json=options.as_json)
             return
-        with exclusive_run(workspace.store.name, rater.id, workspace.store.reading):
+        with ended_politely(), exclusive_run(workspace.store.name, rater.id, workspace.store.reading):
             begin_run(workspace.store, rater.id, say=announce)
             visits, summary = rate_open_visits(workspace, rater, prices, options)
         if options.probe_injection is not None:

@@ -18,6 +18,8 @@ from spa.commands.terminal import console, progress_bar
 from spa.errors import StudyError, unreadable
 from spa.records.submission import SIMULATED_RATER
 
+COSTLY = 50  # US dollars, of a run
+
 if TYPE_CHECKING:
     from spa.commands.workspace import Workspace
     from spa.raters.budget import PriceTable, RaterBudget
@@ -245,6 +247,8 @@ def print_estimate(
     if as_json:
         print_json({**asdict(found), "currency": prices.currency})
         return
+    if found.cost is not None and found.cost > COSTLY and prices.currency == "USD":
+        click.echo(f"This run may cost {found.cost:,.0f} USD: try --limit 2 and set --budget first")
     most = "at most " if is_live(workspace.study) else ""
     click.echo(f"{most}{found.visits} forms to answer, {found.finished} already answered")
     click.echo(f"  {found.requests:,} requests")
@@ -280,6 +284,8 @@ def print_summary(summary: RatingSummary, currency: str, *, as_json: bool) -> No
             "were sent, so these answers refer to only part of the form; increase the server's context length (Ollama: "
             "OLLAMA_CONTEXT_LENGTH) and run again with another rater id"
         )
+    if summary.further:
+        click.echo(f"  note: {summary.further} replies were readable at a further attempt only (calls.jsonl: attempt)")
     for note in summary.notes:
         click.echo(f"  note: {note}")
     for outcome, visits in summary.unfinished.most_common():

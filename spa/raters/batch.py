@@ -193,6 +193,7 @@ class BatchRun:
                     journal.finish(connection, begun, outcome, response=reply.body, facts=facts)
                 )
                 self.summary.count_request(outcome, reply, self.rater_budget)
+                self.summary.further += outcome == "ok" and conversation.asked_again(begun)
             if conversation.is_over and not finished:
                 complete_rater_visit(connection, conversation.submission(lease), completion_code="rater")
         if conversation.is_over and not finished:

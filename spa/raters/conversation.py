@@ -94,6 +94,10 @@ class RaterConversation:
         cut = reply.outcome == "truncated" and self._protocol.readout != "logit"  # where one token is requested
         return "truncated" if cut else "unreadable"
 
+    def asked_again(self, call: JournalEntry) -> bool:
+        """Return whether an earlier reply to the turn of a call could not be used."""
+        return len(self._outcomes[call.key].replies) > 1
+
     def with_call(self, call: JournalEntry) -> RaterConversation:
         """Return the conversation with one more call."""
         updated = copy(self)

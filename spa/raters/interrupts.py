@@ -1,4 +1,4 @@
-"""Ctrl-C during a run of a rater."""
+"""Ctrl-C, or a polite end (SIGTERM), during a run of a rater."""
 
 from __future__ import annotations
 
@@ -11,8 +11,29 @@ STOPPED = "stopped with Ctrl-C; run the command again to resume, what is answere
 
 
 @contextmanager
+def ended_politely() -> Iterator[None]:
+    """Have SIGTERM end a command as Ctrl-C does: what is open is closed, and it says how to go on.
+
+    >>> with ended_politely():
+    ...     try:
+    ...         signal.raise_signal(signal.SIGTERM)
+    ...     except KeyboardInterrupt:
+    ...         print("as Ctrl-C")
+    as Ctrl-C
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
 def stop_on_interrupt(stop: Callable[[], None]) -> Iterator[None]:
-    """Have the first Ctrl-C call ``stop``, and the second act as ever; only the main thread can do so.
+    """Have the first Ctrl-C or SIGTERM call ``stop``, and the second act as ever; only the main thread can do so.
 
     >>> with stop_on_interrupt(lambda: print("at once")), stop_on_interrupt(lambda: print("soon")):
     ...     signal.raise_signal(signal.SIGINT)
@@ -23,14 +44,19 @@ def stop_on_interrupt(stop: Callable[[], None]) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.getsignal(signal.SIGINT)
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
     def handle(*_: object) -> None:
-        signal.signal(signal.SIGINT, before)
+        restore()
         stop()
 
-    signal.signal(signal.SIGINT, handle)
+    for number in before:
+        signal.signal(number, handle)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        restore()

@@ -52,11 +52,14 @@ def conversation_messages(
 ) -> list[Message]:
     """Return the messages of a conversation up to now: each turn, its replies, and what was asked again.
 
-    The last turn is the open one; where an earlier reply to it could not be used, it is asked again.
+    The last turn is the open one; where an earlier reply to it could not be used, it is asked again. Free text is asked
+    for in the same words again, so that all of a rater's answers are asked for alike.
     """
     messages: list[Message] = []
     for place, (turn, replies) in enumerate(turns):
         messages += prompts.turn_messages(turn, protocol)
+        if protocol.answer_format == "text":
+            replies = () if place == len(turns) - 1 else replies[-1:]
         for number, reply in enumerate(replies):
             if not reply.text.strip():  # some endpoints refuse an empty message
                 continue

@@ -20,6 +20,7 @@ from sqlalchemy import Connection
 from spa import journal
 from spa.journal import JournalEntry
 from spa.raters.budget import RaterBudget, budget_message, expected_tokens, is_cut
+from spa.raters.context_hint import context_hint
 from spa.raters.conversation import RaterConversation
 from spa.raters.endpoints.endpoint import LLMEndpoint, LLMReply, LLMRequest
 from spa.raters.endpoints.failures import LONGEST_WAIT, backoff, failure_message, is_refusal, remedy_for
@@ -269,6 +270,10 @@ class RatingRun:
             if len(conversations) > 1 and is_refusal(reply.outcome) and not remedy_for(reply.outcome).hopeless:
                 return conversations, None  # it may refuse several answers at once; retry one by one
             self.summary.problem = failure_message(reply, self.endpoint.rater, self.endpoint.shown)
+            if is_refusal(reply.outcome):
+                visit = conversation.visit
+                form = self.forms.form(visit.assignment_id, visit.asked.protocol)
+                self.summary.problem += context_hint(form, visit, self.prompts, reply.detail)
             tries = TRIES_BUSY if reply.outcome == "http_429" else TRIES
             if trial >= tries - 1 or self.stopped or not remedy_for(reply.outcome).retry:
                 break
@@ -320,6 +325,7 @@ class RatingRun:
         def count() -> None:
             for call, one, (conversation, _) in zip(done, replies, further, strict=True):
                 self.summary.count_request(call.outcome, one, self.rater_budget)
+                self.summary.further += call.outcome == "ok" and conversation.asked_again(call)
                 if conversation.is_over:
                     self._count_visit(conversation, one)
             self.summary.shared += len(done) - 1

@@ -30,6 +30,7 @@ class RatingSummary:
     waiting: int = 0  # visits with requests in a batch file that is under way
     unfinished: Counter[str] = field(default_factory=Counter)  # outcome -> visits that a rerun asks again
     outcomes: Counter[str] = field(default_factory=Counter)  # of the requests of this run
+    further: int = 0  # requests of which a further attempt gave the answer
     shared: int = 0  # of these outcomes, answers that came in the response to another repeat's request
     cut_prompts: int = 0  # requests of which the endpoint read far less than was sent
     prompt_tokens: int = 0

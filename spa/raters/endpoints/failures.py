@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 import numpy as np
 
@@ -82,5 +83,7 @@ def failure_message(reply: LLMReply, rater: Rater, shown: str) -> str:
     if is_refusal(reply.outcome) and "max_completion_tokens" in reply.detail:
         instead = "set max_completion_tokens instead of max_tokens"
         message = message.replace("change what it names in the rater", instead)
+    if reply.outcome in ("http_404", "http_405", "garbled") and not urlsplit(shown).path.strip("/"):
+        message = message.rstrip() + f"; base_url usually ends in /v1: {shown.rstrip('/')}/v1"
     facts = {"said": said, "model": rater.model, "variable": rater.api_key_env, "longest": LONGEST_WAIT}
     return f"{place} " + message.format(status=reply.outcome.removeprefix("http_"), **facts)

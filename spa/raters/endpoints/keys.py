@@ -11,6 +11,7 @@ from spa.errors import PlatformError
 from spa.records.raters import FROM_ENVIRONMENT, Rater
 
 NO_KEY = "none"
+ENDS = ("/chat/completions", "/completions", "/responses", "/messages")  # of addresses of requests, not of APIs
 SHORTEST_SECRET = 8  # characters; a shorter one could not be blotted out of a reply without harm to it
 
 
@@ -21,6 +22,12 @@ def find_key(rater: Rater, base_url: str, environment: Mapping[str, str]) -> str
         raise PlatformError(
             f"{place}: expected a base_url without a query, got {without_password(base_url)}?...; put what comes "
             'after the "?" into the key query, such as query = { "api-version" = "2024-10-21" }'
+        )
+    path = urlsplit(base_url).path.rstrip("/")
+    if (asked := next((end for end in ENDS if path.endswith(end)), None)) is not None:
+        raise PlatformError(
+            f"{place}: expected a base_url without {asked}, which is added, got {without_password(base_url)}; set "
+            f'base_url = "{without_password(base_url).rstrip("/").removesuffix(asked)}"'
         )
     key = "" if rater.api_key_env == NO_KEY else environment.get(rater.api_key_env, "").strip()
     if not key:

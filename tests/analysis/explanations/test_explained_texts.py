@@ -179,6 +179,11 @@ def test_the_command_writes_what_people_and_raters_say(tmp_path: Path, monkeypat
     told = spa("explanations", study, "--out", tmp_path / "out").output
     assert "PCA of TF-IDF" in told
     assert 'pip install ".[keywords]"' in told
+    page = (tmp_path / "out" / "explanations.html").read_text(encoding="utf-8")
+    assert page.count("<svg") == 1
+    assert "How well criteria separate" in page
+    assert "![" in (tmp_path / "out" / "explanations.md").read_text(encoding="utf-8")
+    assert "<svg" in (tmp_path / "out" / "figures" / "exploration.svg").read_text(encoding="utf-8")
     table = pl.read_csv(tmp_path / "out" / "map.csv")
     assert set(table["criterion"]) >= {"plot", "style", "comment"}
     assert set(table["group"]) == {"simulated", "judge"}

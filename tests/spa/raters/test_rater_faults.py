@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from email.utils import formatdate
@@ -204,3 +205,34 @@ def test_the_summary_counts_every_fault(bench: Bench) -> None:
         summary: RatingSummary = bench.rate(server.url, concurrency=1)
     assert summary.finished == 3
     assert summary.outcomes == {"http_500": 1, "garbled": 1, "dropped": 1, "ok": 3}
+
+
+def test_form_too_long_is_told_with_the_tokens_of_shorter_ways(bench: Bench) -> None:
+    """What each way of putting it would take, the shortest last."""
+    with scripted(lambda asked: error(400, "This model's maximum context length is 4096 tokens")) as server:
+        told = str(bench.rate(server.url, limit=1).problem)
+        by_question = str(bench.rate(server.url, limit=1, conversation="question").problem)
+    numbers = [int(number.replace(",", "")) for number in re.findall(r"about ([0-9,]+) tokens", told)]
+    assert len(numbers) == 3
+    assert numbers == sorted(numbers, reverse=True)
+    assert numbers[0] > numbers[2]
+    assert 'or set conversation = "page" (about' in told
+    assert len(told) < 500
+    assert by_question.endswith("allow the server a longer context")
+
+
+def test_address_without_version_is_told_with_it(bench: Bench) -> None:
+    """A root that answers with a page or with 404."""
+    for said in (http("<html>It works</html>"), error(404)):
+        with scripted(lambda asked, said=said: said) as server:
+            root = server.url.removesuffix("/v1")
+            assert f"base_url usually ends in /v1: {root}/v1" in str(bench.rate(root, limit=1).problem)
+
+
+def test_free_text_is_asked_for_in_the_same_words_again(bench: Bench) -> None:
+    """A second attempt never asks for JSON, and is counted."""
+    ways = {"conversation": "question", "answer_format": "text"}
+    with scripted(lambda asked: http(chat("Hm." if asked.number == 1 else "4"))) as server:
+        summary = bench.rate(server.url, limit=1, concurrency=1, **ways)
+    assert server.asked[0].body["messages"] == server.asked[1].body["messages"]
+    assert summary.further == 1

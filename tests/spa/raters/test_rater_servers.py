@@ -229,6 +229,7 @@ async def quick(seconds: float) -> None:
         ({"headers": {"api-key": "env:AZURE_KEY"}, "api_key_env": "none"}, {}, "got none; set it (export AZURE_KEY"),
         ({"query": {"key": "env:AZURE_KEY"}, "api_key_env": "none"}, {"AZURE_KEY": "short"}, "got fewer"),
         ({"headers": {"x": "y"}, "api_key_env": "none"}, {}, "no such header"),
+        ({"base_url": "https://x.org/v1/chat/completions/"}, {}, 'set base_url = "https://x.org/v1"'),
     ],
 )
 def test_what_a_server_needs_is_told_before_anything_is_sent(
