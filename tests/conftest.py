@@ -23,6 +23,7 @@ settings.load_profile("unhurried")
 EXTRAS = {  # module -> the extra, or the dependency group, that brings it
     **dict.fromkeys(("torch", "transformers", "tokenizers", "accelerate", "gguf", "PIL"), "extra local"),
     "anthropic": "extra anthropic",
+    "google": "extra gemini",
     **dict.fromkeys(("streamlit", "websockets"), "extra dashboard"),
     **dict.fromkeys(("boto3", "botocore", "defusedxml"), "extra mturk"),
     **dict.fromkeys(("yaml", "openapi_schema_validator"), "extra openapi"),

@@ -36,7 +36,6 @@ from spa.responses.leases import Lease, ask_anew, leases_named
 from spa.responses.visit_ends import complete_rater_visit
 
 MAX_LINES = 20_000  # in a batch; vendors take 50,000 or more
-MAX_BYTES = 40_000_000  # vendors take 200 MB or more
 POLL = 20.0  # seconds between two looks
 
 
@@ -212,11 +211,11 @@ class BatchRun:
 
     async def _submit(self, *, wait: bool) -> None:
         waiting: list[BatchRequest] = []
-        size = 0
+        size, most = 0, vendor_of(self.endpoint.rater).batch_bytes
         for line in self._open_requests():
             waiting.append(line)
             size += sum(len(str(message["content"])) for message in line.request.messages) + 4000
-            if len(waiting) >= MAX_LINES or size >= MAX_BYTES:
+            if len(waiting) >= MAX_LINES or size >= most:
                 await self._send(waiting, wait=wait)
                 waiting, size = [], 0
         if waiting:

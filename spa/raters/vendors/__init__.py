@@ -13,20 +13,28 @@ from spa.errors import StudyError
 from spa.raters.endpoints.endpoint import LLMReply, ReplyFormat, mapping, read_reply
 from spa.raters.vendors.anthropic import ANTHROPIC
 from spa.raters.vendors.chat import CHAT
+from spa.raters.vendors.gemini import GEMINI
 from spa.raters.vendors.local import LOCAL
 from spa.raters.vendors.responses import RESPONSES
 from spa.raters.vendors.simulated import SIMULATED
 from spa.raters.vendors.vendor import Vendor
 from spa.records.raters import Rater
 
-VENDORS: tuple[Vendor, ...] = (CHAT, RESPONSES, ANTHROPIC, LOCAL, SIMULATED)  # the first reads what no other recognises
+VENDORS: tuple[Vendor, ...] = (
+    CHAT,
+    RESPONSES,
+    ANTHROPIC,
+    GEMINI,
+    LOCAL,
+    SIMULATED,
+)  # the first reads what no other recognises
 
 
 def providers() -> dict[str, str]:
     """Return what a study file may name as ``provider``, with what it stands for.
 
     >>> list(providers())
-    ['chat', 'batch', 'responses', 'anthropic', 'local']
+    ['chat', 'batch', 'responses', 'anthropic', 'gemini', 'local']
     """
     found = {}
     for vendor in VENDORS:

@@ -62,5 +62,6 @@ class Vendor:
     several: bool = False  # whether one response can hold answers for several visits
     notes: tuple[str, ...] = ()  # said after every run
     batches: Callable[[Any, Journal], Batches] | None = None  # of ``batch = true``; takes the connection
+    batch_bytes: int = 40_000_000  # of one batch; most vendors take 200 MB
     batch_key: str | None = None  # another ``provider`` that means its batches
     batch_about: str = ""

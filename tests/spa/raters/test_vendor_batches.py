@@ -59,6 +59,35 @@ def _anthropic_failed() -> Any:
     return error("overloaded_error", "Overloaded")
 
 
+def _gemini(*drop: str) -> Any:
+    from tests.spa.gemini_server import GeminiServer
+
+    return GeminiServer(*drop)
+
+
+def _gemini_said(text: str) -> Any:
+    from tests.spa.gemini_server import response
+
+    return response(text)
+
+
+def _gemini_failed() -> Any:
+    from tests.spa.gemini_server import error
+
+    info = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "1s"}
+    return error(429, "RESOURCE_EXHAUSTED", "Quota exceeded", info)
+
+
+def there(key: str) -> None:
+    """Skip (fail on CI) where a vendor's library is not installed."""
+    try:
+        found = find_spec(KINDS[key].needs)
+    except ModuleNotFoundError:
+        found = None
+    if found is None:
+        missing_part(f"{KINDS[key].needs} is not installed")
+
+
 KINDS = {
     "chat": Kind(
         serve=BatchServer,
@@ -78,13 +107,20 @@ KINDS = {
         needs="anthropic",
         fields={"max_tokens": 500},
     ),
+    "gemini": Kind(
+        serve=_gemini,
+        worked=lambda server: server.worked,
+        calls=("POST batchGenerateContent", "GET batches/batch"),
+        sends="POST batchGenerateContent",
+        unreadable=lambda: _gemini_said("Both are fine."),
+        failed=_gemini_failed,
+        needs="google.genai",
+    ),
 }
 each = pytest.mark.parametrize("key", KINDS)
 
 
 def rate(bench: Bench, key: str, url: str, **options: Any) -> RatingSummary:
-    if find_spec(KINDS[key].needs) is None:
-        missing_part(f"{KINDS[key].needs} is not installed")
     own = {"id": "judge", "model": "m", "provider": key, "batch": True, "api_key_env": "none"}
     rater = Rater.model_validate({**own, "base_url": url, **KINDS[key].fields})
     visits = rater_visits(bench.store, rater_variants(rater))
@@ -97,8 +133,7 @@ def rate(bench: Bench, key: str, url: str, **options: Any) -> RatingSummary:
 
 
 def served(key: str, *drop: str) -> Any:
-    if find_spec(KINDS[key].needs) is None:
-        missing_part(f"{KINDS[key].needs} is not installed")
+    there(key)
     return KINDS[key].serve(*drop)
 
 

@@ -58,6 +58,17 @@ def anthropic(text: str, ended: str = "end_turn") -> dict[str, Any]:
     return {"type": "message", "content": [{"type": "text", "text": text}], "stop_reason": ended, "usage": usage}
 
 
+def gemini(text: str, ended: str = "STOP") -> dict[str, Any]:
+    """Return a response of Gemini's API."""
+    usage = {"promptTokenCount": 100, "candidatesTokenCount": 2, "thoughtsTokenCount": 8}
+    content = {"role": "model", "parts": [{"text": text}]}
+    return {"candidates": [{"content": content, "finishReason": ended}], "usageMetadata": usage, "modelVersion": "m"}
+
+
+LOGPROB = {"token": "4", "logProbability": -0.1}
+LOGPROBS = {"chosenCandidates": [LOGPROB], "topCandidates": [{"candidates": [LOGPROB]}]}
+
+
 def oracular(words: str, ends: str = "whole", **more: Any) -> dict[str, Any]:
     """Return what the toy says."""
     return {"oracle": "m", "says": [{"words": words, "ends": ends, **more}], "breaths": {"in": 100, "out": 10}}
@@ -108,11 +119,17 @@ REPLIES = {
         None,
         has_tokens=False,
     ),
+    "gemini": Replies(
+        {**gemini("4"), "candidates": [{**gemini("4")["candidates"][0], "logprobsResult": LOGPROBS}]},
+        (gemini("I would rather not.", "SAFETY"), {"promptFeedback": {"blockReason": "OTHER"}}),
+        gemini("4", "MAX_TOKENS"),
+        None,
+    ),
     "oracle": Replies(
         oracular("4", tokens=[TOKEN]), (oracular("", "declined", because="No."),), oracular("4", "cut"), None
     ),
 }
-LIBRARIES = {"anthropic": "anthropic"}  # in extras
+LIBRARIES = {"anthropic": "anthropic", "gemini": "google"}  # in extras
 EVERY = (*vendors.VENDORS, ORACLE)
 TEXT_MODEL = SimpleNamespace(loaded=SimpleNamespace(kind="causal", processor=None))  # loaded, as far as it is looked at
 each = pytest.mark.parametrize("vendor", EVERY, ids=lambda vendor: vendor.key)
@@ -171,7 +188,16 @@ def close(endpoint: LLMEndpoint) -> None:
 def test_each_has_a_key_of_its_own() -> None:
     keys = [key for vendor in EVERY for key in (vendor.key, vendor.batch_key) if key is not None]
     assert len(keys) == len(set(keys))
-    assert list(vendors.providers()) == ["chat", "batch", "responses", "anthropic", "local", "oracle", "oracle-batch"]
+    assert list(vendors.providers()) == [
+        "chat",
+        "batch",
+        "responses",
+        "anthropic",
+        "gemini",
+        "local",
+        "oracle",
+        "oracle-batch",
+    ]
     assert {vendor.key for vendor in EVERY} == set(REPLIES)
 
 
@@ -338,8 +364,8 @@ def test_a_toys_own_mistakes_are_told(tmp_path: Path) -> None:
 def test_an_unknown_provider_is_told_with_all(tmp_path: Path) -> None:
     (line,) = problems_of(write_study(tmp_path, rest=f'{ASKED}provider = "orakel"\n'))
     assert line == (
-        'study.toml: [[raters]] 1, provider: expected one of "chat", "batch", "responses", "anthropic", "local", '
-        '"oracle", "oracle-batch", got "orakel"; correct it or remove the key (default: "chat")'
+        'study.toml: [[raters]] 1, provider: expected one of "chat", "batch", "responses", "anthropic", "gemini", '
+        '"local", "oracle", "oracle-batch", got "orakel"; correct it or remove the key (default: "chat")'
     )
 
 
@@ -363,6 +389,7 @@ def test_the_documentation_lists_the_registry() -> None:
 # What has the word for a reason of its own.
 OTHER_MEANINGS = {
     "spa/records/raters.py": {"chat"},  # the default of a record, which knows no registry
+    "spa/media/image_tokens.py": {"gemini"},  # a family of models
     "spa/cluster.py": {"local"},  # a cluster of this machine
     "spa/commands/rating_cluster.py": {"local"},  # the same
     "spa/raters/cluster/coordinator.py": {"batch"},  # a part of a run, for a worker
