@@ -30,7 +30,7 @@ def need_local_models() -> None:
         missing_part(f"{' and '.join(missing)} not installed; pip install --group local")
 
 
-def byte_tokenizer(*, template: str | None = TEMPLATE, words: tuple[str, ...] = ()) -> Any:
+def byte_tokenizer(*, template: str | None = TEMPLATE, words: tuple[str, ...] = (), marks: tuple[str, ...] = ()) -> Any:
     """Build a byte-level BPE tokeniser: one token a byte, and one a word for the words given.
 
     A word's beginnings become tokens too, since BPE puts words together from the left.
@@ -46,7 +46,7 @@ def byte_tokenizer(*, template: str | None = TEMPLATE, words: tuple[str, ...] = 
     core = Tokenizer(models.BPE(vocab={token: number for number, token in enumerate(every)}, merges=merges))
     core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     core.decoder = decoders.ByteLevel()
-    core.add_special_tokens(list(MARKS))
+    core.add_special_tokens([*MARKS, *marks])
     made = PreTrainedTokenizerFast(
         tokenizer_object=core, eos_token="<|im_end|>", pad_token="<pad>", model_max_length=100_000
     )
