@@ -45,12 +45,16 @@ def held_section(
     if known:
         about = (
             "Do answers follow what outputs look like? Strengths were fitted a second time with these held constant. "
-            "Points are percentage points added to an even comparison; in brackets their "
-            f"{shown.confidence} confidence intervals."
+            "Points are percentage points added to an even comparison"
+            + (
+                ". Asking ended by the answers, so that there are no intervals."
+                if shown.live
+                else f"; in brackets their {shown.confidence} confidence intervals."
+            )
         )
         blocks += [
             Paragraph(text=about),
-            Bullets(items=tuple(_effects(known, names))),
+            Bullets(items=tuple(_effects(known, names, live=shown.live))),
             *_orders(strengths, names),
             Paragraph(text=CAUTION),
             _strength_table(strengths, shown),
@@ -62,7 +66,7 @@ def held_section(
     return Section(id="held-constant", title="Strengths with covariates held constant", blocks=tuple(blocks))
 
 
-def _effects(rows: Sequence[CovariateEffect], names: Names) -> Iterator[str]:
+def _effects(rows: Sequence[CovariateEffect], names: Names, *, live: bool) -> Iterator[str]:
     """Yield a sentence a covariate and criterion: what it is worth to each group."""
     for own in grouped(rows, lambda row: (row.source, row.criterion, row.covariate)).values():
         parts = []
@@ -70,7 +74,7 @@ def _effects(rows: Sequence[CovariateEffect], names: Names) -> Iterator[str]:
             assert row.points is not None
             said = "win rate" if row.source == "choices" else "preference"
             points = f"{signed(row.points, 1)} points of {said}" if number_of == 0 else signed(row.points, 1)
-            parts.append(f"{points} to {names.group(row.group)} ({_interval(row)})")
+            parts.append(f"{points} to {names.group(row.group)}" + ("" if live else f" ({_interval(row)})"))
         about = f"{names.criterion_asked(own[0], rows)}: " if len({row.criterion for row in rows}) > 1 else ""
         yield sentence(f"{about}{_unit(own[0])} is worth {', '.join(parts)}.")
 

@@ -186,6 +186,9 @@ def as_decided(results: Results) -> Results:
         best_worst=_untested(found.best_worst, intervals=True),
         families=(),
         bradley_terry=_untested(found.bradley_terry, intervals=True),
+        covariate_effects=_untested(found.covariate_effects, intervals=True),
+        controlled_strengths=_untested(found.controlled_strengths, intervals=True),
+        equal_length=_untested(found.equal_length, intervals=True),
         rankings=tuple(
             replace(row, places=_untested(row.places, intervals=True), rank_interval=None) for row in found.rankings
         ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from analysis.covariates.contribution import CONTRIBUTION
 from analysis.printing.document import Section
 from analysis.report.sections import make_section, shown_results
 from spa.errors import AnalysisError
+from tests.analysis.live.test_live_verdicts import live_of
 from tests.analysis.made_answers import analyse
 from tests.conftest import need
 
@@ -361,3 +363,15 @@ def test_command_refuses_what_it_cannot_hold(tmp_path: Path) -> None:
     assert "--hold: expected length, markdown or column:NAME, got 'width'" in wrong.output
     alone = runner.invoke(main, [*words, "--hold", "length"])
     assert "--hold: expected --preferences or --choices" in alone.output
+
+
+def test_live_study_shows_no_interval_of_a_fixed_size() -> None:
+    found = analyse_records(tables(judged()), Plan(control=("length",)))
+    live = replace(found, live=live_of("choices", {}), headline=None, warnings=(), warning_rows=())
+    shown = shown_results(live)
+    rows = (*shown.covariate_effects, *shown.equal_length)
+    assert {row.ci_low for row in rows} == {row.controlled_low for row in shown.controlled_strengths} == {None}
+    text = lines(make_section(shown, "held-constant"))
+    assert "Asking ended by the answers, so that there are no intervals" in text
+    assert "may be none" not in text
+    assert "no interval)" not in text
