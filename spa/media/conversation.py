@@ -16,7 +16,8 @@ from spa.media.markdown_html import rendered
 from spa.media.markup_signs import CHAT, markup_of
 from spa.media.medium import Doubt, Medium, Turns
 from spa.media.pictures import Picture, doubts_about, files_of, with_files, with_pictures
-from spa.media.turns import Turn, canonical, turns_of, written
+from spa.media.turn_parts import Turn
+from spa.media.turns import canonical, turns_of, written
 from spa.media.written import no_seconds, seconds_to_read
 
 if TYPE_CHECKING:

@@ -4,43 +4,33 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any
 
 from spa.errors import shortened
-from spa.media.picture_parts import picture_of
+from spa.media.turn_parts import (
+    REASONING,
+    Role,
+    Turn,
+    call_of,
+    described,
+    is_call,
+    is_result,
+    kept_of,
+    part_turns,
+    text_of,
+)
 
-Role = Literal["system", "user", "assistant", "tool"]
 ROLES: dict[str, Role] = {
     **dict.fromkeys(("system", "developer"), "system"),
     **dict.fromkeys(("user", "human", "prompter"), "user"),
     **dict.fromkeys(("assistant", "gpt", "bot", "model", "chatbot", "ai"), "assistant"),
     **dict.fromkeys(("tool", "function", "observation", "function_response"), "tool"),
 }  # fmt: skip
-LISTS = ("messages", "conversations", "conversation", "contents")  # keys of an object that holds the turns alone
-NO_CONTENT = frozenset(  # keys that say nothing to a reader
-    "id status annotations logprobs provider_data finish_reason metadata options index tool_call_id tool_use_id "
-    "call_id".split()
-)
-TEXTS = ("text", "input_text", "output_text", "summary_text")
-CALLS, RESULTS = (
-    ("tool_call", "tool_use", "function_call"),
-    ("tool_call_response", "tool_result", "function_call_output"),
-)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
-    """What one side says; or, of the assistant, that it calls a tool: ``call`` is its name, ``text`` the arguments.
-
-    ``name`` says who of several with one role speaks.
-    """
-
-    role: Role
-    text: str
-    call: str | None = None
-    name: str | None = None
+LISTS = ("messages", "conversations", "conversation", "contents", "input")  # keys of an object that holds the turns
+TOLD = ("system", "instructions", "systemInstruction", "system_instruction")  # and of the system prompt beside them
+CONTENTS = ("content", "value", "parts", "refusal", "audio")
 
 
 @lru_cache(1024)
@@ -64,15 +54,7 @@ def canonical(cell: str) -> str:
         read = json.loads(cell)
     except (ValueError, RecursionError):
         raise ValueError(f"expected a conversation as a JSON list of turns, got {shortened(repr(cell), 60)}") from None
-    if isinstance(read, dict):
-        named = [key for key, value in read.items() if value is not None]
-        if len(named) != 1 or named[0] not in LISTS:
-            raise ValueError(f"expected a list of turns, or an object with {LISTS[0]} alone, got {_shown(read)}")
-        read = read[named[0]]
-    if not isinstance(read, list) or not read:
-        raise ValueError(f"expected a list of turns, got {_shown(read)}")
-    turns = [turn for number, one in enumerate(read, start=1) for turn in _turns(one, f"turn {number}")]
-    return written(turns)
+    return written(read_turns(read))
 
 
 def written(turns: Iterable[Turn]) -> str:
@@ -80,127 +62,126 @@ def written(turns: Iterable[Turn]) -> str:
     return json.dumps([_record(turn) for turn in turns], ensure_ascii=False)
 
 
+def read_turns(read: object) -> list[Turn]:
+    """Return the turns of a list, or of an object with one; raise ValueError where something would be lost."""
+    told: list[Turn] = []
+    if isinstance(read, dict):
+        named = [key for key, value in read.items() if value is not None]
+        lists = [key for key in named if key in LISTS]
+        others = [key for key in named if key not in LISTS and key not in TOLD]
+        if len(lists) != 1 or others or len(named) > 2:
+            expected = f"a list of turns, or an object with {LISTS[0]} alone"
+            raise ValueError(f"expected {expected}, got {described(read)}")
+        told = [turn for key in named if key in TOLD for turn in _told(read[key], key)]
+        read = read[lists[0]]
+    if not isinstance(read, list) or not read:
+        raise ValueError(f"expected a list of turns, got {described(read)}")
+    turns = [*told, *(turn for number, one in enumerate(read, start=1) for turn in turns_in(one, f"turn {number}"))]
+    if not turns:
+        raise ValueError("expected a list of turns, got none that says anything")
+    return turns
+
+
+def _told(given: object, place: str) -> Iterator[Turn]:
+    given = given if isinstance(given, dict) else {"content": given}
+    yield from turns_in({**given, "role": "system"}, place)
+
+
 def _record(turn: Turn) -> dict[str, str]:
     more = {"call": turn.call, "name": turn.name}
     return {"role": turn.role, "content": turn.text} | {key: value for key, value in more.items() if value is not None}
 
 
-def _turns(given: object, place: str) -> Iterator[Turn]:
+def turns_in(given: object, place: str) -> Iterator[Turn]:
+    """Yield the turns that one member of a list is: a message is what is said, then what is called."""
     if not isinstance(given, dict):
-        raise ValueError(f"{place}: expected an object with role and content, got {_shown(given)}")
-    turn = {key: value for key, value in given.items() if value is not None and key not in NO_CONTENT}
+        raise ValueError(f"{place}: expected an object with role and content, got {described(given)}")
+    given = _unwrapped(given)
+    turn = kept_of(given)
     kind = turn.pop("type", "message")
-    if kind in CALLS or kind in RESULTS:
-        yield _part({"type": kind, **turn}, "tool", place)
+    if is_call(kind) or is_result(kind) or kind in REASONING:
+        yield from part_turns({"type": kind, **turn}, "tool", place)
         return
-    if kind != "message":
+    said = turn.pop("role", turn.pop("from", kind if str(kind).lower() in ROLES else None))
+    if kind not in ("message", said):
         raise ValueError(f"{place}: expected a message or a tool call, got type {shortened(repr(kind), 40)}")
-    said = turn.pop("role", turn.pop("from", None))
     role = ROLES.get(str(said).lower())
     if role is None:
-        raise ValueError(f"{place}: expected a role of {', '.join(ROLES)}, got {_shown(said)}")
+        raise ValueError(f"{place}: expected a role of {', '.join(ROLES)}, got {described(said)}")
     name = turn.pop("name", None)  # of a result the tool's
     if name is not None and not isinstance(name, str):
-        raise ValueError(f"{place}: expected a name as text, got {_shown(name)}")
+        raise ValueError(f"{place}: expected a name as text, got {described(name)}")
     name = None if role == "tool" else name or None
     if role == "assistant" and turn.keys() == {"content", "call"} and isinstance(turn["call"], str):  # as written here
-        found = [Turn(role=role, text=_text(turn.pop("content"), place), call=turn.pop("call"))]
+        found = [Turn(role=role, text=text_of(turn.pop("content"), place), call=turn.pop("call"))]
     else:
         found = list(_said(turn, role, place))
     if turn:
         raise ValueError(
             f"{place}: expected role, content and tool_calls, got the key {shortened(repr(min(turn)), 40)}"
         )
-    if not found:
+    if not found and role != "system":  # who is told nothing is told nothing
         raise ValueError(f"{place}: expected what {said} says, got nothing")
     yield from found if name is None else (replace(one, name=name) if one.role == role else one for one in found)
 
 
+def _unwrapped(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a message that stands in another object, as LangChain writes it."""
+    inner = given.get("data")
+    if isinstance(inner, dict) and given.keys() == {"type", "data"} and str(given["type"]).lower() in ROLES:
+        return {**inner, "type": given["type"]}
+    inner, named = given.get("kwargs"), given.get("id")
+    if isinstance(inner, dict) and given.get("type") == "constructor" and isinstance(named, list) and named:
+        kind = str(named[-1]).removesuffix("Chunk").removesuffix("Message").lower()
+        return {**inner, "type": kind} if kind in ROLES else given
+    return given
+
+
 def _said(turn: dict[str, Any], role: Role, place: str) -> Iterator[Turn]:
     """Yield what a turn says and calls, and take it out of the turn."""
-    contents = [turn.pop(key) for key in ("content", "value", "parts", "refusal") if key in turn]
-    texts: list[str] = []
+    for key in ("reasoning_content", "reasoning"):
+        if key in turn:
+            list(part_turns({"type": "reasoning", "text": turn.pop(key)}, role, place))
+    calls = turn.pop("tool_calls", [])
+    if turn.get("invalid_tool_calls") == []:
+        turn.pop("invalid_tool_calls")
+    extra = turn.pop("additional_kwargs", {})
+    if isinstance(extra, dict) and calls:
+        extra = {key: value for key, value in extra.items() if key != "tool_calls"}  # the same once more
+    if isinstance(extra, dict) and kept_of({key: value for key, value in extra.items() if value}):
+        raise ValueError(f"{place}: expected no more in additional_kwargs, got {described(extra)}")
+    failed = turn.pop("is_error", False)
+    contents = [
+        {"type": "audio", "audio": turn.pop(key)} if key == "audio" else turn.pop(key)
+        for key in CONTENTS
+        if key in turn
+    ]
+    texts: list[tuple[str, bool]] = []  # and whether it runs on from the one before
     for content in contents:
         for part in content if isinstance(content, list) else [content]:
-            found = _part(part, role, place)
-            if found.call is None and found.role == role:
-                texts.append(found.text)
-                continue
-            yield from _together(texts, role)
-            texts.clear()
-            yield found
-    yield from _together(texts, role)
-    calls = turn.pop("tool_calls", [])
+            if isinstance(part, dict) and calls and part.get("type") == "tool_use":
+                continue  # LangChain's message of Anthropic, whose calls stand in tool_calls too
+            for found in part_turns(part, role, place):
+                if found.call is None and found.role == role:
+                    texts.append((found.text, isinstance(part, dict) and not found.text.startswith("![")))
+                    continue
+                yield from _together(texts, role)
+                texts.clear()
+                yield found
+    if role == "tool" and contents and not texts:
+        texts.append(("", False))  # what returns nothing says so
+    yield from _together([("(error)", False), *texts] if failed else texts, role)
     if not isinstance(calls, list):
-        raise ValueError(f"{place}, tool_calls: expected a list, got {_shown(calls)}")
+        raise ValueError(f"{place}, tool_calls: expected a list, got {described(calls)}")
     legacy = turn.pop("function_call", None)
     for call in [*calls, *([] if legacy is None else [legacy])]:
-        yield _call(call, f"{place}, tool_calls")
+        yield call_of(call, f"{place}, tool_calls")
 
 
-def _together(texts: Sequence[str], role: Role) -> Iterator[Turn]:
-    text = "\n".join(texts)
-    if text.strip():
-        yield Turn(role=role, text=text)
-
-
-def _part(part: object, role: Role, place: str) -> Turn:
-    """Return a part of a turn: text, a call of a tool, or its result."""
-    if isinstance(part, str):
-        return Turn(role=role, text=part)
-    if not isinstance(part, dict):
-        raise ValueError(f"{place}: expected text, got {_shown(part)}")
-    kept = {key: value for key, value in part.items() if value is not None and key not in NO_CONTENT}
-    try:
-        picture = picture_of(kept)
-    except ValueError as error:
-        raise ValueError(f"{place}: {error}") from None
-    if picture is not None:
-        return Turn(role=role, text=picture)
-    kind = kept.pop("type", "text")
-    for key in ("functionCall", "function_call"):
-        if isinstance(kept.get(key), dict):
-            return _call(kept[key], place)
-    for key in ("functionResponse", "function_response"):
-        if isinstance(kept.get(key), dict):
-            return Turn(role="tool", text=_text(kept[key].get("response"), place))
-    if kind in CALLS:
-        return _call(kept, place)
-    if kind in RESULTS:
-        found = next((kept[key] for key in ("response", "output", "content", "result") if key in kept), None)
-        return Turn(role="tool", text=_text(found, place))
-    text = kept.pop("text", kept.pop("content", None)) if kind in TEXTS else None
-    if not isinstance(text, str) or kept:
-        raise ValueError(f"{place}: expected a part with text, a tool call or its result, got type {_shown(kind)}")
-    return Turn(role=role, text=text)
-
-
-def _call(call: object, place: str) -> Turn:
-    if not isinstance(call, dict):
-        raise ValueError(f"{place}: expected a call with name and arguments, got {_shown(call)}")
-    inner: Mapping[str, Any] = call["function"] if isinstance(call.get("function"), dict) else call
-    name = inner.get("name")
-    if not isinstance(name, str) or not name:
-        raise ValueError(f"{place}: expected the name of the tool, got {_shown(name)}")
-    given = next((inner[key] for key in ("arguments", "input", "args", "parameters") if key in inner), "")
-    return Turn(
-        role="assistant", text=given if isinstance(given, str) else json.dumps(given, ensure_ascii=False), call=name
-    )
-
-
-def _text(result: object, place: str) -> str:
-    """Return a tool's result as text: of parts their text, of anything else JSON."""
-    if isinstance(result, str):
-        return result
-    if isinstance(result, list) and all(isinstance(one, dict) and isinstance(one.get("text"), str) for one in result):
-        return "\n".join(one["text"] for one in result)
-    if result is None:
-        raise ValueError(f"{place}: expected a tool's result, got nothing")
-    return json.dumps(result, ensure_ascii=False)
-
-
-def _shown(value: object) -> str:
-    names = {dict: "an empty object", list: "a list" if value else "an empty list", type(None): "nothing"}
-    if isinstance(value, dict) and value:
-        return f"an object with {shortened(', '.join(map(str, value)), 80)}"
-    return names.get(type(value)) or shortened(repr(value), 60)
+def _together(texts: Sequence[tuple[str, bool]], role: Role) -> Iterator[Turn]:
+    """Yield texts as one turn: parts of the assistant's run on, as where citations part a sentence."""
+    said = ""
+    for place, (text, runs_on) in enumerate(texts):
+        said += text if not place or (runs_on and role == "assistant") else f"\n{text}"
+    if said.strip() or (texts and role == "tool"):
+        yield Turn(role=role, text=said)

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from spa.errors import TableError
+from spa.media.turns import ROLES as SHOWN_ROLES
+from spa.media.turns import turns_in
 from spa.tables.bounds import check_depth
 from spa.tables.paths import as_text, inside
 from spa.tables.source import json_decoder
@@ -19,12 +21,12 @@ Json: TypeAlias = object
 
 PRINTED = re.compile(r"\s*\[*\{'")  # begins an object as Python prints it
 ROLES = {
-    "user": ("user", "human", "humanmessage"),
-    "assistant": ("assistant", "ai", "model", "gpt", "aimessage", "aimessagechunk", "bot"),
-    "system": ("system", "developer", "systemmessage"),
-    "tool": ("tool", "function", "toolmessage", "function_call_output", "ipython"),
-}
-ROLE_OF = {name: role for role, names in ROLES.items() for name in names}
+    "user": ("humanmessage",),
+    "assistant": ("aimessage", "aimessagechunk"),
+    "system": ("systemmessage",),
+    "tool": ("toolmessage", "function_call_output", "ipython"),
+}  # beside those of conversations that are shown
+ROLE_OF = {**SHOWN_ROLES, **{name: role for role, names in ROLES.items() for name in names}}
 CALLS = ("function_call", "reasoning", "tool_call", "web_search_call", "file_search_call", "computer_call")
 WITHIN = ("messages", "conversation", "conversations", "turns", "contents")  # keys of a list of turns
 CHOICES = frozenset({"choices", "candidates", "generations"})  # keys of a list of what a service could say
@@ -140,9 +142,25 @@ def _part(part: Json) -> str | None:
 
 
 def _turn(value: Json) -> Turn | None:
-    """Return one turn of a list; ``None`` if it is none."""
+    """Return one turn of a list; ``None`` if it is none.
+
+    What can be shown as it is written is read as it would be shown. Traces hold more: parts that cannot be shown,
+    reasoning, keys of the tool that recorded them, of which no word is lost by leaving them out.
+    """
     if not isinstance(value, dict):
         return None
+    try:
+        shown = list(turns_in(value, ""))
+    except ValueError:
+        return _recorded(value)
+    said = [one for one in shown if one.call is None]
+    if not said:
+        return Turn(shown[0].role, None) if shown else _recorded(value)
+    return Turn(said[0].role, "".join(one.text for one in said if one.role == said[0].role) or None)
+
+
+def _recorded(value: Mapping[str, Json]) -> Turn | None:
+    """Return a turn as a tool recorded it."""
     if isinstance(inner := value.get("message"), dict):  # OpenInference, nested
         value = {**inner, "contents": inner.get("contents")}
     if isinstance(inner := value.get("kwargs"), dict):  # LangChain, serialised

@@ -126,7 +126,8 @@ def test_files_of_tools_are_dialogues() -> None:
         ('[{"role": "user", "content": 5}]', "turn 1: expected text, got 5"),
         ('[{"role": "assistant", "tool_calls": [{"function": {"arguments": ""}}]}]', "expected the name of the tool"),
         ('[{"role": "user", "content": [{"type": "image_url", "image_url": {}}]}]', "got type 'image_url' without"),
-        ('[{"type": "reasoning", "summary": []}]', "expected a message or a tool call, got type 'reasoning'"),
+        ('[{"type": "reasoning", "summary": []}]', "expected a list of turns, got none that says anything"),
+        ('[{"type": "screen_call_note"}]', "expected a message or a tool call, got type 'screen_call_note'"),
     ],
 )
 def test_what_is_no_turn_is_refused(cell: str, said: str) -> None:
