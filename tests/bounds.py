@@ -40,6 +40,8 @@ LOADED = (
 RESOLVED_ONLY = (
     "local",
     "dashboard",
+    "anthropic",
+    "gemini",
     "errant",
     "explanations",
     "keywords",

@@ -47,6 +47,13 @@ answer_format = "json"
 attempts = 1
 max_tokens = 4
 """
+ASKED = """
+id = "{vendor}"
+model = "m"
+provider = "{vendor}"
+base_url = "http://127.0.0.1:9"
+max_tokens = 9
+"""
 IN_TURN = """
 import json, sys
 from click.testing import CliRunner
@@ -148,8 +155,12 @@ def without_extras(env: Environment) -> None:
     add_rater(env, "model")
     (env.folder / "openapi.json").write_text(json.dumps(DESCRIPTION))
     (env.folder / "ratings.xlsx").write_bytes(b"PK\x03\x04")
+    for vendor in ("anthropic", "gemini"):
+        (env.folder / f"{vendor}.toml").write_text(ASKED.format(vendor=vendor))
     missing = {
         "local": ("rate", STUDY, "--rater", "model"),
+        "anthropic": ("rate", STUDY, "--rater", "anthropic.toml"),
+        "gemini": ("rate", STUDY, "--rater", "gemini.toml"),
         "dashboard": ("dashboard", STUDY),
         "mturk": ("mturk", "serve", "lab.sqlite"),
         "postgres": ("build", STUDY, "--store", "postgresql://127.0.0.1:1/study"),
@@ -177,6 +188,17 @@ def local(env: Environment) -> None:
         *((("rate", STUDY, "--rater", model, "--limit", "1", "--json"), "") for model in models)
     ):
         assert json.loads(told)["finished"] == 1, told
+
+
+def anthropic(env: Environment, vendor: str = "anthropic") -> None:
+    """Ask a server that is not there: the library loads."""
+    (env.folder / f"{vendor}.toml").write_text(ASKED.format(vendor=vendor))
+    env.spa("rate", STUDY, "--rater", f"{vendor}.toml", "--no-probe", fails_with="cannot be reached")
+
+
+def gemini(env: Environment) -> None:
+    """Ask a server that is not there: the library loads."""
+    anthropic(env, "gemini")
 
 
 def dashboard(env: Environment) -> None:
@@ -261,6 +283,8 @@ def add_rater(env: Environment, model: str) -> None:
 
 
 EXTRAS: dict[str, Callable[[Environment], None]] = {
+    "anthropic": anthropic,
+    "gemini": gemini,
     "dashboard": dashboard,
     "mturk": mturk,
     "postgres": postgres,

@@ -30,6 +30,7 @@ PROJECT: dict[str, Any] = SETTINGS["project"]
 MODULES = {  # distribution -> module, where the names differ
     "backports.zstd": "backports",
     "dask-jobqueue": "dask_jobqueue",
+    "google-genai": "google",
     "lazy-loader": "lazy_loader",
     "markdown-it-py": "markdown_it",
     "openapi-schema-validator": "openapi_schema_validator",
@@ -64,6 +65,8 @@ BROUGHT = {  # module -> the dependency that brings it
 ROOMS = {  # extra -> where its libraries are imported; without one: where none is installed
     "": ("spa/", "analysis/", "prolific/"),
     "local": ("spa/raters/local/", "spa/media/", "analysis/metrics/"),
+    "anthropic": ("spa/raters/vendors/anthropic/",),
+    "gemini": ("spa/raters/vendors/gemini/",),
     "dashboard": ("streamlit_app/",),
     "importers": ("spa/importers/",),
     "mturk": ("mturk/", "spa/importers/mturk/"),
