@@ -232,6 +232,7 @@ Examples:
 )
 @click.option("--seed", type=click.IntRange(min=0), help="Random seed, stored with the results.  [0]")
 @click.option("--full", is_flag=True, help="Put the appendix into the report itself.")
+@click.option("--thumbnails", is_flag=True, help="Of a STUDY: show small pictures of outputs beside explanations.")
 @click.option("--pdf", is_flag=True, help="Write report.pdf and appendix.pdf too, printed by Chromium, Chrome or Edge.")
 @click.option(
     "--browser",
@@ -250,6 +251,7 @@ def report(
     as_json: bool,
     observed_power: float | None,
     full: bool,
+    thumbnails: bool,
     pdf: bool,
     browser: Path | None,
     in_parts: bool,
@@ -269,6 +271,8 @@ def report(
     study = given_by_name.study
     if rehearsal and study is None:
         raise click.UsageError("--rehearsal: expected a STUDY, got files")
+    if thumbnails and study is None:
+        raise click.UsageError("--thumbnails: expected a STUDY, got files")
     own = () if study is None else (store or default_store(study),)
     _tune_process([*own, *given_by_name.files, *(path for several in paths.values() for path in several)])
     from analysis.results.analyse import analyse
@@ -302,10 +306,12 @@ def report(
             inputs = found.noted(results.settings.inputs)
             results = replace(results, settings=replace(results.settings, inputs=inputs))
         if out is not None:
+            from analysis.commands.thumbnails import thumbnails_of
             from analysis.report.files import write_results
 
             told("writing the report")
-            write_results(results, out, full=full, pdf=pdf, browser=browser)
+            small = thumbnails_of(study) if thumbnails and study is not None else None
+            write_results(results, out, full=full, pdf=pdf, browser=browser, thumbnails=small)
             found.keep(out)
     if as_json:
         click.echo(to_json(results), nl=False)

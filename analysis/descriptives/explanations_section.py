@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from operator import attrgetter
 
 from analysis.answers.study_facts import InterviewAnswer
@@ -10,7 +10,7 @@ from analysis.contribution import Shown
 from analysis.descriptives.category_shares import CategoryShare
 from analysis.descriptives.explanations import ExplanationRow
 from analysis.figures.plain_text import shown_name
-from analysis.printing.document import Block, Fold, Heading, Paragraph, Section
+from analysis.printing.document import Block, Fold, Heading, OutputPlace, Paragraph, Section
 from analysis.printing.names import Names
 from analysis.printing.words import count, number, percent, plural, sentence
 
@@ -77,7 +77,15 @@ def _fold(row: ExplanationRow, names: Names, words: Words) -> Fold:
     text = row.explanation
     cut = f"{text[:LONGEST]}\u2026 (the rest stands in {TABLE})" if len(text) > LONGEST else text
     parts = tuple(Paragraph(text=part, quoted=True) for part in cut.split("\n") if part.strip())
-    return Fold(summary=_summary(row, names, words), blocks=parts)
+    return Fold(summary=_summary(row, names, words), blocks=parts, about=tuple(_outputs_of(row)))
+
+
+def _outputs_of(row: ExplanationRow) -> Iterator[OutputPlace]:
+    """Yield the outputs that an answer is about; none where it is about systems."""
+    sides = ((row.system, row.sample), (row.system_x, row.sample_x), (row.system_y, row.sample_y))
+    for system, sample in sides:
+        if row.item_id is not None and system is not None and (sample is None or sample.isdecimal()):
+            yield row.item_id, system, int(sample or 1)
 
 
 def _summary(row: ExplanationRow, names: Names, words: Words) -> str:

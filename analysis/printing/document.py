@@ -107,12 +107,17 @@ class Code:
     language: str = ""
 
 
+OutputPlace = tuple[str, str, int]  # item, system and sample
+Thumbnails = Callable[[OutputPlace], Sequence[str]]  # small pictures of an output, as addresses that hold them
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fold:
-    """Blocks that a reader opens on demand."""
+    """Blocks that a reader opens on demand, and the outputs that they are ``about``."""
 
     summary: str
     blocks: tuple[Block, ...]
+    about: tuple[OutputPlace, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

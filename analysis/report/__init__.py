@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from analysis.figures.plain_text import clean
-from analysis.printing.document import Document, Figure, every_block
+from analysis.printing.document import Document, Figure, Thumbnails, every_block
 from analysis.records.results import Results
 from analysis.report.csv_tables import csv_tables
 from analysis.report.html import render_html
@@ -23,7 +23,13 @@ __all__ = ["render_report", "report_files", "write_report"]
 
 
 def write_report(
-    results: Results, folder: Path, *, full: bool = False, pdf: bool = False, browser: Path | None = None
+    results: Results,
+    folder: Path,
+    *,
+    full: bool = False,
+    pdf: bool = False,
+    browser: Path | None = None,
+    thumbnails: Thumbnails | None = None,
 ) -> list[Path]:
     """Write the report of results.
 
@@ -39,6 +45,9 @@ def write_report(
         Write report and appendix as PDF too, which Chromium prints.
     browser : Path, optional
         The Chromium to use, where it is not found by itself.
+    thumbnails : callable, optional
+        Small pictures of an output (item, system, sample), shown beside what is said of it, as addresses that hold
+        them (``data:image/...``).
 
     Returns
     -------
@@ -52,7 +61,8 @@ def write_report(
         A file cannot be written, or no PDF can be made. Each file is written beside its place and then renamed.
     """
     written = []
-    for name, content in report_files(results, full=full, pdf=pdf, browser=browser).items():
+    contents = report_files(results, full=full, pdf=pdf, browser=browser, thumbnails=thumbnails)
+    for name, content in contents.items():
         path = folder / name
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -66,18 +76,30 @@ def write_report(
 
 
 def report_files(
-    results: Results, *, full: bool = False, pdf: bool = False, browser: Path | None = None
+    results: Results,
+    *,
+    full: bool = False,
+    pdf: bool = False,
+    browser: Path | None = None,
+    thumbnails: Thumbnails | None = None,
 ) -> dict[str, bytes]:
     """Return the content of every file that :func:`write_report` writes, by its path within the folder."""
     command = find_browser(browser) if pdf else ""
-    rendered = {name: text.encode("utf-8") for name, text in render_report(results, full=full).items()}
+    texts = render_report(results, full=full, thumbnails=thumbnails)
+    rendered = {name: text.encode("utf-8") for name, text in texts.items()}
     if pdf:  # all of it before the first file is touched
         for stem, part in _parts(build_document(clean(results)), full=full).items():
-            rendered[f"{stem}.pdf"] = print_pdf(render_html(replace(part, beside="")), command)
+            rendered[f"{stem}.pdf"] = print_pdf(render_html(replace(part, beside=""), thumbnails), command)
     return rendered
 
 
-def render_report(results: Results, *, only: Collection[str] | None = None, full: bool = False) -> dict[str, str]:
+def render_report(
+    results: Results,
+    *,
+    only: Collection[str] | None = None,
+    full: bool = False,
+    thumbnails: Thumbnails | None = None,
+) -> dict[str, str]:
     """Return the text of every file of the report by its path within the folder.
 
     Parameters
@@ -86,6 +108,8 @@ def render_report(results: Results, *, only: Collection[str] | None = None, full
         Ids of the sections to show; all of them unless given.
     full : bool
         Put everything into the report, which then has no appendix.
+    thumbnails : callable, optional
+        As for :func:`write_report`.
     """
     shown: Results = clean(results)
     document = build_document(shown)
@@ -94,7 +118,7 @@ def render_report(results: Results, *, only: Collection[str] | None = None, full
         document = replace(document, sections=kept)
     everything, parts = full_report(document), _parts(document, full=full)
     return {
-        **{f"{stem}.html": render_html(part) for stem, part in parts.items()},
+        **{f"{stem}.html": render_html(part, thumbnails) for stem, part in parts.items()},
         **{f"{stem}.md": render_markdown(part) for stem, part in parts.items()},
         **{f"figures/{figure.name}.svg": figure.svg for figure in _figures(everything)},
         **{f"tables/{name}": text for name, text in sorted({**csv_tables(shown), **latex_tables(everything)}.items())},

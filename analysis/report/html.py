@@ -4,14 +4,25 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from hashlib import sha256
 from importlib.resources import files
 
 from jinja2 import DictLoader, Environment, StrictUndefined
 from markupsafe import Markup, escape
 
-from analysis.printing.document import REMEMBERED, Block, Cell, Column, Document, Table, Tone, legends
+from analysis.printing.document import (
+    REMEMBERED,
+    Block,
+    Cell,
+    Column,
+    Document,
+    Fold,
+    Table,
+    Thumbnails,
+    Tone,
+    legends,
+)
 
 NAMES = ("report.html.j2", "some.html.j2", "blocks.html.j2")
 
@@ -32,11 +43,15 @@ def _style() -> str:
     return (files("analysis.report") / "templates" / "report.css").read_text(encoding="utf-8")
 
 
-def render_html(document: Document) -> str:
-    """Return the whole page; every text is escaped, only our own SVG and style go in as they are."""
+def render_html(document: Document, thumbnails: Thumbnails | None = None) -> str:
+    """Return the whole page; every text is escaped, only our own SVG and style go in as they are.
+
+    With ``thumbnails`` small pictures of outputs stand beside what is said of them.
+    """
     template, style = _environment().get_template("report.html.j2"), _style()
     digest = b64encode(sha256(style.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    loads = "" if thumbnails is None else "img-src data:; "
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; {loads}base-uri 'none'; form-action 'none'"
     return template.render(
         document=document,
         legends=legends(document.sections, columns=document.explains_columns),
@@ -46,13 +61,28 @@ def render_html(document: Document) -> str:
         rows_of=_rows,
         kind=_kind,
         address=lambda link: document.address(link, ".html"),
+        pictures=partial(_pictures, thumbnails),
     )
 
 
 def render_blocks(blocks: Sequence[Block], notes: Mapping[str, tuple[str, ...]]) -> str:
     """Return blocks as HTML to stand within a page of somebody else's; ``notes`` are those of :func:`legends`."""
     template = _environment().get_template("some.html.j2")
-    return template.render(blocks=blocks, legends=notes, markup=Markup, rows_of=_rows, kind=_kind, address=lambda _: "")
+    return template.render(
+        blocks=blocks,
+        legends=notes,
+        markup=Markup,
+        rows_of=_rows,
+        kind=_kind,
+        address=lambda _: "",
+        pictures=partial(_pictures, None),
+    )
+
+
+def _pictures(thumbnails: Thumbnails | None, fold: Fold) -> list[str]:
+    """Return the addresses of small pictures of what is spoken of, each once."""
+    found = () if thumbnails is None else (one for place in fold.about for one in thumbnails(place))
+    return [*dict.fromkeys(one for one in found if one.startswith("data:image/"))]
 
 
 def _kind(block: Block) -> str:

@@ -21,6 +21,7 @@ from spa.media.words import count_words
 
 if TYPE_CHECKING:
     from spa.records.form import Exhibit
+    from spa.records.materials import Material
     from spa.records.outputs import Outputs
 
 MEDIA: tuple[Medium, ...] = (TEXT, MARKDOWN, CONVERSATION, IMAGE)
@@ -158,6 +159,14 @@ def thumbnail(shown: Exhibit) -> str:
     """Return the file of an exhibit made small, as an address that holds all of it; "" where there is none."""
     files = medium_of(shown).files
     return "" if files is None or files.thumbnail is None or shown.file is None else files.thumbnail(shown.file)
+
+
+def thumbnails(shown: Material) -> tuple[str, ...]:
+    """Return the files of an output, or of what systems were given, made small, as :func:`thumbnail` does."""
+    own = () if shown.shown_file is None else ((shown.medium, shown.shown_file),)
+    files = (*own, *((one.medium, one.shown_file) for one in shown.within))
+    made = [of(path) for key, path in files if (one := medium_of(key).files) is not None and (of := one.thumbnail)]
+    return tuple(address for address in made if address)
 
 
 def media_shown(study: Outputs) -> tuple[Medium, ...]:
