@@ -5,7 +5,9 @@ from __future__ import annotations
 from analysis.both_orders.flips import OrderFlips, order_flips
 from analysis.both_orders.section import both_orders
 from analysis.contribution import Analysis, Contribution, Found, SectionEntry, Words
-from analysis.records.results import rows
+from analysis.records.results import Results, rows
+from analysis.sums.left_out import NeedsSingleAnswers
+from analysis.sums.totals import AnswerTotals
 
 BOTH_ORDERS = rows(
     "both_orders", OrderFlips, "How often choices change with the order of the two outputs, and what the place does."
@@ -37,9 +39,17 @@ WORDS = (
     ),
 )
 
+
+def _lost(totals: AnswerTotals, _: Results) -> str | None:
+    return "how often choices change with the order of the outputs" if totals.kind == "choices" else None
+
+
 CONTRIBUTION = Contribution(
     keys=(BOTH_ORDERS,),
     compute=_flips,
     sections=(SectionEntry("both-orders", BOTH_ORDERS, both_orders),),
     words=WORDS,
+    left_out=(
+        NeedsSingleAnswers("both_orders", ("both_orders", "headline.problems", "headline.more_problems"), _lost),
+    ),
 )

@@ -64,6 +64,7 @@ LeftOut = Literal[
     "documents",
     "near_items",
     "both_bad",
+    "both_orders",
     "strengths_both_ways",
     "person_correlations",
     "variant_means",

@@ -25,7 +25,7 @@ from tests.analysis.made_answers import Results, analyse, check, choices, rating
 from tests.analysis.totals_in_memory import totals_of
 from tests.compare_results import differences
 
-SINGLE = ("annotator_pairs", "first_shown", "warnings", "warning_rows")
+SINGLE = ("annotator_pairs", "first_shown", "both_orders", "warnings", "warning_rows")
 SINGLE_OF_LLMS = ("bias", "prediction_powered", "calibration")
 LEVELS = ("nominal", "ordinal", "interval")
 FROM_COUNTS = (*(f"krippendorff_alpha_{level}" for level in LEVELS), "exact_agreement", "gwet_ac1", "fleiss_kappa")
@@ -111,6 +111,11 @@ def differing(tables: AnswerTables, kind: LargeKind, plan: Plan) -> Iterator[str
         results["ratings"]["by_system"] = [_summed_breakdown(row, tables) for row in results["ratings"]["by_system"]]
         for row in results["bradley_terry"]:
             del row["ci_low_two_way"], row["ci_high_two_way"]
+        results["headline"]["problems"] = [row for row in results["headline"]["problems"] if row["kind"] != "flips"]
+        del results["headline"]["more_problems"]
+    told = min(len(results["headline"]["problems"]) for results in (before, after))  # flips take the place of others
+    for results in (before, after):
+        del results["headline"]["problems"][told:]
     checks = {_check(row): row for row in after["ratings"].pop("robustness")}
     known = [row for row in before["ratings"].pop("robustness") if row["method"] in ("wilcoxon", "crossed", "ordinal")]
     yield from differences(before, after)
