@@ -10,7 +10,7 @@ import asyncio
 import gc
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -44,6 +44,7 @@ TRIES = 4  # requests in one run for a turn that the endpoint does not answer
 TRIES_BUSY = 10  # where it says that there are too many
 MAX_SAMPLES = 8  # repeats that share a request; the fewest that an endpoint which takes several is known to allow
 
+FIRST_REPLY = 10.0  # seconds for which others wait for the first reply of all
 WRITE_PAUSE = 0.005  # seconds that a record waits for others; a model takes a hundred times as long to answer
 GC_THRESHOLD = 20_000  # new objects after which Python looks for cycles among them; its default is 700
 
@@ -122,6 +123,7 @@ class RatingRun:
     limiter: RateLimiter | None = None  # a new one, unless something is known of the endpoint
     _failed_visits: int = 0
     _answered: int = 0  # requests of this run
+    _asked: bool = False  # whether a request is under way or answered
     stopped: bool = False  # once set, by any thread, nothing more is asked; requests under way are finished
     _saving: set[asyncio.Future[None]] = field(default_factory=set)  # outcomes being written
     _write_error: BaseException | None = None  # why one of them could not be written
@@ -134,6 +136,7 @@ class RatingRun:
         self._limiter = self.limiter or RateLimiter(self.most, sleep=self.sleep)
         self._writer = writer_of(self.forms.store, self.most)
         self._began = time.monotonic()
+        self._heard = asyncio.Event()
         self._silence = Silence(self.forms.store, self.rater)
         waiting = group_repeats(visit_states(self.forms.store, visits, self.forms.expect), self.samples)
 
@@ -170,6 +173,13 @@ class RatingRun:
                 raise end
         self._raise_write_error()
         return self.summary
+
+    async def _first_reply(self, request: LLMRequest) -> None:
+        """Wait a little for the first reply of a rater that has never answered, which may take no files."""
+        if self._asked and self.limiter is None and not self._silence.spoke and has_files(request):
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._heard.wait(), FIRST_REPLY)
+        self._asked = True
 
     def _raise_write_error(self) -> None:
         if self._write_error is not None:
@@ -257,6 +267,9 @@ class RatingRun:
         read, said = expected_tokens(request, self.rater.model) if self.rater_budget.counts else (0, 0)
         record = self.endpoint.record(request)
         answered = self._answered
+        await self._first_reply(request)
+        if self.stopped:
+            return conversations, "not asked"
         for trial in range(TRIES_BUSY):
             reserved = self.rater_budget.reserve(read, said)
             if reserved is None:
@@ -308,6 +321,7 @@ class RatingRun:
             for _, lease in conversations:
                 self._lease_writers.pop(lease.submission_id, None)
             reply = slot.reply = await self.endpoint.ask(request)
+        self._heard.set()
         replies = samples_of(reply, len(conversations))
         done, further = [], []
         for (conversation, lease), call, one in zip(conversations, begun, replies, strict=True):
@@ -368,6 +382,12 @@ class RatingRun:
 def requests_at_once(rater: Rater) -> int:
     """Return how many requests may be under way; a model on this machine reuses what it read last."""
     return 1 if vendor_of(rater).on_this_machine else rater.concurrency
+
+
+def has_files(request: LLMRequest) -> bool:
+    """Return whether a request holds more than text."""
+    contents = (message["content"] for message in request.messages)
+    return any(part.get("type") != "text" for parts in contents if isinstance(parts, list) for part in parts)
 
 
 def most_samples(rater: Rater, *, several: bool) -> int:

@@ -30,6 +30,11 @@ class Silence:
         self._spoke = {variant for variant, silent in self._before.items() if not silent}
         self._last: dict[str | None, str] = {}
 
+    @property
+    def spoke(self) -> bool:
+        """Whether any variant has a readable answer on record."""
+        return bool(self._spoke)
+
     def has_spoken(self, visit: RaterVisit) -> bool:
         """Return whether the variant of a visit has a readable answer on record."""
         return visit.asked.variant in self._spoke

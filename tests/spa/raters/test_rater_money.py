@@ -146,6 +146,19 @@ def test_budget_line_without_usage(tmp_path: Path) -> None:
             ] == pytest.approx(spent)
 
 
+def test_dear_dry_run_says_so_before_anything_else(tmp_path: Path) -> None:
+    """Above 50 dollars; a run of cents says nothing of it."""
+    study = built_example(tmp_path, annotators=2)
+    rater = tmp_path / "judge.toml"
+    rater.write_text('id = "judge"\nmodel = "m"\n', encoding="utf-8")
+    for price, told in ((100_000, True), (1, False)):
+        prices = f'[models."m"]\ninput = {price}\noutput = {price}\n'
+        study.with_name("prices.toml").write_text(prices, encoding="utf-8")
+        shown = spa("rate", study, "--rater", rater, "--dry-run").output
+        assert shown.startswith("This run may cost ") == told
+        assert ("set --budget first" in shown) == told
+
+
 def empty(folder: Path) -> Path:
     path = folder / "none.toml"
     path.write_text("", encoding="utf-8")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -235,3 +237,31 @@ def test_the_command_sets_apart_and_counts(tmp_path: Path) -> None:
         assert "2 of 2 assignments finished" in told
         assert "2 earlier visits are set apart" in spa(*rate).output
         assert "--again all" in spa("forget", study, "--person", "judge", code=1).output
+
+
+def test_sigterm_ends_a_run_as_ctrl_c_does(many: Bench) -> None:
+    """Requests under way are finished, nothing new is begun, and the next run goes on."""
+
+    def script(asked: Asked) -> Said:
+        if asked.number == 2:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return http(middle(asked))
+
+    with scripted(script) as server:
+        summary = many.rate(server.url, **ONE)
+        assert 2 <= summary.finished < FORMS
+        assert "run the command again to resume" in str(summary.problem)
+        assert many.rate(server.url).finished == FORMS - summary.finished
+
+
+def test_first_picture_goes_out_alone(tmp_path: Path) -> None:
+    """A server that takes no pictures is asked once, however many requests may be under way."""
+    study = built_example(tmp_path, annotators=3, example="images")
+    rater = tmp_path / "judge.toml"
+    message = "image input is not supported - hint: you may need to provide the mmproj"
+    with scripted(lambda asked: http({"error": {"message": message}}, status=500)) as server:
+        rater.write_text(f'id = "judge"\nmodel = "m"\nbase_url = "{server.url}"\nconcurrency = 8\n')
+        told = spa("rate", study, "--rater", rater, "--no-probe", code=1).output
+        assert len(server.asked) == 1
+    assert "takes no images" in told
+    assert "--mmproj" in told
