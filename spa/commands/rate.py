@@ -135,6 +135,8 @@ def rate(**given: Any) -> None:
         if options.wait and not in_batches(rater):
             names = " or ".join(f'"{name}"' for name in batch_providers())
             raise click.UsageError(f"--wait is for raters with batch = true (provider = {names})")
+        if options.cluster is not None and rater.cache is not None:
+            raise click.UsageError("--cluster: not with a rater that has a cache, a file of one machine")
         prices = load_prices(options.prices, options.study)
         if options.dry_run:
             variants = choose_variants(rater, options.variants)
@@ -211,6 +213,7 @@ def rate_open_visits(
     from spa.raters.batch import rate_in_batches
     from spa.raters.injection import injection_visits
     from spa.raters.prompt_messages import PromptWriter
+    from spa.raters.reply_cache import with_cache
     from spa.raters.run import rate_visits
     from spa.raters.stopping import stopping_of
     from spa.raters.vendors import in_batches, vendor_of
@@ -256,6 +259,8 @@ def rate_open_visits(
                 )
             else:
                 endpoint = open_endpoint(changed, options.timeout, options.study.parent)
+                if not options.simulate:
+                    endpoint = with_cache(endpoint, options.study.parent)
                 prompts = PromptWriter(workspace.texts)
                 if in_batches(changed):
                     summary = rate_in_batches(

@@ -278,6 +278,8 @@ def print_summary(summary: RatingSummary, currency: str, *, as_json: bool) -> No
         click.echo(f"    {questions} x {reason}")
     if summary.waiting:
         click.echo(f"  {summary.waiting} assignments are in progress in batch files")
+    if summary.from_cache:
+        click.echo(f"  {summary.from_cache:,} of {summary.requests:,} requests from the cache")
     if summary.cut_prompts:
         click.echo(
             f"  note: in {summary.cut_prompts} of {summary.requests} requests the endpoint read far fewer tokens than "

@@ -191,7 +191,7 @@ def is_cut(request: LLMRequest, reply: LLMReply) -> bool:
 
     Images are left out, as endpoints count them differently; a model on this machine counts exactly.
     """
-    if reply.prompt_tokens is None:
+    if reply.prompt_tokens is None or reply.from_cache:
         return False
     read = reply.prompt_tokens + (reply.cached_tokens or 0)  # a few servers count what they had read before apart
     texts = [part["text"] for message in request.messages for part in parts_of(message) if part.get("type") == "text"]

@@ -32,6 +32,7 @@ class RatingSummary:
     outcomes: Counter[str] = field(default_factory=Counter)  # of the requests of this run
     further: int = 0  # requests of which a further attempt gave the answer
     shared: int = 0  # of these outcomes, answers that came in the response to another repeat's request
+    from_cache: int = 0  # of the requests, those answered by the rater's cache
     cut_prompts: int = 0  # requests of which the endpoint read far less than was sent
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -60,6 +61,7 @@ class RatingSummary:
     def count_request(self, outcome: str, reply: LLMReply, rater_budget: RaterBudget) -> None:
         """Count a request that is answered and paid."""
         self.outcomes[outcome] += 1
+        self.from_cache += reply.from_cache
         self.prompt_tokens += reply.prompt_tokens or 0
         self.completion_tokens += reply.completion_tokens or 0
         self.cost = rater_budget.spent_now if rater_budget.counts else None

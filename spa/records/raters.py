@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
 from itertools import product
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
@@ -106,6 +107,8 @@ class Rater(RaterProtocol):
     headers: dict[str, str] = Field(default_factory=dict)  # of every request; "env:NAME" is looked up when it is sent
     query: dict[str, str] = Field(default_factory=dict)  # after the "?" of the address; the same
     concurrency: Annotated[int, Field(ge=1, le=1000)] = 8  # most requests under way at once
+    cache: Path | None = None  # a file of answers, beside the study file or elsewhere, that studies share
+    cache_sampled: bool = False  # whether it also holds answers that a temperature, or the endpoint, draws
     budget: Annotated[float, Field(gt=0)] | None = None  # stop before this much is spent, in the prices' currency
     variants: tuple[Variant, ...] = ()
     grid: dict[str, Annotated[tuple[Any, ...], Field(min_length=1)]] = Field(default_factory=dict)  # key -> values
@@ -119,6 +122,16 @@ class Jury(TomlTable):
     by: Literal["mean", "median", "majority"] = "mean"
     ties: Literal["middle", "missing"] = "middle"  # what its answer is where its members are split
     least: Annotated[int, Field(ge=2)] = 2  # members that must have answered
+
+
+def may_be_cached(protocol: RaterProtocol, *, sampled: bool) -> bool:
+    """Return whether the same request gets the same answer, so that one asked before may stand for it.
+
+    Sampled answers may where that is said; repeats only with seeds of their own, which tell their requests apart.
+    """
+    if protocol.repeats > 1:
+        return sampled and protocol.seed is not None
+    return sampled or protocol.temperature == 0 or protocol.readout == "logit"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from pydantic import ValidationError
 
 from spa.raters.vendors import batch_providers, in_batches, provider_with, providers, vendor_of
 from spa.records.problems import StudyProblem, mistake, nearest, quote, repeated, unfit_system
-from spa.records.raters import FROM_ENVIRONMENT, SECRET, Rater, RaterProtocol, RaterVariant, rater_variants
+from spa.records.raters import (
+    FROM_ENVIRONMENT,
+    SECRET,
+    Rater,
+    RaterProtocol,
+    RaterVariant,
+    may_be_cached,
+    rater_variants,
+)
 from spa.records.study import OVERALL, PeopleGroup, Study
 
 RESERVED_RATERS = ("human", "simulated")  # groups of annotators that are analysed apart
@@ -40,6 +48,7 @@ def rater_problems(study: Study) -> Iterator[StudyProblem]:
         yield from repeated(
             f"{place}, variants", [variant.variant for variant in variants if variant.variant is not None]
         )
+        yield from _cached(place, rater, variants)
         for variant in variants:
             named = f"{place} {variant.variant or ''}".strip()
             yield from _endpoint_takes(named, rater, variant.protocol)
@@ -107,6 +116,20 @@ def maker_problems(study: Study) -> Iterator[StudyProblem]:
             known = sorted({*systems.values()})
             do = nearest(rater.maker, known) if known else "set it in [[systems]], too"
             yield mistake(f"[[raters]] {rater.id}, maker", "the maker of a system", quote(rater.maker), do, "systems")
+
+
+def _cached(place: str, rater: Rater, variants: Sequence[RaterVariant]) -> Iterator[StudyProblem]:
+    """Yield what keeps answers from a cache."""
+    if rater.cache is None:
+        if rater.cache_sampled:
+            yield mistake(f"{place}, cache_sampled", "cache beside it", "none", "name the file, or remove the key")
+        return
+    if in_batches(rater) or vendor_of(rater).on_this_machine:
+        yield mistake(f"{place}, cache", "none in batches and with models on this machine", "one", "remove it")
+    elif not any(may_be_cached(one.protocol, sampled=rater.cache_sampled) for one in variants):
+        got = "no temperature of 0, or repeats" if rater.cache_sampled is False else "repeats without a seed"
+        do = "set temperature = 0, or cache_sampled = true (repeats: and a seed)"
+        yield mistake(f"{place}, cache", "a rater that answers the same request alike", got, do)
 
 
 def _sent_beside(place: str, rater: Rater) -> Iterator[StudyProblem]:

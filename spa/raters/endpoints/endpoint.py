@@ -70,6 +70,7 @@ class LLMReply:
     completion_tokens: int | None = None
     cached_tokens: int | None = None  # of the prompt
     cache_write_tokens: int | None = None  # of the prompt, kept for the next
+    from_cache: bool = False  # whether it was asked for by an earlier run, and nothing was sent
     elsewhere: tuple[str, ...] = ()  # fields that hold something beside the text, which is not read
     model: str | None = None  # as the endpoint names it
     fingerprint: str | None = None  # of the system behind it
@@ -86,7 +87,8 @@ class LLMReply:
         """What the journal keeps beside the response."""
         tokens = ("prompt_tokens", "completion_tokens", "cached_tokens", "cache_write_tokens")
         names = (*tokens, "model", "fingerprint", "detail")
-        return {name: value for name in names if (value := getattr(self, name)) not in (None, "")}
+        known = {name: value for name in names if (value := getattr(self, name)) not in (None, "")}
+        return {**known, "from_cache": True} if self.from_cache else known
 
 
 class LLMEndpoint(Protocol):
