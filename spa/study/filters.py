@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from spa.records.study import OutputFilter
+if TYPE_CHECKING:
+    from spa.records.study import OutputFilter
 
 # Scripts that are written without spaces count a word a character.
 WORD = r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]|[^\W_]+(?:['’\-][^\W_]+)*"
