@@ -14,9 +14,11 @@ from analysis.covariates.clusters import ErrorClusters, error_clusters
 from analysis.covariates.comparisons import Controlled
 from analysis.covariates.logistic import Compared, fit_logistic
 from analysis.statistics.coding import Floats, fold
-from analysis.statistics.reasons import Reason
+from analysis.statistics.reasons import Reason, why
 from analysis.statistics.record import Count, Record, Share
 from analysis.statistics.t_tests import t_bound
+
+MOST_PAIRS = 300  # of a group and criterion, those compared most often: a regression each
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -52,14 +54,37 @@ def equal_length_rates(part: Controlled, plan: Plan) -> Iterator[EqualLengthRate
     judged = part.judgements
     known = ~np.isnan(part.features[:, 0])
     pairs = fold(judged.x, judged.y)
+    sizes = np.bincount(pairs.of, weights=known, minlength=len(pairs)).astype(np.int64)
+    parts = np.split(np.argsort(pairs.of, kind="stable"), np.cumsum(np.bincount(pairs.of))[:-1])
+    fitted = {*np.argsort(-sizes, kind="stable")[:MOST_PAIRS].tolist()}
+    too_many = why("too_many_to_control", n=int((sizes > 0).sum()), what="pairs", most=MOST_PAIRS)
     for number, first in enumerate(pairs.first.tolist()):
-        own = np.flatnonzero((pairs.of == number) & known)
+        own = parts[number][known[parts[number]]]
         x, y = part.systems[judged.x[first]], part.systems[judged.y[first]]
         if not len(own):
+            continue
+        if number not in fitted:
+            yield _without_fit(part, (x, y), judged.won[own], too_many)
             continue
         item = None if judged.item is None else judged.item[own]
         clusters = error_clusters(judged.unit, judged.of_unit[own], item, plan)
         yield _rate(part, (x, y), judged.won[own], part.features[own, 0], clusters, plan)
+
+
+def _without_fit(part: Controlled, pair: tuple[str, str], won: Floats, reason: Reason) -> EqualLengthRate:
+    return EqualLengthRate(
+        group=part.group,
+        criterion=part.criterion,
+        system_x=pair[0],
+        system_y=pair[1],
+        n=len(won),
+        win_rate=float(won.mean()),
+        equal_length=None,
+        ci_low=None,
+        ci_high=None,
+        coefficient=None,
+        reason=reason,
+    )
 
 
 def _rate(
@@ -78,6 +103,8 @@ def _rate(
         if made.covariance is not None and made.n_clusters is not None:
             half = t_bound(made.n_clusters - 1, plan.confidence) * 2 * float(np.sqrt(made.covariance[0, 0]))
             low, high = float(expit(gap - half)), float(expit(gap + half))
+    if reason is not None:
+        return _without_fit(part, pair, won, reason)
     return EqualLengthRate(
         group=part.group,
         criterion=part.criterion,
@@ -88,8 +115,8 @@ def _rate(
         equal_length=rate,
         ci_low=low,
         ci_high=high,
-        coefficient=None if reason else float(made.effect[0]),
+        coefficient=float(made.effect[0]),
         interval=clusters.named if low is not None else None,
         n_clusters=made.n_clusters,
-        reason=reason or (None if low is not None else made.no_interval or clusters.reason),
+        reason=None if low is not None else made.no_interval or clusters.reason,
     )

@@ -23,6 +23,7 @@ from analysis.strengths.existence import determined_systems
 
 Unit = Literal["doubling", "first", "standard deviation"]
 EVEN = 0.5
+MOST_SYSTEMS = 1000  # a fit solves a table of systems by systems several times
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -102,6 +103,9 @@ def held_constant(
     there = [place for place, reason in enumerate(lacking) if reason is None]
     rows = known[:, there].all(axis=1)
     compared, names, places, reasons = _determined(part, rows, there)
+    if len(names) > MOST_SYSTEMS:
+        compared = None
+        reasons = [why("too_many_to_control", n=len(names), what="systems", most=MOST_SYSTEMS)]
     common: dict[str, Any] = {"source": part.source, "group": part.group, "criterion": part.criterion}
 
     def effect(place: int, found: dict[str, Any]) -> CovariateEffect:

@@ -165,6 +165,7 @@ ReasonCode: TypeAlias = Literal[
     "too_many_ratios",
     "too_many_scores",
     "too_many_steps",
+    "too_many_to_control",
     "too_uneven",
     "units_alike",
     "unknown_category",

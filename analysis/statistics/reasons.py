@@ -191,6 +191,7 @@ WORDS: dict[ReasonCode, str] = {
     "too_many_ratios": "more than {most:,} different values at the ratio level",
     "too_many_scores": "too many different scores to count each by itself",
     "too_many_steps": "more than {most} different ratings: an ordinal model is for scales of few steps",
+    "too_many_to_control": "{n:,} {what} are too many: at most {most:,} are fitted",
     "too_uneven": "wins so uneven that no strength can be computed in double precision; ask for regularisation",
     "units_alike": "the units do not differ in how they tell the two apart: no spread to test against",
     "unknown_category": "answer {answer:g} is none of the categories",

@@ -328,6 +328,22 @@ def test_sentences_are_those_of_the_figures() -> None:
     assert "as outputs are, and would win" in text
 
 
+def test_many_pairs_and_systems_are_not_fitted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of more pairs than that the most compared are, and the others say why they are not; so do more systems."""
+    monkeypatch.setattr("analysis.covariates.equal_length.MOST_PAIRS", 2)
+    monkeypatch.setattr("analysis.covariates.held_constant.MOST_SYSTEMS", 2)
+    frames = judged()
+    fewer = frames["choices"].filter(~((pl.col("item_id") == "i1") & (pl.col("system_x") == "good")))
+    found = results({**frames, "choices": fewer}, "length")
+    reasons = {(row["system_x"], row["system_y"]): row["reason"] for row in found["equal_length"]}
+    assert reasons == {
+        ("good", "fair"): "3 pairs are too many: at most 2 are fitted",
+        ("good", "poor"): None,
+        ("fair", "poor"): None,
+    }
+    assert {row["reason"] for row in found["covariate_effects"]} == {"3 systems are too many: at most 2 are fitted"}
+
+
 def test_hundred_thousand_answers_take_seconds() -> None:
     """One fit of 20 systems and six covariates with two clusterings."""
     from time import process_time
