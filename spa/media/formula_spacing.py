@@ -6,7 +6,7 @@ closes, a function with its argument.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import lru_cache
 from html import unescape
 from typing import TYPE_CHECKING
 
@@ -30,40 +30,60 @@ SPACE = "0.1667em"  # LaTeX's thin space
 
 def space_like_latex(tree: Element) -> None:
     """Say of signs in a tree of MathML what they are, and put thin spaces beside functions."""
+    rows = []
     for element in [*tree.iter()]:
-        text = said(element)
-        if element.tag == "mi" and (text in OPERATORS or text in PRIMES):
-            element.tag = "mo"
-            if text in PRIMES or text in ":%":
-                element.attrib.update(lspace="0", rspace=SPACE if text == ":" else "0")
-            if text in PRIMES:
-                element.set("scriptlevel", "0")  # fonts draw them small and raised already
-        elif element.tag == "mo" and text in FUNCTIONS:
-            element.attrib.update(lspace="0", rspace="0")
-        elif element.tag == "mover" and len(element) == 2 and said(element[1]) in ACCENTS:
-            element.set("accent", "true")
-        elif element.tag == "mspace" and element.get("width", "").startswith("negative"):
+        tag = element.tag
+        if tag == "mi":
+            text = said(element)
+            if text in OPERATORS or text in PRIMES:
+                _become_operator(element, text)
+        elif tag == "mo":
+            if said(element) in FUNCTIONS:
+                element.attrib.update(lspace="0", rspace="0")
+        elif tag in ROWS:
+            if len(element):
+                rows.append(element)
+        elif tag == "mover":
+            if len(element) == 2 and said(element[1]) in ACCENTS:
+                element.set("accent", "true")
+        elif tag == "mspace" and element.get("width", "").startswith("negative"):
             element.set("width", f"-{SPACE}")
-    for element in [*tree.iter()]:
-        if element.tag in ROWS and len(element):
-            _space_row(element)
+    for row in rows:
+        _space_row(row)
+
+
+def _become_operator(element: Element, text: str) -> None:
+    element.tag = "mo"
+    if text in PRIMES or text in ":%":
+        element.attrib.update(lspace="0", rspace=SPACE if text == ":" else "0")
+    if text in PRIMES:
+        element.set("scriptlevel", "0")  # fonts draw them small and raised already
 
 
 def said(element: Element) -> str:
     """Return what an element says, without the spaces around it."""
-    text = element.text or ""
+    return _said(element.text) if element.text else ""
+
+
+@lru_cache(4096)
+def _said(text: str) -> str:
     return (unescape(unescape(text)) if "&" in text else text).replace("\u00a0", "").strip()
 
 
 def _space_row(row: Element) -> None:
-    children, spaced = [*row], list["Element"]()
-    bars = sum(child.tag == "mo" and said(child) in BARS and "form" not in child.attrib for child in children)
+    children = [*row]
+    functions = [_is_function(child) for child in children]
+    texts = [said(child) if child.tag == "mo" else None for child in children]
+    bars = sum(text in BARS and "form" not in child.attrib for text, child in zip(texts, children, strict=True))
+    if not bars and not any(functions) and SIGNS.isdisjoint(texts):
+        return
+    spaced = list["Element"]()
     paired, opens = bars % 2 == 0, True
     for at, child in enumerate(children):
         before = children[at - 1] if at else None
         after = children[at + 1] if at + 1 < len(children) else None
-        if child.tag == "mo":
-            text = said(child)
+        text = texts[at]
+        if text is not None:
             if text in SIGNS and (before is None or _opens(before)):
                 child.set("form", "prefix")
             elif text in BARS and "form" not in child.attrib:
@@ -72,10 +92,10 @@ def _space_row(row: Element) -> None:
                     opens = not opens
                 else:
                     child.attrib.update(lspace=SPACE, rspace=SPACE)
-        if _is_function(child) and before is not None and not _opens(before) and before.tag != "mspace":
+        if functions[at] and before is not None and not _opens(before) and before.tag != "mspace":
             spaced.append(_space(row))
         spaced.append(child)
-        if _is_function(child) and after is not None and after.tag not in ("mo", "mspace") and not _is_function(after):
+        if functions[at] and after is not None and after.tag not in ("mo", "mspace") and not functions[at + 1]:
             spaced.append(_space(row))
     if len(spaced) > len(children):
         row[:] = spaced
@@ -99,10 +119,11 @@ def _opens(element: Element) -> bool:
 
 
 def _is_function(element: Element) -> bool:
-    core: Sequence[Element] = [element]
-    while core and core[0].tag in SCRIPTS:
-        core = [*core[0]]
-    return bool(core) and core[0].tag in ("mi", "mo") and said(core[0]) in FUNCTIONS
+    while element.tag in SCRIPTS:
+        if not len(element):
+            return False
+        element = element[0]
+    return element.tag in ("mi", "mo") and said(element) in FUNCTIONS
 
 
 def _space(row: Element) -> Element:

@@ -86,15 +86,16 @@ def formula(latex: str, *, display: bool) -> Formula:
 
 
 def _mathml(latex: str, converter: ModuleType, *, display: bool) -> str:
-    if _COMMENT.search(latex):
+    if "%" in latex and _COMMENT.search(latex):
         raise _NotKnownError("a percent sign that begins a comment")
-    failures: tuple[type[Exception], ...] = (*_errors(), *PARSING)
-    rewritten = _with_known_environments(_WITHOUT_BRACES.sub(_in_braces, _NOT_SHOWN.sub("", latex)))
+    rewritten = latex  # commands begin with a backslash
+    if "\\" in latex:
+        rewritten = _with_known_environments(_WITHOUT_BRACES.sub(_in_braces, _NOT_SHOWN.sub("", latex)))
     try:
         tree = converter.convert_to_element(rewritten, display="block" if display else "inline")
-        if any(one.tag == "mspace" and one.get("linebreak") == "newline" for one in tree.iter()):
+        if "\\" in rewritten and any(one.get("linebreak") == "newline" for one in tree.iter("mspace")):
             tree = converter.convert_to_element(_in_rows(rewritten, "l"), display="block" if display else "inline")
-    except failures as error:
+    except _failures() as error:
         raise _NotKnownError(f"cannot be read ({type(error).__name__})") from error
     if display and rewritten != latex:  # lines of their own are as large as a formula of its own
         for table in tree.iter("mtable"):
@@ -106,11 +107,12 @@ def _mathml(latex: str, converter: ModuleType, *, display: bool) -> str:
 
 
 @cache
-def _errors() -> tuple[type[Exception], ...]:
-    """Return what the converter raises on purpose."""
+def _failures() -> tuple[type[Exception], ...]:
+    """Return what the converter raises on purpose, and what it runs into."""
     from latex2mathml import exceptions
 
-    return tuple(one for one in vars(exceptions).values() if isinstance(one, type) and issubclass(one, Exception))
+    errors = (one for one in vars(exceptions).values() if isinstance(one, type) and issubclass(one, Exception))
+    return (*errors, *PARSING)
 
 
 def _in_braces(found: re.Match[str]) -> str:
@@ -163,34 +165,45 @@ def _environment(name: str, content: str) -> str:
 def _write(element: Element, parts: list[str], depth: int, *, display: bool) -> None:
     if depth > DEEPEST:
         raise _NotKnownError("nested too deep")
-    tag, classes = element.tag.rpartition("}")[2], []
-    if tag == "menclose" and element.get("notation") == "box":
+    tag = element.tag
+    if not len(element):
+        parts.append("".join(_around(tag, element.text or "", *element.items())))
+        return
+    if display and tag in LIMITS and element[0].tag == "mo" and said(element[0]) in BELOW:
+        tag = LIMITS[tag]
+    before, after = _around(tag, element.text or "", *element.items())
+    parts.append(before)
+    for child in element:
+        _write(child, parts, depth + 1, display=display)
+        if child.tail and child.tail.strip():
+            raise _NotKnownError("text between elements")
+    parts.append(after)
+
+
+@lru_cache(4096)
+def _around(tag: str, text: str, *attributes: tuple[str, str]) -> tuple[str, str]:
+    """Return what is written before and after the children of an element: its own text stands before."""
+    own = dict(attributes)
+    tag, classes = tag.rpartition("}")[2], []
+    if tag == "menclose" and own.get("notation") == "box":
         tag, classes = "mrow", ["boxed"]
     if tag not in ELEMENTS:
         raise _NotKnownError(f"not known: {tag}")
-    if element.get("mathvariant", "normal") != "normal":
-        raise _NotKnownError(f"letters in {element.get('mathvariant')}")
-    text = (element.text or "").strip("\n")
+    if own.get("mathvariant", "normal") != "normal":
+        raise _NotKnownError(f"letters in {own['mathvariant']}")
+    text = text.strip("\n")
     if "&" in text:
         text = unescape(unescape(text)).strip("\n")
     if tag == "mi" and text[:1] in ("&", "\\"):
         raise _NotKnownError(f"not known: {text}")
     if "\\" in text and tag != "mo":
         raise _NotKnownError(f"not known: {text}")
-    children = [*element]
-    if display and tag in LIMITS and children and children[0].tag == "mo" and said(children[0]) in BELOW:
-        tag = LIMITS[tag]
-    if tag == "mtd" and element.get("columnalign") in (LEFT, RIGHT):
-        classes.append(element.attrib["columnalign"])
-    given = {name: value for name, value in element.attrib.items() if name in ATTRIBUTES and LENGTH.fullmatch(value)}
-    if tag == "mi" and element.get("mathvariant") == "normal":
+    if tag == "mtd" and own.get("columnalign") in (LEFT, RIGHT):
+        classes.append(own["columnalign"])
+    given = {name: value for name, value in own.items() if name in ATTRIBUTES and LENGTH.fullmatch(value)}
+    if tag == "mi" and own.get("mathvariant") == "normal":
         given["mathvariant"] = "normal"
     if classes:
         given["class"] = " ".join(classes)
     written = "".join(f' {name}="{escape(value)}"' for name, value in given.items())
-    parts.append(f"<{tag}{written}>{escape(text, quote=False)}")
-    for child in children:
-        _write(child, parts, depth + 1, display=display)
-        if child.tail and child.tail.strip():
-            raise _NotKnownError("text between elements")
-    parts.append(f"</{tag}>")
+    return f"<{tag}{written}>{escape(text, quote=False)}", f"</{tag}>"
