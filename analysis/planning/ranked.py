@@ -164,11 +164,12 @@ def how_often_judged(study: Study, outputs: Outputs, kind: Literal["ranking", "c
     count = people.assignments_for(number)
     for assignment, key in sample_assignments(study, outputs, count=count, rng=study_rng(study.seed)):
         first = assignment.number * people.per_assignment
-        judged = Counter(
-            frozenset(key.systems[one.label] for one in pair)
+        questions = {  # both orders of two outputs are one
+            frozenset((key.systems[one.label], one.item_id, one.sample) for one in pair)
             for shown in assignment.groups_of(kind)
             for pair in combinations(shown, 2)
-        )
+        }
+        judged = Counter(frozenset(system for system, _, _ in outputs) for outputs in questions)
         for person in {place % number for place in range(first, first + people.per_assignment)}:
             by_person[person].update(judged)
     systems = len(study.compared)

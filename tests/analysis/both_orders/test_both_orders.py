@@ -16,6 +16,7 @@ from analysis.answers.both_orders import TURNED, as_one_answer
 from analysis.answers.plan import Jury, Plan
 from analysis.answers.preregistration import planned
 from analysis.both_orders.flips import share_interval
+from analysis.planning.ranked import how_often_judged
 from spa.cli import main
 from spa.elicitation.choices import Choices
 from spa.study.load import check_study, load_study
@@ -188,6 +189,16 @@ def test_forms_ask_both_directions(tmp_path: Path, dealt: str) -> None:
         assert half == (4 if dealt else 2)
         assert [pair[::-1] for pair in asked[:half]] == asked[half:]
         assert len(set(asked)) == len(asked)
+
+
+def test_power_counts_both_orders_as_one_answer(tmp_path: Path) -> None:
+    """A study that asks twice finds no smaller difference for it."""
+    found = []
+    for directions in ("one", "both"):
+        rest = f'[choices]\nper_annotator = 4\ndirections = "{directions}"\n'
+        study = load_study(write_study(tmp_path, rest=rest))
+        found.append(how_often_judged(study, load_outputs(study), "choices"))
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize(
