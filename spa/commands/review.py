@@ -101,8 +101,10 @@ def review_explanations(
     from spa.responses.rating_explanations import explained_ratings
 
     with open_answers(study, store, rehearsal=rehearsal, quiet=as_json) as workspace:
-        if not (medium := medium_of(workspace.study.outputs.kind)).has_words:
-            raise StudyError(f"{study}: expected text outputs, got {medium.many}, which a review cannot show")
+        kinds = workspace.study.outputs
+        for what, kind in (("text outputs", kinds.kind), ("item texts", kinds.item_kind)):
+            if not (medium := medium_of(kind)).has_words:
+                raise StudyError(f"{study}: expected {what}, got {medium.many}, which a review cannot show")
         raters = [choose_rater(workspace.study, study, name, simulate=False) for name in names]
         variants_by_name = {variant.name: variant for rater in raters for variant in choose_variants(rater, variants)}
         found = explained_ratings(workspace.store, [rater.id for rater in raters], variants)

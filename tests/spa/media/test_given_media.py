@@ -12,6 +12,7 @@ from click.testing import CliRunner
 import spa.media
 from spa.cli import main
 from spa.commands.check import overview_of
+from spa.commands.review import review_explanations
 from spa.commands.workspace import open_workspace
 from spa.forms.effort import estimate_effort
 from spa.forms.html import render_page, render_whole
@@ -224,3 +225,12 @@ def test_words_are_asked_of_given_texts_alone(media: tuple[Medium, Medium], stud
     problems = [line for line in problems_of(study_file) if f"item texts, got {media[1].many}" in line]
     places = ["[[outputs.filters]] 1", "[[criteria]] close, mark_differences", "[likert] identical_pairs"]
     assert [line.split(": ")[-2] for line in problems] == places
+
+
+@pytest.mark.parametrize("media", OF_FILES, indirect=True, ids=lambda media: media[1].key)
+def test_a_review_of_given_files_is_refused(media: tuple[Medium, Medium], study_file: Path) -> None:
+    """It shows texts alone, and says so in one line."""
+    assert CliRunner().invoke(main, ["build", str(study_file), "--annotators", "2"]).exit_code == 0
+    out = str(study_file.parent / "review")
+    done = CliRunner().invoke(review_explanations, [str(study_file), "--rater", "judge", "--out", out])
+    assert f"expected item texts, got {media[1].many}, which a review cannot show" in str(done.exception)
