@@ -250,7 +250,7 @@ def _control(study: Study) -> Iterator[StudyProblem]:
     place = "[analysis] control"
     yield from repeated(place, study.analysis.control)
     if study.analysis.control and not {"preferences", "choices"} & {*kinds_asked(study)}:
-        yield mistake(place, "[spa], [choices] or another way of comparing", "none", "add one or remove the key", "spa")
+        yield mistake(place, "a section that compares systems", "none", "add one or remove the key", "spa")
     for control in study.analysis.control:
         column = control_column(control)
         if column is not None and study.outputs.layout == "wide":

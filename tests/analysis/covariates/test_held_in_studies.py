@@ -45,7 +45,7 @@ def test_columns_of_outputs_are_numbers(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("parts", "said"),
     [
-        ({"rest": "[likert]\n" + CONTROL}, "[analysis] control: expected [spa], [choices] or another way of comparing"),
+        ({"rest": "[likert]\n" + CONTROL}, "[analysis] control: expected a section that compares systems"),
         ({"rest": SPA + CONTROL.replace("length", "width")}, 'expected "length", "markdown" or "column:"'),
         ({"rest": SPA + CONTROL.replace("length", "column:novelty")}, "[analysis] control"),
         (

@@ -391,6 +391,7 @@ OTHER_MEANINGS = {
     "spa/importers/surveyjs.py",
     "spa/importers/gradio.py",
     "spa/raters/capabilities.py",
+    "spa/raters/context_hint.py",  # the key of a rater
     "spa/starting/traces/chat_logs.py",
     "spa/starting/traces/turns.py",
     "spa/starting/traces/answers.py",
