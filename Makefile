@@ -6,7 +6,7 @@ PROJECT := .
 EDITABLE = $(if $(filter .,$(PROJECT)),--editable)
 # how packages come into the environment with this bin folder; WITHOUT_PIP=--without-pip where another installer does it
 install = $(1)/python -m pip install --quiet
-.PHONY: demo test check lint docs fix dist bench soak mutants calibrate golden peers schema strings clean
+.PHONY: demo test check lint docs fix dist bench soak mutants calibrate golden peers engine schema strings clean
 
 demo: $(VENV)/.installed
 	rm -rf demo-out
@@ -74,6 +74,9 @@ golden: $(VENV)/.installed-test
 
 peers: $(VENV)/.installed-test  # what the tools find in our exports that read them
 	$(BIN)/python -m tests.peers --out tests/peers/peers.json
+
+engine: $(VENV)/.installed-test  # a study of each medium by keyboard in Firefox, where that is installed
+	$(BIN)/python -m tests.browser.second_engine --out screenshots
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(WITHOUT_PIP) $(VENV)
