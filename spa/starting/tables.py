@@ -172,7 +172,7 @@ def _found(
         took=(
             f"system: {system} {systems_listed(answers)}",
             f"item: {_said(rows, roles.item)} ({len({answer.item for answer in answers}):,} items)",
-            f"output: {output}{_size(longest, medium)}",
+            f"output: {output}{f' ({medium.many})' if dialogues.whole else _size(longest, medium)}",
             *_prompt_lines(rows, roles.prompts),
             *of_files,
             *(() if dialogues.said is None else (dialogues.said,)),

@@ -30,6 +30,7 @@ from spa.study.load import load_study
 from spa.study.outputs import load_outputs
 from spa.study.sampling import sample_assignments, study_rng
 from tests.spa.forms.test_form_equality import check_one_form
+from tests.spa.tiny_images import tiny_png
 
 SYSTEMS = ("zzgood", "zzpoor")
 STUDY = """id = "talk"
@@ -240,3 +241,20 @@ def test_what_follows_the_last_reply_is_counted(make: Make) -> None:
     assert "1 of the outputs end with a turn of the user, not shown" in said
     assert medium_of("conversation").turns is not None
     assert Turns(each=("a",)).rest is False
+
+
+def test_pictures_stand_in_the_turns_that_name_them(tmp_path: Path) -> None:
+    """A turn holds the files that it names, and none of the others: people and models are shown each once."""
+    (tmp_path / "a.png").write_bytes(tiny_png())
+    talk = dialogue("x", 3)
+    talk[-1] = {"role": "assistant", "content": "Said xx 3 ![sun](a.png)"}
+    path = study_of_turns(tmp_path, STUDY, **{f"{system}{item}": talk for system in SYSTEMS for item in range(3)})
+    form = form_of(path)
+    held = {(one.turn, len(one.within)) for page in form.pages for one in page.outputs}
+    assert held == {(1, 0), (2, 0), (3, 1)}
+    texts = load_texts("en", {})
+    for page in form.pages:
+        if page.kind == "rating":
+            assert render_page(form, page, texts).count("<img ") == (rated(page).turn == 3)
+    (message,) = render_prompt(form).chat_messages("")
+    assert len([part for part in message["content"] if part["type"] == "image_url"]) == 4  # two systems, two items

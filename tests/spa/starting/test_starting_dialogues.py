@@ -68,7 +68,7 @@ def test_dialogues_that_differ_by_system_are_outputs(tmp_path: Path) -> None:
     keys, said, outputs = started(tmp_path, made)
     assert (keys["kind"], "item_text" in keys) == ("conversation", False)
     assert "whole dialogues, as what stands before the last reply differs by system in 6 of 6 items" in said
-    assert "output: column messages, all of each conversation" in said
+    assert "output: column messages, all of each conversation (conversations)" in said
     assert [turn.text for turn in turns_of(outputs.output("i1", "alpha", 1).text)] == ["Q1", "A5", "And 5?", "B1a"]
     assert outputs.notes == ()
 
