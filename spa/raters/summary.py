@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from spa.raters.budget import RaterBudget
 from spa.raters.endpoints.endpoint import LLMReply
 from spa.records.submission import Missing, Response
 
+BOUNDED = re.compile(r"from (?P<low>-?\d+) to (?P<high>-?\d+)\b.*, got '?(?P<got>-?\d+(?:\.\d+)?)%?'?$")
 Progress = Callable[["RatingSummary"], None]
 
 
@@ -54,7 +56,7 @@ class RatingSummary:
         self.finished += 1
         for answer in answers:
             if isinstance(answer, Missing):
-                self.missing[answer.reason.partition(", got")[0]] += 1
+                self.missing[counted_as(answer.reason)] += 1
             else:
                 self.answered += 1
 
@@ -65,6 +67,23 @@ class RatingSummary:
         self.prompt_tokens += reply.prompt_tokens or 0
         self.completion_tokens += reply.completion_tokens or 0
         self.cost = rater_budget.spent_now if rater_budget.counts else None
+
+
+def counted_as(reason: str) -> str:
+    """Return what a missing answer is counted as: a number out of range apart from what is no number.
+
+    Not every endpoint holds a model to the bounds of a schema.
+
+    >>> counted_as("expected a whole number from 0 to 100, got 140")
+    'out of range: expected a whole number from 0 to 100'
+    >>> counted_as("expected a whole number from 0 to 100, got 'many'")
+    'expected a whole number from 0 to 100'
+    """
+    expected = reason.partition(", got")[0]
+    found = BOUNDED.search(reason)
+    if found is None or float(found["low"]) <= float(found["got"]) <= float(found["high"]):
+        return expected
+    return f"out of range: {expected}"
 
 
 def stop_if_unfinished(summary: RatingSummary) -> None:
