@@ -31,6 +31,7 @@ from tests.spa.rehearsed import spa
 FIREFOX = "firefox-esr"
 KEYS = {"Tab": "\ue004", "Enter": "\ue007", "Space": " ", "ArrowRight": "\ue014"}
 PATIENCE = 20  # seconds
+WIDE = f"\n\n$${' + '.join(f'a_{{{number}}}' for number in range(60))}$$"  # wider than any column
 FOCUS = """(() => { const one = document.activeElement;
   return { type: one.type ?? "", name: one.name ?? "", value: one.value ?? "", next: one.matches(".next, #next") };
 })()"""
@@ -153,8 +154,9 @@ def studies(folder: Path) -> Iterator[Path]:
         table = folder / f"{kind}.jsonl"
         with table.open("w", encoding="utf-8") as held:
             for number, one in enumerate(ANSWERS[:16]):
-                last = {"role": "assistant", "content": one.source}
-                shown = one.source if kind == "markdown" else [*turns, {"role": "user", "content": "Both."}, last]
+                source = one.source + WIDE
+                last = {"role": "assistant", "content": source}
+                shown = source if kind == "markdown" else [*turns, {"role": "user", "content": "Both."}, last]
                 held.write(json.dumps({"item": number // 2, "system": "ab"[number % 2], "output": shown}) + "\n")
         spa("init", folder / kind, "--outputs", table, "--kind", kind, "--yes")
         yield folder / kind
