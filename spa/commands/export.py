@@ -65,6 +65,7 @@ def export(
 
     from spa.exporters.export_format import StudyExport
     from spa.responses.export import export_tables
+    from spa.responses.set_apart import count_apart
     from spa.responses.table_files import write_tables
     from spa.study.outputs import load_outputs
 
@@ -92,6 +93,8 @@ def export(
 
             path, calls = write_calls(workspace.store, out)
             rows[path] = calls
+        if (apart := count_apart(workspace.store)) > 0:
+            notes = [*notes, f"{apart:,} visits of LLM raters are set apart (spa rate --again): on record, in no table"]
     if as_json:
         click.echo(json.dumps([{"file": str(path), "rows": count} for path, count in rows.items()], ensure_ascii=False))
         for note in notes:

@@ -39,11 +39,13 @@ def set_apart(store: Store, submission_ids: Sequence[str], *, kind: str, every: 
     return number
 
 
-def count_apart(store: Store, annotator_id: str) -> int:
-    """Return how many visits of a rater are set apart."""
-    own = submissions.c.annotator_id == annotator_id, submissions.c.source == APART
+def count_apart(store: Store, annotator_id: str | None = None) -> int:
+    """Return how many visits are set apart, of a rater or of all."""
+    query = select(func.count()).select_from(submissions).where(submissions.c.source == APART)
+    if annotator_id is not None:
+        query = query.where(submissions.c.annotator_id == annotator_id)
     with store.reading() as connection:
-        return connection.scalar(select(func.count()).select_from(submissions).where(*own)) or 0
+        return connection.scalar(query) or 0
 
 
 def silent_visits(store: Store, annotator_id: str) -> dict[str | None, int]:

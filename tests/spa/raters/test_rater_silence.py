@@ -236,6 +236,7 @@ def test_the_command_sets_apart_and_counts(tmp_path: Path) -> None:
         assert "2 visits without an answer set apart: kept on record" in told
         assert "2 of 2 assignments finished" in told
         assert "2 earlier visits are set apart" in spa(*rate).output
+        assert "2 visits of LLM raters are set apart" in spa("export", study, "--out", tmp_path / "out").output
         assert "--again all" in spa("forget", study, "--person", "judge", code=1).output
 
 
