@@ -272,9 +272,10 @@ def _other_scripts(study: Study, outputs: Outputs) -> Iterator[str]:
     if script is None:
         return
     letter = re.compile(f"[{script}]")
+    reads = medium_of(study.outputs.kind).reads
 
     def is_other(text: str) -> bool:
-        beginning = text[:BEGINNING]
+        beginning = reads(text)[:BEGINNING]
         letters = sum(map(str.isalpha, beginning))
         return letters >= LEAST_LETTERS and 2 * len(letter.findall(beginning)) < letters
 

@@ -41,6 +41,22 @@ def test_outputs_that_are_all_in_another_script_are_meant_to_be(tmp_path: Path) 
     assert not [line for line in overview_of(write_study(tmp_path)).warnings if "script" in line]
 
 
+def test_the_script_of_a_conversation_is_of_what_is_said(tmp_path: Path) -> None:
+    """Not of the names of its turns, which are Latin in every language."""
+    asked = {"role": "user", "content": "كيف حالك يا صديقي"}
+    texts = {
+        f"i{n}": {
+            name: [asked, {"role": "assistant", "content": "أنا بخير اليوم " * much}]
+            for name, much in (("x", n), ("y", 20 + n))
+        }
+        for n in range(1, 8)
+    }
+    write_rows(tmp_path / "outputs.jsonl", long_rows(texts))
+    study = load_study(write_study(tmp_path, outputs=OUTPUTS + 'kind = "conversation"\n'))
+    lines = study_warnings(study.model_copy(update={"language": "ar"}), load_outputs(study))
+    assert not [line for line in lines if "script" in line]
+
+
 def test_lengths_that_were_matched_are_not_to_be_matched_again(tmp_path: Path) -> None:
     texts = {
         f"i{n}": {"x": "The fox came back. " * 9, "y": f"No fox on day {n}.", "z": "The fox! " * 12} for n in range(8)
