@@ -46,6 +46,8 @@ def error(kind: str, words: str) -> dict[str, Any]:
 def middle(params: Any) -> dict[str, Any]:
     """Answer every number of the schema in a request with 50 or its middle, every choice with its first option."""
     ASKED.validate_python(params)
+    if "output_config" not in params:
+        return message("Hello")
     schema = params["output_config"]["format"]["schema"]
     assert not any(f'"{word}":' in json.dumps(schema) for word in REFUSED)
     return message(json.dumps({name: value_of(kind) for name, kind in schema["properties"].items()}))

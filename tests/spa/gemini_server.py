@@ -50,6 +50,8 @@ def check(body: dict[str, Any]) -> None:
 def middle(body: dict[str, Any]) -> dict[str, Any]:
     """Answer every number of the schema in a request with 50 or its middle, every choice with its first option."""
     check(body)
+    if "responseJsonSchema" not in body["generationConfig"]:
+        return response("Hello")
     schema = body["generationConfig"]["responseJsonSchema"]
     assert body["generationConfig"]["responseMimeType"] == "application/json"
     return response(json.dumps({name: value_of(kind) for name, kind in schema["properties"].items()}))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from anthropic import transform_schema
 
 from spa.errors import PlatformError
 from spa.raters.budget import Price, RaterBudget
@@ -25,7 +26,6 @@ from tests.spa.rater_bench import bench as bench
 from tests.spa.scripted_server import http, scripted
 from tests.spa.study_files import problems_of, write_study
 
-SHARED = Path("/work/shared/cases/judges/anthropic_sdk")
 KEY = "sk-ant-very-secret-1234"
 
 
@@ -183,6 +183,8 @@ def test_a_long_answer_is_streamed() -> None:
 def test_bounds_leave_the_schema_without_a_word() -> None:
     asked = {"type": "object", "properties": {"q": {"type": "integer", "minimum": 0, "maximum": 100}}}
     assert enforced(asked) == {"type": "object", "properties": {"q": {"type": "integer"}}}
+    library = transform_schema({"type": "integer", "minimum": 0, "maximum": 100})
+    assert "minimum" in library["description"]  # new words to the model, which we do not send
     ranks = {"type": "integer", "minimum": 1, "maximum": 3}
     assert enforced({"anyOf": [{"type": "array", "items": ranks}]}) == {
         "anyOf": [{"type": "array", "items": {"type": "integer", "enum": [1, 2, 3]}}]

@@ -24,7 +24,6 @@ from tests.spa.scripted_server import http, scripted
 from tests.spa.study_files import problems_of, write_study
 
 KEY = "AIza-very-secret-1234"
-FORM = Path("/work/shared/cases/judges/gemini_sdk")
 
 
 def endpoint_of(url: str, **fields: Any) -> GeminiEndpoint:

@@ -24,6 +24,7 @@ from tests.conftest import missing_part
 from tests.spa.batch_server import BatchServer
 from tests.spa.rater_bench import Bench, PlainPrompts
 from tests.spa.rater_bench import bench as bench
+from tests.spa.rehearsed import built_example, spa
 from tests.spa.scripted_server import chat, scripted
 
 
@@ -239,6 +240,22 @@ def test_killed_between_a_call_and_its_record(
     assert all_answered(bench)
     assert set(KINDS[key].worked(server).values()) == {1}
     assert len(server.batches) == 1
+
+
+@pytest.mark.parametrize("key", ["anthropic", "gemini"])
+def test_the_command_tries_the_endpoint_then_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    """The probe holds on every provider; then the forms are submitted, and collected by the next run."""
+    server = served(key)
+    monkeypatch.setenv(f"{key.upper()}_API_KEY", "a-key-of-some-length")
+    study = built_example(tmp_path, annotators=2)
+    file = tmp_path / "judge.toml"
+    with scripted(server) as served_:
+        own = f'id = "judge"\nmodel = "m"\nprovider = "{key}"\nbatch = true\nmax_tokens = 900\n'
+        file.write_text(f'{own}base_url = "{served_.url}"\n')
+        assert "2 requests submitted" in spa("rate", study, "--rater", file).output
+        done = json.loads(spa("rate", study, "--rater", file, "--wait", "--json").output)
+    assert (done["finished"], done["missing"]) == (2, {})
+    assert (done["endpoint"]["schema"], done["endpoint"]["usage"]) == ("yes", "yes")
 
 
 def test_a_strangers_batch_of_that_minute_is_left_alone(bench: Bench) -> None:
