@@ -56,10 +56,18 @@ def scaled_features(prepared: AnalysisInput, columns: Sequence[str]) -> tuple[pl
         elif name in MARKS:
             scaled.append((pl.col(name) + 1).log(2).alias(name))
         else:
-            spread = found[name].std(ddof=0)
-            sizes[name] = float(spread) if isinstance(spread, float) and spread > 0 else 1.0
+            sizes[name] = _spread(found[name]) or 1.0
             scaled.append((pl.col(name) / sizes[name]).alias(name))
     return found.select(*OUTPUT, *scaled), sizes
+
+
+def _spread(values: pl.Series) -> float:
+    """Return the standard deviation of values, whose squares may be too large for a number, or 0."""
+    largest = values.abs().max()
+    if not isinstance(largest, float) or largest == 0:
+        return 0.0
+    spread = (values / largest).std(ddof=0)
+    return largest * spread if isinstance(spread, float) else 0.0
 
 
 def controlled_choices(

@@ -151,7 +151,7 @@ def _why_unknown(part: Controlled, name: str) -> Reason:
         return why("no_outputs_read")
     column = name.removeprefix(COLUMN)
     if column != name:
-        remedy = f"no table of outputs or metrics has {column}"
+        remedy = f"no table of outputs or metrics has {column} of both"
     else:
         remedy = "give the outputs' texts (--output-table)" + (
             ", or a metric of their length" if name == WORD_COUNT else ""

@@ -83,7 +83,7 @@ WORDS: dict[ReasonCode, str] = {
     "never_compared": "never compared here",
     "no_answers": "no answers",
     "no_answers_left": "no answers are left",
-    "no_covariate": "no output that was compared has it: {remedy}",
+    "no_covariate": "of no two outputs that were compared is it known: {remedy}",
     "no_d_z": "no d_z: the plan asks for Welch's t",
     "no_direction": "higher_is_better is not given, so neither system is ahead",
     "no_error_left": "units and annotators explain every answer: no error is left to estimate",

@@ -246,8 +246,18 @@ def test_what_cannot_be_estimated_is_one_line() -> None:
 
 def test_without_outputs_one_line_says_what_to_give() -> None:
     text = lines(section({"choices": judged()["choices"]}, "length"))
-    assert "no output that was compared has it: give the outputs' texts (--output-table), or a metric" in text
+    assert "of no two outputs that were compared is it known: give the outputs' texts (--output-table), or a" in text
     assert "Strengths without" not in text
+
+
+def test_columns_of_very_large_numbers_are_held_constant() -> None:
+    """Numbers whose squares are beyond all floats have the effects of the same numbers in another unit."""
+    frames = judged()
+    outputs = frames["outputs"].with_row_index("cost").with_columns(cost=(pl.col("cost") % 7).cast(pl.String))
+    large = outputs.with_columns(cost=pl.col("cost") + "e300")
+    one, two = (results({**frames, "outputs": each}, "column:cost")["covariate_effects"] for each in (outputs, large))
+    assert [row["points"] for row in one] == pytest.approx([row["points"] for row in two])
+    assert two[0]["unit_size"] == pytest.approx(1e300 * one[0]["unit_size"])
 
 
 def test_metrics_give_lengths_and_columns() -> None:
