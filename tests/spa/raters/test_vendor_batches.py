@@ -15,6 +15,7 @@ import pytest
 from spa.errors import PlatformError
 from spa.journal import Journal
 from spa.raters import batch, vendors
+from spa.raters.endpoints import sdk_endpoint
 from spa.raters.summary import RatingSummary
 from spa.raters.vendors.batches import KIND
 from spa.raters.visits import rater_visits
@@ -240,6 +241,16 @@ def test_killed_between_a_call_and_its_record(
     assert all_answered(bench)
     assert set(KINDS[key].worked(server).values()) == {1}
     assert len(server.batches) == 1
+
+
+@pytest.mark.parametrize(("key", "library"), [("anthropic", "anthropic"), ("gemini", "google-genai")])
+def test_a_missing_library_names_its_extra(monkeypatch: pytest.MonkeyPatch, key: str, library: str) -> None:
+    monkeypatch.setattr(sdk_endpoint, "find_spec", lambda name: None)
+    rater = Rater(id="judge", model="m", provider=key, max_tokens=9)
+    with pytest.raises(PlatformError) as told:
+        vendors.vendor_of(rater).open(rater, timeout=5.0, folder=Path(), keep=False)
+    line = f'rater \'judge\': provider = "{key}" needs {library}; pip install ".[{key}]" in the checkout'
+    assert str(told.value).startswith(line)
 
 
 @pytest.mark.parametrize("key", ["anthropic", "gemini"])
