@@ -16,19 +16,26 @@ from spa.study.output_files import OutputFileRow
 
 
 class MaterialReader:
-    """Reads the cells of one study. ``problems`` are of cells, ``unshown`` of files that are broken, each said once."""
+    """Reads the cells of one study. ``problems`` are of cells, ``unshown`` of files that are broken, each said once.
+
+    ``absent`` are pictures that outputs name, which are not in the study's folder: models make them up.
+    """
 
     def __init__(self, folder: Path | None) -> None:
         self.problems: list[str] = []
         self.unshown: dict[Path, str] = {}
+        self.absent: list[str] = []
         self._folder = folder
         self._copies: NeutralCopies | None = None
 
-    def read(self, medium: Medium, cell: str, row: OutputFileRow) -> Material:
-        """Return what is shown of a cell; what is wrong with it becomes a problem."""
+    def read(self, medium: Medium, cell: str, row: OutputFileRow, *, given: bool = True) -> Material:
+        """Return what is shown of a cell; what is wrong with it becomes a problem.
+
+        What is ``given`` names files that are there; what a system made may name others, which are not shown.
+        """
         text = self._taken(medium, cleaned(cell), row)
         if medium.files is None:
-            return Material(medium=medium.key, text=text, within=tuple(self._within(medium, text, row)))
+            return Material(medium=medium.key, text=text, within=tuple(self._within(medium, text, row, given=given)))
         if not text:
             return Material(medium=medium.key, text=None)
         file = row.file.parent / text
@@ -46,13 +53,16 @@ class MaterialReader:
             self.problems.append(f"{row.place}: {error}; correct it or remove the item")
             return text
 
-    def _within(self, medium: Medium, text: str, row: OutputFileRow) -> Iterator[ShownFile]:
+    def _within(self, medium: Medium, text: str, row: OutputFileRow, *, given: bool) -> Iterator[ShownFile]:
         """Yield the files that a text names, each once."""
         if medium.holds is None:
             return
         held = medium_of(medium.holds)
         for name, path in dict(medium.names_within(text)).items():
             file = row.file.parent / path
+            if not given and ("\0" in path or not self._inside(path, file, row) or not file.exists()):
+                self.absent.append(f"{row.place}: {quote(path)}")
+                continue
             shown = self._file(held, path, file, row)
             if shown is not None:
                 yield ShownFile(name=name, medium=held.key, file=file, copy=shown.path, marks=shown.marks)
@@ -75,9 +85,7 @@ class MaterialReader:
         if medium.files is None or "\0" in name:
             yield f"{row.place}: expected {medium.one}, got {quote(name)}, no such file; correct its name"
             return
-        found = Path(os.path.realpath(file))
-        inside = any(found.is_relative_to(place) for place in (row.file.parent, self._folder) if place is not None)
-        if Path(name).is_absolute() or not inside:
+        if not self._inside(name, file, row):
             expected = f"{medium.one} in the study's folder, its path relative to the outputs file"
             yield f"{row.place}: expected {expected}, got {quote(name)}; copy the {medium.noun} there"
             return
@@ -92,3 +100,9 @@ class MaterialReader:
             if not fits:
                 expected = f"a {medium.files.formats} {medium.noun}"
                 yield f"{row.place}: expected {expected}, got {quote(name)}, which is none; convert it"
+
+    def _inside(self, name: str, file: Path, row: OutputFileRow) -> bool:
+        """Tell whether a file is in the study's folder or beside the table, wherever links lead."""
+        found = Path(os.path.realpath(file))
+        inside = any(found.is_relative_to(place) for place in (row.file.parent, self._folder) if place is not None)
+        return inside and not Path(name).is_absolute()

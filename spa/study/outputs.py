@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from math import inf, isfinite
 from typing import Any
 
-from spa.errors import StudyError
+from spa.errors import StudyError, shortened
 from spa.media import medium_of
 from spa.records.clean_text import REPLACEMENT, cleaned
 from spa.records.covariates import control_columns
@@ -84,7 +84,7 @@ def load_outputs(study: Study) -> Outputs:
         item_notes={key: note for key, note in noted.items() if key[0] in by_id},
         notes=(*cells.notes, *turns_said),
     )
-    outputs = replace(outputs, notes=(*outputs.notes, *_files_within(outputs)))
+    outputs = replace(outputs, notes=(*outputs.notes, *_files_within(outputs, reader.absent)))
     if study.single_outputs and (lacking := too_few_outputs(study, display_files(study.outputs.files), outputs)):
         raise StudyError(*lacking)
     return outputs
@@ -152,7 +152,7 @@ def _build_outputs(study: Study, cells: Cells, reader: MaterialReader) -> dict[K
                 system=system,
                 sample=number,
                 numbers=tuple(_numbers(study, raw, reader.problems)),
-                **_fields(reader.read(medium, raw.value, raw.row)),
+                **_fields(reader.read(medium, raw.value, raw.row, given=False)),
             )
             for number, raw in enumerate(raws, start=1)
         )
@@ -281,8 +281,13 @@ def _references(
     return found if study.outputs.references else {}
 
 
-def _files_within(outputs: Outputs) -> Iterator[str]:
-    """Say how many files are shown within texts."""
+def _files_within(outputs: Outputs, absent: Sequence[str]) -> Iterator[str]:
+    """Say how many files are shown within texts, and how many are not."""
+    if absent:
+        yield (
+            f"outputs name pictures that are not in the study's folder, {len(absent):,} in all (first: "
+            f"{shortened(absent[0], 160)}): their words alone are shown; put files there if they are not made up"
+        )
     for name, texts in (("texts of items", outputs.items), ("outputs", tuple(outputs.all()))):
         holding = [one for one in texts if one.within]
         if holding:
