@@ -25,12 +25,12 @@ RESERVED_RATERS = ("human", "simulated")  # groups of annotators that are analys
 
 def rater_problems(study: Study) -> Iterator[StudyProblem]:
     """Yield every mistake about raters."""
-    for number, rater in enumerate(study.raters, 1):
+    for rater in study.raters:
         place = f"[[raters]] {rater.id}"
         if rater.provider not in (known := list(providers())):
             expected = "one of " + ", ".join(map(quote, known))
             do = f"correct it or remove the key (default: {quote(Rater.model_fields['provider'].default)})"
-            yield mistake(f"[[raters]] {number}, provider", expected, quote(rater.provider), do)
+            yield mistake(f"{place}, provider", expected, quote(rater.provider), do)
             continue
         if rater.id in RESERVED_RATERS:
             yield mistake("[[raters]] id", "another name", f"{quote(rater.id)}, a group of annotators", "rename it")

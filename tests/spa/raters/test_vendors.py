@@ -374,7 +374,7 @@ def test_a_toys_own_mistakes_are_told(tmp_path: Path) -> None:
 def test_an_unknown_provider_is_told_with_all(tmp_path: Path) -> None:
     (line,) = problems_of(write_study(tmp_path, rest=f'{ASKED}provider = "orakel"\n'))
     assert line == (
-        'study.toml: [[raters]] 1, provider: expected one of "chat", "batch", "responses", "anthropic", "gemini", '
+        'study.toml: [[raters]] seer, provider: expected one of "chat", "batch", "responses", "anthropic", "gemini", '
         '"local", "oracle", "oracle-batch", got "orakel"; correct it or remove the key (default: "chat")'
     )
 

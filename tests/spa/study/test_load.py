@@ -359,7 +359,7 @@ SINGLE_MISTAKES = [
     ({"rest": SPA + '[[raters]]\nid = "l"\n'}, "[[raters]] 1, model: expected a text in quotes that is not empty"),
     (
         {"rest": SPA + '[[raters]]\nid = "l"\nmodel = "m"\nprovider = "openai"\n'},
-        "[[raters]] 1, provider: expected one",
+        "[[raters]] l, provider: expected one",
     ),
     ({"rest": SPA + '[[raters]]\nid = "l"\nmodel = "m"\ntemperature = 3\n'}, "[[raters]] 1, temperature: expected"),
     ({"rest": SPA + '[[raters]]\nid = "l"\nmodel = "m"\ngrid = {heat = [1]}\n'}, "[[raters]] l grid: expected values"),
