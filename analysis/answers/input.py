@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import polars as pl
@@ -21,7 +21,7 @@ from analysis.answers.study_facts import StudyFacts
 from analysis.answers.tables import AnswerTables
 from analysis.answers.unnamed import is_nameless
 from analysis.statistics.record import AnnotatorKind
-from spa.errors import AnalysisError, ArgumentProblem
+from spa.errors import AnalysisError, ArgumentProblem, shortened
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -54,6 +54,8 @@ def prepare_input(tables: AnswerTables, plan: Plan, study: StudyFacts | None = N
     _check_unit(answers, plan)
     exclusions = find_exclusions(asked, plan)
     orders = {name: order_of(table, [group for group, _ in groups], study) for name, table in answers.items()}
+    if study is None:
+        _check_makers(plan, orders, groups)
     return AnalysisInput(
         tables=tables,
         study=study,
@@ -111,6 +113,25 @@ def _check_references(plan: Plan, metrics: pl.DataFrame | None) -> None:
                 for name in unknown
             )
         )
+
+
+def _check_makers(plan: Plan, orders: Mapping[str, Order], groups: Sequence[tuple[str, AnnotatorKind]]) -> None:
+    """Refuse makers of what neither gave answers nor is judged, and two makers of one name."""
+    llms = {name for group, kind in groups if kind == "llm" for name in (group, group.partition("/")[0])}
+    known = [*dict.fromkeys(system for order in orders.values() for system in order.systems), *sorted(llms)]
+    told = dict(plan.makers)
+    problems = []
+    for name, maker in plan.makers:
+        expected = None
+        if name not in known:
+            expected = f"expected a system or an LLM ({shortened(', '.join(known), 200)}); mark LLMs with --llm"
+        elif told[name] != maker:
+            expected = f"expected one maker of {shortened(name)}, got {shortened(told[name])}, too; remove one"
+        if expected is not None:
+            pair = f" {shortened(name)}={shortened(maker)}"
+            problems.append(ArgumentProblem("makers", in_python=pair, in_command=pair, after=f": {expected}"))
+    if problems:
+        raise AnalysisError(*problems)
 
 
 def _fewer_errors_better(plan: Plan, ratings: pl.DataFrame | None) -> Plan:

@@ -124,10 +124,17 @@ def _check(juries: Sequence[Jury], tables: AnswerTables, *, declared: bool) -> N
     llms = [group for group, kind in kinds.items() if kind == "llm"]
     taken = {*kinds, *rows["annotator_id"]} if seen else set()
     problems: list[str] = []
-    for jury in juries:
+    for number, jury in enumerate(juries):
         if jury.id in taken:
             after = f": {shortened(repr(jury.id))} has given answers; name the jury otherwise"
             problems.append(_problem(jury, after))
+        if any(jury.id == other.id for other in juries[:number]):
+            problems.append(_problem(jury, ": expected a name of its own, got that of two juries; rename one"))
+        if twice := sorted({name for name in jury.raters if jury.raters.count(name) > 1}):
+            after = f": expected different raters, got {shortened(', '.join(twice))} twice; remove one"
+            problems.append(_problem(jury, after))
+        if jury.by == "majority" and "preferences" in tables.answers():
+            problems.append(_problem(jury, ': expected "mean" or "median" beside preferences, got "majority"'))
         unknown = [] if declared else [name for name in jury.raters if name not in llms]
         for name in unknown:
             other = f"{name!r} is {kinds[name]}; mark LLMs with --llm" if name in kinds else f"nobody is {name!r}"

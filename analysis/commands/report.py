@@ -390,6 +390,8 @@ def _of_tables(
     plan = replace(_plan(given), pairs=_pairs(given, reading.mapping))
     if plan.control and (large is not None or not {"preferences", "choices", "orders"} & {*paths}):
         raise click.UsageError("--hold: expected --preferences or --choices, in memory; it is about comparisons")
+    if plan.flips is not None and not {"choices", "orders"} & {*paths}:
+        raise click.UsageError("--flips: expected --choices; it is about choices between two outputs")
     if large is None:
         reading = replace(reading, output_columns=control_columns(plan.control) if "outputs" in paths else ())
         metrics = metric_files(_metrics(paths))

@@ -280,10 +280,16 @@ def _position(known: Known) -> Lines:
             about = f", {known.names.criterion(row.criterion)}" if len(known.found) > 1 else ""
             place = "first" if row.first > row.second else "second"
             yield (
-                f"{known.names.group(row.group)}{about}: took the output shown {place} in both orders in "
+                f"{_who(known, row.group)}{about}: took the output shown {place} in both orders in "
                 f"{max(row.first, row.second)} of {plural(row.n, 'comparison')} asked in both.",
                 "choices",
             )
+
+
+def _who(known: Known, group: str) -> str:
+    """Return who answered at the start of a sentence, where a model's name keeps its letters."""
+    who = known.names.group(group)
+    return who if known.names.kind(group) == "llm" else sentence(who)
 
 
 def _flips(known: Known) -> Lines:
@@ -292,8 +298,8 @@ def _flips(known: Known) -> Lines:
             about = f", {known.names.criterion(row.criterion)}" if len(known.found) > 1 else ""
             most = percent(known.results.settings.max_flips)
             yield (
-                f"{known.names.group(row.group)}{about}: {percent(row.flip_rate)} of its choices changed with the "
-                f"order of the two outputs (bound: {most}).",
+                f"{_who(known, row.group)}{about}: {percent(row.flip_rate)} of choices changed with the order of the "
+                f"two outputs (bound: {most}).",
                 "both-orders",
             )
 

@@ -82,6 +82,9 @@ def self_preferences(prepared: AnalysisInput) -> Iterator[SelfPreference]:
                 sign = -1.0 if source == "ratings" and criterion in prepared.plan.lower_is_better else 1.0
                 made = _of_ratings if source == "ratings" else _of_pairs
                 found = made(llm, theirs, own, order, source, prepared.plan.confidence, sign)
+                if theirs is not None and not found["n"]:  # people judged other outputs
+                    theirs = None
+                    found = made(llm, None, own, order, source, prepared.plan.confidence, sign)
                 if found["n"]:
                     yield SelfPreference(
                         source=source,  # type: ignore[arg-type]

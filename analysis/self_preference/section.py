@@ -26,6 +26,8 @@ def self_preference(rows: Sequence[SelfPreference], shown: Shown) -> Section:
         said.append(f"{names.group(row.group)} favours {_systems(row, shown)} {about} than people do ({_amount(row)}).")
     if not clear and any(row.difference is not None for row in rows):
         said.append("No such difference is clear.")
+    if all(row.difference is None for row in rows):
+        said.append("No people judged the same outputs, so this cannot be told.")
     fields: list[Field[SelfPreference]] = [
         text_column("LLM", lambda row: cell(shown_name(row.group), detail=shown_name(row.maker))),
         text_column("Asked as", lambda row: sentence(names.source(row.source))),

@@ -254,4 +254,4 @@ def test_the_report_names_whose_flips_exceed_the_bound() -> None:
     assert "More than 20.0% of answers changed: gpt (LLM)." in str(section.blocks[0])
     told = [*results["headline"]["problems"], *results["headline"]["more_problems"]]
     kinds = {row["kind"]: row["text"] for row in told}
-    assert kinds["flips"].startswith("gpt (LLM): 50.0% of its choices changed with the order of the two outputs")
+    assert kinds["flips"].startswith("gpt (LLM): 50.0% of choices changed with the order of the two outputs")

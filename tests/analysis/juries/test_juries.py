@@ -230,6 +230,8 @@ def test_a_majority_is_right_as_often_as_condorcet_says() -> None:
         ((Jury(id="a", raters=("b", "c")),), "'a' has given answers"),
         ((Jury(id="j", raters=("a", "z")),), "nobody is 'z' (the LLMs are a, b, c)"),
         ((Jury(id="j", raters=("a", "human")),), "'human' is human; mark LLMs with --llm"),
+        ((Jury(id="j", raters=("a", "a")),), "expected different raters, got a twice"),
+        ((Jury(id="j", raters=("a", "b")), Jury(id="j", raters=("b", "c"))), "got that of two juries"),
     ],
 )
 def test_wrong_juries_of_tables_are_told(juries: tuple[Jury, ...], told: str) -> None:
@@ -238,6 +240,13 @@ def test_wrong_juries_of_tables_are_told(juries: tuple[Jury, ...], told: str) ->
     with pytest.raises(AnalysisError) as caught:
         run(ratings=ratings(rows), llms=MEMBERS, plan=Plan(juries=juries))
     assert told in str(caught.value)
+
+
+def test_no_majority_of_probabilities() -> None:
+    """As in study files, a majority needs answers that can be the same."""
+    rows = [(who, "s", "t", 0.6) for who in (*MEMBERS, "person")]
+    with pytest.raises(AnalysisError, match='expected "mean" or "median" beside preferences'):
+        run(preferences=preferences(rows), llms=MEMBERS, plan=Plan(juries=(jury(by="majority"),)))
 
 
 @pytest.mark.parametrize("text", ["panel", "panel=a", "=a,b", "panel:best=a,b"])

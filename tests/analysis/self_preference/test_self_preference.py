@@ -14,6 +14,7 @@ from analysis.answers.plan import Plan
 from analysis.answers.study_facts import plan_of
 from analysis.commands.judge_options import judges_of
 from analysis.self_preference.own_maker import self_preferences
+from spa.errors import AnalysisError
 from spa.study.load import check_study, load_study, study_fingerprint
 from tests.analysis.made_answers import build_document, check, choices, preferences, ratings, run
 from tests.analysis.made_answers import validate as check_schema
@@ -120,7 +121,8 @@ def test_preferences_by_hand() -> None:
     rows = [("gpt", "o1", "claude", p) for p in (0.9, 0.7)] + [("gpt", "claude", "o1", p) for p in (0.1, 0.3)]
     rows += [(f"p{n}", "o1", "claude", p) for n, p in enumerate((0.5, 0.6, 0.4))]
     forms = ["f1", "f2", "f1", "f2", "f1", "f2", "f3"]
-    row = only(run(preferences=preferences(rows, assignment_id=forms), llms=("gpt",), plan=PLAN))
+    plan = Plan(makers=MAKERS[:2])
+    row = only(run(preferences=preferences(rows, assignment_id=forms), llms=("gpt",), plan=plan))
     assert (row["own"], row["own_by_people"]) == (pytest.approx(0.8), pytest.approx(0.5))
     assert (row["n"], row["n_clusters"]) == (4, 2)
     spread = (2 / 1 * 2 * (0.1 / 2) ** 2 + 3 / 2 * 2 * (0.1 / 3) ** 2) ** 0.5
@@ -154,8 +156,46 @@ def test_nothing_is_said_without_makers_or_other_systems() -> None:
     rows = rated(np.random.default_rng(5), items=5, favour=0.0)
     assert not run(ratings=ratings(rows), llms=("gpt",))["self_preference"]
     own = [row for row in rows if row[2] in ("o1", "o2")]
-    assert not run(ratings=ratings(own), llms=("gpt",), plan=PLAN)["self_preference"]
+    assert not run(ratings=ratings(own), llms=("gpt",), plan=Plan(makers=MAKERS[:3]))["self_preference"]
     assert judges_of({"makers": ("gpt=openai",)})["makers"] == (("gpt", "openai"),)
+
+
+@pytest.mark.parametrize(
+    ("maker", "told"),
+    [
+        (("gtp", "openai"), "makers gtp=openai: expected a system or an LLM (o1, o2, claude, human_text, gpt)"),
+        (("p0", "openai"), "makers p0=openai: expected a system or an LLM"),
+        (("gpt", "other"), "makers gpt=openai: expected one maker of gpt, got other, too"),
+    ],
+)
+def test_makers_of_nobody_are_told(maker: tuple[str, str], told: str) -> None:
+    """Neither a mistyped name nor a person's nor a second maker is left aside in silence."""
+    rows = rated(np.random.default_rng(5), items=3, favour=0.0)
+    with pytest.raises(AnalysisError) as caught:
+        run(ratings=ratings(rows), llms=("gpt",), plan=Plan(makers=(*MAKERS, maker)))
+    assert told in str(caught.value)
+
+
+def test_the_section_says_that_no_people_judged() -> None:
+    """Instead of an open question above numbers of the LLM alone."""
+    rows = [row for row in rated(np.random.default_rng(4), items=9, favour=1.0) if row[0] == "gpt"]
+    results = run(ratings=ratings(rows), llms=("gpt",), plan=PLAN)
+    [section] = [one for one in build_document(results).sections if one.id == "self-preference"]
+    assert "No people judged the same outputs, so this cannot be told." in str(section.blocks[0])
+
+
+@pytest.mark.parametrize("ask", ["ratings", "choices"])
+def test_people_who_judged_other_outputs_are_nobody_else(ask: str) -> None:
+    """The LLM's own numbers stand, as without people."""
+    if ask == "ratings":
+        rows = [(who, f"{who}{i}", x, i % 5) for who in ("gpt", "p") for i in range(6) for x in ("o1", "claude")]
+        found = run(ratings=ratings(rows), llms=("gpt",), plan=Plan(makers=MAKERS[:2]))
+    else:
+        votes = [(who, f"{who}{i}", "o1", "claude", "xy"[i % 2]) for who in ("gpt", "p") for i in range(6)]
+        found = run(choices=choices(votes), llms=("gpt",), plan=Plan(makers=MAKERS[:2]))
+    row = only(found)
+    assert (row["n"], row["people"], row["difference"]) == (12 if ask == "ratings" else 6, None, None)
+    assert row["own"] is not None
 
 
 def test_the_section_says_what_is_clear() -> None:
