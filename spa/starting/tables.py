@@ -13,7 +13,7 @@ from spa.errors import StudyError, shortened
 from spa.media import JOINED, PLAIN, medium_of, medium_of_paths, text_with_files
 from spa.media.medium import Medium
 from spa.starting.columns import LAST, OutputColumn
-from spa.starting.dialogues import with_dialogues
+from spa.starting.dialogues import Dialogues, with_dialogues
 from spa.starting.found import Answer, Found, OpenQuestion, systems_listed
 from spa.starting.names import ITEM_NAMES, NAMES, last_part, place_in
 from spa.starting.roles import (
@@ -29,6 +29,7 @@ from spa.starting.roles import (
 )
 from spa.starting.rows import FILE, LINE, Given, SheetRows, varies
 from spa.starting.sheets import OutputSheet
+from spa.starting.spoken import Spoken
 from spa.starting.wide import WideRoles, are_places, check_columns, wide_roles_in
 from spa.study.output_files import display_files
 from spa.tables.other_rows import totals
@@ -173,7 +174,7 @@ def _found(
             f"system: {system} {systems_listed(answers)}",
             f"item: {_said(rows, roles.item)} ({len({answer.item for answer in answers}):,} items)",
             f"output: {output}{f' ({medium.many})' if dialogues.whole else _size(longest, medium)}",
-            *_prompt_lines(rows, roles.prompts),
+            *_prompt_lines(rows, roles.prompts, dialogues),
             *of_files,
             *(() if dialogues.said is None else (dialogues.said,)),
             *(f"references for metrics: {_said(rows, name)}" for name in reference),
@@ -333,9 +334,17 @@ def _size(column: OutputColumn, medium: Medium) -> str:
     return f" ({medium.many}{size})"
 
 
-def _prompt_lines(rows: SheetRows, prompts: Sequence[str]) -> Iterator[str]:
-    if prompts:
-        yield "prompt: " + ", below it ".join(_said(rows, name) for name in prompts)
+def _prompt_lines(rows: SheetRows, prompts: Sequence[str], dialogues: Dialogues) -> Iterator[str]:
+    """Name the columns of prompts; what was taken of dialogues is said with these."""
+    told = dialogues.said is not None
+    talks = {name for name in prompts if told and any(isinstance(cell, Spoken) for cell in rows.column(name).cells)}
+    named = [
+        f"column {shortened(name)}" if name in talks else _said(rows, name)
+        for name in prompts
+        if name not in talks or not dialogues.whole
+    ]
+    if named:
+        yield "prompt: " + ", below it ".join(named)
 
 
 def _empty_lines(empty: Mapping[str, int]) -> Iterator[str]:

@@ -69,6 +69,7 @@ def test_dialogues_that_differ_by_system_are_outputs(tmp_path: Path) -> None:
     assert (keys["kind"], "item_text" in keys) == ("conversation", False)
     assert "whole dialogues, as what stands before the last reply differs by system in 6 of 6 items" in said
     assert "output: column messages, all of each conversation (conversations)" in said
+    assert "prompt:" not in said
     assert [turn.text for turn in turns_of(outputs.output("i1", "alpha", 1).text)] == ["Q1", "A5", "And 5?", "B1a"]
     assert outputs.notes == ()
 
@@ -95,6 +96,7 @@ def test_instructions_of_each_system_are_left_out(tmp_path: Path) -> None:
     keys, said, outputs = started(tmp_path, made)
     assert (keys.get("kind"), keys["item_kind"]) == (None, "conversation")
     assert "without system prompts, which differ in 6" in said
+    assert "prompt: column messages\n" in said
     assert [turn.role for turn in turns_of(outputs.item("i0").text)] == ["user", "assistant", "user"]
     (tmp_path / "short").mkdir()
     keys, said, outputs = started(
