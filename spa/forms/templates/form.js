@@ -39,7 +39,8 @@ function keepCaptionsInSight() {
   const measure = () => {
     for (const item of document.querySelectorAll(".item")) {
       const heading = item.querySelector(":scope > .heading");
-      item.style.setProperty("--heading-height", `${heading ? heading.offsetHeight : 0}px`);
+      const stays = heading && getComputedStyle(heading).position === "sticky";
+      item.style.setProperty("--heading-height", `${stays ? heading.offsetHeight : 0}px`);
     }
     for (const said of document.querySelectorAll(".heading > .said[role]")) {
       if (said.scrollHeight > said.clientHeight + 1) said.tabIndex = 0; // a keyboard scrolls only what has the focus
