@@ -16,7 +16,14 @@ PUT_TOGETHER = {
     "median": "the median of their answers (of choices: who has more votes)",
     "majority": "their most frequent answer",
 }
-SPLIT = {"middle": "a tie, or the middle of the most frequent answers,", "missing": "no answer"}
+SPLIT = {
+    "mean": ("equal votes give a tie", "equal votes give no answer"),
+    "median": ("equal votes give a tie", "equal votes give no answer"),
+    "majority": (
+        "without one most frequent answer they give a tie, of ratings the mean of those",
+        "without one most frequent answer they give none",
+    ),
+}
 APART = {"spans": "marked errors", "best_worst": "best-worst answers"}
 
 
@@ -55,7 +62,7 @@ def juries(
 
 def _about(one: JuryFacts) -> str:
     members = listed([shown_name(name) for name in one.members])
-    least = f"A question needs {one.least} members; where they are split the jury gives {SPLIT[one.ties]}".rstrip(",")
+    least = f"A question needs {one.least} members; {SPLIT[one.by][one.ties == 'missing']}"
     said = f"{shown_name(one.jury)} is a jury of {members}: {PUT_TOGETHER[one.by]}. {least}."
     if one.left_out:
         apart = sentence(listed([APART[way] for way in one.left_out]))

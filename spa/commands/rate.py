@@ -260,7 +260,7 @@ def rate_open_visits(
             else:
                 endpoint = open_endpoint(changed, options.timeout, options.study.parent)
                 if not options.simulate:
-                    endpoint = with_cache(endpoint, options.study.parent)
+                    endpoint = with_cache(endpoint, options.study.parent, renew=options.again is not None)
                 prompts = PromptWriter(workspace.texts)
                 if in_batches(changed):
                     summary = rate_in_batches(

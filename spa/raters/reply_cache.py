@@ -59,6 +59,7 @@ class CachedEndpoint:
 
     endpoint: LLMEndpoint
     cache: ReplyCache
+    renew: bool = False  # asks the model, whatever is kept
     _known: set[str] = field(default_factory=set)  # requests of this run
 
     @property
@@ -90,7 +91,7 @@ class CachedEndpoint:
         place = f"{self.rater.provider}\n{self.shown}\n{self.record(request)}"
         key = sha256(place.encode("utf-8", "surrogatepass")).hexdigest()
         once = not may_be_cached(request.protocol, sampled=False)
-        if not (once and key in self._known) and (body := self.cache.body(key)) is not None:
+        if not self.renew and not (once and key in self._known) and (body := self.cache.body(key)) is not None:
             self._known.add(key)
             known = read_body(body)
             if known.outcome == "answered":
@@ -102,7 +103,7 @@ class CachedEndpoint:
                 }
                 return replace(known, **unpaid, from_cache=True)
         reply = await self.endpoint.ask(request)
-        if reply.outcome == "answered" and reply.body is not None:
+        if reply.outcome == "answered" and reply.body is not None and reply.text.strip():
             self._known.add(key)
             self.cache.keep(key, reply.body)
         return reply
@@ -120,8 +121,11 @@ class CachedEndpoint:
             self.cache.close()
 
 
-def with_cache(endpoint: LLMEndpoint, folder: Path) -> LLMEndpoint:
-    """Return an endpoint with its rater's cache, whose path begins at ``folder``; itself where it has none."""
+def with_cache(endpoint: LLMEndpoint, folder: Path, *, renew: bool = False) -> LLMEndpoint:
+    """Return an endpoint with its rater's cache, whose path begins at ``folder``; itself where it has none.
+
+    With ``renew`` the model is asked even so, and what it says takes the place of what is kept.
+    """
     if endpoint.rater.cache is None:
         return endpoint
-    return CachedEndpoint(endpoint=endpoint, cache=ReplyCache(folder / endpoint.rater.cache))
+    return CachedEndpoint(endpoint=endpoint, cache=ReplyCache(folder / endpoint.rater.cache), renew=renew)

@@ -33,7 +33,13 @@ PRICE = Price(input=1.0, output=1.0)
 
 
 def rate(
-    bench: Bench, url: str, folder: Path, *, rater_budget: RaterBudget | None = None, **fields: Any
+    bench: Bench,
+    url: str,
+    folder: Path,
+    *,
+    rater_budget: RaterBudget | None = None,
+    renew: bool = False,
+    **fields: Any,
 ) -> RatingSummary:
     """Let a rater with a cache answer all assignments of a store."""
     rater = Rater(id="judge", model="m", base_url=url, cache=Path("replies.sqlite"), **{"temperature": 0, **fields})
@@ -41,7 +47,7 @@ def rate(
     async def sleep(seconds: float) -> None:
         await asyncio.sleep(0)
 
-    endpoint = with_cache(HTTPEndpoint(rater, CHAT_API, environment={}), folder)
+    endpoint = with_cache(HTTPEndpoint(rater, CHAT_API, environment={}), folder, renew=renew)
     visits = rater_visits(bench.store, rater_variants(rater))
     return rate_visits(bench, visits, PlainPrompts(), endpoint=endpoint, rater_budget=rater_budget, sleep=sleep)  # type: ignore[arg-type]
 
@@ -67,6 +73,29 @@ def test_a_second_study_takes_answers_from_the_cache(tmp_path: Path) -> None:
     assert again == answers
     assert (second.cost, second.prompt_tokens, second.cut_prompts) == (0.0, 0, 0)
     assert stat.S_IMODE((tmp_path / "replies.sqlite").stat().st_mode) == 0o600
+
+
+def test_what_is_asked_again_is_renewed(tmp_path: Path) -> None:
+    """A server that is mended under the same name is asked, and its answers take the place of those kept."""
+    mended: list[str] = []
+    with scripted(lambda asked: http(middle(asked) if mended else chat("I cannot tell."))) as server:
+        rated(tmp_path, "one", server.url, attempts=1)
+        mended.append("now")
+        kept, _ = rated(tmp_path, "two", server.url, attempts=1)
+        renewed, _ = rated(tmp_path, "three", server.url, attempts=1, renew=True)
+        later, _ = rated(tmp_path, "four", server.url, attempts=1)
+    assert kept.missing
+    assert not renewed.missing
+    assert renewed.from_cache == 0
+    assert (later.missing, later.from_cache) == ({}, 2)
+
+
+def test_a_reply_without_a_word_is_not_kept(tmp_path: Path) -> None:
+    """It is a fault, which need not come again."""
+    with scripted(lambda asked: http(chat(""))) as server:
+        rated(tmp_path, "one", server.url, attempts=1)
+        second, _ = rated(tmp_path, "two", server.url, attempts=1)
+    assert second.from_cache == 0
 
 
 def test_the_summary_tells_what_came_from_the_cache(capsys: pytest.CaptureFixture[str]) -> None:
