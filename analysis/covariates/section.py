@@ -21,6 +21,10 @@ UNITS = {
     "bold": "a first bold part",
 }
 HELD = {"length": "length", "headings": "headings", "lists": "items of lists", "bold": "bold parts"}
+OF_THESE = (
+    "Those of preferences hold for further annotators who read these outputs: further outputs of the same systems may "
+    "show another effect, however narrow the interval."
+)
 TURNED = 6  # pairs that sentences name
 LISTED = 12  # rows of a table that is not folded
 CAUTION = (
@@ -52,6 +56,8 @@ def held_section(
                 else f"; in brackets their {shown.confidence} confidence intervals."
             )
         )
+        if not shown.live and any(row.source == "preferences" for row in known):
+            about += f" {OF_THESE}"
         blocks += [
             Paragraph(text=about),
             Bullets(items=tuple(_effects(known, names, live=shown.live))),

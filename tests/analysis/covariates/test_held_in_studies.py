@@ -12,6 +12,7 @@ import pytest
 
 from analysis import AnswerTables, Plan, Reading, check_frames
 from analysis.answers.study_answers import answers_of
+from analysis.report.sections import make_section, shown_results
 from analysis.results.analyse import analyse
 from spa.commands.workspace import open_workspace
 from tests.analysis.made_answers import analyse as analyse_plainly
@@ -132,6 +133,17 @@ def test_preferences_follow_what_was_read() -> None:
     strengths = {row["system"]: row["controlled"] for row in found["controlled_strengths"]}
     assert list(strengths.values()) == pytest.approx([0.5, 0.0, -0.5], abs=0.2)
     assert {row["interval"] for row in found["controlled_strengths"]} == {"annotator"}
+
+
+def test_the_section_says_that_outputs_are_these() -> None:
+    """Intervals of preferences are by annotator: the outputs are taken as given."""
+    found = analyse(stated(), Plan(control=("length",), consistency_tau=None))
+    text = repr(make_section(shown_results(found), "held-constant"))
+    assert "Those of preferences hold for further annotators who read these outputs" in text
+    choices_alone = replace(
+        found, covariate_effects=tuple(replace(one, source="choices") for one in found.covariate_effects)
+    )
+    assert "Those of preferences" not in repr(make_section(shown_results(choices_alone), "held-constant"))
 
 
 def test_unknown_length_leaves_out_who_read_it() -> None:
