@@ -24,6 +24,13 @@ def both_orders(rows: Sequence[OrderFlips], shown: Shown) -> Section:
     if over:
         who = listed(list(dict.fromkeys(names.group(row.group) for row in over)))
         said.append(f"More than {percent(shown.settings.max_flips)} of answers changed: {who}.")
+    once: dict[str, int] = {}
+    for row in rows:
+        once[row.group] = once.get(row.group, 0) + row.n_once
+    if any(once.values()):
+        counted = listed([f"{names.group(group)} {count(number)}" for group, number in once.items() if number])
+        counts = "." if shown.settings.flips is None else ", and that answer counts."
+        said.append(f"Questions answered in one of the two orders alone: {counted}{counts}")
     fields: list[Field[OrderFlips]] = [
         text_column("Group", lambda row: names.group(row.group)),
         text_column("Criterion", lambda row: names.criterion(row.criterion)),

@@ -142,5 +142,9 @@ def _not_texts(path: Path, column: str, cells: Iterable[tuple[int, object]]) -> 
     more = f" (as in {len(wrong) - 1} more)" if len(wrong) > 1 else ""
     place = OutputFileRow(path, number, {}).place
     inside = path_to_text(value)
-    do = f"name a text in it, such as {column}{inside}" if inside else "write it as text in quotes"
+    do = (
+        f"name a text in it, such as {column}{inside}"
+        if inside
+        else "write it as text in quotes (a column held constant: as 1 or 0)"
+    )
     return [f'{place}: "{column}": expected text, got {got}{more}; {do}']

@@ -246,6 +246,16 @@ def test_both_orders_from_study_file_to_report(tmp_path: Path) -> None:
     assert again["settings"]["flips"] == "tie"
 
 
+def test_questions_answered_in_one_order_are_counted() -> None:
+    """They are no flips, and their answer stands: the section says so."""
+    rows = [("gpt", f"i{i}", *sides, won) for i in range(4) for sides, won in ((("s", "t"), "x"), (("t", "s"), ""))]
+    rows += [("b", f"i{i}", *sides, won) for i in range(4) for sides, won in ((("s", "t"), "x"), (("t", "s"), "y"))]
+    results = run(choices=choices(rows), llms=("gpt", "b"), plan=TIE)
+    [section] = [one for one in build_document(results).sections if one.id == "both-orders"]
+    told = "Questions answered in one of the two orders alone: gpt (LLM) 4, and that answer counts."
+    assert told in str(section.blocks[0])
+
+
 def test_the_report_names_whose_flips_exceed_the_bound() -> None:
     """A caveat and the section name the judge, and nobody under the bound."""
     rows = [*ANSWERS, *[(who, *rest) for who in ("p", "q") for _, *rest in asked("", "xy", "xy", "yx")]]  # type: ignore[misc]
