@@ -37,6 +37,8 @@ from spa.records.study import OVERALL, Study
 from spa.records.texts import Texts
 from spa.widgets import ConfirmAnswer, OptionsAnswer, TextAnswer
 
+LONGEST_REASONING = 100_000  # characters, of a rater
+
 
 class StudyForms:
     """Builds the forms of one study; texts and pages that all of them share are built once."""
@@ -304,7 +306,9 @@ def _extended(view: AssignmentView, page: Page, protocol: RaterProtocol) -> Page
     if protocol.reference is not None and page.shows == "outputs":
         blocks = tuple(_with_reference(view, blocks, protocol.reference))
     if protocol.explain != "no":
-        blocks = tuple(_with_explanations(view, blocks, protocol.explain))
+        blocks = _without_reasons(blocks) if protocol.reasoned else blocks  # asked after the answers
+        answer = TextAnswer(longest=LONGEST_REASONING) if protocol.reasoned else TextAnswer()
+        blocks = tuple(_with_explanations(view, blocks, protocol.explain, answer))
     return replace(page, blocks=blocks)
 
 
@@ -343,8 +347,12 @@ def _with_reference(view: AssignmentView, blocks: tuple[PageBlock, ...], system:
         yield block
 
 
+def _without_reasons(blocks: tuple[PageBlock, ...]) -> tuple[PageBlock, ...]:
+    return tuple(one for one in blocks if not (isinstance(one, Question) and isinstance(one.target, ExplanationTarget)))
+
+
 def _with_explanations(
-    view: AssignmentView, blocks: tuple[PageBlock, ...], place: Literal["before", "after"]
+    view: AssignmentView, blocks: tuple[PageBlock, ...], place: Literal["before", "after"], answer: TextAnswer
 ) -> Iterator[PageBlock]:
     """Ask for an explanation beside every question about outputs or systems that asks for none yet."""
     explained = {
@@ -358,7 +366,7 @@ def _with_explanations(
             continue
         explanation = Question(
             text=view.say(f"explain_{place}", question=block.text),
-            answer=TextAnswer(),
+            answer=answer,
             target=ExplanationTarget(of=block.target),
         )
         yield from (explanation, block) if place == "before" else (block, explanation)

@@ -32,12 +32,13 @@ class PromptTurn:
     sent: frozenset[str] = frozenset()
 
 
-def turns_of(form: Form, conversation: Conversation) -> tuple[PromptTurn, ...]:
+def turns_of(form: Form, conversation: Conversation, *, reasoned: bool = False) -> tuple[PromptTurn, ...]:
     """Cut the pages of a form that are for everybody into turns, in the order of the form; each question is in one.
 
     "form": one turn. "page": one conversation with a turn for each page that asks something; pages that only show come
     with the next. "question": a conversation for each question, with the instructions, everything read before, what
-    its page shows for it, and the question last.
+    its page shows for it, and the question last; where it is to be ``reasoned``, a turn for the explanation alone,
+    then one for the question.
     """
     pages = pages_for(form, "everybody")
     match conversation:
@@ -47,7 +48,8 @@ def turns_of(form: Form, conversation: Conversation) -> tuple[PromptTurn, ...]:
         case "page":
             return tuple(_by_page(pages))
         case "question":
-            return tuple(_by_question(pages))
+            turns = _by_question(pages)
+            return tuple(one for turn in turns for one in _reasoned(turn)) if reasoned else tuple(turns)
 
 
 def _by_page(pages: Sequence[Page]) -> Iterator[PromptTurn]:
@@ -80,6 +82,26 @@ def _by_question(pages: Sequence[Page]) -> Iterator[PromptTurn]:
             )
             pages_of_turn = (*(other for other in before if pages.index(other) < place), _cut(page, question, own))
             yield PromptTurn(turn_id=question.question_id, pages=pages_of_turn, questions=own, alone=True)
+
+
+def reasons(turn: PromptTurn) -> bool:
+    """Return whether a turn asks for an explanation and nothing else."""
+    return all(isinstance(question.target, ExplanationTarget) for question in turn.questions)
+
+
+def _reasoned(turn: PromptTurn) -> Iterator[PromptTurn]:
+    """Cut a turn in two: all that is read with the explanation, then the question; one that explains nothing stays."""
+    explained = tuple(one for one in turn.questions if isinstance(one.target, ExplanationTarget))
+    if not explained:
+        yield turn
+        return
+    answered = tuple(one for one in turn.questions if one not in explained)
+    *before, page = turn.pages
+    first = replace(page, blocks=tuple(block for block in page.blocks if block not in answered))
+    name = explained[0].question_id
+    yield replace(turn, turn_id=name, pages=(*before, first), questions=explained)
+    second = replace(page, blocks=answered)
+    yield replace(turn, pages=(second,), questions=answered, alone=False)
 
 
 def _cut(page: Page, question: Question, own: tuple[Question, ...]) -> Page:

@@ -96,6 +96,11 @@ class BatchRun:
                 f'rater {rater.id!r}: expected conversation = "form" or "question" with batch files, got "page", which '
                 "needs several turns; set one of them"
             )
+        if any(visit.asked.protocol.reasoned for visit in self.visits):
+            raise StudyError(
+                f'rater {rater.id!r}: expected explain = "no" with readout = "logit" in batches, got "before", which '
+                "takes a second turn; set it, or ask without batches"
+            )
         self._journal = Journal(self.forms.store)
         open_batches = vendor_of(rater).batches
         if open_batches is None:

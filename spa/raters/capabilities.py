@@ -37,6 +37,7 @@ SEED = 11
 IMPROBABLE = "K7-mauve"  # what nobody answers who is not held to the schema
 NUMBER = "Write one random number of twelve digits and nothing else."
 GREET = [{"role": "user", "content": "Greet me in one word, in plain text."}]
+GREETED = [*GREET, {"role": "assistant", "content": "Hello."}, {"role": "user", "content": "And now in Spanish."}]
 RANDOM = [{"role": "user", "content": NUMBER}]
 SCHEMA_QUESTION = Question(
     question_id="answer",
@@ -79,7 +80,8 @@ def probes_for(rater: Rater, variants: Sequence[RaterVariant]) -> Iterator[Probe
     if any(protocol.answer_format == "schema" for protocol in used):
         yield Probe(key="schema", request=put(GREET, answer_format="schema", tokens=4 * TOKENS, held=True))
     if any(protocol.readout == "logit" for protocol in used):
-        yield Probe(key="logprobs", request=put(GREET, readout="logit"))
+        talk = GREETED if any(protocol.reasoned for protocol in used) else GREET  # after a reply of its own
+        yield Probe(key="logprobs", request=put(talk, readout="logit"))
     values: dict[str, Any] = {"seed": SEED, "top_p": 1e-6}
     for name, value in values.items():
         if any(getattr(protocol, name) is not None for protocol in used) and name not in vendor.refused_keys:

@@ -13,6 +13,7 @@ from spa.journal import Journal
 from spa.raters import capabilities
 from spa.raters.budget import CHARACTERS_A_TOKEN, Price, answer_tokens, token_range
 from spa.raters.prompt_messages import PromptWriter, conversation_messages
+from spa.raters.reasoning import protocol_of
 from spa.raters.run import Forms
 from spa.raters.vendors import in_batches, vendor_of
 from spa.raters.visits import KIND, RaterVisit, visit_states
@@ -92,11 +93,12 @@ def _asked_of(
     protocol = visit.asked.protocol
     form = forms.form(visit.assignment_id, protocol)
     turns: list[tuple[PromptTurn, tuple[Any, ...]]] = []
-    for turn in turns_of(form, protocol.conversation):
+    for turn in turns_of(form, protocol.conversation, reasoned=protocol.reasoned):
         turns = [(turn, ())] if turn.alone else [*turns, (turn, ())]
         if turn.turn_id in answered:
             continue
-        *before, said = (answer_tokens(one.questions, explained=protocol.explain != "no") for one, _ in turns)
+        ways = [(one.questions, protocol_of(one, protocol).explain) for one, _ in turns]
+        *before, said = (answer_tokens(questions, explained=explain != "no") for questions, explain in ways)
         fewest, most = token_range(conversation_messages(prompts, turns, protocol), model)
         yield fewest + sum(before), most + sum(before), said
 

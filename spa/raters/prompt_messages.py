@@ -77,7 +77,7 @@ def all_prompts(
 
     def prompts_of(form: Form) -> Iterator[tuple[PromptTurn, Sequence[Message]]]:
         for asked in variants:
-            for turn in turns_of(form, asked.protocol.conversation):
+            for turn in turns_of(form, asked.protocol.conversation, reasoned=asked.protocol.reasoned):
                 yield turn, prompts.turn_messages(turn, asked.protocol)
 
     return prompts_of

@@ -17,7 +17,7 @@ from spa.journal import JournalEntry
 from spa.raters.endpoints.distribution import Distribution, answer_values
 from spa.raters.endpoints.endpoint import LLMReply, mapping
 from spa.raters.vendors import provider_here, read_body, top_tokens
-from spa.records.form import Question
+from spa.records.form import ExplanationTarget, Question
 from spa.records.raters import RaterProtocol, Reading
 from spa.records.submission import Missing, Response
 from spa.responses.answers import parse_answer, parse_answers
@@ -102,6 +102,8 @@ def read_answers(
         return all_missing(questions, BROKE_OFF if reply.outcome == "truncated" else str(problem), reply.text or None)
     if payload is not None:
         return parse_answers(questions, payload)
+    if reply.outcome == "truncated" and all(isinstance(one.target, ExplanationTarget) for one in questions):
+        return all_missing(questions, BROKE_OFF, reply.text or None)  # no answer is read after half a reasoning
     return tuple(read_alone(question, reply, reading=protocol.reading) for question in questions)
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from spa.raters.endpoints.endpoint import LLMReply
+from spa.raters.reading import BROKE_OFF
 from spa.raters.visits import RaterVisit
 from spa.records.form import Judgement
 from spa.records.raters import Rater, RaterProtocol
@@ -97,7 +98,8 @@ def cause_of(reply: LLMReply | None, answers: Sequence[Response | Missing], prot
         return (
             f"the model refuses ({reply.detail[:QUOTED]}); change the words of the form, or name another model, {AGAIN}"
         )
-    if reply.outcome == "truncated" and protocol.readout != "logit":
+    broke_off = protocol.readout != "logit" or any(BROKE_OFF in str(getattr(one, "reason", "")) for one in answers)
+    if reply.outcome == "truncated" and broke_off:
         where = f" within {thought}" if thought and not reply.text.strip() else ""
         return f"replies break off{where} at {limit} = {protocol.limit}; raise {limit} and run the command again"
     if not reply.text.strip() and beside is not None:

@@ -87,6 +87,11 @@ class RaterProtocol(TomlTable):
         """The most tokens in an answer; ``None`` where the endpoint decides."""
         return self.max_completion_tokens or self.max_tokens
 
+    @property
+    def reasoned(self) -> bool:
+        """Whether each probability is read after a reasoning of its own, in a request of its own."""
+        return self.readout == "logit" and self.explain == "before"
+
 
 class Variant(RaterProtocol):
     """A protocol: that of the rater, with the keys given here instead of its own."""
@@ -131,7 +136,7 @@ def may_be_cached(protocol: RaterProtocol, *, sampled: bool) -> bool:
     """
     if protocol.repeats > 1:
         return sampled and protocol.seed is not None
-    return sampled or protocol.temperature == 0 or protocol.readout == "logit"
+    return sampled or protocol.temperature == 0 or (protocol.readout == "logit" and not protocol.reasoned)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,7 +160,8 @@ class RaterVariant:
     @property
     def form_key(self) -> tuple[object, ...]:
         """What of the protocol decides about the form."""
-        return self.protocol.explain, self.protocol.guidelines, self.protocol.reference, self.protocol.item_notes
+        asked = self.protocol
+        return asked.explain, asked.reasoned, asked.guidelines, asked.reference, asked.item_notes
 
     @property
     def fingerprint(self) -> str:

@@ -8,12 +8,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
+from math import log
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from spa.forms.prompt_turns import PromptTurn
+from spa.raters.endpoints.distribution import answer_values
 from spa.raters.endpoints.endpoint import mapping
+from spa.raters.endpoints.http_api import TOP_LOGPROBS
 from spa.raters.prompt_messages import Message
 from spa.records.assignment import BlindingKey
 from spa.records.form import Form
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI, Request, Response
 
 SAMPLING = ("temperature", "top_p", "seed")
+STEP = 0.4  # how much less probable the next value is, where probabilities are asked for
 STEADY = Temperament(noise_sd=0.5, taste_sd=0.05, doubt=0.8, severity_sd=0.1, tie_width=0.1, rounding=5)
 
 
@@ -150,7 +154,10 @@ def complete_chat(model: SimulatedModel, content: bytes) -> Response:
     answers = model.answers(form, key, questions_of_schema(body) or last_questions, model.rng(form, body))
     text = json.dumps(answers) if wants_json(body, last_questions) else in_prose(form, answers)
     used = {"prompt_tokens": len(json.dumps(messages)) // 4, "completion_tokens": len(text) // 4 + 1}
+    tokens = probable_tokens(form, answers) if body.get("logprobs") else []
+    text = tokens[0]["token"] if tokens else text
     message = {"role": "assistant", "content": text, "refusal": None}
+    logprobs = {"content": [{**tokens[0], "top_logprobs": tokens}]} if tokens else None
     return JSONResponse(
         {
             "id": f"simulated-{fingerprint([body, text])[:16]}",
@@ -158,10 +165,26 @@ def complete_chat(model: SimulatedModel, content: bytes) -> Response:
             "created": 0,
             "model": SIMULATED_RATER,
             "system_fingerprint": "simulated",
-            "choices": [{"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}],
+            "choices": [{"index": 0, "message": message, "finish_reason": "stop", "logprobs": logprobs}],
             "usage": {**used, "total_tokens": sum(used.values())},
         }
     )
+
+
+def probable_tokens(form: Form, answers: Mapping[str, object]) -> list[dict[str, Any]]:
+    """Return the most probable first tokens of the answer to one question, the answer itself first; none for others.
+
+    Each step away from the answer, among the values that the question takes, is less probable by ``STEP``.
+    """
+    asked = [question for question in form.questions("everybody") if question.question_id in answers]
+    values = answer_values(asked[0]) if len(asked) == 1 else ()
+    said = str(next(iter(answers.values()), ""))
+    if said not in values:
+        return []
+    steps = {value: abs(place - values.index(said)) for place, value in enumerate(values)}
+    total = sum(STEP**far for far in steps.values())
+    nearest = sorted(steps, key=lambda value: steps[value])[:TOP_LOGPROBS]
+    return [{"token": value, "logprob": steps[value] * log(STEP) - log(total)} for value in nearest]
 
 
 def questions_of_schema(body: dict[str, Any]) -> list[str]:

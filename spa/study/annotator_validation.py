@@ -154,6 +154,9 @@ def _endpoint_takes(place: str, rater: Rater, protocol: RaterProtocol) -> Iterat
     if in_batches(rater) and protocol.conversation == "page":
         expected = 'conversation = "form" or "question": a batch file has no second turn'
         yield mistake(f"{place}, conversation", expected, '"page"', "set one of them")
+    if in_batches(rater) and protocol.reasoned:
+        expected = 'explain = "no" with readout = "logit" in batches, which have no second turn'
+        yield mistake(f"{place}, explain", expected, '"before"', "set it, or ask without batches")
 
 
 def _check_protocol(study: Study, place: str, protocol: RaterProtocol) -> Iterator[StudyProblem]:
@@ -170,12 +173,10 @@ def _check_protocol(study: Study, place: str, protocol: RaterProtocol) -> Iterat
         if protocol.readout == "logit" and section.unread is not None:
             expected = f'"verbalised" beside [{section.key}], as {section.unread}'
             yield mistake(f"{place}, readout", expected, '"logit"', "remove it", section.key)
-    if protocol.readout == "logit" and protocol.explain != "no":
-        got = f'explain = "{protocol.explain}"'
-        yield mistake(
-            f"{place}, readout", 'explain = "no": nothing is said where probabilities are read', got, "set it"
-        )
-    if protocol.readout == "logit" and protocol.repeats > 1:
+    if protocol.readout == "logit" and protocol.explain == "after":
+        expected = 'explain = "no" or "before": nothing is said after probabilities are read'
+        yield mistake(f"{place}, explain", expected, '"after"', "set one of them")
+    if protocol.readout == "logit" and not protocol.reasoned and protocol.repeats > 1:
         got = f"repeats = {protocol.repeats}"
         yield mistake(f"{place}, repeats", "1 with probabilities, which are the same each time", got, "remove the key")
     known = [*(criterion.id for criterion in study.criteria), OVERALL]

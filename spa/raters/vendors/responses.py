@@ -35,7 +35,7 @@ def parameters(rater: Rater, request: LLMRequest) -> dict[str, Any]:
     most = protocol.limit
     if protocol.readout == "logit":
         sent.update(include=["message.output_text.logprobs"], top_logprobs=TOP_LOGPROBS)
-        most = most or FEWEST_TOKENS
+        most = max(most or 0, FEWEST_TOKENS)
     if most is not None:
         sent["max_output_tokens"] = most
     if protocol.reasoning_effort is not None:

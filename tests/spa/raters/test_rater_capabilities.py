@@ -98,6 +98,7 @@ LOGIT = {"readout": "logit", "conversation": "question", "answer_format": "text"
         ("top_p", {"top_p": 0.5}, "top_p", "accepts top_p but ignores it"),
         ("temperature", {"temperature": 0.7}, "temperature", "samples at temperature 1 are identical"),
         ("logprobs", LOGIT, "logprobs", 'readout = "verbalised"'),
+        ("logprobs", {**LOGIT, "explain": "before"}, "logprobs", 'readout = "verbalised"'),
         ("usage", {}, "usage", "costs are estimates"),
     ],
 )
@@ -115,6 +116,13 @@ def test_what_is_ignored_is_seen_and_told(
     assert said in line
     assert bool(errors) == (missing in ("schema", "logprobs")) == ("--probe" in line)
     assert len(line.splitlines()) == 1
+
+
+def test_logprobs_after_a_reply_are_tried_where_reasoned(store: Store) -> None:
+    with scripted(Server(*EVERYTHING)) as server:
+        look(store, server, **LOGIT, explain="before")
+        tried = next(one.body for one in server.asked if "logprobs" in one.body)
+    assert [one["role"] for one in tried["messages"]] == ["user", "assistant", "user"]
 
 
 def counted(text: str, prompt_tokens: int) -> dict[str, Any]:

@@ -279,9 +279,23 @@ SINGLE_MISTAKES = [
     (
         {
             "rest": SPA + '[[raters]]\nid = "llm"\nmodel = "m"\nreadout = "logit"\nconversation = "question"\n'
-            'answer_format = "text"\nexplain = "before"\n'
+            'answer_format = "text"\nexplain = "after"\n'
         },
-        '[[raters]] llm, readout: expected explain = "no"',
+        '[[raters]] llm, explain: expected explain = "no" or "before": nothing is said after probabilities',
+    ),
+    (
+        {
+            "rest": SPA + '[[raters]]\nid = "llm"\nmodel = "m"\nreadout = "logit"\nconversation = "question"\n'
+            'answer_format = "text"\nexplain = "before"\nbatch = true\n'
+        },
+        '[[raters]] llm, explain: expected explain = "no" with readout = "logit" in batches, which have no second',
+    ),
+    (
+        {
+            "rest": SPA + '[[raters]]\nid = "llm"\nmodel = "m"\nreadout = "logit"\nconversation = "question"\n'
+            'answer_format = "text"\nexplain = "before"\nprovider = "anthropic"\nmax_tokens = 9\n'
+        },
+        '[[raters]] llm, readout: expected "verbalised": Anthropic',
     ),
     ({"head": HEAD + f'seed = "{"9" * 100_000}"\n'}, "seed: expected a whole number of at least 0, got"),
     ({"head": f'id = "small"\n{"x" * 10_000} = 1\ntitle = "T"\n'}, "x: unknown key"),
