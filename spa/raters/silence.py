@@ -98,8 +98,8 @@ def cause_of(reply: LLMReply | None, answers: Sequence[Response | Missing], prot
         return (
             f"the model refuses ({reply.detail[:QUOTED]}); change the words of the form, or name another model, {AGAIN}"
         )
-    broke_off = protocol.readout != "logit" or any(BROKE_OFF in str(getattr(one, "reason", "")) for one in answers)
-    if reply.outcome == "truncated" and broke_off:
+    half = protocol.reasoned and any(BROKE_OFF in one.reason for one in answers if isinstance(one, Missing))
+    if half or (reply.outcome == "truncated" and protocol.readout != "logit"):
         where = f" within {thought}" if thought and not reply.text.strip() else ""
         return f"replies break off{where} at {limit} = {protocol.limit}; raise {limit} and run the command again"
     if not reply.text.strip() and beside is not None:

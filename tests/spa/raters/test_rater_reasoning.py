@@ -179,6 +179,14 @@ def test_a_cut_reasoning_is_asked_again_with_more_tokens(tmp_path: Path) -> None
     assert len(server.asked) == 3 * cut + 1  # the check is not asked again
 
 
+def test_a_rater_that_only_reasons_in_part_is_told_its_limit(tmp_path: Path) -> None:
+    study = study_of(tmp_path, annotators=3)
+    with scripted(lambda asked: http(chat("I weigh", finish="length"))) as server:
+        rater = judge(tmp_path, server.url, max_tokens=SHORT)
+        told = spa("rate", study, "--rater", rater, "--no-probe", code=1).output
+    assert "no readable answer: replies break off at max_tokens = 9; raise max_tokens" in told
+
+
 def test_a_kill_between_the_two_loses_no_reasoning(tmp_path: Path) -> None:
     """What was reasoned is on record: each is asked for once, an answer again only where it was under way."""
     study = study_of(tmp_path)
@@ -288,6 +296,8 @@ def test_the_simulated_rater_reasons_and_is_sure(tmp_path: Path) -> None:
         said = found["verbalised"][target]
         assert isinstance(said, Response)
         most = max(probabilities, key=lambda value: probabilities[value])
+        assert sorted(probabilities.values())[-2] == pytest.approx(0.4 * probabilities[most], rel=1e-3)
+        assert json.loads(getattr(answer, "raw", ""))["mass"] == pytest.approx(1, abs=1e-3)
         assert most == str(said.value) or float(most) in (said.value, round(float(said.value) * 100))
 
 
@@ -318,6 +328,28 @@ def talkative(folder: Path) -> Path:
         settings["eos_token_id"] = list(range(0, 256, 2))
         (folder / "generation_config.json").write_text(json.dumps(settings))
     return folder
+
+
+@pytest.mark.one_process("models")
+def test_a_reason_that_a_study_asks_for_has_no_probabilities(models: Path) -> None:
+    """A reason beside the question is missing where only probabilities are read, and the answer is there."""
+    one = Rater(
+        id="here", model=str(talkative(models / "talkative")), provider="local", **(REASONED | {"explain": "no"})
+    )
+    visit = RaterVisit(assignment_id="a00001", asked=rater_variants(one)[0], repeat=1)
+    conversation = RaterConversation(with_reasons(hand_made(items=("i1",))[0]), (), visit)
+    request = conversation.request(PromptWriter(load_texts("en", {})))
+
+    async def ask() -> str | None:
+        async with LocalEndpoint(one) as endpoint:
+            return (await endpoint.ask(request)).body
+
+    call = JournalEntry(kind=KIND, scope="v", key=conversation.turn.turn_id, attempt=1, request="{}", begun_at=0)
+    after = conversation.with_call(replace(call, outcome="unreadable", response=asyncio.run(ask())))
+    reason, answer = after.answers[:2]
+    assert isinstance(reason, Missing)
+    assert isinstance(answer, Response)
+    assert after.turn.turn_id != conversation.turn.turn_id
 
 
 @pytest.mark.one_process("models")

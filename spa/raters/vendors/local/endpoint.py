@@ -143,8 +143,8 @@ class LocalEndpoint:
         }
 
     def _distribution(self, request: LLMRequest, prompt: LocalPrompt) -> dict[str, Any]:
-        """Return the probabilities of the answers to the one question asked."""
-        (question,) = request.questions
+        """Return the probabilities of the answers to the one question asked; no reason beside it has any."""
+        question = next((one for one in request.questions if answer_values(one)), request.questions[0])
         tokenizer = self.running.loaded.tokenizer
         options = answer_values(question)
         if not options:
