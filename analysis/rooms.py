@@ -21,6 +21,7 @@ from analysis.orders.contribution import CONTRIBUTION as ORDERS
 from analysis.planning.contribution import CONTRIBUTION as PLANNING
 from analysis.preference_checks.contribution import CONTRIBUTION as PREFERENCE_CHECKS
 from analysis.ranking.contribution import CONTRIBUTION as RANKING
+from analysis.rater_examples.contribution import CONTRIBUTION as RATER_EXAMPLES
 from analysis.raters.contribution import CONTRIBUTION as RATERS
 from analysis.rating_checks.contribution import CONTRIBUTION as RATING_CHECKS
 from analysis.self_preference.contribution import CONTRIBUTION as SELF_PREFERENCE
@@ -44,6 +45,7 @@ CONTRIBUTIONS: Final[tuple[Contribution, ...]] = (
     PLANNING,
     PREFERENCE_CHECKS,
     RANKING,
+    RATER_EXAMPLES,
     RATERS,
     RATING_CHECKS,
     SELF_PREFERENCE,

@@ -120,6 +120,8 @@ class Plan:
         they differ; ``None``: they stay two answers.
     makers : tuple of (str, str)
         Who made systems and LLM raters: their ids, each with the name of its maker.
+    examples : tuple of (str, str)
+        LLMs with answered examples, each with the name of the same LLM without them.
     max_flips : float
         Share of such questions above which a report names who answers them.
     control : tuple of str
@@ -160,6 +162,7 @@ class Plan:
     flips: Literal["tie", "missing"] | None = None
     max_flips: float = 0.2
     makers: tuple[tuple[str, str], ...] = ()
+    examples: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         """Check the numbers."""

@@ -17,7 +17,7 @@ from spa.study.stopping import stopping_facts
 
 FACT = "preregistered"  # name of the fact in the store
 NOT_PLANNED = ("seed",)
-LATER = ("juries", "flips", "max_flips", "makers")
+LATER = ("juries", "flips", "max_flips", "makers", "examples")
 FORMER_STOPPING = {"counted": "completed"}  # what plans meant that were frozen before [stopping] could say it
 
 

@@ -10,6 +10,7 @@ from analysis.answers.live_rows import LiveStudy
 from analysis.answers.plan import Jury, Plan, parse_expectations
 from analysis.statistics.record import Count, Record, record_like
 from spa.records.form import Form, Judgement
+from spa.records.raters import beside_examples
 from spa.records.submission import SIMULATED_RATER
 
 if TYPE_CHECKING:
@@ -187,6 +188,7 @@ def plan_of(study: Study) -> Plan:
         Plan,
         study.analysis,
         makers=tuple((name, maker) for name, maker in made if maker is not None),
+        examples=tuple(pair for rater in study.raters for pair in beside_examples(rater)),
         flips=None if choices is None or choices.directions == "one" else choices.flips,
         expected=parse_expectations(study.analysis.expected, "[analysis] expected"),
         lower_is_better=frozenset(row.id for row in study.criteria if row.lower_is_better),

@@ -29,6 +29,12 @@ OPTIONS = (
         help="Who made a system or an LLM, to see whether it favours its own; repeatable.",
     ),
     click.option(
+        "--examples",
+        multiple=True,
+        metavar="WITH=WITHOUT",
+        help="An LLM that read answered examples, and the same without them; repeatable.",
+    ),
+    click.option(
         "--flips",
         type=click.Choice(["tie", "missing"]),
         help="What a choice is that changes with the order of outputs.",
@@ -50,12 +56,14 @@ def judges_of(given: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "juries": tuple(parse_juries(given.get("juries", ()))),
         "makers": tuple(two_sides(text, "--maker", "NAME=MAKER") for text in given.get("makers", ())),
+        "examples": tuple(two_sides(text, "--examples", "WITH=WITHOUT") for text in given.get("examples", ())),
         "flips": given.get("flips"),
     }
 
 
 def single_answers_only(plan: Plan) -> Iterator[str]:
     """Yield the options that a table in parts cannot be analysed by."""
-    for option, chosen in (("--jury", plan.juries), ("--maker", plan.makers), ("--flips", plan.flips)):
+    given = ("--jury", plan.juries), ("--maker", plan.makers), ("--examples", plan.examples), ("--flips", plan.flips)
+    for option, chosen in given:
         if chosen:
             yield option

@@ -37,7 +37,7 @@ ORDER: Final = """
     best_worst families bradley_terry ties rankings ranking_agreement ranking_differences covariate_effects
     controlled_strengths equal_length agreement annotator_pairs correlations
     comparisons_of_correlations correlations_by_system metrics llm_vs_people first_shown raters
-    juries jury_agreement jury_without self_preference explanations
+    juries jury_agreement jury_without self_preference examples explanations
     exploration contamination contamination_of_others expected observed_power disagreements warnings warning_rows
     conventions spans live headline
 """.split()  # keys that are not listed follow the last

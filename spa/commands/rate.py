@@ -137,10 +137,14 @@ def rate(**given: Any) -> None:
             raise click.UsageError(f"--wait is for raters with batch = true (provider = {names})")
         if options.cluster is not None and rater.cache is not None:
             raise click.UsageError("--cluster: not with a rater that has a cache, a file of one machine")
+        if options.probe_injection is not None and rater.examples is not None:
+            raise click.UsageError("--probe-injection: not with a rater that has examples")
         prices = load_prices(options.prices, options.study)
         if options.dry_run:
             variants = choose_variants(rater, options.variants)
-            visits = rater_visits(workspace.store, variants, limit=options.limit, only=options.only)
+            visits = rater_visits(
+                workspace.store, variants, limit=options.limit, only=options.only, asking=workspace.asking
+            )
             print_estimate(workspace, visits, PromptWriter(workspace.texts), prices, as_json=options.as_json)
             return
         with ended_politely(), exclusive_run(workspace.store.name, rater.id, workspace.store.reading):
@@ -220,12 +224,17 @@ def rate_open_visits(
     from spa.raters.visits import rater_visits
 
     store = str(workspace.chosen.target) if workspace.chosen.is_rehearsal else options.store
+    kept: list[str] = []
+    if rater.examples is not None:  # before anything is asked
+        workspace.examples(rater.examples, freeze=kept.append)
     with (
         configured_rater(workspace, rater, options) as changed,
         opened_cluster(options.cluster, workspace, changed, store=store, simulate=options.simulate) as client,
     ):
         variants = choose_variants(changed, options.variants)
-        visits = rater_visits(workspace.store, variants, limit=options.limit, only=options.only)
+        visits = rater_visits(
+            workspace.store, variants, limit=options.limit, only=options.only, asking=workspace.asking
+        )
         if options.probe_injection is not None:
             forms = list(islice(workspace.store.assignments, options.probe_injection))
             visits = injection_visits(forms, variants[0])
@@ -269,7 +278,7 @@ def rate_open_visits(
                 else:
                     summary = rate_visits(workspace, visits, prompts, endpoint=endpoint, several=several, **shared)
     apart = again or note_apart(workspace.store, changed)
-    summary.endpoint, summary.notes = capabilities, [*vendor_of(changed).notes, *apart, *notes, *summary.notes]
+    summary.endpoint, summary.notes = capabilities, [*vendor_of(changed).notes, *kept, *apart, *notes, *summary.notes]
     return visits, summary
 
 
@@ -315,7 +324,7 @@ def simulated_endpoint(
     by_form = {variant.form_key: variant for variant in variants}.values()
     forms = (
         (workspace.form(name, variant.protocol), store.assignments.key(name, "llm"))
-        for name in store.assignments.ids()[:limit]
+        for name in workspace.asking(store.assignments.ids(), variants)[:limit]
         for variant in by_form
     )
     prompts = all_prompts(workspace.texts, variants)

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
     from spa.forms.build import StudyForms
     from spa.records.assignment import Assignment, BlindingKey
+    from spa.records.examples import ExampleSet
     from spa.records.form import Form
     from spa.records.outputs import Outputs
-    from spa.records.raters import RaterProtocol
+    from spa.records.raters import RaterExamples, RaterProtocol, RaterVariant
     from spa.records.study import Study
     from spa.records.texts import Texts
     from spa.responses.store import Store
@@ -43,6 +44,7 @@ class Workspace:
     _for_llms: dict[str, tuple[Assignment, BlindingKey]] = field(
         init=False, repr=False, compare=False, default_factory=dict
     )
+    _examples: dict[RaterExamples, ExampleSet] = field(init=False, repr=False, compare=False, default_factory=dict)
     _forms: StudyForms = field(init=False, repr=False, compare=False)
     _built: Callable[..., Form] = field(init=False, repr=False, compare=False)
 
@@ -79,7 +81,32 @@ class Workspace:
     ) -> Form:
         known = self._for_llms.get(assignment_id) if respondents == "llm" else None
         assignment, key = known or self.store.assignments.draw(assignment_id, respondents)
-        return self._forms.build(assignment, key, protocol)
+        examples = None if protocol is None or protocol.examples is None else self.examples(protocol.examples)
+        return self._forms.build(assignment, key, protocol, examples)
+
+    def examples(self, wanted: RaterExamples, *, freeze: Callable[[str], object] | None = None) -> ExampleSet:
+        """Return the answered examples of a rater, drawn once; ``freeze`` is told how they are kept in the store."""
+        from spa.raters.examples import ExampleSource, example_set, freeze_examples
+
+        source = ExampleSource(
+            study=self.study, outputs=self.outputs, texts=self.texts, store=self.store, form_of=self.form
+        )
+        if freeze is not None:
+            freeze(freeze_examples(source, wanted))
+        if wanted not in self._examples:
+            self._examples[wanted] = example_set(source, wanted)
+        return self._examples[wanted]
+
+    def asking(self, assignment_ids: Sequence[str], variants: Sequence[RaterVariant]) -> Sequence[str]:
+        """Return those assignments that ask a rater anything: all, unless its examples take their items away."""
+        wanted = next((one.protocol.examples for one in variants if one.protocol.examples is not None), None)
+        if wanted is None:
+            return assignment_ids
+        from spa.raters.examples import asks_anything
+
+        apart = self.examples(wanted.model_copy(update={"number": 0})).apart
+        draws = self.store.assignments.draws(assignment_ids, "llm")
+        return [name for name in assignment_ids if asks_anything(draws[name][0], apart)]
 
     def _build_first(self, *asked: Any) -> Form:
         """Build a form and keep as many as fit from now on: all are about as large as the first."""

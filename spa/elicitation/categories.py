@@ -16,6 +16,7 @@ class Categories(RatingSection):
 
     key: ClassVar[str] = "categories"
     way: ClassVar[str] = "category"
+    has_examples: ClassVar[bool] = True
 
     def answer(self, view: AssignmentView, criterion: str) -> Answer:
         """Return a criterion's own options; what is read is also what is sent."""

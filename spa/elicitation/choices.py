@@ -29,6 +29,7 @@ class Choices(Section):
 
     key: ClassVar[str] = "choices"
     way: ClassVar[str] = "choice"
+    has_examples: ClassVar[bool] = True
     compares: ClassVar[bool] = True
     joint: ClassVar[bool] = True
 

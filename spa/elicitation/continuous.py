@@ -20,6 +20,7 @@ class Continuous(RatingSection):
 
     key: ClassVar[str] = "continuous"
     way: ClassVar[str] = "continuous"
+    has_examples: ClassVar[bool] = True
     graded: ClassVar[bool] = True
     shows_references: ClassVar[bool] = True
 

@@ -33,6 +33,7 @@ class Likert(RatingSection):
 
     key: ClassVar[str] = "likert"
     way: ClassVar[str] = "likert"
+    has_examples: ClassVar[bool] = True
 
     points: Annotated[int, Field(ge=2, le=11)] = 5
     low: Text | None = None  # words at the ends; the locale's where absent

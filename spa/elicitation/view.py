@@ -151,6 +151,10 @@ class AssignmentView:
         made = self.outputs.of(item_id, system_id)[0]
         return self._exhibit(("reference", system_id, item_id), caption, None, made)
 
+    def example(self, place: tuple[object, ...], caption: str, shown: Item | Output) -> Exhibit:
+        """Return what is shown in an answered example, under no label."""
+        return self._exhibit(("example", *place), caption, None, shown)
+
     def note(self, item_id: str, note: str) -> Exhibit | None:
         """Return the rubric or the reference of an item, under its caption; ``None`` where it has none."""
         found = self.outputs.item_notes.get((item_id, note))

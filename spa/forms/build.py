@@ -13,8 +13,10 @@ from typing import Literal
 from spa.elicitation import ways
 from spa.elicitation.text_cache import TextCache
 from spa.elicitation.view import AssignmentView, seeded_position
+from spa.forms.examples import examples_pages, without_items
 from spa.forms.form_text import exhibits_of
 from spa.records.assignment import Assignment, BlindingKey
+from spa.records.examples import ExampleSet
 from spa.records.form import (
     AnswerOption,
     CheckTarget,
@@ -48,8 +50,16 @@ class StudyForms:
         self._outputs = outputs
         self._phrases = TextCache(study, texts)
 
-    def build(self, assignment: Assignment, key: BlindingKey, protocol: RaterProtocol | None = None) -> Form:
-        """Build the form of one assignment; see :func:`build_form`."""
+    def build(
+        self,
+        assignment: Assignment,
+        key: BlindingKey,
+        protocol: RaterProtocol | None = None,
+        examples: ExampleSet | None = None,
+    ) -> Form:
+        """Build the form of one assignment; see :func:`build_form`. A protocol with examples needs them."""
+        if (examples is None) != (protocol is None or protocol.examples is None):
+            raise ValueError("expected the examples that the protocol names, and no others")
         view = AssignmentView(
             study=self._study, outputs=self._outputs, assignment=assignment, key=key, text_cache=self._phrases
         )
@@ -59,7 +69,7 @@ class StudyForms:
             title=self._phrases.clean(self._study.title),
             language=texts.language,
             right_to_left=texts.right_to_left,
-            pages=_Numbering(self._phrases).pages(add_extras(view, _pages(view), protocol)),
+            pages=_Numbering(self._phrases).pages(add_extras(view, _pages(view, examples), protocol)),
         )
 
 
@@ -82,10 +92,13 @@ def build_form(
     return StudyForms(study, outputs, texts).build(assignment, key, protocol)
 
 
-def _pages(view: AssignmentView) -> list[Page]:
+def _pages(view: AssignmentView, examples: ExampleSet | None = None) -> list[Page]:
     cached = view.text_cache.cached  # pages for people only are the same on every form
     asked = view.study.sections.items()
-    question_pages = _titled(view, [page for key, section in asked for page in ways()[key].pages(view, section)])
+    question_pages = [page for key, section in asked for page in ways()[key].pages(view, section)]
+    if examples is not None:
+        question_pages = [*without_items(question_pages, examples.apart)]
+    question_pages = _titled(view, question_pages)
     _insert_checks(view, question_pages)
     return [
         *cached("consent", lambda: consent_pages(view)),
@@ -93,6 +106,7 @@ def _pages(view: AssignmentView) -> list[Page]:
         *cached("first questions", lambda: interview_pages(view, first=True)),
         _instructions_page(view),
         cached("confirmation", lambda: confirmation_page(view)),
+        *([] if examples is None else examples_pages(view, examples)),
         *question_pages,
         *cached("interview", lambda: interview_pages(view, first=False)),
     ]

@@ -40,6 +40,17 @@ _DISPENSABLE = frozenset(
         *(
             "form.rubric_of_item",
             "form.reference_of_item",
+            *(
+                f"form.{name}"
+                for name in (
+                    "examples_title",
+                    "examples_intro",
+                    "example_item",
+                    "example_output",
+                    "example_output_image",
+                    "example_answer",
+                )
+            ),
             "form.consent_kept",
             "page.paused_title",
             "page.paused_text",

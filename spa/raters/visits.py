@@ -81,10 +81,16 @@ class RaterVisit:
 
 
 def rater_visits(
-    store: Store, variants: Sequence[RaterVariant], *, limit: int | None = None, only: Collection[str] = ()
+    store: Store,
+    variants: Sequence[RaterVariant],
+    *,
+    limit: int | None = None,
+    only: Collection[str] = (),
+    asking: Callable[[Sequence[str], Sequence[RaterVariant]], Sequence[str]] | None = None,
 ) -> Sequence[RaterVisit]:
     """Return every visit: assignment by assignment, so that a run that is stopped has whole ones.
 
+    ``asking`` takes assignments and returns those that ask these variants anything.
     Raise StudyError if ``only`` names an assignment that the store does not hold.
     """
     names = store.assignments.ids()
@@ -94,7 +100,8 @@ def rater_visits(
             f"--only {unknown[0]}: expected the id of an assignment ({names[0] if names else 'none is built'}, ...), "
             "got another; see `spa preview`"
         )
-    return _Visits([name for name in names if not only or name in only][:limit], variants)
+    named = [name for name in names if not only or name in only]
+    return _Visits((named if asking is None else asking(named, variants))[:limit], variants)
 
 
 class _Visits(Sequence[RaterVisit]):

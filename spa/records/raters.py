@@ -26,6 +26,7 @@ ADDED = (
     "reference",
     "persona",
     "item_notes",
+    "examples",
 )  # keys that let a rater read more than people do
 SECRET = re.compile(r"auth|key|token|secret|cookie|password|signature", re.IGNORECASE)  # in the name of a header
 FROM_ENVIRONMENT = re.compile(r"env:([A-Za-z_][A-Za-z0-9_]*)")
@@ -57,8 +58,15 @@ def _pairs(given: object) -> object:
     return tuple(given.items()) if isinstance(given, dict) else given
 
 
-class RaterProtocol(TomlTable):
-    """How an LLM is asked."""
+class RaterExamples(TomlTable):
+    """Answered examples of people before a rater's form, from items that it is not asked about."""
+
+    number: Annotated[int, Field(ge=1, le=100)] = 6  # outputs, or pairs of them, with all that people said of each
+    share: Annotated[float, Field(gt=0, lt=1)] = 0.25  # of all items, set apart for examples
+
+
+class VariedKeys(TomlTable):
+    """How an LLM is asked, as far as variants may differ."""
 
     temperature: Temperature | None = None
     top_p: Annotated[float, Field(gt=0, le=1)] | None = None
@@ -93,7 +101,13 @@ class RaterProtocol(TomlTable):
         return self.readout == "logit" and self.explain == "before"
 
 
-class Variant(RaterProtocol):
+class RaterProtocol(VariedKeys):
+    """How an LLM is asked."""
+
+    examples: RaterExamples | None = None  # each variant is then asked without them, too
+
+
+class Variant(VariedKeys):
     """A protocol: that of the rater, with the keys given here instead of its own."""
 
     id: Ident
@@ -161,7 +175,7 @@ class RaterVariant:
     def form_key(self) -> tuple[object, ...]:
         """What of the protocol decides about the form."""
         asked = self.protocol
-        return asked.explain, asked.reasoned, asked.guidelines, asked.reference, asked.item_notes
+        return asked.explain, asked.reasoned, asked.guidelines, asked.reference, asked.item_notes, asked.examples
 
     @property
     def fingerprint(self) -> str:
@@ -178,6 +192,7 @@ LATER = (
     "extra_body",
     "min_mass",
     "item_notes",
+    "examples",
 )  # keys that count in a fingerprint where they are set
 
 
@@ -197,12 +212,38 @@ def rater_variants(rater: Rater) -> tuple[RaterVariant, ...]:
     variants = [*rater.variants, *_of_grid(rater)]
     own = RaterProtocol().model_copy(update={key: getattr(rater, key) for key in RaterProtocol.model_fields})
     if not variants:
-        return (RaterVariant(rater=rater, variant=None, protocol=own),)
+        return _with_and_without((RaterVariant(rater=rater, variant=None, protocol=own),))
     changed = ({key: getattr(one, key) for key in one.model_fields_set - {"id"}} for one in variants)
-    return tuple(
-        RaterVariant(rater=rater, variant=one.id, protocol=own.model_copy(update=keys))
-        for one, keys in zip(variants, changed, strict=True)
+    return _with_and_without(
+        tuple(
+            RaterVariant(rater=rater, variant=one.id, protocol=own.model_copy(update=keys))
+            for one, keys in zip(variants, changed, strict=True)
+        )
     )
+
+
+WITH, WITHOUT = "examples", "no examples"  # variants, or the ends of their names
+
+
+def _with_and_without(variants: tuple[RaterVariant, ...]) -> tuple[RaterVariant, ...]:
+    """Return each variant that has examples twice: without and with them, asked about the same items."""
+    found: list[RaterVariant] = []
+    for one in variants:
+        if one.protocol.examples is None:
+            found.append(one)
+            continue
+        for name, number in ((WITHOUT, 0), (WITH, one.protocol.examples.number)):
+            shown = one.protocol.examples.model_copy(update={"number": number})
+            protocol = one.protocol.model_copy(update={"examples": shown})
+            variant = name if one.variant is None else f"{one.variant}, {name}"
+            found.append(RaterVariant(rater=one.rater, variant=variant, protocol=protocol))
+    return tuple(found)
+
+
+def beside_examples(rater: Rater) -> Iterator[tuple[str, str]]:
+    """Yield the names under which a rater is asked with examples, each with its name without them."""
+    variants = [one for one in rater_variants(rater) if one.protocol.examples is not None]
+    yield from ((shown.name, bare.name) for bare, shown in zip(variants[::2], variants[1::2], strict=True))
 
 
 def _of_grid(rater: Rater) -> Iterator[Variant]:

@@ -212,6 +212,7 @@ class Section(TomlTable):
     of_turns: ClassVar[bool] = False  # can be asked where turns of outputs are rated one by one
     shows_references: ClassVar[bool] = False  # has keys for systems of role "reference"
     graded: ClassVar[bool] = False  # answers are numbers so fine that two raters seldom give the same
+    has_examples: ClassVar[bool] = False  # answers about outputs of one item, which may be shown to raters beforehand
     unread: ClassVar[str | None] = None  # why no probabilities of its answers can be read from a model
 
     def asks(self, study: Study) -> tuple[str, ...]:

@@ -250,6 +250,15 @@ def note(connection: Connection, name: str, value: str) -> None:
         connection.execute(insert(meta).values(name=name, value=value))
 
 
+def note_once(connection: Connection, name: str, value: str) -> str:
+    """Write a fact about the store unless there is one of this name; return what stands now."""
+    known = connection.scalar(select(meta.c.value).where(meta.c.name == name))
+    if known is None:
+        connection.execute(insert(meta).values(name=name, value=value))
+        return value
+    return str(known)
+
+
 def without_passwords(text: str) -> str:
     """Return a database's URL, or what was meant as one, with stars for every password.
 

@@ -105,6 +105,23 @@ def jury_problems(study: Study) -> Iterator[StudyProblem]:
                 yield mistake(f"{place}, by", expected, '"majority"', "change it", section.key)
 
 
+def example_problems(study: Study) -> Iterator[StudyProblem]:
+    """Yield every mistake about answered examples, which are of answers about single items."""
+    for rater in study.raters:
+        place = f"[[raters]] {rater.id}, examples"
+        if rater.examples is None:
+            continue
+        for key, section in study.sections.items():
+            if not section.has_examples:
+                expected = (
+                    "only [likert], [continuous], [categories] and [choices], which ask about outputs of one item"
+                )
+                why = "its answers are about systems or whole outputs, so that examples would give answers away"
+                yield mistake(place, expected, f"[{key}]: {why}", "remove one of them", key)
+        if study.outputs.unit == "turn":
+            yield mistake(place, 'unit = "output"', '"turn"', "remove the table", "outputs")
+
+
 def maker_problems(study: Study) -> Iterator[StudyProblem]:
     """Yield every mistake about makers: they are compared by name, and one id has one of them."""
     systems = {one.id: one.maker for one in study.systems if one.maker is not None}

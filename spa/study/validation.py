@@ -13,7 +13,14 @@ from spa.media import medium_of
 from spa.records.covariates import control_column
 from spa.records.problems import StudyProblem, mistake, nearest, quote, repeated, unfit_system
 from spa.records.study import OVERALL, Section, Study, Words
-from spa.study.annotator_validation import jury_problems, maker_problems, note_problems, people_problems, rater_problems
+from spa.study.annotator_validation import (
+    example_problems,
+    jury_problems,
+    maker_problems,
+    note_problems,
+    people_problems,
+    rater_problems,
+)
 from spa.study.rated_turns import turn_problems
 from spa.study.stopping import (
     deciding_answers,
@@ -51,6 +58,7 @@ def validate_study(study: Study) -> list[StudyProblem]:
         rater_problems,
         jury_problems,
         maker_problems,
+        example_problems,
     )
     return [finding for check in checks for finding in check(study)]
 

@@ -1,0 +1,1 @@
+"""Whether answered examples bring an LLM nearer to people."""
