@@ -436,7 +436,7 @@ def _weighed_frames(
 ) -> Iterator[pl.DataFrame]:
     """Yield weighed sums as tables of so many rows as the processor's cache holds; keys number systems and items."""
     every, n_items = keys
-    for start in range(0, len(every), AT_ONCE):
+    for start in range(0, max(len(every), 1), AT_ONCE):  # of no rows one table of none
         rows = slice(start, start + AT_ONCE)
         key = every[rows]
         frame = {"about": own.about(of, key // n_items), "item": pl.Series(key % n_items)}

@@ -36,7 +36,7 @@ def conversation(value: object) -> Conversation | None:
     """Return the conversation that a list of messages is; ``None`` where it is none.
 
     >>> conversation([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}])
-    Conversation(prompt='Hi', answer='Hello', others=0)
+    Conversation(prompt='Hi', answer='Hello', others=0, last=1)
     >>> conversation([{"from": "human", "value": "Hi"}]).answer, conversation(["Hi"])
     (None, None)
     """

@@ -22,6 +22,7 @@ NOT_RUN = {  # (document, how the command begins) -> why no test types it as it 
     ("CONTRIBUTING.md", "make"): "these run the tests, and CI runs them",
     ("llm-raters.md", "spa rate my-study/study.toml --rater here"): "a model; see test_rater_local_command.py",
     ("cluster.md", "spa rate my-study/study.toml --rater here"): "jobs of SLURM and a model; see test_cluster.py",
+    ("cluster.md", "spa build my-study/study.toml --store"): "a PostgreSQL of that name; test_guides.py types others",
 }
 STUDY = "my-study"  # every guide speaks of it; `spa init my-study` writes it
 
