@@ -12,8 +12,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 
-from spa.elicitation.choices import ChoiceTarget
-from spa.elicitation.ratings import RatingTarget, TurnTarget
 from spa.errors import ResponseError, StudyError
 from spa.forms.examples import TEXTS
 from spa.records.assignment import Assignment, canonical_json
@@ -32,6 +30,7 @@ from spa.widgets import widget_of
 KEY = "examples "  # before number and share, of a fact about the store
 LEVELS = 7  # most answers that are strata of their own; longer scales are cut into fifths
 FIFTHS = 5
+CHOSEN = {1.0: "x", 0.5: "tie", 0.0: "y"}  # of two outputs, by how favourable an answer is to the first
 
 FormOf = Callable[[str], Form]
 Unit = tuple[str, str, tuple[tuple[str, int], ...]]  # kind, item, outputs
@@ -203,21 +202,22 @@ def _of_people(source: ExampleSource) -> Iterator[Submission]:
 
 
 def _item_of(target: Target) -> str | None:
-    if isinstance(target, TurnTarget) or not isinstance(target, (RatingTarget, ChoiceTarget)):
-        return None
-    return target.item_id
+    """Return the item of the outputs that an answer is about."""
+    outputs = target.outputs() if isinstance(target, Judgement) else None
+    return next(iter(outputs))[1] if outputs else None
 
 
 def _unit(study: Study, target: Target, value: str, systems: Mapping[str, str]) -> tuple[Unit, Asked, str]:
     """Return what is judged, by systems in the order of their ids, the question and its answer in that order."""
     assert isinstance(target, Judgement)
+    outputs = target.outputs()
+    assert outputs
     table = next(key for key, section in study.sections.items() if section.way == target.way)
-    if isinstance(target, ChoiceTarget):
-        x, y = (systems[target.label_x], target.sample_x), (systems[target.label_y], target.sample_y)
-        value = value if x <= y else _swapped(value)
-        return ("choice", target.item_id, (min(x, y), max(x, y))), (table, target.criterion), value
-    assert isinstance(target, RatingTarget)
-    unit = ("rating", target.item_id, ((systems[target.label], target.sample),))
+    judged = sorted((systems[label], sample, label, item_id) for label, item_id, sample in outputs)
+    unit = "choice" if len(judged) > 1 else "rating", judged[0][3], tuple(one[:2] for one in judged)
+    if len(judged) > 1:  # whose sides are those of the systems
+        favoured = target.favour(value, judged[0][2], None)
+        value = value if favoured is None else CHOSEN[favoured]
     return unit, (table, target.criterion), value
 
 

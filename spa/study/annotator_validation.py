@@ -7,6 +7,7 @@ from contextlib import suppress
 
 from pydantic import ValidationError
 
+from spa.elicitation import ways
 from spa.raters.vendors import batch_providers, in_batches, provider_with, providers, vendor_of
 from spa.records.problems import StudyProblem, mistake, nearest, quote, repeated, unfit_system
 from spa.records.raters import (
@@ -93,8 +94,8 @@ def jury_problems(study: Study) -> Iterator[StudyProblem]:
         yield from repeated(f"{place}, raters", jury.raters)
         for name in jury.raters:
             if name not in names:
-                ways = [one for one in names if one.startswith(f"{name}/")]
-                do = f"name a way of asking it: {', '.join(ways[:3])}" if ways else nearest(name, names)
+                asked = [one for one in names if one.startswith(f"{name}/")]
+                do = f"name a way of asking it: {', '.join(asked[:3])}" if asked else nearest(name, names)
                 yield mistake(f"{place}, raters", "raters of [[raters]]", quote(name), do, "raters")
         if jury.least > len(jury.raters):
             got = f"{jury.least} of {len(jury.raters)}"
@@ -113,9 +114,8 @@ def example_problems(study: Study) -> Iterator[StudyProblem]:
             continue
         for key, section in study.sections.items():
             if not section.has_examples:
-                expected = (
-                    "only [likert], [continuous], [categories] and [choices], which ask about outputs of one item"
-                )
+                fit = (f"[{one}]" for one, way in ways().items() if way.settings.has_examples)
+                expected = f"only {', '.join(fit)}, which ask about outputs of one item"
                 why = "its answers are about systems or whole outputs, so that examples would give answers away"
                 yield mistake(place, expected, f"[{key}]: {why}", "remove one of them", key)
         if study.outputs.unit == "turn":
