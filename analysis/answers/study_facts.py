@@ -10,7 +10,6 @@ from analysis.answers.live_rows import LiveStudy
 from analysis.answers.plan import Jury, Plan, parse_expectations
 from analysis.statistics.record import Count, Record, record_like
 from spa.records.form import Form, Judgement
-from spa.records.raters import beside_examples
 from spa.records.submission import SIMULATED_RATER
 
 if TYPE_CHECKING:
@@ -181,6 +180,7 @@ def facts_of(
 def plan_of(study: Study) -> Plan:
     """Take the plan from a study's ``[analysis]`` section."""
     from spa.elicitation.choices import Choices
+    from spa.records.raters import beside_examples
 
     choices = study.section(Choices)
     made = [(one.id, one.maker) for one in study.systems] + [(one.id, one.maker) for one in study.raters]

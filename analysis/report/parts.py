@@ -43,6 +43,7 @@ FURTHER: dict[str, tuple[str, ...]] = {  # sections of the report, each with the
     "metrics": (),
     "juries": (),
     "self-preference": (),
+    "examples": (),
     "raters": ("calibration", "explanations", "exploration", "contamination"),
     "llm-vs-people": ("correlations",),
     "warnings": (),

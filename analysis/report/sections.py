@@ -47,6 +47,7 @@ ORDER = (  # of the report; sections that are not listed precede the warnings
     "raters",
     "juries",
     "self-preference",
+    "examples",
     "rating-details",
     "llm-vs-people",
     "explanations",

@@ -71,6 +71,7 @@ ORDER = (  # terms that are not listed follow the last
     "bias",
     "juries",
     "self-preference",
+    "examples",
     "careless answering",
     "missing",
 )

@@ -9,7 +9,7 @@ from spa.elicitation.view import AssignmentView
 from spa.forms.form_text import exhibits_of
 from spa.records.examples import AnsweredExample, ExampleAnswer, ExampleSet
 from spa.records.form import Exhibit, ExhibitsBlock, ExplanationTarget, Judgement, Page, PageBlock, Question, TextBlock
-from spa.widgets import OptionsAnswer
+from spa.widgets import widget_of
 
 TEXTS = ("examples_title", "examples_intro", "example_item", "example_output", "example_answer")
 
@@ -80,8 +80,7 @@ def _said(view: AssignmentView, example: AnsweredExample, answer: ExampleAnswer,
     if isinstance(section, RatingSection):
         question = rating_question(view, None, answer.criterion)
         asked = section.answer(view, answer.criterion)
-        if isinstance(asked, OptionsAnswer):
-            text = next(option.text for option in asked.options if option.value == answer.value)
+        for text in (one.text for one in widget_of(asked).offers(asked) if one.value == answer.value):
             words = text if text.startswith(answer.value) else f"{answer.value}: {text}"
     else:
         question = view.ask("choice", answer.criterion)

@@ -46,7 +46,7 @@ def items_apart(item_ids: Iterable[str], *, seed: int, share: float) -> frozense
     At least one is, and at least one is not; a larger share holds all those of a smaller one.
 
     >>> sorted(items_apart(["a", "b", "c", "d"], seed=1, share=0.5))
-    ['a', 'd']
+    ['b', 'c']
     """
     ranked = sorted({*item_ids}, key=lambda item: digest_of(seed, "apart", item))
     return frozenset(ranked[: min(max(1, int(share * len(ranked) + 1e-9)), len(ranked) - 1)])
