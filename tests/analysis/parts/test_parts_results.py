@@ -111,15 +111,20 @@ def differing(tables: AnswerTables, kind: LargeKind, plan: Plan) -> Iterator[str
         results["ratings"]["by_system"] = [_summed_breakdown(row, tables) for row in results["ratings"]["by_system"]]
         for row in results["bradley_terry"]:
             del row["ci_low_two_way"], row["ci_high_two_way"]
-        results["headline"]["problems"] = [row for row in results["headline"]["problems"] if row["kind"] != "flips"]
-        del results["headline"]["more_problems"]
-    told = min(len(results["headline"]["problems"]) for results in (before, after))  # flips take the place of others
-    for results in (before, after):
-        del results["headline"]["problems"][told:]
+    _leave_flips_out(before["headline"], after["headline"])
     checks = {_check(row): row for row in after["ratings"].pop("robustness")}
     known = [row for row in before["ratings"].pop("robustness") if row["method"] in ("wilcoxon", "crossed", "ordinal")]
     yield from differences(before, after)
     yield from differences(known, [checks[_check(row)] for row in known], "robustness")
+
+
+def _leave_flips_out(*headlines: dict[str, Any]) -> None:
+    """Leave out what parts do not know; as others then take its place, all that is told is compared as one list."""
+    every = [[*one["problems"], *one["more_problems"]] for one in headlines]
+    if any(row["kind"] == "flips" for rows in every for row in rows):
+        for one, rows in zip(headlines, every, strict=True):
+            one["problems"] = [row for row in rows if row["kind"] != "flips"]
+            del one["more_problems"]
 
 
 def _counted_rater(row: dict[str, Any]) -> dict[str, Any]:
