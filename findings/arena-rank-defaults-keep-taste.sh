@@ -4,8 +4,8 @@
 # Guess: battles rated with a feature, such as the difference of lengths, give strengths beyond it, as a logistic
 # regression of the same battles does. Seen: `reg` = 1 is added to the MEAN log-likelihood, so that 20,000 battles weigh
 # no more than one against half the squared coefficient; a taste of 1.5 (2.6 for a standard deviation, the unit of its
-# rescaled features) comes out as 0.12, and the system that writes the longest stays first, though the worst. With reg = 1/n, normalize_features=False and
-# reweighted=False the figures are those of the regression.
+# rescaled features) comes out as 0.12, and the system that writes the longest stays first, though the worst. With
+# reg = 1/n, normalize_features=False and reweighted=False the figures are those of the regression.
 set -euo pipefail
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
