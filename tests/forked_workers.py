@@ -52,6 +52,14 @@ def count_processes(wanted: str) -> int:
 
 
 @pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """Let libraries compute in one thread, where several processes are wanted: others begin as they are imported."""
+    if count_processes(early_config.known_args_namespace.processes) > 1:
+        for name in ("OMP_NUM_THREADS", "POLARS_MAX_THREADS"):
+            os.environ.setdefault(name, "1")
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> bool | None:
     """Run the tests in forked processes, where several are wanted."""
     number = count_processes(session.config.option.processes)

@@ -13,6 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 SUITE = """
 import os
+import numpy  # whose threads begin as it is imported, where none are told to be left out
 import pytest
 
 @pytest.fixture(scope="module")
@@ -61,6 +62,7 @@ def test_goes_on():
 def outcomes(folder: Path, *words: str) -> tuple[str, dict[str, int]]:
     """Run the tests of a folder; return what pytest printed, and the counts of its last line."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_ADDOPTS": ""}
+    environment.pop("OMP_NUM_THREADS", None)
     command = [sys.executable, "-m", "pytest", "-p", "tests.forked_workers", "-p", "no:cacheprovider", "-rs", *words]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     last = done.stdout.splitlines()[-1]
