@@ -313,7 +313,7 @@ def instructions(view: AssignmentView, section: Spa) -> list[str]:
     else:
         exposure = view.say("exposure_one") if high == 1 else view.say("exposure_many", number=str(high))
     said = [view.say("instructions_spa", exposure=exposure, x=x, y=y)]
-    if section.directions == "both":
+    if section.directions == "both" and view.study.instructions.explain_sum:
         said.append(view.say("instructions_both_directions", x=x, y=y))
     return said
 

@@ -39,6 +39,7 @@ class OutputFilter(TomlTable):
     """A condition that an item must meet; an item that fails leaves the study with a line in the report."""
 
     field: Literal["item_text", "output"] = "item_text"
+    as_written: bool = added(False)  # of the text as its file has it, before [outputs] replace
     starts_with: Text | None = None
     contains_none_of: tuple[Text, ...] = ()
     ends_in_punctuation: bool = False
@@ -74,6 +75,7 @@ class OutputFiles(TomlTable):
         None
     )  # of CSV files in doubt: double quotes enclose cells, or are text
     sheet: Text | None = added(None)  # of workbooks; the first where absent
+    replace: tuple[tuple[Text, str], ...] = added(())  # marks in texts, and what stands in their place, one by one
     references: tuple[Text, ...] = ()  # for automatic metrics: columns with a reference text, or systems that are one
     filters: tuple[OutputFilter, ...] = ()
     match_length_of: Ident | None = None  # system cut to whole sentences, never longer than the longest other
@@ -155,6 +157,12 @@ class Words(TomlTable):
 
     text: Text | None = None
     file: Path | None = None
+
+
+class Instructions(Words):
+    """Words that everybody reads first; ``explain_sum`` is about the preset of a study that asks both directions."""
+
+    explain_sum: bool = added(True)  # whether it says that the chances of both directions are at most 100 % together
 
 
 class PeopleGroup(TomlTable):
@@ -314,7 +322,7 @@ class Study(TomlTable):
     # by their keys, in the order of the ways of asking
     sections: Mapping[str, SerializeAsAny[Section]] = Field(default_factory=dict)
     design: Design = Design()
-    instructions: Words = Words()  # the locale's preset where empty
+    instructions: Instructions = Instructions()  # the locale's preset where empty
     consent: Words = Words()  # no consent page where empty
     debriefing: Words = added(Words())  # shown to people when their answers are complete
     screening: tuple[Screening, ...] = ()

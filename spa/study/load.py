@@ -340,7 +340,7 @@ def _read_files(study: Study, folder: Path) -> tuple[Study, list[StudyProblem]]:
         if not text.strip() or any(is_control(c) for c in text):
             got = f"{quote(str(words.file))}, empty or with control characters"
             findings.append(mistake(f"[{name}] file", "readable text", got, "correct the file"))
-        changes[name] = Words(text=text)
+        changes[name] = words.model_copy(update={"text": text, "file": None})
     study = study.model_copy(update=changes)
     study._folder = folder.resolve()
     return study, findings

@@ -22,8 +22,10 @@ from spa.study.materials import MaterialReader
 from spa.study.output_files import OutputFileRows, display_files, read_rows
 from spa.study.output_table import Cells, RawOutput, first_few, required_columns, sort_rows
 from spa.study.rated_turns import unrated_turns
+from spa.study.replaced_marks import with_marks_replaced
 from spa.tables.selection import chosen_problems
 
+REPLACED = "nothing once [outputs] replace is done"
 EMPTY_ADVICE = '[[outputs.filters]] field = "{field}" min_characters = 1 leaves such items out'
 
 
@@ -50,7 +52,8 @@ def load_outputs(study: Study) -> Outputs:
     Every system answers every item, unless single outputs are dealt. Raise StudyError with every mistake in the files,
     one line each.
     """
-    cells = _read_cells(study)
+    written = _read_cells(study)
+    cells = with_marks_replaced(study, written)
     reader = MaterialReader(study.folder)
     made, items = _build_outputs(study, cells, reader), _build_items(study, cells, reader)
     noted = _build_notes(study, cells, reader)
@@ -58,9 +61,9 @@ def load_outputs(study: Study) -> Outputs:
     unrated, turns_said = ([], []) if problems else unrated_turns(study, cells, made)
     problems += unrated
     if problems:  # what is not taken cannot be filtered
-        raise StudyError(*problems, *_empty_outputs(study, items, made, cells))
-    items, dropped = _filtered(study, items, made)
-    problems += _empty_outputs(study, items, made, cells)
+        raise StudyError(*problems, *_empty_outputs(study, items, made, written))
+    items, dropped = _filtered(study, items, made, written)
+    problems += _empty_outputs(study, items, made, written)
     if problems:
         raise StudyError(*problems)
     items, emptied = _length_matched(study, items, made)
@@ -178,12 +181,12 @@ def _numbers(study: Study, raw: RawOutput, problems: list[str]) -> Iterator[tupl
 
 
 def _filtered(
-    study: Study, items: Sequence[Item], made: dict[Key, tuple[Output, ...]]
+    study: Study, items: Sequence[Item], made: dict[Key, tuple[Output, ...]], written: Cells
 ) -> tuple[list[Item], list[DroppedItem]]:
     remaining: list[Item] = []
     dropped: list[DroppedItem] = []
     for item in items:
-        failed = next(_failures(study, item, made), None)
+        failed = next(_failures(study, item, made, written), None)
         if failed is None:
             remaining.append(item)
         else:
@@ -191,43 +194,52 @@ def _filtered(
     return remaining, dropped
 
 
-def _failures(study: Study, item: Item, made: dict[Key, tuple[Output, ...]]) -> Iterator[DroppedItem]:
+def _failures(study: Study, item: Item, made: dict[Key, tuple[Output, ...]], written: Cells) -> Iterator[DroppedItem]:
     for condition in study.outputs.filters:
         if condition.field == "item_text":
-            texts = [("item text", item.text or "")]
+            text = written.texts[item.item_id] if condition.as_written else item.text
+            texts = [("item text", cleaned(text or ""))]
         else:
             texts = [
-                (f"output of {one.id}", medium_of(output).reads(output.text or ""))
+                (
+                    f"output of {one.id}",
+                    medium_of(output).reads(cleaned(raw.value) if condition.as_written else output.text or ""),
+                )
                 for one in study.systems
-                for output in made.get((item.item_id, one.id), ())
+                for raw, output in zip(
+                    written.outputs.get((item.item_id, one.id), ()), made.get((item.item_id, one.id), ()), strict=True
+                )
             ]
         for name, text in texts:
             for rule, evidence in failures(condition, text):
                 yield DroppedItem(item_id=item.item_id, rule=rule, evidence=f"{name}: {evidence}")
 
 
-def _empty_outputs(study: Study, items: Sequence[Item], made: dict[Key, tuple[Output, ...]], cells: Cells) -> list[str]:
+def _empty_outputs(
+    study: Study, items: Sequence[Item], made: dict[Key, tuple[Output, ...]], written: Cells
+) -> list[str]:
     lines = []
     empty: Counter[str] = Counter()
     for item in items:
-        place, what = cells.first[item.item_id].place, f"of item {quote(item.item_id)}"
+        place, what = written.first[item.item_id].place, f"of item {quote(item.item_id)}"
         if study.outputs.item_text is not None and not item.is_given:
             do = "name its file or remove the item"
             lines.append(f"{place}: expected {medium_of(item).one} {what}, got nothing; {do}")
         elif item.text is not None and not item.text.strip():
             do = f"fill it in, or {EMPTY_ADVICE.format(field='item_text')}"
-            lines.append(f"{place}: expected the text {what}, got nothing; {do}")
+            lines.append(f"{place}: expected the text {what}, got {_nothing(written.texts[item.item_id])}; {do}")
         for one in study.systems:
             key = (item.item_id, one.id)
-            for raw, output in zip(cells.outputs.get(key, ()), made.get(key, ()), strict=True):
+            for raw, output in zip(written.outputs.get(key, ()), made.get(key, ()), strict=True):
                 if not output.is_given:
                     do = "name its file or remove the item"
                     expected = f"{medium_of(output).one} of {quote(one.id)}"
                     lines.append(f"{raw.place}: expected {expected}, got nothing; {do}")
                 if output.text is not None and not output.text.strip():
                     empty[one.id] += 1
+                    got = _nothing(raw.value, "an empty text")
                     lines.append(
-                        f"{raw.place}: expected an output of {quote(one.id)}, got an empty text; "
+                        f"{raw.place}: expected an output of {quote(one.id)}, got {got}; "
                         f"fill it in, or {EMPTY_ADVICE.format(field='output')}"
                     )
     lines = first_few(lines, "empty texts")
@@ -235,6 +247,11 @@ def _empty_outputs(study: Study, items: Sequence[Item], made: dict[Key, tuple[Ou
         counted = ", ".join(f"{count} of {quote(system)}" for system, count in empty.items())
         lines.append(f"{display_files(study.outputs.files)}: empty outputs by system: {counted}")
     return lines
+
+
+def _nothing(written: str | None, empty: str = "nothing") -> str:
+    """Return what is called empty: a text, or what is left of one."""
+    return REPLACED if (written or "").strip() else empty
 
 
 def _length_matched(

@@ -22,6 +22,7 @@ from spa.study.annotator_validation import (
     rater_problems,
 )
 from spa.study.rated_turns import turn_problems
+from spa.study.replaced_marks import replacement_problems
 from spa.study.stopping import (
     deciding_answers,
     deciding_criteria,
@@ -43,6 +44,7 @@ def validate_study(study: Study) -> list[StudyProblem]:
         _outputs,
         note_problems,
         _filters,
+        replacement_problems,
         _systems,
         _criteria,
         _hidden_item_text,
@@ -129,7 +131,7 @@ def _filters(study: Study) -> Iterator[StudyProblem]:
             yield mistake(place, "text outputs", medium.many, 'set field = "item_text" or remove the filter')
         if condition.field == "item_text" and not given.has_words:
             yield mistake(place, "item texts", given.many, 'set field = "output" or remove the filter')
-        if not condition.model_dump(exclude={"field"}, exclude_defaults=True):
+        if not condition.model_dump(exclude={"field", "as_written"}, exclude_defaults=True):
             yield mistake(place, "a condition such as min_characters = 1", "none", "add one or remove the filter")
         for unit, least, most in (
             ("words", condition.min_words, condition.max_words),
@@ -249,6 +251,13 @@ def _text_tables(study: Study) -> Iterator[StudyProblem]:
         words: Words = getattr(study, name)
         if words.text is not None and not words.text.strip():
             yield mistake(f"[{name}] text", "words", "nothing to read", "write some or remove the key")
+    if "explain_sum" in study.instructions.model_fields_set:
+        place = "[instructions] explain_sum"
+        if study.instructions.text is not None:
+            yield mistake(place, "the language's own instructions", "text or file beside it", "remove one of them")
+        if not any(one.exposures() and one.tells_same_answers() for one in study.sections.values()):
+            expected = 'a section that asks for chances in both directions (directions = "both")'
+            yield mistake(place, expected, "none", "remove the key", "sections")
     if study.people.forget_after_days is not None and study.consent.text is None:
         place, expected = "[people] forget_after_days", "a consent page that says so"
         yield mistake(place, expected, "no [consent]", "write its text or file, or remove the key", "consent")

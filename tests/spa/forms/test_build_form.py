@@ -207,6 +207,17 @@ def test_an_exposure_study_shows_each_pair_on_its_own_page():
     assert "between 1 and 2 texts" in said(form)
 
 
+@pytest.mark.parametrize("language", ["en", "zh", "ar"])
+def test_the_rule_of_sums_can_be_left_out(language: str) -> None:
+    """Without it the form says the same but for one paragraph, and asks the same."""
+    plain = small_study(language=language)
+    bare = small_study(language=language, instructions={"explain_sum": False})
+    told, left = ([line for line in said(forms_of(study)[0]).split("\n") if line] for study in (plain, bare))
+    (rule,) = [line for line in told if line not in left]
+    assert "20" in rule
+    assert [line for line in told if line != rule] == left
+
+
 def test_the_preset_says_what_a_percentage_means():
     told = said(forms_of(small_study(spa={"exposure": 5, "comparisons": "chain"}))[0])
     for words in (

@@ -58,6 +58,11 @@ GROUP = '[[people.groups]]\nname = "g"\nparameter = "p"\nvalues = ["v"]\n{}\n'
 SCREENED = '[[screening]]\nid = "s"\nquestion = "?"\noptions = ["Yes", "No"]\neligible = ["Yes"]\n'
 # What a user may write instead, and what the one line about it must say.
 SINGLE_MISTAKES = [
+    (
+        {"rest": '[spa]\nexposure = 1\ndirections = "one"\n[instructions]\nexplain_sum = false\n'},
+        'explain_sum: expected a section that asks for chances in both directions (directions = "both"), got none',
+    ),
+    ({"rest": SPA + '[instructions]\ntext = "Read."\nexplain_sum = false\n'}, "got text or file beside it; remove one"),
     ({"rest": "[spa]\nexposure = 5.0\n"}, "[spa] exposure: expected a whole number of at least 1, got 5.0"),
     ({"rest": "[spa]\nexposre = 5\n"}, '[spa] exposre: unknown key; did you mean "exposure"?'),
     ({"rest": SPA + "[sap]\n"}, 'sap: unknown key; did you mean "spa"?'),
