@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 import polars as pl
 
 from analysis.answers.columns import Check
+from spa.media.words import CJK, LETTERS_A_WORD, SPACED_WORD
 from spa.records.covariates import LENGTH, MARKDOWN, control_column
-from spa.study.filters import WORD
 
 if TYPE_CHECKING:
     from spa.records.assignment import Assignment, BlindingKey
@@ -55,7 +55,8 @@ def check_outputs(check: Check, columns: Sequence[str]) -> None:
 def counts_of(text: pl.Expr) -> Iterator[pl.Expr]:
     r"""Yield how many words, characters and Markdown marks a text has; marks within blocks of code are none.
 
-    A Chinese or Japanese character is a word. A mark is a heading (``#``), an item of a list, or a bold part.
+    Words are counted as :func:`spa.media.words.count_words` does. A mark is a heading (``#``), an item of a list, or a
+    bold part.
 
     >>> frame = pl.DataFrame({"text": ["# Tea\n\n- **boil** water\n- add tea"]})
     >>> frame.select(*counts_of(pl.col("text"))).row(0)
@@ -65,12 +66,20 @@ def counts_of(text: pl.Expr) -> Iterator[pl.Expr]:
     known = text.is_not_null()
     plain = whole.str.replace_all(_CODE, "")
     counts = {
-        WORD_COUNT: whole.str.count_matches(WORD),
+        WORD_COUNT: _words(whole),
         CHARACTERS: whole.str.len_chars(),
         **{name: plain.str.count_matches(pattern) for name, pattern in _MARK.items()},
     }
     for name, count in counts.items():
         yield pl.when(known).then(count.cast(pl.Float64)).alias(name)
+
+
+def _words(text: pl.Expr) -> pl.Expr:
+    """Return the words of texts, as :func:`spa.media.words.count_words` counts them."""
+    bare = text.str.normalize("NFC").str.replace_all(r"[\p{M}\x{200c}\x{200d}]", "")
+    letters = [(bare.str.count_matches(f"[{script}]"), rate) for script, rate in LETTERS_A_WORD.items()]
+    unspaced = [pl.when(number > 0).then((number / rate).round().clip(1)).otherwise(0.0) for number, rate in letters]
+    return pl.sum_horizontal(bare.str.count_matches(SPACED_WORD), bare.str.count_matches(f"[{CJK}]"), *unspaced)
 
 
 def features_of(

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from importlib.metadata import version
 
 from analysis.metrics.scores import MetricScores, MetricSettings, SystemTexts, mean
-from spa.study.filters import count_words, sentence_ends
+from spa.media.words import count_words
+from spa.study.filters import sentence_ends
 
 LONG = 6  # letters that a long word of LIX has more than
 _LETTER = re.compile(r"[^\W\d_]")

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil
 
 from spa.forms.form_text import exhibits_of, page_text
 from spa.media import medium_of, seconds_of
-from spa.media.words import (
-    CJK_CHARACTERS_PER_MINUTE,
-    DEFAULT_WORDS_PER_MINUTE,
-    WORDS_PER_MINUTE,
-    count_words_and_characters,
-)
+from spa.media.words import CJK_CHARACTERS_PER_MINUTE, WordCounts, words_by_speed
 from spa.records.form import Form
 from spa.records.study import Study
 from spa.study.stopping import counts_as_begun
@@ -42,7 +38,7 @@ def estimate_effort(form: Form, *, words_per_minute: float | None = None) -> Eff
     form : Form
         All pages count, those for people only included.
     words_per_minute : float, optional
-        Reading speed; by the form's language where absent. Characters of Chinese and Japanese are
+        Reading speed; by the script of the texts where absent. Characters of Chinese and Japanese are
         read at a speed of their own.
 
     Returns
@@ -51,13 +47,16 @@ def estimate_effort(form: Form, *, words_per_minute: float | None = None) -> Eff
         An exhibit is read once, however often pages repeat it. Each question and page takes a few
         seconds more, and so does what is looked at.
     """
-    primary = form.language.lower().split("-")[0]
-    speed = words_per_minute or WORDS_PER_MINUTE.get(primary, DEFAULT_WORDS_PER_MINUTE)
-    words, characters = _count_text(form)
+    read = list(_texts_read(form))
+    words = sum(counts.total for counts in read)
+    if words_per_minute is None:
+        minutes = sum(counts.minutes for counts in read)
+    else:
+        characters = sum(counts.cjk for counts in read)
+        minutes = (words - characters) / words_per_minute + characters / CJK_CHARACTERS_PER_MINUTE
     questions = sum(1 for _ in form.questions("people"))
     seconds = SECONDS_A_PAGE * len(form.pages) + SECONDS_A_QUESTION * questions + _seconds_of_exhibits(form)
-    minutes = words / speed + characters / CJK_CHARACTERS_PER_MINUTE + seconds / 60
-    return Effort(pages=len(form.pages), questions=questions, words=words + characters, minutes=round(minutes, 1))
+    return Effort(pages=len(form.pages), questions=questions, words=words, minutes=round(minutes + seconds / 60, 1))
 
 
 def minutes_of(study: Study, form: Form) -> float:
@@ -77,9 +76,8 @@ def whole_minutes(study: Study, form: Form) -> int:
     return ceil(minutes_of(study, form))
 
 
-def _count_text(form: Form) -> tuple[int, int]:
-    """Return words and CJK characters; the answers of a question are read once for each wording."""
-    words = characters = 0
+def _texts_read(form: Form) -> Iterator[WordCounts]:
+    """Yield the words of each text of a form; the answers of a question are read once for each wording."""
     known_parts: set[str] = set()
     for page in form.pages:
         for part in page_text(page):
@@ -88,10 +86,7 @@ def _count_text(form: Form) -> tuple[int, int]:
                 continue
             known_parts.add(known)
             shown = part.exhibit if part.role == "material" else None
-            read = part.text if shown is None else medium_of(shown).reads(shown.text)
-            found = count_words_and_characters(read)
-            words, characters = words + found[0], characters + found[1]
-    return words, characters
+            yield words_by_speed(part.text if shown is None else medium_of(shown).reads(shown.text))
 
 
 def _seconds_of_exhibits(form: Form) -> float:

@@ -17,7 +17,7 @@ from spa.media.markdown import MARKDOWN
 from spa.media.medium import Content, Medium, ModelFiles
 from spa.media.pictures import named
 from spa.media.text import TEXT
-from spa.media.words import count_words
+from spa.media.words import count_words, words_by_speed
 
 if TYPE_CHECKING:
     from spa.records.form import Exhibit
@@ -133,6 +133,12 @@ def words_of(shown: Shown) -> int | None:
     """
     medium = medium_of(shown)
     return count_words(medium.reads(shown.text or "")) if medium.has_words else None
+
+
+def minutes_to_read(shown: Shown) -> float:
+    """Return how long the words of what is shown take to read silently, 0 without words."""
+    medium = medium_of(shown)
+    return words_by_speed(medium.reads(shown.text or "")).minutes if medium.has_words else 0.0
 
 
 def seconds_of(shown: Shown) -> float:

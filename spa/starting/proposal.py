@@ -9,9 +9,9 @@ from statistics import fmean
 from typing import Literal
 
 from spa.forms.effort import SECONDS_A_PAGE, SECONDS_A_QUESTION
-from spa.media import medium_of, seconds_of, words_of
+from spa.media import medium_of, minutes_to_read, seconds_of
 from spa.media.medium import Medium
-from spa.media.words import CJK_CHARACTERS_PER_MINUTE, DEFAULT_WORDS_PER_MINUTE, WORDS_PER_MINUTE
+from spa.media.words import WORDS_PER_MINUTE
 from spa.records.materials import Material
 from spa.starting.settling import Settled
 
@@ -51,7 +51,7 @@ def proposed(study: Settled) -> ProposedForm:
     neighbours only, or dealt choices; choices where items are few or texts long; ratings where systems leave items out.
     """
     language, said = language_of(study)
-    texts = _Texts(study, language)
+    texts = _Texts(study)
     systems, items = len(study.systems), len(study.items)
     if study.single:
         outputs = len(study.answers)
@@ -85,24 +85,21 @@ def proposed(study: Settled) -> ProposedForm:
 
 def _seconds(questions: int, pages: int) -> float:
     """Return minutes for questions and pages."""
-    return (questions * SECONDS_A_QUESTION + pages * SECONDS_A_PAGE) / 60 + questions * QUESTION / 230
+    return (questions * SECONDS_A_QUESTION + pages * SECONDS_A_PAGE) / 60 + questions * QUESTION / WORDS_PER_MINUTE
 
 
 class _Texts:
     """How many minutes an output and a prompt take on average."""
 
-    def __init__(self, study: Settled, language: str) -> None:
-        speed = WORDS_PER_MINUTE.get(language, DEFAULT_WORDS_PER_MINUTE)
-        speed = CJK_CHARACTERS_PER_MINUTE if language == "zh" else speed
+    def __init__(self, study: Settled) -> None:
         prompts = {answer.item: answer.prompt or "" for answer in study.answers}
-        self.prompt = self._minutes(study.item_kind, prompts.values(), speed)
-        self.output = self._minutes(study.kind, [answer.output for answer in study.answers], speed)
+        self.prompt = self._minutes(study.item_kind, prompts.values())
+        self.output = self._minutes(study.kind, [answer.output for answer in study.answers])
 
-    def _minutes(self, kind: str, shown: Iterable[str], speed: float) -> float:
+    def _minutes(self, kind: str, shown: Iterable[str]) -> float:
         """Return how long one of those shown takes on average."""
         made = [_material(one, medium_of(kind)) for one in shown]
-        words = fmean(words_of(one) or 0 for one in made)
-        return words / speed + fmean(map(seconds_of, made)) / 60
+        return fmean(map(minutes_to_read, made)) + fmean(map(seconds_of, made)) / 60
 
     def spa(self, exposure: int, systems: int, pairs: int) -> float:
         """Return how long it takes to read ``exposure`` outputs of each system, and to compare pairs."""

@@ -7,24 +7,15 @@ import unicodedata
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from spa.media.words import count_words
+
 if TYPE_CHECKING:
     from spa.records.study import OutputFilter
 
-# Scripts that are written without spaces count a word a character.
-WORD = r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]|[^\W_]+(?:['’\-][^\W_]+)*"
 CLOSING = "\"'”’»›)]}」』）】》〉］｝"  # quotes and brackets that may follow the end of a sentence
 # A sentence of a script with spaces ends where space, a line end or the end of the text follows;
 # full-width marks end one wherever they stand.
 _SENTENCE_END = rf"(?:[.!?…؟۔।]+[{re.escape(CLOSING)}]*(?=\s|$)|[。！？｡]+[{re.escape(CLOSING)}]*|\n+)"
-
-
-def count_words(text: str) -> int:
-    """Return the number of words; a Chinese or Japanese character counts as one.
-
-    >>> count_words("It's a well-known fact."), count_words("我喜欢诗。")
-    (4, 4)
-    """
-    return sum(1 for _ in re.finditer(WORD, text))
 
 
 def failures(condition: OutputFilter, text: str) -> Iterator[tuple[str, str]]:

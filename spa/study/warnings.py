@@ -12,12 +12,12 @@ from spa.elicitation import ways
 from spa.elicitation.scale_words import reversed_scale
 from spa.media import medium_of
 from spa.media.medium import Doubt
+from spa.media.words import count_words
 from spa.records.materials import Material
 from spa.records.outputs import Item, Output, Outputs
 from spa.records.platforms import lowest_hourly_pay, platforms_of
 from spa.records.raters import rater_variants
 from spa.records.study import People, Study
-from spa.study.filters import count_words
 from spa.study.output_files import display_files
 from spa.study.output_language import LATIN, LETTERS, language_of
 from spa.study.outputs import count_rules
