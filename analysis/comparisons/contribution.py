@@ -197,7 +197,7 @@ WORDS: Final = (
         "symmetry",
         "A t-test (p_symmetry), before exclusions, of whether the two directions add up to 100%; "
         "mean_excess is what they exceed it by. Who is kept is selected by this sum, which is then low by "
-        "construction (mean_excess_selected): it is described and not tested.",
+        "construction (mean_excess_selected): its test (p_symmetry_selected) is the SPA paper's, and no evidence.",
         _both_ways,
     ),
     Words(

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
+from typing import Final, Literal
 
 import numpy as np
 
+from analysis.answers.plan import Plan
 from analysis.comparisons.preferences import CHANCE, NOBODY, Comparisons, Directed
 from analysis.statistics.coding import Floats, fold, snap, split_by
+from analysis.statistics.corrections import Verdict, with_verdicts
 from analysis.statistics.reasons import Reason, why
 from analysis.statistics.record import Count, Probability, Record, Share
 from analysis.statistics.t_tests import TTest, one_sample
+
+OF_TEST: Final = ("ci_low", "ci_high", "t", "df", "p_value", "highly_skewed")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -49,6 +55,44 @@ class DirectionSummary(Record):
     sd_before: float | None = None
     reason: Reason | None = None
     """Why a number is missing."""
+    ci_low: float | None = None
+    """Of the mean of those kept."""
+    ci_high: float | None = None
+    t: float | None = None
+    """This direction alone, of those kept, against 0.5."""
+    df: float | None = None
+    p_value: Probability | None = None
+    p_adjusted: Probability | None = None
+    """Corrected over the directions of one group and criterion, a family of their own: no test of a pair is in it."""
+    n_tests: Count | None = None
+    stars: Literal["", "*", "**", "***"] = ""
+    """Adjusted p below .10, .05, .01."""
+    verdict: Verdict | None = None
+    """X: system_x is preferred, asked in this direction; null where there is no test."""
+    highly_skewed: bool = False
+    """The level of the test of this direction is in doubt."""
+    p_symmetry_selected: Probability | None = None
+    """The test of the sum among those kept, as the SPA paper's Figure 1: no evidence where a bound on the sum chose
+    them."""
+
+    @property
+    def effect(self) -> float:
+        """How far the mean lies from chance; positive speaks for x."""
+        return 0.0 if self.mean is None else self.mean - CHANCE
+
+
+def judged_directions(
+    rows: Sequence[DirectionSummary], outside: Container[frozenset[str]], plan: Plan
+) -> list[DirectionSummary]:
+    """Correct the tests of directions in families of their own; pairs that are not compared (``outside``) stay out."""
+    places = [place for place, row in enumerate(rows) if frozenset((row.system_x, row.system_y)) not in outside]
+    found = with_verdicts(
+        [rows[place] for place in places], fwer=plan.fwer, family=plan.family, correction=plan.correction
+    )
+    done = list(rows)
+    for place, row in zip(places, found, strict=True):
+        done[place] = row
+    return done
 
 
 def summarise_directions(
@@ -65,7 +109,7 @@ def summarise_directions(
     tests : Comparisons
         The pairs and the direction in which they are listed.
     confidence : float
-        Level of the interval of ``mean_excess``.
+        Level of the intervals.
     """
     rows = []
     n_tests = len(tests.keys)
@@ -80,9 +124,11 @@ def summarise_directions(
         own, asked = values[direction], before[direction]
         both, left = sums[direction // 2], selected[direction // 2]
         summary, of_all = (
-            one_sample(each, against=CHANCE, confidence=0.95) if len(each) else None for each in (own, asked)
+            one_sample(each, against=CHANCE, confidence=confidence) if len(each) else None for each in (own, asked)
         )
-        symmetry = one_sample(both, against=1.0, confidence=confidence) if len(both) else None
+        symmetry, after = (
+            one_sample(each, against=1.0, confidence=confidence) if len(each) else None for each in (both, left)
+        )
         rows.append(
             DirectionSummary(
                 group=group,
@@ -104,6 +150,8 @@ def summarise_directions(
                 n_before=len(asked),
                 mean_before=of_all.mean if of_all else None,
                 sd_before=of_all.sd if of_all else None,
+                **({name: getattr(summary, name) for name in OF_TEST} if summary else {}),
+                p_symmetry_selected=after.p_value if after else None,
                 reason=_why_null(summary, symmetry),
             )
         )
@@ -117,7 +165,7 @@ def _less_one(value: float | None) -> float | None:
 def _why_null(summary: TTest | None, symmetry: TTest | None) -> Reason | None:
     if summary is None:
         return NOBODY
-    return symmetry.reason if symmetry else why("one_direction")
+    return summary.reason or (symmetry.reason if symmetry else why("one_direction"))
 
 
 def _sums(directed: Directed, n_tests: int) -> list[Floats]:

@@ -44,8 +44,8 @@ def expected(rows: Sequence[ExpectedRow], shown: Shown) -> Section | None:
     return Section(
         id="expected",
         title="Expected preferences",
-        blocks=(Paragraph(text=_tally(rows, sources, names, shown.live)),),
-        appendix=(
+        blocks=(
+            Paragraph(text=_tally(rows, sources, names, shown.live)),
             build_table(
                 "expected",
                 "Expected preferences and what was found",

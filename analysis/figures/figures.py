@@ -250,12 +250,14 @@ class Point:
     x: float
     y: float
     colour: str = INK
+    dash: str | None = None
+    """Of the line; null: the next that no other line has."""
 
 
 def lines_plot(
     points: Sequence[Point], *, x_title: str, y_title: str, references: Sequence[float] = (), alternative: str
 ) -> str:
-    """Draw lines of shares between 0 and 1, each named above and told apart by dashes; a colour is of a system.
+    """Draw lines of shares between 0 and 1, each named above and told apart by dashes, or as its points say.
 
     Parameters
     ----------
@@ -278,7 +280,9 @@ def lines_plot(
     lines: dict[str, list[Point]] = {}
     for point in points:
         lines.setdefault(point.line, []).append(point)
-    dashes = dict(zip(lines, cycle(DASHES, list(lines)), strict=True))
+    given = {name: own[0].dash for name, own in lines.items()}
+    free = dict(zip(lines, cycle(DASHES, list(lines)), strict=True))
+    dashes = {name: free[name] if dash is None else dash for name, dash in given.items()}
     width = 2.0 * SQUARE
 
     def dashed(name: str, y: float) -> str:

@@ -18,7 +18,7 @@ from analysis.answers.tables import answered_rows
 from analysis.comparisons.choices import CHANCE, ChoiceTest, compare_choices
 from analysis.comparisons.chosen_parts import ChosenPart, chosen_parts
 from analysis.comparisons.contribution import TESTS
-from analysis.comparisons.directions import DirectionSummary, summarise_directions
+from analysis.comparisons.directions import DirectionSummary, judged_directions, summarise_directions
 from analysis.comparisons.disagreements import findings_of
 from analysis.comparisons.equivalence import Row, with_equivalence
 from analysis.comparisons.hypothesis_families import within_family
@@ -45,7 +45,7 @@ from analysis.rating_checks.contribution import OTHER_TESTS
 from analysis.rating_checks.other_tests import OtherTests
 from analysis.rating_checks.part import check_sums
 from analysis.rating_checks.part_sums import crossed_tests_of, part_sums
-from analysis.statistics.corrections import with_verdicts
+from analysis.statistics.corrections import OUTSIDE_FAMILY, with_verdicts
 from analysis.sums.criterion_sums import CriterionSums, by_criterion, counted_outcomes, ways_of_totals
 from analysis.sums.units import unit_codes
 
@@ -142,9 +142,11 @@ def tests_of_units(
     rows = within_family(rows, plan, "preferences")
     for group, criterion, judged in preference_judgements(units, comparisons, systems, llms):
         sources.add_comparisons("preferences", group, criterion, judged, systems, names)
+    outside = {frozenset((row.system_x, row.system_y)) for row in rows if row.reason == OUTSIDE_FAMILY}
+    directions = summarise_directions(everybody, kept, comparisons, confidence=plan.confidence)
     return (
         conclude(with_effect_sizes(rows, confidence=plan.confidence), plan, margin=plan.equivalence_margin),
-        summarise_directions(everybody, kept, comparisons, confidence=plan.confidence),
+        judged_directions(directions, outside, plan),
     )
 
 

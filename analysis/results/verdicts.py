@@ -168,7 +168,9 @@ def as_decided(results: Results) -> Results:
     return replace(
         found,
         preferences=shown("preferences", found.preferences),
-        preference_directions=_untested(found.preference_directions),
+        preference_directions=tuple(
+            replace_fields(row, ci_low=None, ci_high=None) for row in _untested(found.preference_directions)
+        ),
         exposure_trend=(),
         first_exposure=(),
         consistency_sweep=(),

@@ -14,10 +14,11 @@ from scipy import stats
 from analysis import Plan, StudyFacts, parse_expectations
 from analysis.answers.study_facts import StudySystem
 from analysis.printing.document import Figure, Table, every_block, whole
+from analysis.report.parts import short_report
 from analysis.report.sections import make_section
 from analysis.results.files import from_plain
 from analysis.statistics.corrections import holm
-from tests.analysis.made_answers import Results, preferences, run
+from tests.analysis.made_answers import Results, build_document, preferences, run
 
 PERCENT = st.integers(0, 100).map(lambda value: value / 100)
 
@@ -232,6 +233,12 @@ def test_table_1_recovers_five_of_five_by_spa() -> None:
     found = {(row["system_x"], row["system_y"]): row["stars"] for row in results["preferences"]}
     assert found == {pair: row[2] for pair, row in TABLE_1.items()}
     assert [row["recovered"] for row in results["expected"]] == [True] * 5
+    body = short_report(build_document(results))
+    (section,) = (one for one in body.sections if one.id == "expected")
+    (table,) = (block for block in section.blocks if isinstance(block, Table))
+    assert [column.title for column in table.columns][:2] == ["Pair", "Expected"]
+    assert "42.0%" in table.rows[0][2].detail  # what was measured, beside what was expected
+    assert len(table.rows) == 5
 
 
 def test_a_direction_without_answers_stays_as_a_row() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -220,3 +222,16 @@ def test_observed_power_restates_p(results: dict[str, Any]) -> None:
     )
     usual = {key: value for key, value in results.items() if key != "observed_power"}
     assert "bserved power" not in render_markdown(build_document(usual))
+
+
+def test_chances_and_ratings_stand_in_one_figure(results: dict[str, Any]) -> None:
+    """Figure 2 of the SPA paper: a pair has one colour, stated chances are dashed and ratings solid."""
+    svg = render_report(results)["figures/observed-power-both-human.svg"]
+    drawn = re.findall(r'<path d="M0,[\d.]+h30"[^>]*>', svg)
+    assert len(drawn) == 6
+    assert sum("stroke-dasharray" in one for one in drawn) == 3
+    colours = [re.search(r'stroke="(#\w+)"', one) for one in drawn]
+    assert sorted(Counter(found[1] for found in colours if found).values()) == [2, 2, 2]
+    assert svg.count("chances: ") == svg.count("ratings: ") == 3
+    usual = {**results, "observed_power": [row for row in results["observed_power"] if row["source"] == "ratings"]}
+    assert "figures/observed-power-both-human.svg" not in render_report(usual)
