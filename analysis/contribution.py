@@ -22,6 +22,7 @@ from analysis.records.results import Key, Results
 from analysis.statistics.record import AnnotatorKind
 from analysis.sums.left_out import NeedsSingleAnswers
 from analysis.sums.totals import AnswerTotals, TableTotals
+from analysis.verification.claims import Claims, corrected, places
 
 Value = TypeVar("Value")
 Found: TypeAlias = Mapping[str, Any]  # values by the names of their keys
@@ -121,6 +122,37 @@ class Analysis:
     def everything(self) -> Found:
         """Return the values of all published keys that rooms make."""
         return {key.name: self.of(key) for one in self._contributions if self._computed_by(one) for key in one.keys}
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """Finished results whose figures are to be computed again, with what they were made of.
+
+    ``analysis`` is ``None`` where answers were read in parts: then there are no single answers.
+    """
+
+    results: Results
+    analysis: Analysis | None
+    wanted: Callable[[str], bool]  # whether the figure at a path is in the sample
+
+    @property
+    def settings(self) -> Settings:
+        """Return the settings of the analysis."""
+        return self.results.settings  # type: ignore[no-any-return]
+
+    def families(
+        self, key: str, rows: Sequence[Any], *, family: str | None = "", correction: str | None = "", **names: str
+    ) -> Claims:
+        """Claim the corrected p-values of a key, family by family as the plan has them.
+
+        ``family`` and ``correction`` stand in for the plan's, ``names`` are what :func:`corrected` takes.
+        """
+        whole = (family or self.settings.family) == "all"
+        found: dict[tuple[str, str | None], list[tuple[str, Any]]] = {}
+        for place, row in places(key, rows):
+            found.setdefault((row.group, None if whole else row.criterion), []).append((place, row))
+        for members in found.values():
+            yield from corrected(members, correction or self.settings.correction or "holm", **names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +265,8 @@ class Contribution:
         Conventions that its numbers follow.
     terms : tuple of Term
         What a reader of its numbers may have to be told.
+    claims : callable, optional
+        Says which figures of these keys a library can compute again, of which numbers, and why others cannot.
     tables : mapping
         Key -> what returns CSV tables by name of its value, where that is not one table of its rows.
     """
@@ -246,4 +280,5 @@ class Contribution:
     sections: tuple[SectionEntry, ...] = ()
     words: tuple[Words, ...] = ()
     terms: tuple[Term, ...] = ()
+    claims: Callable[[Checked], Claims] | None = None
     tables: Mapping[Key[Any], Callable[[Any], Mapping[str, Sequence[Any]]]] = field(default_factory=dict)

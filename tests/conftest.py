@@ -20,6 +20,8 @@ gc.disable()  # while hundreds of modules are imported
 settings.register_profile("unhurried", deadline=None, max_examples=50)  # a busy machine is no defect
 settings.load_profile("unhurried")
 
+os.environ.setdefault("SPA_VERIFY", "off")  # a process of 1.3 s beside each report; tests of it turn it on
+
 EXTRAS = {  # module -> the extra, or the dependency group, that brings it
     **dict.fromkeys(("torch", "transformers", "tokenizers", "accelerate", "gguf", "PIL"), "extra local"),
     "anthropic": "extra anthropic",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import os
 import re
-import shlex
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -16,6 +15,7 @@ import click
 from analysis.commands.judge_options import judge_options, judges_of, single_answers_only
 from analysis.commands.named_files import ANSWERS, what_is_named
 from analysis.commands.reading_options import reading_of, reading_options
+from analysis.commands.verifying import refuse_differences, verified, verify_options, verifying
 from spa.commands.options import (
     Aliased,
     Finite,
@@ -24,26 +24,23 @@ from spa.commands.options import (
     rehearsal_option,
     store_option,
 )
-from spa.commands.terminal import Stages, console
+from spa.commands.terminal import Stages
 from spa.commands.workspace import default_store
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from analysis.answers.options import Reading, Told
     from analysis.answers.plan import Plan
     from analysis.answers.study_facts import StudyFacts
     from analysis.answers.tables import AnswerTables
     from analysis.records.results import Results
-    from analysis.statistics.rank_orders import Ranking
     from analysis.sums.totals import LargeKind
+    from analysis.verification.process import Verifier
 
 LARGE: tuple[LargeKind, ...] = ("preferences", "ratings", "choices")  # tables that may be read in parts
 TABLES = (*ANSWERS, "metrics", "outputs", "identical_pairs", "annotators", "reading", "exclusions")
 DEFAULT_FOLDER = Path("report")
-RANKINGS_SHOWN = 24
-SYSTEMS_SHOWN = 20  # of a ranking of many
-MANY_SYSTEMS = 300
 GARBAGE = 1_000_000  # objects between two searches for garbage: modules and results stay, so a search finds little
 GIVEN_BACK = "dirty_decay_ms:0,muzzy_decay_ms:0"  # polars keeps no freed memory: 15 MB less of 300, as fast
 PLAN = (
@@ -231,6 +228,7 @@ Examples:
     help="Fit strengths with this held constant, too; repeatable.",
 )
 @click.option("--seed", type=click.IntRange(min=0), help="Random seed, stored with the results.  [0]")
+@verify_options
 @click.option("--full", is_flag=True, help="Put the appendix into the report itself.")
 @click.option("--thumbnails", is_flag=True, help="Of a STUDY: show small pictures of outputs beside explanations.")
 @click.option("--pdf", is_flag=True, help="Write report.pdf and appendix.pdf too, printed by Chromium, Chrome or Edge.")
@@ -257,6 +255,8 @@ def report(
     in_parts: bool,
     cluster: str | None,
     scratch: Path | None,
+    verify: str,
+    no_verify: bool,
     **options: Any,
 ) -> None:
     """Report which system is preferred: tests, strengths, rankings, exclusions.
@@ -290,7 +290,7 @@ def report(
     found = given_by_name.tables(reading_of(given), err=as_json)
     paths = {**found.files, **paths}
     large = _large(paths, in_parts=in_parts or cluster is not None)
-    with Stages() as told:
+    with Stages() as told, verifying(verify, no_verify=no_verify, now=large is None) as verifier:
         if study is not None:
             metrics = _metrics(paths)
             if paths or given:
@@ -298,27 +298,36 @@ def report(
                 also = ", ".join(options_of[name] for name in [*paths, *given])
                 raise click.UsageError(f"{also}: not with a STUDY, whose [analysis] section sets it")
             tables, plan, facts = _from_study(study, store, metrics, rehearsal=rehearsal, quiet=as_json, told=told)
-            results = analyse(tables, plan, study=facts, observed_power=observed_power, told=told)
+            results = analyse(tables, plan, study=facts, observed_power=observed_power, told=told, verifier=verifier)
         else:
             results = _of_tables(
-                paths, given, found.reading, large, observed_power, told, cluster=cluster, scratch=scratch
+                paths, given, found.reading, large, observed_power, told, verifier, cluster=cluster, scratch=scratch
             )
             inputs = found.noted(results.settings.inputs)
             results = replace(results, settings=replace(results.settings, inputs=inputs))
+        told("writing the report")
+        before = None
+        if out is not None and verifier is not None:
+            from analysis.report import made_before
+
+            before = made_before(results)  # while libraries compute figures again
+        results = verified(results, verifier)
         if out is not None:
             from analysis.commands.thumbnails import thumbnails_of
             from analysis.report.files import write_results
 
-            told("writing the report")
             small = thumbnails_of(study) if thumbnails and study is not None else None
-            write_results(results, out, full=full, pdf=pdf, browser=browser, thumbnails=small)
+            write_results(results, out, full=full, pdf=pdf, browser=browser, thumbnails=small, before=before)
             found.keep(out)
     if as_json:
         click.echo(to_json(results), nl=False)
-        return
-    assert out is not None
-    _print(results, found.said)
-    click.echo(f"report: {out / ('report.pdf' if pdf else 'report.html')}")
+    else:
+        from analysis.commands.printed_answer import print_answer
+
+        assert out is not None
+        print_answer(results, found.said)
+        click.echo(f"report: {out / ('report.pdf' if pdf else 'report.html')}")
+    refuse_differences(results, verify)
 
 
 def _tune_process(files: Sequence[str | Path]) -> None:
@@ -377,6 +386,7 @@ def _of_tables(
     large: LargeKind | None,
     observed_power: float | None,
     told: Told,
+    verifier: Verifier | None,
     *,
     cluster: str | None,
     scratch: Path | None,
@@ -397,7 +407,7 @@ def _of_tables(
         metrics = metric_files(_metrics(paths))
         files = {name: tuple(map(Path, several)) for name, several in paths.items()}
         tables = read_tables({**files, **metrics}, reading, told=told)
-        return analyse(tables, plan, observed_power=observed_power, told=told)
+        return analyse(tables, plan, observed_power=observed_power, told=told, verifier=verifier)
     for option in (*(["--observed-power"] if observed_power is not None else []), *single_answers_only(plan)):
         raise click.UsageError(f"{option}: not with --{large} in parts")
     from analysis.commands.tables_in_parts import analyse_in_parts
@@ -445,51 +455,3 @@ def _pairs(given: dict[str, Any], mapping: Mapping[str, str]) -> tuple[tuple[str
 
     table = given.get("pairs_file")
     return (*given.get("pairs", ()), *(read_pairs(table, mapping) if table is not None else ()))
-
-
-def _order_words(row: Ranking) -> tuple[str, str]:
-    """Return the order of the systems, and those without a rank; of many the first, and how many more there are."""
-    from analysis.printing.words import shortened_list
-
-    order, aside = [" = ".join(place) for place in row.order], [gone.system for gone in row.unranked]
-    if sum(map(len, row.order)) + len(aside) > MANY_SYSTEMS:
-        order, aside = (shortened_list(listed, SYSTEMS_SHOWN) for listed in (order, aside))
-    return " > ".join(order) or "none", ", ".join(aside)
-
-
-def _print(results: Results, said: Collection[str]) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    from analysis.figures.plain_text import clean
-    from analysis.printing.names import Names
-    from analysis.report.warnings import warning_lines
-
-    results = clean(results)  # a name may hold what moves a terminal's cursor
-    shown, names = console(), Names(results)
-    for entry in results.settings.inputs:
-        for note in (note for note in entry.notes if note not in said):
-            shown.print(Text(f"{entry.file}: {note}"))
-    for title, text in results.headline.lines() if results.headline else ():
-        shown.print(Text.assemble((f"{title} " if title.endswith("?") else f"{title}: ", "bold"), text))
-    claims = results.headline.claims if results.headline else ()
-    assumed = [claim.criterion for claim in claims if claim.direction == "higher (assumed)"]
-    if assumed:
-        option = f"--lower-is-better {shlex.quote(assumed[0])}"
-        shown.print(Text(f"Higher ratings are assumed to be better; where lower ones are, add e.g. {option}"))
-    table = Table("criterion", "asked by", "group", "order, best first", title="Rankings")
-    table.title_justify = "center" if shown.is_terminal else "left"
-    rankings = [row for row in results.rankings if row.source != "ratings_bt"]
-    for row in rankings[:RANKINGS_SHOWN]:
-        order, aside = _order_words(row)
-        criterion = f"{row.criterion} ({names.direction(row.criterion)})" if row.source == "ratings" else row.criterion
-        asked_by = "rankings" if row.source == "choices" and names.ordered(row.criterion) else row.source
-        cells = (criterion, asked_by, row.group, f"{order} (no rank: {aside})" if aside else order)
-        table.add_row(*(Text(cell, overflow="fold") for cell in cells))
-    shown.print(table)
-    more = len(rankings) - RANKINGS_SHOWN
-    if more > 0:
-        shown.print(f"{more} more rankings are in the report.")
-    excluded = len({row.annotator_id for row in results.exclusions})
-    warnings = len(warning_lines(results))
-    shown.print(f"Annotators with exclusions: {excluded}. Warnings: {warnings}. See the report.")

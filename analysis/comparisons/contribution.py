@@ -10,6 +10,7 @@ from analysis.answers.units import ENOUGH_ANNOTATORS
 from analysis.comparisons.choices import ChoiceTest
 from analysis.comparisons.choices_section import choices
 from analysis.comparisons.chosen_parts import BOTH_BAD, STRENGTHS_BOTH_WAYS
+from analysis.comparisons.claims import claims
 from analysis.comparisons.directions import DirectionSummary
 from analysis.comparisons.disagreements import Disagreement, ExpectedRow, compare_with_expected, find_disagreements
 from analysis.comparisons.equivalence_section import equivalence
@@ -293,5 +294,6 @@ CONTRIBUTION = Contribution(
         SectionEntry("equivalence", PREFERENCES, equivalence, (RATING_PAIRS, CHOICE_PAIRS)),
         SectionEntry("expected", EXPECTED, expected),
     ),
+    claims=claims,
     tables={FAMILIES: _family_tables, DISAGREEMENTS: _disagreement_tables},
 )

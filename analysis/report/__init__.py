@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from analysis.figures.plain_text import clean
-from analysis.printing.document import Document, Figure, Thumbnails, every_block
+from analysis.printing.document import Document, Figure, Section, Thumbnails, every_block
 from analysis.records.results import Results
 from analysis.report.csv_tables import csv_tables
 from analysis.report.html import render_html
@@ -16,7 +16,7 @@ from analysis.report.latex import latex_tables
 from analysis.report.markdown import render_markdown
 from analysis.report.parts import APPENDIX, REPORT, appendix, full_report, short_report
 from analysis.report.pdf import find_browser, print_pdf
-from analysis.report.sections import build_document
+from analysis.report.sections import build_document, sections_before
 from spa.errors import AnalysisError
 
 __all__ = ["render_report", "report_files", "write_report"]
@@ -82,10 +82,14 @@ def report_files(
     pdf: bool = False,
     browser: Path | None = None,
     thumbnails: Thumbnails | None = None,
+    before: Mapping[str, Section | None] | None = None,
 ) -> dict[str, bytes]:
-    """Return the content of every file that :func:`write_report` writes, by its path within the folder."""
+    """Return the content of every file that :func:`write_report` writes, by its path within the folder.
+
+    ``before`` are sections that were made already (:func:`made_before`).
+    """
     command = find_browser(browser) if pdf else ""
-    texts = render_report(results, full=full, thumbnails=thumbnails)
+    texts = render_report(results, full=full, thumbnails=thumbnails, before=before)
     rendered = {name: text.encode("utf-8") for name, text in texts.items()}
     if pdf:  # all of it before the first file is touched
         for stem, part in _parts(build_document(clean(results)), full=full).items():
@@ -99,6 +103,7 @@ def render_report(
     only: Collection[str] | None = None,
     full: bool = False,
     thumbnails: Thumbnails | None = None,
+    before: Mapping[str, Section | None] | None = None,
 ) -> dict[str, str]:
     """Return the text of every file of the report by its path within the folder.
 
@@ -110,9 +115,11 @@ def render_report(
         Put everything into the report, which then has no appendix.
     thumbnails : callable, optional
         As for :func:`write_report`.
+    before : mapping, optional
+        Sections that were made already (:func:`made_before`).
     """
     shown: Results = clean(results)
-    document = build_document(shown)
+    document = build_document(shown, before or {})
     if only is not None:
         kept = tuple(section for section in document.sections if section.id in only)
         document = replace(document, sections=kept)
@@ -123,6 +130,11 @@ def render_report(
         **{f"figures/{figure.name}.svg": figure.svg for figure in _figures(everything)},
         **{f"tables/{name}": text for name, text in sorted({**csv_tables(shown), **latex_tables(everything)}.items())},
     }
+
+
+def made_before(results: Results) -> dict[str, Section | None]:
+    """Make what the report says whatever comes of computing figures again."""
+    return sections_before(clean(results))
 
 
 def _parts(document: Document, *, full: bool) -> dict[str, Document]:

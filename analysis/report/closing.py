@@ -25,6 +25,7 @@ from analysis.printing.words import listed, plural
 from analysis.records.overview import Settings
 from analysis.records.results import Results
 from analysis.statistics.record import names_of
+from analysis.verification.outcome import Verification
 
 SETTINGS = {
     "fwer": "Error rate of the tests corrected together",
@@ -75,6 +76,7 @@ MEANINGS = {
 }
 SHOWN = ("fwer", "correction", "family", "unit", "consistency_tau", "seed")  # in the report; the appendix has all
 OF_PREFERENCES = "consistency_tau"  # is not shown where no preference was asked
+TOLERANCE = "1e-9"
 APART = ("versions", "inputs")  # shown in another way
 
 SPA_PAPER = """@inproceedings{ethayarajh-jurafsky-2022-authenticity,
@@ -131,6 +133,10 @@ def settings(results: Results) -> Section | None:
     every = list(items.values())
     if chosen.versions:
         every.append(("Software", ", ".join(f"{name} {version}" for name, version in chosen.versions.items())))
+    shown = [items[key] for key in SHOWN if results.preferences or key != OF_PREFERENCES]
+    if (checked := results.verification) is not None:
+        shown.append(("Computed again", verified_words(checked)))
+        every += [("Computed again", verified_words(checked)), *not_recomputed(checked)]
     blocks: list[Block] = families(results.families, Shown(results, Names(results)))
     files = input_files(results)
     if files:
@@ -145,9 +151,32 @@ def settings(results: Results) -> Section | None:
     return Section(
         id="settings",
         title="Settings",
-        blocks=(Terms(items=tuple(items[key] for key in SHOWN if results.preferences or key != OF_PREFERENCES)),),
+        blocks=(Terms(items=tuple(shown)),),
         appendix=(folded,),
     )
+
+
+def verified_words(found: Verification) -> str:
+    """Return "214 of 231 figures recomputed by scipy, statsmodels and choix: all within 1e-9".
+
+    Figures are p-values, strengths and kappas.
+    """
+    by = f" by {listed([row.library for row in found.libraries])}" if found.libraries else ""
+    different = f"{found.n_different} differ by more than {TOLERANCE}"
+    within = f": {different if found.n_different else f'all within {TOLERANCE}'}" if found.recomputed else ""
+    return f"{found.recomputed:,} of {found.figures:,} p-values, strengths and kappas{by}{within}"
+
+
+def not_recomputed(found: Verification) -> list[tuple[str, str]]:
+    """Return by which versions figures were computed again, and why others were not."""
+    lines = []
+    if found.libraries:
+        by = [f"{row.library} {row.version} ({row.recomputed:,})" for row in found.libraries]
+        lines.append(("Computed again by", ", ".join(by)))
+    if found.not_recomputed:
+        why = [f"{row.n:,}: {row.reason}" for row in found.not_recomputed]
+        lines.append(("Not computed again", "; ".join(why)))
+    return lines
 
 
 def input_files(results: Results) -> list[tuple[str, str]]:

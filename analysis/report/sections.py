@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from analysis import rooms
 from analysis.contribution import SectionEntry, Shown
 from analysis.figures.plain_text import shown_name
@@ -75,6 +78,9 @@ OWN: dict[str, SectionMaker] = {  # of the whole results, which are of no room
 }
 
 
+OF_VERIFICATION = frozenset({"answer", "settings"})
+
+
 def section_ids() -> tuple[str, ...]:
     """Return the ids of all sections in the order of the report."""
     listed, more = list(ORDER), [name for name in _entries() if name not in ORDER]
@@ -103,12 +109,19 @@ def make_section(results: Results, name: str) -> Section | None:
     return section if section is None or results.live is None else without_tests(section)
 
 
-def build_document(results: Results) -> Document:
-    """Make the whole report from a results.json."""
+def sections_before(results: Results) -> dict[str, Section | None]:
+    """Make the sections that do not tell what came of computing figures again."""
+    shown = shown_results(results)
+    return {name: make_section(shown, name) for name in section_ids() if name not in OF_VERIFICATION}
+
+
+def build_document(results: Results, before: Mapping[str, Section | None] = MappingProxyType({})) -> Document:
+    """Make the whole report from a results.json; ``before`` are sections that were made already."""
     fixed = None if results.live is None else fixed_tests(oriented(results))
     results = shown_results(results)
     title = results.study.title if results.study else ""
-    made = (*(make_section(results, name) for name in section_ids()), fixed)
+    named = (before[name] if name in before else make_section(results, name) for name in section_ids())
+    made = (*named, fixed)
     files = [shown_name(name) for name, _ in input_files(results)]
     return Document(
         title=" ".join((title or listed(files) or "Report without a study").split()),

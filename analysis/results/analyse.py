@@ -30,6 +30,7 @@ from analysis.results.nameless import without_raters
 from analysis.results.place_words import about_places
 from analysis.results.records import SCHEMA, make_results
 from analysis.results.verdicts import as_decided, with_decisions
+from analysis.results.verified import gather
 from analysis.results.warnings import (
     about_documents,
     about_names,
@@ -41,6 +42,7 @@ from analysis.results.warnings import (
 )
 from analysis.statistics.record import rounded
 from analysis.strengths.fit import DENSE
+from analysis.verification.process import Verifier
 
 
 def analyse(
@@ -50,6 +52,7 @@ def analyse(
     study: StudyFacts | None = None,
     observed_power: float | None = None,
     told: Told = untold,
+    verifier: Verifier | None = None,
 ) -> Results:
     """Analyse answers as planned.
 
@@ -65,6 +68,9 @@ def analyse(
         Level at which power at the effects found is added, only to reproduce Figure 2 of Ethayarajh & Jurafsky (2022).
     told : callable, optional
         Is told what is done now.
+    verifier : Verifier, optional
+        Is given the figures that libraries compute again; :func:`analysis.results.verified.with_verification` puts
+        what it finds into the results.
 
     Returns
     -------
@@ -94,7 +100,10 @@ def analyse(
         *about_controls(said),
         *about_pairs(analysis.of(TESTS).untested),
     )
-    return with_warnings(results, rows, said)
+    results = with_warnings(results, rows, said)
+    if verifier is not None:
+        verifier.start(gather(results, analysis))
+    return results
 
 
 def _results(analysis: Analysis) -> Results:

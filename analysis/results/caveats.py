@@ -59,6 +59,19 @@ def caveats(known: Known) -> list[HeadlineProblem]:
     ]
 
 
+def _verification(known: Known) -> Lines:
+    """Say where a library computes figures otherwise."""
+    found = known.results.verification
+    if found is not None and found.n_different:
+        first = found.differences[0]
+        again = "no number" if first.recomputed is None else f"{first.recomputed:.12g}"
+        yield (
+            f"Do not rely on this report: {found.n_different} of {found.recomputed} figures that libraries computed "
+            f"again differ from theirs, such as {first.path}: {first.figure:.12g}, by {first.call} {again}.",
+            "settings",
+        )
+
+
 def _all_excluded(known: Known) -> Lines:
     for row in known.results.groups:
         if row.annotator_kind != "llm" and row.annotators and row.annotators <= row.excluded_annotators:
@@ -397,6 +410,7 @@ def _pairs(known: Known, rows: Iterable[PairResult]) -> str:
 
 
 SEVERITY: tuple[tuple[CaveatKind, Callable[[Known], Lines]], ...] = (
+    ("verification", _verification),
     ("all_excluded", _all_excluded),
     ("near_names", _as_warned("near_names")),
     ("codes", _as_warned("codes")),

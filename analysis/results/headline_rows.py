@@ -24,6 +24,7 @@ Strength = Literal[
 Direction = Literal["higher", "lower", "higher (assumed)"]
 Crossed = Literal["agrees", "opposite", "not_shown", "alone", "open"]
 CaveatKind = Literal[
+    "verification",
     "all_excluded",
     "near_names",
     "codes",

@@ -13,6 +13,7 @@ from analysis.records.overview import GROUPS, MISSING, CarelessCount, ExclusionR
 from analysis.records.results import Key, nested_class, one, results_class, rows
 from analysis.results.conventions import Convention
 from analysis.results.headline_rows import Headline
+from analysis.verification.outcome import Verification
 
 SCHEMA: Final = 2
 OWN: Final[tuple[Key[Any], ...]] = (  # of no room
@@ -27,6 +28,12 @@ OWN: Final[tuple[Key[Any], ...]] = (  # of no room
     Key("warnings", tuple[str, ...]),
     rows("warning_rows", WarningRow, "The warnings with their kind and group, in the same order."),
     rows("conventions", Convention, needed=True),
+    one(
+        "verification",
+        Verification,
+        "P-values, strengths and kappas that scipy, statsmodels and choix computed again; null where they were not "
+        "asked to.",
+    ),
     one("headline", Headline, "The four lines that a report opens with; null in files written before there were any."),
 )
 ORDER: Final = """
@@ -39,7 +46,7 @@ ORDER: Final = """
     comparisons_of_correlations correlations_by_system metrics llm_vs_people first_shown raters
     juries jury_agreement jury_without self_preference examples explanations
     exploration contamination contamination_of_others expected observed_power disagreements warnings warning_rows
-    conventions spans live headline
+    conventions spans live verification headline
 """.split()  # keys that are not listed follow the last
 
 

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from analysis.commands.report import _print
+from analysis.commands.printed_answer import print_answer
 from analysis.comparisons.pair_tables import shares_by_criterion
 from analysis.contribution import Shown
 from analysis.figures.drawing import COLOURS
@@ -126,5 +126,5 @@ def test_the_terminal_counts_the_warnings_that_the_report_prints(capsys: pytest.
     assert section is not None
     (bullets,) = [block for block in section.blocks if isinstance(block, Bullets)]
     assert len(bullets.items) == 1
-    _print(results, ())
+    print_answer(results, ())
     assert "Warnings: 1. See the report." in capsys.readouterr().out

@@ -1,0 +1,1 @@
+"""Figures computed again by libraries."""

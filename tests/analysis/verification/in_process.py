@@ -1,0 +1,39 @@
+"""Figures computed again in this process, which has the libraries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from analysis import Plan, StudyFacts
+from analysis import analyse as analyse_records
+from analysis.records.results import Results
+from analysis.results.verified import with_verification
+from analysis.verification.outcome import Gathered, outcome_of
+from analysis.verification.process import Verifier
+from analysis.verification.worker import answers
+from tests.analysis.made_answers import check
+
+
+class Here(Verifier):
+    """Keeps what it is to compute."""
+
+    gathered: Gathered
+
+    def start(self, gathered: Gathered) -> None:
+        """Begin no process."""
+        self.gathered = gathered
+
+
+def analysed(tables: Any, plan: Plan | None = None, study: StudyFacts | None = None) -> tuple[Results, Gathered]:
+    """Return results with what came of computing them again, and what was claimed."""
+    here = Here()
+    results = analyse_records(tables, plan or Plan(), study=study, verifier=here)
+    replies, versions = answers([(claim.call, dict(claim.numbers)) for claim in here.gathered.claims])
+    return with_verification(results, outcome_of(here.gathered, replies, versions)), here.gathered
+
+
+def verified(*, plan: Plan | None = None, llms: tuple[str, ...] = (), **frames: pl.DataFrame) -> Results:
+    """Check and analyse frames."""
+    return analysed(check(llms=llms, **frames), plan)[0]
