@@ -138,7 +138,8 @@ def _best_few(
     rule = TopRule(k=facts["top"], tolerance=facts["epsilon"], error_rate=facts["error_rate"])
     state = top_state(counts, rule)
     pairs: NextPairs = []
-    for own, other in next_comparisons(counts, rule, count=AHEAD * study.items_per_annotator, rng=rng).tolist():
+    count = AHEAD * study.items_per_annotator
+    for own, other in next_comparisons(counts, rule, count=count, rng=rng, state=state).tolist():
         pairs.append((own, other, own) if rng.integers(2) else (other, own, own))
     return state.low, state.high, state.leaders, state.decided, pairs
 
@@ -147,7 +148,8 @@ def _order(
     study: Study, facts: Mapping[str, Any], counts: BordaCounts, rng: np.random.Generator
 ) -> tuple[Floats, Floats, tuple[int, ...], bool, NextPairs]:
     rule = OrderRule(tolerance=facts["epsilon"], error_rate=facts["error_rate"])
-    state, unsettled = order_state(counts, rule), unsettled_systems(counts, rule)
+    state = order_state(counts, rule)
+    unsettled = unsettled_systems(counts, rule, state)
     pairs: NextPairs = []
     for x, y in next_order_pairs(unsettled, count=AHEAD * study.items_per_annotator, rng=rng).tolist():
         pairs.append((x, y, None if unsettled[x] and unsettled[y] else x if unsettled[x] else y))

@@ -141,20 +141,22 @@ def top_state(counts: BordaCounts, rule: TopRule) -> TopState:
     return TopState(low=low, high=high, leaders=tuple(leaders.tolist()), gap=gap, decided=gap < rule.tolerance)
 
 
-def next_comparisons(counts: BordaCounts, rule: TopRule, *, count: int, rng: np.random.Generator) -> Ints:
+def next_comparisons(
+    counts: BordaCounts, rule: TopRule, *, count: int, rng: np.random.Generator, state: TopState | None = None
+) -> Ints:
     """Return whom to compare next.
 
     First every system equally often, then the leaders that are least certain to be among the best and the others
     that are least certain not to be (LUCB with several contenders on each side, as answers arrive in batches), each
-    against an opponent drawn uniformly from all others.
+    against an opponent drawn uniformly from all others. ``state`` is what :func:`top_state` returns of ``counts``,
+    where it is known.
 
     Returns
     -------
     array of int, shape (count, 2)
         System and opponent; only the first one's counts grow by the answer.
     """
-    n = len(counts.won)
-    state = top_state(counts, rule)
+    n, state = len(counts.won), state or top_state(counts, rule)
     if np.min(counts.compared) < FIRST:
         systems = np.argsort(counts.compared, kind="stable")[np.arange(count) % n]
     else:

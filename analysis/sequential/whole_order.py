@@ -96,9 +96,12 @@ def next_order_pairs(unsettled: npt.NDArray[np.bool_], *, count: int, rng: np.ra
     return np.column_stack([np.where(turned, y[drawn], x[drawn]), np.where(turned, x[drawn], y[drawn])])
 
 
-def unsettled_systems(counts: BordaCounts, rule: OrderRule) -> npt.NDArray[np.bool_]:
-    """Return which systems are to be compared on, shape (systems,): all while one was hardly compared."""
-    unsettled = order_state(counts, rule).unsettled
+def unsettled_systems(counts: BordaCounts, rule: OrderRule, state: OrderState | None = None) -> npt.NDArray[np.bool_]:
+    """Return which systems are to be compared on, shape (systems,): all while one was hardly compared.
+
+    ``state`` is what :func:`order_state` returns of ``counts``, where it is known.
+    """
+    unsettled = (state or order_state(counts, rule)).unsettled
     if np.min(counts.compared) < FIRST or not unsettled.any():
         return np.ones(len(unsettled), dtype=np.bool_)
     return unsettled

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import astuple, dataclass
-from itertools import islice
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice, repeat
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, Select, bindparam, delete, exists, func, insert, select, true, update
+from sqlalchemy import Connection, Row, Select, bindparam, delete, exists, false, func, insert, select, update
 
 from spa.elicitation.assignment_json import assignment_from_json, assignment_to_json
 from spa.elicitation.balanced_orders import NEIGHBOURS, Balancing
@@ -51,14 +51,26 @@ class _Draw(NamedTuple):
 
 
 def _free() -> Select[Any]:
-    """Select the assignments that no person has begun, and that stand on no platform, in the order of the draw."""
+    """Select the first assignments that no person has begun, and that stand on no platform, as they are adapted."""
     name = places.c.assignment_id
     begun = exists().where(submissions.c.assignment_id == name, submissions.c.annotator_kind != "llm")
-    published = exists().where(adapted.c.assignment_id == name, adapted.c.published)
-    return select(name).where(places.c.people == 0, ~begun, ~published).order_by(places.c.number)
+    for_people = (adapted.c.assignment_id == name) & (adapted.c.respondents == "people")
+    found = select(name, adapted.c.left_out, adapted.c.dealt).outerjoin(adapted, for_people)
+    waiting = found.where(places.c.people == 0, ~begun, func.coalesce(adapted.c.published, false()) == false())
+    return waiting.order_by(places.c.number).limit(bindparam("most"))
 
 
-_FREE = _free()
+MANY = 2**31 - 1  # more than there are
+_FREE = PreparedStatement(_free())
+_CHANGED = ("assignment_id", "respondents", "left_out", "dealt", "published")
+_CLEAR = PreparedStatement(
+    delete(adapted).where(
+        adapted.c.assignment_id == bindparam(_CHANGED[0]), adapted.c.respondents == bindparam(_CHANGED[1])
+    )
+)
+_CHANGE = PreparedStatement(insert(adapted))
+_ADAPTED_AFTER = PreparedStatement(select(meta.c.value).where(meta.c.name == bindparam("fact")))
+_ADAPTED_NOW = PreparedStatement(update(meta).where(meta.c.name == bindparam("fact")).values(value=bindparam("now")))
 _IN_ORDER = _select_draws("people").order_by(assignments.c.number)
 _DRAW = PreparedStatement(_select_draws("people").where(_ID == bindparam("assignment_id")))
 _DRAWS = _select_draws(bindparam("respondents")).where(_ID.in_(bindparam("assignment_ids", expanding=True)))
@@ -193,48 +205,31 @@ class StoredAssignments:
         drawn. Nothing changes where another process did it that has ``counted`` further visits.
         """
         pairs = json.dumps(sorted(sorted(pair) for pair in decided), ensure_ascii=False)
-        return self._adapt(lambda waiting: [{"assignment_id": each, "left_out": pairs} for each in waiting], counted)
+        return self._adapt(repeat((pairs, None)), counted)
 
     def deal(self, pairs: Sequence[DealtPair], *, each: int, counted: CountedUpTo | None = None) -> int:
         """Deal other pairs to the next assignments that no person has begun, ``each`` to one; says how many changed.
 
         ``counted`` is as for :meth:`leave_out`.
         """
-        hands = [pairs[start : start + each] for start in range(0, len(pairs), each)]
-
-        def deal(waiting: Sequence[str]) -> list[dict[str, str]]:
-            return [
-                {"assignment_id": name, "dealt": json.dumps([astuple(pair) for pair in hand], ensure_ascii=False)}
-                for name, hand in zip(waiting, hands, strict=False)
-            ]
-
-        return self._adapt(deal, counted, most=len(hands))
+        dealt = [(pair.system_x, pair.system_y, pair.subject) for pair in pairs]
+        hands = [json.dumps(dealt[start : start + each], ensure_ascii=False) for start in range(0, len(pairs), each)]
+        return self._adapt([(None, hand) for hand in hands], counted, most=len(hands))
 
     def _adapt(
-        self,
-        change: Callable[[Sequence[str]], list[dict[str, str]]],
-        counted: CountedUpTo | None,
-        *,
-        most: int | None = None,
+        self, wanted: Iterable[tuple[str | None, str | None]], counted: CountedUpTo | None, *, most: int = MANY
     ) -> int:
-        """Replace what was adapted of the first assignments that no person has begun; returns how many rows are new."""
+        """Give the first assignments that no person has begun what is left out and dealt; return how many changed."""
         with self._database.transaction() as connection:
             lock_leases(connection)
             if counted is not None and not _is_latest(connection, counted):
                 return 0
-            rows = change(connection.scalars(_FREE.limit(most)).all())
-            for_people = adapted.c.respondents == "people"
-            own = adapted.c.assignment_id.in_([row["assignment_id"] for row in rows]) if most is not None else true()
-            known = {
-                row.assignment_id: (row.left_out, row.dealt)
-                for row in connection.execute(select(adapted).where(for_people, own))
-            }
-            rows = [row for row in rows if known.get(row["assignment_id"]) != (row.get("left_out"), row.get("dealt"))]
-            for start in range(0, len(rows), CHUNK):
-                names = [row["assignment_id"] for row in rows[start : start + CHUNK]]
-                connection.execute(delete(adapted).where(for_people, adapted.c.assignment_id.in_(names)))
+            waiting = zip(_FREE.rows(connection, most=most), wanted, strict=False)
+            changed = [(name, change) for (name, *known), change in waiting if tuple(known) != change]
+            rows = [(name, "people", *change, False) for name, change in changed]
             if rows:
-                connection.execute(insert(adapted), rows)
+                _CLEAR.run_many(connection, _CHANGED[:2], [row[:2] for row in rows])
+                _CHANGE.run_many(connection, _CHANGED, rows)
         return len(rows)
 
     def note_published(self, assignment_ids: Sequence[str]) -> None:
@@ -249,11 +244,13 @@ class StoredAssignments:
 
 def _is_latest(connection: Connection, counted: CountedUpTo) -> bool:
     """Note which visits had counted when assignments were adapted; false where it was done with later ones."""
-    own, name = [counted.recounts, counted.visits], ADAPTED_AFTER + counted.group
-    known = connection.scalar(select(meta.c.value).where(meta.c.name == name))
-    if known is not None and json.loads(known) > own:
-        return False
-    note(connection, name, json.dumps(own))
+    own, name = json.dumps([counted.recounts, counted.visits]), ADAPTED_AFTER + counted.group
+    for (known,) in _ADAPTED_AFTER.rows(connection, fact=name):
+        if json.loads(known) > json.loads(own):
+            return False
+        _ADAPTED_NOW.rows(connection, fact=name, now=own)
+        return True
+    note(connection, name, own)
     return True
 
 
