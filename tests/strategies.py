@@ -138,7 +138,9 @@ def studies(draw: st.DrawFn) -> tuple[Study, Outputs]:
     host = "likert" if not spa or draw(st.booleans()) else "continuous"
     if host == "likert" or draw(st.booleans()):
         order = draw(st.sampled_from(["item", "blocked", "mixed"]))
-        tables[host] = {"outputs": draw(shown), "pages": draw(pages), "order": order, **rated}
+        position = draw(st.sampled_from(["before", "after"]))
+        placed = {"pages": draw(pages), "order": order, "item_text_position": position}
+        tables[host] = {"outputs": draw(shown), **placed, **rated}
     if host == "likert" and tables["criteria"]:
         tables["likert"]["identical_pairs"] = draw(st.integers(0, exposure))
     if tables["criteria"] and draw(st.booleans()):

@@ -122,6 +122,8 @@ def _draw(
         "balance": summarise_balance(
             store.assignments, store.assignments.keys(), single=study.single_outputs or study.deals_pairs
         ),
+        "needed": study.people.assignments_for(study.people.annotators),
+        "wanted": study.design.answers_per_output,
         "links": None,
     }
 
@@ -176,6 +178,10 @@ def _print_facts(facts: dict[str, Any], next_command: str) -> None:
         click.echo(f"{facts['store']}: {facts['assignments']} assignments{added}, seed {facts['seed']}")
     if "output_uses" in balance:
         click.echo(f"  {balance['outputs']} outputs, each shown in {_span(balance['output_uses'])} assignments")
+        if (wanted := facts["wanted"]) is not None:
+            click.echo(
+                f"  {wanted} answers about each ([design] answers_per_output) take {facts['needed']} assignments"
+            )
     else:
         items = "1 item," if balance["items"] == 1 else f"{balance['items']} items, each"
         click.echo(f"  {items} shown in {_span(balance['item_uses'])} assignments")

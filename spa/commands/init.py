@@ -172,7 +172,7 @@ def write_example(folder: Path, example: str) -> tuple[str, ...]:
         paths = [*(examples / example).iterdir(), SCHEMA_FILE]
         if example in WITH_RATERS or (examples / RATERS / f"{example}.toml").is_file():
             paths += [examples / RATERS] if RATERS not in {path.name for path in paths} else []
-        only = None if example in WITH_RATERS else f"{example}.toml"
+        only = "*" if example in WITH_RATERS else f"{example}*.toml"
         named = (examples / example / "study.toml").read_text(encoding="utf-8")
         paths += [
             path
@@ -183,15 +183,15 @@ def write_example(folder: Path, example: str) -> tuple[str, ...]:
         names = tuple(sources)
         with new_files(folder, names) as place:  # study.toml comes last: where it is, the rest is
             for name in names:
-                _copy(sources[name], place / name, only if name == RATERS else None)
+                _copy(sources[name], place / name, only if name == RATERS else "*")
     return names
 
 
-def _copy(source: Path, target: Path, only: str | None = None) -> None:
-    """Copy contents, of a folder one file alone, without the permissions, which may be read-only in a package."""
+def _copy(source: Path, target: Path, only: str = "*") -> None:
+    """Copy contents, of a folder those of some names, without the permissions, which may be read-only in a package."""
     if source.is_dir():
         target.mkdir()
-        for path in source.iterdir() if only is None else (source / only,):
+        for path in source.glob(only):
             _copy(path, target / path.name)
     else:
         shutil.copyfile(source, target)

@@ -98,7 +98,15 @@ class Workspace:
         return self._examples[wanted]
 
     def asking(self, assignment_ids: Sequence[str], variants: Sequence[RaterVariant]) -> Sequence[str]:
-        """Return those assignments that ask a rater anything: all, unless its examples take their items away."""
+        """Return those assignments that ask a rater anything: all, unless its examples take their items away.
+
+        Where the study wants so many answers of each output, a rater is asked as many of them as its repeats need.
+        """
+        from spa.study.answers_wanted import enough_for
+
+        repeats = min((one.protocol.repeats for one in variants), default=1)
+        enough = set(enough_for(self.study, self.outputs, self.store.assignments.ids(), repeats))
+        assignment_ids = [name for name in assignment_ids if name in enough]
         wanted = next((one.protocol.examples for one in variants if one.protocol.examples is not None), None)
         if wanted is None:
             return assignment_ids

@@ -11,17 +11,19 @@ from spa.elicitation.ratings import (
     RatingSection,
     RatingTarget,
     TurnTarget,
+    beside_text,
     dealer,
     rating_pages,
     rating_question,
     scale_end,
+    text_comes_after,
 )
 from spa.elicitation.scale_words import reversed_ends
 from spa.elicitation.view import AssignmentView, seeded_position
 from spa.elicitation.way import WayOfAsking
 from spa.errors import StudyError
 from spa.media import medium_of
-from spa.records.form import Answer, AnswerOption, CheckTarget, ExhibitsBlock, Page, Question, TextBlock
+from spa.records.form import Answer, AnswerOption, CheckTarget, Page, Question, TextBlock
 from spa.records.problems import StudyProblem, mistake
 from spa.records.study import OVERALL, Deciding, Study
 from spa.records.toml_table import Text
@@ -135,6 +137,7 @@ def _insert_identical_pairs(view: AssignmentView, section: Likert, pages: list[P
 
 
 def _identical_pair(view: AssignmentView, section: Likert, name: str, item_id: str, criteria: list[str]) -> Page:
+    study = view.study
     heading, copy = view.copy_of_item(item_id)
     note = any(name != OVERALL and view.criterion(name).mark_differences for name in criteria)
     questions = []
@@ -156,7 +159,7 @@ def _identical_pair(view: AssignmentView, section: Likert, name: str, item_id: s
         kind="rating",
         shows="outputs",
         title="",
-        blocks=(*notes, ExhibitsBlock(heading=heading, exhibits=(copy,)), *questions),
+        blocks=(*notes, *beside_text(heading, copy, after=text_comes_after(study, section)), *questions),
     )
 
 

@@ -44,6 +44,7 @@ class RatingSection(Section):
     # asked on the pages of that section, about the same outputs
     same_page_as: Annotated[str | None, KeyOf("ratings")] = added(None)
     show_item_text: bool = added(True)  # of criteria that do not say it themselves, and of the overall question
+    item_text_position: Literal["before", "after"] = added("before")  # where it is read: before or after the output
     order: Literal["item", "blocked", "mixed"] = added("item")  # all outputs of an item, then of the next; all of a
     # system, then of the next; or drawn for each assignment
     criteria: tuple[Ident, ...] | None = None
@@ -128,7 +129,7 @@ def _pages(study: Study) -> Iterator[StudyProblem]:
         if host == table or host not in study.sections or study.sections[host].host() is not None:
             do = "name another rating section, or remove the key"
             yield mistake(place, "a rating section with pages of its own", quote(host), do, host)
-        for key in ("pages", "outputs", "order"):
+        for key in ("pages", "outputs", "order", "item_text_position"):
             if key in section.model_fields_set:
                 yield mistake(f"[{table}] {key}", f"none beside same_page_as, as [{host}] says it", "one", "remove it")
 
@@ -265,9 +266,10 @@ def _group_blocks(
 ) -> tuple[PageBlock, ...]:
     """Return the blocks for outputs that stand together, with the questions of all sections asked on these pages.
 
-    The item text stands above each output: where the second one is read, the first is out of sight. What is asked
-    without the item text comes before it is shown.
+    The item text stands above each output, or below it where it is read ``after``: where the second one is read, the
+    first is out of sight. What is asked without the item text comes before it is shown.
     """
+    after = text_comes_after(view.study, together[0])
     bare, plain, marking = view.text_cache.cached(
         ("together", *(one.key for one in together)), lambda: _views(view, together)
     )
@@ -277,22 +279,37 @@ def _group_blocks(
     for output, turn in group:
         heading = view.item(output.item_id)
         if output.item_id != referred:
-            shown = None if bare else heading
+            shown = None if bare or after else heading
             references = [block for one in together for block in one.orientation(view, output.item_id, shown)]
             blocks += references
-            heading = None if references and not bare else heading  # it stands above the references, in the same view
+            heading = None if references and shown is not None else heading  # it stands above the references
             referred = output.item_id
         for beside, criteria in ((None, bare), (heading, plain)):
             if criteria:
-                blocks += _shown(view, output, turn, beside, continued=output == above)
+                if not (after and bare and beside is not None):  # else it stands above, without the item text
+                    blocks += _shown(view, output, turn, None if after else beside, continued=output == above)
+                if after and beside is not None and output != above:
+                    blocks.append(ExhibitsBlock(heading=None, exhibits=(beside,)))
                 blocks += _questions(view, output, criteria, turn)
         if marking:
             source, marked = view.compared_with_item(output)
             blocks.append(TextBlock(markdown=view.say("differences_note")))
-            blocks.append(ExhibitsBlock(heading=source, exhibits=(marked,)))
+            blocks += beside_text(source, marked, after=after)
             blocks += _questions(view, output, marking)
         above = output
     return tuple(blocks)
+
+
+def text_comes_after(study: Study, section: RatingSection) -> bool:
+    """Return whether the item text is read after the outputs, on the pages on which a section asks."""
+    return rating_sections(study)[study.page_table(section.key)].item_text_position == "after"
+
+
+def beside_text(text: Exhibit | None, shown: Exhibit, *, after: bool) -> list[PageBlock]:
+    """Return an exhibit with the item text above it, or below it where that comes ``after``."""
+    if text is None or not after:
+        return [ExhibitsBlock(heading=text, exhibits=(shown,))]
+    return [ExhibitsBlock(heading=None, exhibits=(shown,)), ExhibitsBlock(heading=None, exhibits=(text,))]
 
 
 def _shown(

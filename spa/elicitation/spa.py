@@ -73,6 +73,10 @@ class Spa(Section):
         """Return whether all systems are read on the same items."""
         return self.exposure_study is not None or self.same_items
 
+    def needs_earlier_pages(self) -> bool:
+        """Return whether all outputs are read before the first comparison."""
+        return self.reading == "first" and self.exposure_study is None
+
     def exposures(self) -> tuple[int, ...]:
         """Return how many outputs of each system are read; several in an exposure study."""
         return (self.exposure,) if self.exposure_study is None else self.exposure_study.exposures

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Literal
 
 from spa.elicitation import ways
 from spa.elicitation.text_cache import TextCache
@@ -322,7 +321,7 @@ def _extended(view: AssignmentView, page: Page, protocol: RaterProtocol) -> Page
     if protocol.explain != "no":
         blocks = _without_reasons(blocks) if protocol.reasoned else blocks  # asked after the answers
         answer = TextAnswer(longest=LONGEST_REASONING) if protocol.reasoned else TextAnswer()
-        blocks = tuple(_with_explanations(view, blocks, protocol.explain, answer))
+        blocks = tuple(_with_explanations(view, blocks, protocol, answer))
     return replace(page, blocks=blocks)
 
 
@@ -366,9 +365,10 @@ def _without_reasons(blocks: tuple[PageBlock, ...]) -> tuple[PageBlock, ...]:
 
 
 def _with_explanations(
-    view: AssignmentView, blocks: tuple[PageBlock, ...], place: Literal["before", "after"], answer: TextAnswer
+    view: AssignmentView, blocks: tuple[PageBlock, ...], protocol: RaterProtocol, answer: TextAnswer
 ) -> Iterator[PageBlock]:
     """Ask for an explanation beside every question about outputs or systems that asks for none yet."""
+    place, words = protocol.explain, protocol.explain_words
     explained = {
         block.target.of
         for block in blocks
@@ -379,7 +379,9 @@ def _with_explanations(
             yield block
             continue
         explanation = Question(
-            text=view.say(f"explain_{place}", question=block.text),
+            text=words.replace("{question}", block.text)
+            if words is not None
+            else view.say(f"explain_{place}", question=block.text),
             answer=answer,
             target=ExplanationTarget(of=block.target),
         )

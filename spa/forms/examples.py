@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
 
-from spa.elicitation.ratings import RatingSection, rating_question
+from spa.elicitation.ratings import RatingSection, rating_question, text_comes_after
 from spa.elicitation.view import AssignmentView
 from spa.forms.form_text import exhibits_of
 from spa.records.examples import AnsweredExample, ExampleAnswer, ExampleSet
@@ -68,7 +68,13 @@ def _example(view: AssignmentView, number: int, example: AnsweredExample) -> Ite
         view.example((number, place), captions[place], view.outputs.output(example.item_id, system, sample))
         for place, (system, sample) in enumerate(example.outputs)
     ]
-    yield ExhibitsBlock(heading=heading, exhibits=tuple(exhibits))
+    sections = [view.study.sections[one.table] for one in example.answers]
+    after = heading is not None and any(
+        text_comes_after(view.study, one) for one in sections if isinstance(one, RatingSection)
+    )
+    yield ExhibitsBlock(heading=None if after else heading, exhibits=tuple(exhibits))
+    if after and heading is not None:
+        yield ExhibitsBlock(heading=None, exhibits=(heading,))
     said = (_said(view, example, answer, captions) for answer in example.answers)
     yield TextBlock(markdown="\n\n".join(said))
 

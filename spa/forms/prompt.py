@@ -19,7 +19,7 @@ from spa.records.texts import Texts
 from spa.widgets import widget_of
 
 Wrapper = Literal[  # all that a prompt says beyond the form; nothing else may be added to a prompt
-    "persona",  # a system message that says whom the rater is to speak for; only where the study gives one
+    "persona",  # says whom the rater is to speak for, in a system message or above the form; where the study gives one
     "page marker",  # [p3] before a page's title
     "exhibit marker",  # [e3] before an exhibit's caption
     "fence",  # a line of backquotes before and after an exhibit's text, longer than any run of them inside

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from spa.forms.form_text import exhibits_of, pages_for
 from spa.records.form import ExhibitsBlock, ExplanationTarget, Form, Judgement, Page, PageBlock, Question, TextBlock
+from spa.records.raters import Conversation
 
-Conversation = Literal["form", "page", "question"]
 WHOLE = "form"
 
 
@@ -36,9 +35,11 @@ def turns_of(form: Form, conversation: Conversation, *, reasoned: bool = False) 
     """Cut the pages of a form that are for everybody into turns, in the order of the form; each question is in one.
 
     "form": one turn. "page": one conversation with a turn for each page that asks something; pages that only show come
-    with the next. "question": a conversation for each question, with the instructions, everything read before, what
-    its page shows for it, and the question last; where it is to be ``reasoned``, a turn for the explanation alone,
-    then one for the question.
+    with the next. "page_alone": a conversation of one turn for each of these pages, after the instructions and other
+    pages that ask nothing, and nothing of earlier ones that do. "page_questions": the same, with a turn for each
+    question. "question": a conversation for each question, with the instructions, everything read before, what its page
+    shows for it, and the question last; where it is to be ``reasoned``, a turn for the explanation alone, then one for
+    the question.
     """
     pages = pages_for(form, "everybody")
     match conversation:
@@ -47,6 +48,10 @@ def turns_of(form: Form, conversation: Conversation, *, reasoned: bool = False) 
             return (PromptTurn(turn_id=WHOLE, pages=pages, questions=questions, alone=True),) if questions else ()
         case "page":
             return tuple(_by_page(pages))
+        case "page_alone":
+            return tuple(_page_alone(pages))
+        case "page_questions":
+            return tuple(_page_by_question(pages))
         case "question":
             turns = _by_question(pages)
             return tuple(one for turn in turns for one in _reasoned(turn)) if reasoned else tuple(turns)
@@ -69,18 +74,62 @@ def _by_page(pages: Sequence[Page]) -> Iterator[PromptTurn]:
         waiting, first = [], False
 
 
+def _read_before(pages: Sequence[Page]) -> Iterator[tuple[tuple[Page, ...], Page]]:
+    """Yield each page that asks something, after the earlier pages that ask nothing."""
+    before: tuple[Page, ...] = ()
+    for page in pages:
+        if page.questions:
+            yield before, page
+        else:
+            before = (*before, page)
+
+
+def _page_alone(pages: Sequence[Page]) -> Iterator[PromptTurn]:
+    for before, page in _read_before(pages):
+        yield PromptTurn(turn_id=page.page_id, pages=(*before, page), questions=page.questions, alone=True)
+
+
+def _page_by_question(pages: Sequence[Page]) -> Iterator[PromptTurn]:
+    for before, page in _read_before(pages):
+        sent: set[str] = set()
+        shown, first = [block for each in before for block in each.exhibits], True
+        waiting: list[PageBlock] = []
+        for block in page.blocks:
+            waiting.append(block)
+            if isinstance(block, ExhibitsBlock):
+                shown.append(block)
+            own = tuple(one for one in waiting if isinstance(one, Question))
+            asked = [one for one in own if not isinstance(one.target, ExplanationTarget)]
+            if not asked or len(own) < len(_with_explanation(page, asked[0])):
+                continue
+            part = replace(page, blocks=tuple(waiting))
+            yield PromptTurn(
+                turn_id=asked[0].question_id,
+                pages=(*before, part) if first else (part,),
+                questions=own,
+                alone=first,
+                sent=frozenset(sent),
+            )
+            sent |= {exhibit.exhibit_id for each in shown for exhibit in exhibits_of(each)}
+            waiting, first = [], False
+
+
+def _with_explanation(page: Page, question: Question) -> tuple[Question, ...]:
+    """Return a question and what asks to explain its answer, in the order of the page."""
+    return tuple(
+        one
+        for one in page.questions
+        if one == question or (isinstance(one.target, ExplanationTarget) and one.target.of == question.target)
+    )
+
+
 def _by_question(pages: Sequence[Page]) -> Iterator[PromptTurn]:
-    before = tuple(page for page in pages if not page.questions)
-    for place, page in enumerate(pages):
+    for before, page in _read_before(pages):
         for question in page.questions:
             if isinstance(question.target, ExplanationTarget):
                 continue
-            own = tuple(
-                one
-                for one in page.questions
-                if one == question or (isinstance(one.target, ExplanationTarget) and one.target.of == question.target)
-            )
-            pages_of_turn = (*(other for other in before if pages.index(other) < place), _cut(page, question, own))
+            own = _with_explanation(page, question)
+            pages_of_turn = (*before, _cut(page, question, own))
             yield PromptTurn(turn_id=question.question_id, pages=pages_of_turn, questions=own, alone=True)
 
 

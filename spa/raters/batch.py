@@ -31,7 +31,7 @@ from spa.raters.vendors import vendor_of
 from spa.raters.vendors.batches import COMPLETED, KIND, NOT_SENT, Batches, EndedBatch, SubmittedBatch, batches_of
 from spa.raters.visits import KIND as REQUEST
 from spa.raters.visits import RaterVisit, RaterVisitState, rater_visits, visit_state_of, visit_states
-from spa.records.raters import rater_variants
+from spa.records.raters import CONTINUED, rater_variants
 from spa.responses.leases import Lease, ask_anew, leases_named
 from spa.responses.visit_ends import complete_rater_visit
 
@@ -91,10 +91,11 @@ class BatchRun:
 
     def __post_init__(self) -> None:
         rater = self.endpoint.rater
-        if any(visit.asked.protocol.conversation == "page" for visit in self.visits):
+        continued = [way for visit in self.visits if (way := visit.asked.protocol.conversation) in CONTINUED]
+        if continued:
             raise StudyError(
-                f'rater {rater.id!r}: expected conversation = "form" or "question" with batch files, got "page", which '
-                "needs several turns; set one of them"
+                f'rater {rater.id!r}: expected conversation = "form", "page_alone" or "question" with batch files, got '
+                f'"{continued[0]}", which needs several turns; set one of them'
             )
         if any(visit.asked.protocol.reasoned for visit in self.visits):
             raise StudyError(

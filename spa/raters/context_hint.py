@@ -24,7 +24,7 @@ def context_hint(form: Form, visit: RaterVisit, prompts: PromptWriter, message: 
     now = visit.asked.protocol.conversation
     if TOO_LONG.search(message) is None:
         return ""
-    shorter = WAYS[WAYS.index(now) + 1 :]
+    shorter = WAYS[WAYS.index(now) + 1 :] if now in WAYS else WAYS[-1:]
     if not shorter:
         return (
             f"; a request takes about {_tokens(form, visit, prompts, now):,} tokens: allow the server a longer context"

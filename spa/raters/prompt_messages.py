@@ -24,8 +24,13 @@ class PromptWriter:
     def turn_messages(self, turn: PromptTurn, protocol: RaterProtocol) -> list[Message]:
         """Return the messages that put a turn: what is read and asked, and how to answer it."""
         answer = "" if protocol.answer_format == "text" else answer_format(turn.questions, self._texts)
-        persona = [{"role": "system", "content": protocol.persona}] if protocol.persona and turn.alone else []
-        return [*persona, *render_turn(turn).chat_messages(answer)]
+        messages: list[Message] = [*render_turn(turn).chat_messages(answer)]
+        if protocol.persona is None or not turn.alone:
+            return messages
+        if protocol.persona_place == "system":
+            return [{"role": "system", "content": protocol.persona}, *messages]
+        first, *others = messages
+        return [{**first, "content": _above(protocol.persona, first["content"])}, *others]
 
     def retry_message(self, turn: PromptTurn, reply: ReplyTurn) -> str:
         """Return what is said after an unusable reply: which questions are open, and what arrived for them."""
@@ -36,6 +41,13 @@ class PromptWriter:
             for answer in reply.missing
         }
         return ask_again(turn.questions, arrived, self._texts)
+
+
+def _above(persona: str, content: Any) -> Any:
+    """Return the content of a message with a line above it."""
+    if isinstance(content, str):
+        return f"{persona}\n\n{content}"
+    return [{"type": "text", "text": f"{persona}\n\n"}, *content]
 
 
 def without_lone_surrogates(text: str) -> str:

@@ -52,6 +52,9 @@ Guidelines = Text | tuple[tuple[Ident, Text], ...]
 Temperature = Annotated[float, Field(ge=0, le=2)]
 Tokens = Annotated[int, Field(ge=1)]
 Reading = Literal["strict", "first_number", "paper"]
+Conversation = Literal["form", "page", "page_alone", "page_questions", "question"]
+CONTINUED: tuple[Conversation, ...] = ("page", "page_questions")  # those with turns that follow earlier ones
+ONE_QUESTION: tuple[Conversation, ...] = ("page_questions", "question")  # those that put one question at a time
 
 
 def _pairs(given: object) -> object:
@@ -77,13 +80,16 @@ class VariedKeys(TomlTable):
     extra_body: Annotated[dict[str, Any], AfterValidator(_as_body)] | None = None  # what else a request says
     readout: Literal["verbalised", "logit"] = "verbalised"  # what it says, or the probabilities of the answers
     min_mass: Annotated[float, Field(ge=0, le=1)] = 0.5  # of probabilities: least chance that a reply begins with one
-    conversation: Literal["form", "page", "question"] = "form"  # one message; a page at a time; each question alone
+    # one message; page by page; each page alone; each page, its questions in turn; each question alone
+    conversation: Conversation = "form"
     answer_format: Literal["schema", "json", "text"] = "schema"  # JSON enforced, JSON asked for, or free text
     reading: Reading = "strict"  # of free text
     attempts: Annotated[int, Field(ge=1, le=10)] = 2  # how often an unreadable answer is asked for
     repeats: Annotated[int, Field(ge=1, le=1000)] = 1  # answers to the same form, each asked afresh
     persona: Text | None = None
+    persona_place: Literal["system", "user"] = "system"  # whose message says it: before the form, or above it
     explain: Literal["no", "before", "after"] = "no"  # an explanation of each rating, before or after it
+    explain_words: Text | None = None  # how it is asked for; the language's where absent; {question} is the question
     guidelines: Annotated[
         Guidelines | None, BeforeValidator(_pairs, json_schema_input_type=Text | dict[Ident, Text])
     ] = None
@@ -175,7 +181,8 @@ class RaterVariant:
     def form_key(self) -> tuple[object, ...]:
         """What of the protocol decides about the form."""
         asked = self.protocol
-        return asked.explain, asked.reasoned, asked.guidelines, asked.reference, asked.item_notes, asked.examples
+        explained = asked.explain, asked.explain_words, asked.reasoned
+        return *explained, asked.guidelines, asked.reference, asked.item_notes, asked.examples
 
     @property
     def fingerprint(self) -> str:
@@ -193,6 +200,8 @@ LATER = (
     "min_mass",
     "item_notes",
     "examples",
+    "persona_place",
+    "explain_words",
 )  # keys that count in a fingerprint where they are set
 
 

@@ -123,6 +123,7 @@ class Design(TomlTable):
     directions: Balance = "counterbalanced"  # which direction of a pair comes first (or alone)
     items: Annotated[int, Field(ge=1)] = 5  # items an annotator; used only where there is no [spa]
     outputs: Annotated[int, Field(ge=1)] = added(10)  # outputs an annotator, where single outputs are dealt
+    answers_per_output: Annotated[int, Field(ge=1)] | None = added(None)  # of these; decides how many annotators
 
 
 class Screening(TomlTable):
@@ -255,6 +256,10 @@ class Section(TomlTable):
     def shares_items(self) -> bool:
         """Return whether all systems are read on the same items."""
         return True
+
+    def needs_earlier_pages(self) -> bool:
+        """Return whether its questions are about what only earlier pages show."""
+        return False
 
     def exposures(self) -> tuple[int, ...]:
         """Return how many outputs of each system are read before they are compared; several in an exposure study."""

@@ -83,7 +83,10 @@ class SimulatedModel:
         sampling: dict[str, object] = {name: body[name] for name in SAMPLING if body.get(name) is not None}
         if sampling.get("seed") == self._seed:  # that of the first repeat
             del sampling["seed"]
-        personas = [one.get("content") for one in map(mapping, body["messages"]) if one.get("role") == "system"]
+        messages = [mapping(one) for one in body["messages"]]
+        personas = [one.get("content") for one in messages if one.get("role") == "system"]
+        if above := next(_above(one.get("content")) for one in messages if one.get("role") == "user"):
+            personas.append(above)
         others = {"rater": self._rater_id, "wording": wording, "persona": personas}
         plain = {"rater": SIMULATED_RATER, "wording": 0, "persona": []}
         sampling |= {name: value for name, value in others.items() if value != plain[name]}
@@ -97,6 +100,12 @@ class SimulatedModel:
         answers = annotator.answers(form, key)
         asked = {question.question_id: question.answer for question in form.questions("everybody")}
         return {name: widget_of(asked[name]).as_json(asked[name], answers[name]) for name in names if name in asked}
+
+
+def _above(content: object) -> str:
+    """Return what a message says above the first page of a form."""
+    parts = content if isinstance(content, list) else [{"text": content}]
+    return str(mapping(parts[0] if parts else None).get("text")).partition("[p")[0]
 
 
 def assignment_rng(seed: int, assignment_id: str, sampling: Mapping[str, object] | None = None) -> np.random.Generator:

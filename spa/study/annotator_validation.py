@@ -11,7 +11,9 @@ from spa.elicitation import ways
 from spa.raters.vendors import batch_providers, in_batches, provider_with, providers, vendor_of
 from spa.records.problems import StudyProblem, mistake, nearest, quote, repeated, unfit_system
 from spa.records.raters import (
+    CONTINUED,
     FROM_ENVIRONMENT,
+    ONE_QUESTION,
     SECRET,
     Rater,
     RaterProtocol,
@@ -49,6 +51,7 @@ def rater_problems(study: Study) -> Iterator[StudyProblem]:
         yield from repeated(
             f"{place}, variants", [variant.variant for variant in variants if variant.variant is not None]
         )
+        yield from _without_effect(place, rater, variants)
         yield from _cached(place, rater, variants)
         for variant in variants:
             named = f"{place} {variant.variant or ''}".strip()
@@ -135,6 +138,15 @@ def maker_problems(study: Study) -> Iterator[StudyProblem]:
             yield mistake(f"[[raters]] {rater.id}, maker", "the maker of a system", quote(rater.maker), do, "systems")
 
 
+def _without_effect(place: str, rater: Rater, variants: Sequence[RaterVariant]) -> Iterator[StudyProblem]:
+    """Yield keys that say how something is put which no variant has."""
+    ways = [one.protocol for one in variants]
+    if any(one.persona_place != "system" for one in ways) and all(one.persona is None for one in ways):
+        yield mistake(f"{place}, persona_place", "persona beside it", "none", "add one, or remove the key")
+    if any(one.explain_words is not None for one in ways) and all(one.explain == "no" for one in ways):
+        yield mistake(f"{place}, explain_words", 'explain = "before" or "after" beside it', '"no"', "set one of them")
+
+
 def _cached(place: str, rater: Rater, variants: Sequence[RaterVariant]) -> Iterator[StudyProblem]:
     """Yield what keeps answers from a cache."""
     if rater.cache is None:
@@ -168,18 +180,24 @@ def _endpoint_takes(place: str, rater: Rater, protocol: RaterProtocol) -> Iterat
         yield mistake(f"{place}, max_tokens", "one limit", "max_tokens and max_completion_tokens", "remove one of them")
     for name in (name for name in vendor.own_keys if name in (protocol.extra_body or {})):
         yield mistake(f"{place}, extra_body.{name}", "none: keys of the rater decide about it", "one", "remove it")
-    if in_batches(rater) and protocol.conversation == "page":
-        expected = 'conversation = "form" or "question": a batch file has no second turn'
-        yield mistake(f"{place}, conversation", expected, '"page"', "set one of them")
+    if in_batches(rater) and protocol.conversation in CONTINUED:
+        expected = 'conversation = "form", "page_alone" or "question": a batch file has no second turn'
+        yield mistake(f"{place}, conversation", expected, quote(protocol.conversation), "set one of them")
     if in_batches(rater) and protocol.reasoned:
         expected = 'explain = "no" with readout = "logit" in batches, which have no second turn'
         yield mistake(f"{place}, explain", expected, '"before"', "set it, or ask without batches")
 
 
 def _check_protocol(study: Study, place: str, protocol: RaterProtocol) -> Iterator[StudyProblem]:
-    if protocol.answer_format == "text" and protocol.conversation != "question":
+    if protocol.answer_format == "text" and protocol.conversation not in ONE_QUESTION:
         got = f'conversation = "{protocol.conversation}"'
-        yield mistake(f"{place}, answer_format", 'conversation = "question" with free text', got, "set it")
+        expected = 'conversation = "question" or "page_questions" with free text'
+        yield mistake(f"{place}, answer_format", expected, got, "set one of them")
+    needing = [key for key, section in study.sections.items() if section.needs_earlier_pages()]
+    if protocol.conversation == "page_alone" and needing:
+        expected = f"another beside [{needing[0]}], whose pages ask about what earlier ones show"
+        do = 'set "form", "page", "page_questions" or "question", or reading = "with_questions"'
+        yield mistake(f"{place}, conversation", expected, '"page_alone"', do, needing[0])
     if protocol.reading != "strict" and protocol.answer_format != "text":
         got = f'answer_format = "{protocol.answer_format}"'
         yield mistake(f"{place}, reading", f'answer_format = "text" with {protocol.reading}', got, "set it")

@@ -23,6 +23,8 @@ from spa.records.clean_text import is_control
 from spa.records.platforms import Platform, platforms_of, table_keys
 from spa.records.problems import LONGEST_VALUE, StudyProblem, mistake, quote
 from spa.records.study import Study, Words
+from spa.study.annotator_validation import people_problems
+from spa.study.answers_wanted import KEY, with_people_needed
 from spa.study.output_files import decoded
 from spa.study.outputs import load_outputs
 from spa.study.schema_errors import schema_errors
@@ -102,7 +104,13 @@ def check_study(path: Path) -> CheckedStudy:
     findings += validate_study(study)
     findings = [finding for finding in findings if not tainted.intersection(finding.tables)]
     study._platforms = {key: table for key, table in tables.items() if isinstance(table, dict)}
+    if study.design.answers_per_output is not None and "annotators" in study.people.model_fields_set:
+        do = "remove one of them"
+        findings.append(mistake(KEY, "no annotators in [people], which it decides", "both", do, "design", "people"))
     whole = not problems and not findings
+    if whole and study.design.answers_per_output is not None:
+        study, lacking = _with_people_needed(study)
+        findings += lacking
     for platform in platforms_of(study):
         if not platform.own_commands:
             problems += _of_other_places(_mistakes_of(platform, study, str(path), whole=whole), problems)
@@ -112,6 +120,15 @@ def check_study(path: Path) -> CheckedStudy:
         unread=frozenset(tainted - {"sections"}),
         problems=(*problems, *(f"{path}: {finding.message}" for finding in findings)),
     )
+
+
+def _with_people_needed(study: Study) -> tuple[Study, list[StudyProblem]]:
+    """Return the study with as many annotators as its outputs need, and the mistakes that follow from their number."""
+    try:
+        found = with_people_needed(study, load_outputs(study))
+    except StudyError:  # told by whoever needs the outputs
+        return study, []
+    return found, [*people_problems(found)]
 
 
 def own_mistakes(path: Path, checked: CheckedStudy) -> tuple[str, ...]:

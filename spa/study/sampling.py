@@ -21,6 +21,7 @@ from spa.errors import StudyError
 from spa.records.assignment import Assignment, BlindingKey, Block, ShownOutput, label_name
 from spa.records.outputs import Output, Outputs
 from spa.records.study import Study
+from spa.study.answers_wanted import dealt_by_assignment
 from spa.study.outputs import too_few_outputs
 
 
@@ -46,9 +47,10 @@ def sample_assignments(
     ordered pair of neighbours occurs equally often. In an exposure study both systems bear every label, and are
     first at every exposure, equally often in each run of :func:`exposure_run` assignments.
     Each pair's first direction, and the first side of its choices, is balanced to within one. Where single outputs
-    are dealt, every output is shown equally often to within one, each under a label of its own, and an assignment
-    holds outputs of each system by its share. Systems are ranked equally often to within one; where all are, each
-    has every place on the page once in each run of as many rankings.
+    are dealt, every output is shown equally often to within one (exactly, where the study wants so many answers of
+    each), each under a label of its own, and an assignment holds outputs of each system by its share. Systems are
+    ranked equally often to within one; where all are, each has every place on the page once in each run of as many
+    rankings.
 
     Parameters
     ----------
@@ -117,6 +119,7 @@ class _Sampler:
         if study.single_outputs:
             cards = list(outputs.of_compared(study))
             self.single = SpreadDeck(cards, [card.system for card in cards], rng)
+            self.sizes = dealt_by_assignment(study, outputs)
         asked = [(ways()[key], section) for key, section in study.sections.items()]
         self.alone = {
             way.key: way.deals_alone(self.deck, section)
@@ -136,7 +139,8 @@ class _Sampler:
     def draw(self, number: int) -> tuple[Assignment, BlindingKey]:
         assignment_id = f"a{number + 1:05d}"
         if self.single is not None:
-            return self._single_outputs(assignment_id, number, self.single.deal(self.study.design.outputs))
+            size = self.sizes[number] if number < len(self.sizes) else self.study.design.outputs
+            return self._single_outputs(assignment_id, number, self.single.deal(size))
         for key, deal in self.alone.items():
             hand = deal(self.needed)
             groups = {key: hand.groups}

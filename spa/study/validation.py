@@ -21,6 +21,7 @@ from spa.study.annotator_validation import (
     people_problems,
     rater_problems,
 )
+from spa.study.answers_wanted import answers_wanted_problems
 from spa.study.rated_turns import turn_problems
 from spa.study.replaced_marks import replacement_problems
 from spa.study.stopping import (
@@ -57,6 +58,7 @@ def validate_study(study: Study) -> list[StudyProblem]:
         _control,
         _stopping,
         people_problems,
+        answers_wanted_problems,
         rater_problems,
         jury_problems,
         maker_problems,

@@ -417,7 +417,10 @@ def _texts_shown(study: Study) -> Iterator[tuple[str, str]]:
         yield f"[texts] {key}", text
     for rater in study.raters:
         for variant in (rater, *rater.variants):
-            yield f"[[raters]] {rater.id}", f"{variant.persona or ''} | {variant.guidelines or ''}"
+            yield (
+                f"[[raters]] {rater.id}",
+                f"{variant.persona or ''} | {variant.explain_words or ''} | {variant.guidelines or ''}",
+            )
     for platform in platforms_of(study):
         for key in platform.shown:
             yield f"[{platform.key}] {key}", str(study.platforms[platform.key].get(key, ""))

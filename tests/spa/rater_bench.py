@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -23,7 +23,7 @@ from spa.raters.summary import RatingSummary
 from spa.raters.visits import KIND, rater_visits
 from spa.records.assignment import Assignment, BlindingKey
 from spa.records.form import ExhibitsBlock, Form
-from spa.records.raters import Rater, RaterProtocol, rater_variants
+from spa.records.raters import Conversation, Rater, RaterProtocol, rater_variants
 from spa.responses.store import Store
 from spa.server.http_server import serve_on_loopback
 from spa.simulation.simulated_endpoint import SimulatedModel
@@ -106,7 +106,7 @@ class Bench:
 
 
 def put(form: Form) -> Iterator[tuple[PromptTurn, list[Message]]]:
-    for conversation in ("form", "page", "question"):
+    for conversation in get_args(Conversation):
         for ask in turns_of(form, conversation):
             yield ask, PlainPrompts().turn_messages(ask, RaterProtocol())
 

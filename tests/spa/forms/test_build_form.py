@@ -35,6 +35,7 @@ from spa.records.study import Study
 from spa.study.load import load_study
 from spa.study.outputs import load_outputs
 from spa.study.sampling import sample_assignments, study_rng
+from spa.study.validation import validate_study
 from spa.widgets import NumberAnswer, OptionsAnswer, TextAnswer
 from tests.spa.form_words import form_text
 from tests.strategies import HOSTILE, outputs_of, small_study, studies
@@ -406,6 +407,44 @@ def test_the_item_text_stands_above_every_output_that_is_rated():
     assert len(shown) == 3
     assert len({block.heading for block in shown}) == 1
     assert shown[0].heading is not None
+
+
+def test_the_item_text_is_read_after_the_output_where_said():
+    """On page and prompt alike: output, questions without the text, text, its questions; the output is shown once."""
+    criteria = [{"id": "fluency", "name": "fluency", "show_item_text": False}, MEANING]
+    study = small_study(spa=None, criteria=criteria, likert={"pages": "output", "item_text_position": "after"})
+    form = forms_of(study, outputs_of(study, items=6))[0]
+    page = next(page for page in form.pages if page.kind == "rating")
+    read = [
+        block.criterion or "overall" if isinstance(block, Question) else exhibits_of(replace(page, blocks=(block,)))
+        for block in page.blocks
+    ]
+    (output,), (text,) = (one for one in read if isinstance(one, list))
+    assert (output.label, text.label) == ("A", None)
+    assert read == [[output], "fluency", [text], "overall", "meaning"]
+    asks = {turn.questions[0].criterion: turn for turn in turns_of(form, "question")}
+    put = "".join(one.text or "" for one in render_turn(asks["meaning"]).fragments)
+    assert 0 < put.index("Output text") < put.index("Source text") < put.index("Is the meaning")
+    assert "Source text" not in "".join(one.text or "" for one in render_turn(asks["fluency"]).fragments)
+
+
+def test_item_text_position_is_that_of_the_page():
+    """Marked differences and copies of the source stand the other way round, too; a hosted section has no place."""
+    criteria = [{**MEANING, "mark_differences": True}]
+    section = {"overall": False, "item_text_position": "after", "identical_pairs": 1}
+    for page in forms_of(small_study(spa=None, criteria=criteria, likert=section))[0].pages:
+        if page.kind == "rating":
+            shown = exhibits_of(page)
+            assert [one.item_id for one in shown[::2]] == [one.item_id for one in shown[1::2]]
+            assert {one.caption.partition(" ")[0] for one in shown[1::2]} == {"Prompt"}
+    hosted = small_study(
+        spa=None,
+        criteria=[{"id": "e", "name": "e", "options": [{"text": "0", "score": 0}, {"text": "1", "score": 1}]}],
+        likert={},
+        categories={"same_page_as": "likert", "item_text_position": "after"},
+    )
+    (line,) = [one.message for one in validate_study(hosted)]
+    assert line.startswith("[categories] item_text_position: expected none beside same_page_as")
 
 
 def test_category_answers_count_as_scores():

@@ -70,7 +70,7 @@ def test_the_first_run_submits_and_the_second_collects(bench: Bench) -> None:
     assert sorted(server.lines) == [f"judge/1/a0000{number}|form|1" for number in (1, 2, 3)]
 
 
-@pytest.mark.parametrize("conversation", ["form", "question"])
+@pytest.mark.parametrize("conversation", ["form", "page_alone", "question"])
 def test_waiting_looks_until_everything_is_there(bench: Bench, conversation: Any) -> None:
     server = BatchServer()
     with scripted(server) as served:
@@ -203,9 +203,10 @@ def test_a_run_with_a_limit_collects_what_another_paid_for(bench: Bench) -> None
     assert all_answered(bench)
 
 
-def test_several_turns_are_refused(bench: Bench) -> None:
+@pytest.mark.parametrize("conversation", ["page", "page_questions"])
+def test_several_turns_are_refused(bench: Bench, conversation: Any) -> None:
     with pytest.raises(StudyError, match="several turns"):
-        rate(bench, "http://127.0.0.1:9/v1", conversation="page")
+        rate(bench, "http://127.0.0.1:9/v1", conversation=conversation)
 
 
 def test_a_budget_holds_what_is_under_way(bench: Bench) -> None:

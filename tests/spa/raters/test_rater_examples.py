@@ -36,6 +36,19 @@ def test_chiang_and_lee_asked_each_question_alone_three_times() -> None:
         assert (protocol.answer_format, protocol.reading, protocol.readout) == ("text", "paper", "verbalised")
     changed = {name for name, asked in ways.items() if not asked.identical}
     assert changed == {"persona", "explain"}
+    persona, explain = ways["persona"].protocol, ways["explain"].protocol
+    assert persona.persona_place == "user"
+    assert (persona.persona or "").startswith("(You are a human worker")
+    assert (explain.explain, explain.explain_words) == ("after", "Please also explain your decision.")
+
+
+def test_chiang_and_lee_asked_chatgpt_in_one_conversation() -> None:
+    """Appendix D.2.2: the questions about a story one after another; asked again until there is a rating."""
+    (asked,) = ways_of("chiang-lee-chat").values()
+    protocol = asked.protocol
+    assert asked.identical
+    assert (protocol.conversation, protocol.answer_format, protocol.reading) == ("page_questions", "text", "paper")
+    assert (protocol.repeats, protocol.attempts) == (1, 10)
 
 
 def test_chhun_et_al_used_four_prompts_three_times() -> None:
@@ -62,11 +75,11 @@ def test_sottana_et_al_repeated_until_the_json_was_valid() -> None:
     ]
 
 
-@pytest.mark.parametrize(("name", "ways"), [("chiang-lee", 6), ("chhun", 4), ("sottana", 1)])
+@pytest.mark.parametrize(("name", "ways"), [("chiang-lee", 6), ("chiang-lee-chat", 1), ("chhun", 4), ("sottana", 1)])
 def test_each_runs_through_the_simulated_endpoint(tmp_path: Path, name: str, ways: int) -> None:
     study = built_example(tmp_path, annotators=1, exposure=2)
     rated = json.loads(spa("rate", study, "--rater", FOLDER / f"{name}.toml", "--simulate", "--json").output)
-    repeats = 1 if name == "sottana" else 3
+    repeats = 1 if name in ("sottana", "chiang-lee-chat") else 3
     assert (rated["finished"], rated["missing"]) == (ways * repeats, {})
     tables = tables_of(study)
     for table in (tables.preferences, tables.ratings):
@@ -116,16 +129,18 @@ def test_a_new_study_of_stories_brings_them(tmp_path: Path) -> None:
     spa("init", tmp_path / "new")
     assert sorted(path.name for path in (tmp_path / "new" / "raters").iterdir()) == [
         "chhun.toml",
+        "chiang-lee-chat.toml",
         "chiang-lee.toml",
         "sottana.toml",
     ]
     for paper in ("chiang-lee", "sottana", "chhun"):
         spa("init", tmp_path / paper, "--example", paper)
-        (rater,) = (tmp_path / paper / "raters").iterdir()
-        assert rater.name == f"{paper}.toml"
+        raters = sorted((tmp_path / paper / "raters").iterdir())
+        assert [one.name for one in raters] == [*(["chiang-lee-chat.toml"] * (paper == "chiang-lee")), f"{paper}.toml"]
         spa("build", tmp_path / paper)
-        told = spa("rate", tmp_path / paper, "--rater", rater, "--simulate", "--dry-run").output
-        assert "forms to answer" in told
+        for rater in raters:
+            told = spa("rate", tmp_path / paper, "--rater", rater, "--simulate", "--dry-run").output
+            assert "forms to answer" in told
     spa("init", tmp_path / "chinese", "--example", "zh")
     assert not (tmp_path / "chinese" / "raters").exists()
 

@@ -271,7 +271,7 @@ SINGLE_MISTAKES = [
     ),
     (
         {"rest": SPA + '[[raters]]\nid = "r"\nmodel = "simulated-rater"\nprovider = "batch"\nconversation = "page"\n'},
-        'r, conversation: expected conversation = "form" or "question": a batch file has no second turn, got "page"',
+        'expected conversation = "form", "page_alone" or "question": a batch file has no second turn, got "page"',
     ),
     (
         {"rest": SPA + "[mturk]\nlifetime_hours = 2024-01-01\n"},

@@ -21,7 +21,7 @@ from spa.raters.endpoints.endpoint import (
 )
 from spa.raters.vendors.vendor import Vendor
 from spa.records.problems import StudyProblem, mistake
-from spa.records.raters import Rater, RaterProtocol
+from spa.records.raters import CONTINUED, Rater, RaterProtocol
 
 if TYPE_CHECKING:
     from spa.journal import Journal
@@ -98,8 +98,8 @@ def parameters(rater: Rater, request: LLMRequest) -> dict[str, Any]:
         config["effort"] = protocol.reasoning_effort
     if config:
         sent["output_config"] = config
-    if protocol.conversation == "page" and _letters(request) >= LETTERS * LEAST_PREFIX:
-        sent["cache_control"] = {"type": "ephemeral"}  # the next page is put after all that was said before
+    if protocol.conversation in CONTINUED and _letters(request) >= LETTERS * LEAST_PREFIX:
+        sent["cache_control"] = {"type": "ephemeral"}  # the next turn is put after all that was said before
     return {**sent, **(protocol.extra_body or {})}
 
 
