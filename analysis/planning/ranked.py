@@ -155,10 +155,11 @@ def choice_design(study: Study, outputs: Outputs) -> dict[str, Any]:
 def how_often_judged(study: Study, outputs: Outputs, kind: Literal["ranking", "choices"]) -> Judged:
     """Return how many times an annotator judges a pair, in all sessions, and the share of annotators and pairs.
 
-    From assignments as the study draws them, of at least ``DRAWN`` annotators.
+    From assignments as the study draws them, of at least ``DRAWN`` annotators unless their forms come from a file.
     """
     people = study.people
-    number = min(max(people.annotators, DRAWN), MOST)
+    number = people.annotators if study.design.assignments is not None else max(people.annotators, DRAWN)
+    number = min(number, MOST)
     tested = {frozenset(pair) for pair in study.pairs_of(Choices.key)} if kind == "choices" else None
     by_person: list[Counter[frozenset[str]]] = [Counter() for _ in range(number)]
     count = people.assignments_for(number)

@@ -37,9 +37,16 @@ BAR_FROM = 2_000  # assignments; fewer are drawn before anybody would look at a 
 @draw_seed_option
 @store_option
 @out_file_option("Write one line /a/TOKEN per person to this file.", "--links")
+@out_file_option("Write who sees what to this table, as [design] assignments reads it.", "--pages")
 @json_option
 def build(
-    study: Path, annotators: int | None, seed: int | None, store: str | None, links: Path | None, as_json: bool
+    study: Path,
+    annotators: int | None,
+    seed: int | None,
+    store: str | None,
+    links: Path | None,
+    pages: Path | None,
+    as_json: bool,
 ) -> None:
     """Draw the assignments of STUDY into a store.
 
@@ -62,6 +69,9 @@ def build(
     if links is not None:
         facts["links"] = str(links)
         _write_links(links, target)
+    if pages is not None:
+        facts["pages"] = str(pages)
+        _write_pages(loaded, pages, target)
     if as_json:
         print_json(facts)
     else:
@@ -97,12 +107,18 @@ def build_store(
 def _draw(
     store: Store, study: Study, fingerprint: str, *, annotators: int, seed: int | None, progress: bool
 ) -> dict[str, Any]:
+    from spa.errors import StudyError
     from spa.forms.build import build_form
     from spa.forms.texts import load_texts
+    from spa.study.assigned_pages import load_pages
+    from spa.study.output_files import display_path
     from spa.study.outputs import load_outputs
     from spa.study.sampling import sample_assignments, study_rng
 
     outputs, texts = load_outputs(study), load_texts(study.language, study.texts)
+    if study.design.assignments is not None and annotators > (forms := len(load_pages(study, outputs).forms)):
+        place = display_path(study.design.assignments)
+        raise StudyError(f"{place}: expected {annotators} forms to build, got {forms}; add forms or build fewer")
     if seed is None:
         seed = int(store.meta("seed") or study.seed)
     balancing = store.assignments.balancing  # that of the earlier build
@@ -125,6 +141,7 @@ def _draw(
         "needed": study.people.assignments_for(study.people.annotators),
         "wanted": study.design.answers_per_output,
         "links": None,
+        "pages": None,
     }
 
 
@@ -169,6 +186,15 @@ def _write_links(path: Path, target: str | Path) -> None:
         store.set_meta(LINKS_WRITTEN, "yes")
 
 
+def _write_pages(study: Study, path: Path, target: str | Path) -> None:
+    from spa.files import write_text
+    from spa.responses.store import Store
+    from spa.study.page_rows import pages_csv
+
+    with Store.open(target) as store:
+        write_text(path, pages_csv(study, store.assignments.drawn()), private=True)
+
+
 def _print_facts(facts: dict[str, Any], next_command: str) -> None:
     balance = facts["balance"]
     if facts["new"] == 0:
@@ -190,6 +216,8 @@ def _print_facts(facts: dict[str, Any], next_command: str) -> None:
         click.echo(f"  {facts['tokens']} personal links in {facts['links']}; prefix each with the server's address")
     else:
         click.echo(f"  {facts['tokens']} personal links; write them to a file with --links FILE")
+    if facts["pages"] is not None:
+        click.echo(f"  who sees what in {facts['pages']}, with the systems' names")
     click.echo(f"Next: {next_command}")
 
 

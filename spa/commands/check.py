@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from spa.records.outputs import Outputs
     from spa.records.study import Study
     from spa.study.answerable_questions import Conclusion
+    from spa.study.assignment_balance import Balance
 
 LISTED = 10  # warnings, or items skipped
 DRAWN = 12  # forms to average over; annotators read different items
@@ -41,6 +42,7 @@ class Overview:
     words: int
     minutes: float  # estimated from the words
     conclusions: tuple[Conclusion, ...]
+    balance: Balance | None  # of assignments from a file
 
     @property
     def minutes_announced(self) -> float:
@@ -113,6 +115,7 @@ class Overview:
             "raters": [rater.id for rater in study.raters],
             "juries": {jury.id: list(jury.raters) for jury in study.juries},
             "conclusions": [asdict(one) for one in self.conclusions],
+            "assignments": None if self.balance is None else self.balance.as_json(),
         }
 
 
@@ -151,6 +154,7 @@ def overview_of(path: Path) -> Overview:
             problems += [f"{path}: {problem}" for problem in error.problems]
     if problems:
         raise StudyError(*problems)
+    assigned, balance = _assigned(study, outputs)
     count = min(DRAWN, study.people.annotators)
     drawn = sample_assignments(study, outputs, count=count, rng=study_rng(study.seed))
     efforts: list[Effort] = [
@@ -159,15 +163,34 @@ def overview_of(path: Path) -> Overview:
     overview = Overview(
         study=study,
         outputs=outputs,
-        warnings=(*study_warnings(study, outputs), *_store_warnings(path, study), *_schema_warnings(path)),
+        warnings=(*assigned, *study_warnings(study, outputs), *_store_warnings(path, study), *_schema_warnings(path)),
         pages=round(fmean(one.pages for one in efforts)),
         questions=round(fmean(one.questions for one in efforts)),
         words=round(fmean(one.words for one in efforts)),
         minutes=round(fmean(one.minutes for one in efforts), 1),
         conclusions=conclusions_of(study, outputs),
+        balance=balance,
     )
     more = effort_warnings(study.people, minutes=overview.minutes, hourly=overview.hourly_pay)
     return replace(overview, warnings=tuple(shortened(line, LONGEST_PROBLEM) for line in (*overview.warnings, *more)))
+
+
+def _assigned(study: Study, outputs: Outputs) -> tuple[tuple[str, ...], Balance | None]:
+    """Return what is to be said of assignments from a file, and how balanced those are that will be used."""
+    if study.design.assignments is None:
+        return (), None
+    from spa.study.assigned_pages import load_pages
+    from spa.study.assignment_balance import balance_of
+    from spa.study.sampling import sample_assignments, study_rng
+
+    pages = load_pages(study, outputs)
+    count = study.people.assignments_for(planned_places(study))
+    draws = sample_assignments(study, outputs, count=count, rng=study_rng(study.seed))
+    balance = balance_of(study, draws)
+    rest = len(pages.forms) - balance.forms
+    unused = f"{pages.file}: {rest} of {len(pages.forms)} forms are not used, as [people] asks for {balance.forms}"
+    placed = any(form.columns for form in pages.forms)
+    return (*pages.notes, *[unused] * (rest > 0), *balance.caveats(pages.file, placed=placed)), balance
 
 
 def _live_rules(path: Path) -> int:
@@ -272,6 +295,8 @@ def _facts(overview: Overview) -> list[tuple[str, str]]:
         ("duration", f"about {overview.minutes:g} minutes{announced}"),
         ("annotators", _annotators(overview)),
     ]
+    if overview.balance is not None:
+        facts.append(("assignments", overview.balance.facts()))
     if overview.cost is not None and overview.hourly_pay is not None:
         times = f" x {people.sessions} sessions" if people.sessions > 1 else ""
         product = f"{planned_places(study)}{times} x {people.pay}"

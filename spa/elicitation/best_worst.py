@@ -47,6 +47,10 @@ class BestWorst(Section):
         """Return how many outputs a page shows."""
         return min(self.size, len(study.compared))
 
+    def outputs_together(self, study: Study) -> int:
+        """Return how many outputs a page shows."""
+        return self.shown(study)
+
 
 def problems(study: Study, section: BestWorst) -> Iterator[StudyProblem]:
     """Yield a criterion by which choices are asked too: the two kinds would be counted as one."""
@@ -151,6 +155,7 @@ WAY = WayOfAsking(
     problems=problems,
     overview=overview,
     dealer=dealer,
+    assigned_as="groups",
     pages=pages,
     judgements=(BestWorstTarget,),
     name="Best and worst",

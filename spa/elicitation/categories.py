@@ -39,6 +39,7 @@ WAY = WayOfAsking(
     name="Categories",
     described="Each output is put into one of a few categories, each with its score.",
     dealer=dealer,
+    assigned_as="rated",
     pages=rating_pages,
     judgements=(RatingTarget, TurnTarget),
     from_the_first=True,

@@ -55,13 +55,21 @@ class Choices(Section):
             return next((pairs for pairs in others if pairs), None) or expand_pairs("all", None, study.compared)
         return expand_pairs(self.comparisons, self.baseline, study.compared)
 
+    def outputs_together(self, study: Study) -> int:
+        """Return the two of a pair."""
+        return 2
+
+    def asks_again(self) -> bool:
+        """Return whether both orders of a pair are asked."""
+        return self.directions == "both"
+
     def decides(self) -> Deciding | None:
         """Return that choices can end a live study."""
         return "choices"
 
     def both_ways(self, groups: Sequence[Group]) -> tuple[Group, ...]:
         """Return what is asked: the pairs, and where both directions are asked all of them again, sides swapped."""
-        again = (group[::-1] for group in groups) if self.directions == "both" else ()
+        again = (group[::-1] for group in groups) if self.asks_again() else ()
         return (*groups, *again)
 
 
@@ -237,6 +245,7 @@ WAY = WayOfAsking(
     warnings=warnings,
     overview=overview,
     dealer=dealer,
+    assigned_as="groups",
     deals_alone=deals_alone,
     pages=pages,
     judgements=(ChoiceTarget,),

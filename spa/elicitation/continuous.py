@@ -86,6 +86,7 @@ WAY = WayOfAsking(
     warnings=warnings,
     overview=overview,
     dealer=dealer,
+    assigned_as="rated",
     pages=rating_pages,
     judgements=(RatingTarget, TurnTarget),
     from_the_first=True,

@@ -44,6 +44,10 @@ class Rankings(Section):
         """Return how many outputs are put in order at a time."""
         return self.size or len(study.compared)
 
+    def outputs_together(self, study: Study) -> int:
+        """Return how many outputs are put in order at a time."""
+        return self.ranked(study)
+
     def decides(self) -> Deciding | None:
         """Return that the pairs of an order can end a live study, as choices do."""
         return "choices"
@@ -149,6 +153,7 @@ WAY = WayOfAsking(
     problems=problems,
     overview=overview,
     dealer=dealer,
+    assigned_as="groups",
     pages=pages,
     judgements=(RankingTarget,),
     stored_as="rankings",

@@ -97,9 +97,13 @@ class Spa(Section):
             return ((two.system_x, two.system_y),)
         return expand_pairs(self.comparisons, self.baseline, study.compared)
 
+    def asks_again(self) -> bool:
+        """Return whether both directions are asked."""
+        return self.directions == "both"
+
     def tells_same_answers(self) -> bool:
         """Return whether giving one answer all the time shows: only where both directions are asked."""
-        return self.directions == "both"
+        return self.asks_again()
 
     def decides(self) -> Deciding | None:
         """Return that preference probabilities can end a live study."""
@@ -353,6 +357,7 @@ WAY = WayOfAsking(
     warnings=warnings,
     overview=overview,
     dealer=dealer,
+    assigned_as="comparisons",
     pages=pages,
     instructions=instructions,
     judgements=(PreferenceTarget,),

@@ -223,6 +223,7 @@ WAY = WayOfAsking(
     problems=problems,
     overview=overview,
     dealer=dealer,
+    assigned_as="rated",
     pages=rating_pages,
     judgements=(SpanTarget, RatingTarget),
     decides_with="with a score",

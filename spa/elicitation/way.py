@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from spa.elicitation.dealing import Dealer, Draw, Hand
 from spa.elicitation.view import AssignmentView
@@ -45,6 +45,8 @@ class WayOfAsking:
     judgements: tuple[type[Judgement], ...]  # what its questions are about
     dealer: Callable[[Draw, Any], Dealer]  # what it takes from the decks of a draw
     deals_alone: Callable[[Draw, Any], Callable[[int], Hand]] | None = None  # whole assignments, where pairs are dealt
+    # what of an assignment it takes from a file that says who sees what; None: it cannot
+    assigned_as: Literal["comparisons", "rated", "groups"] | None = None
     heds_form: int | None = None  # the option of the datasheet's (HEDS) question 4.3.8 that its answers are
     heds_seen_as: int | None = None  # and that of 4.3.5, on how they are entered; None: left to the author
     values: Callable[[Study, Any], tuple[str, ...]] = _no_values  # of an answer in words; none: the datasheet knows

@@ -124,6 +124,7 @@ class Design(TomlTable):
     items: Annotated[int, Field(ge=1)] = 5  # items an annotator; used only where there is no [spa]
     outputs: Annotated[int, Field(ge=1)] = added(10)  # outputs an annotator, where single outputs are dealt
     answers_per_output: Annotated[int, Field(ge=1)] | None = added(None)  # of these; decides how many annotators
+    assignments: Path | None = added(None)  # file that says who sees what; None: drawn
 
 
 class Screening(TomlTable):
@@ -297,6 +298,14 @@ class Section(TomlTable):
         """Return how many pairs, each on another item, are dealt to an annotator; None where all see the same pairs."""
         return None
 
+    def outputs_together(self, study: Study) -> int:
+        """Return how many outputs of an item are judged together."""
+        return 1
+
+    def asks_again(self) -> bool:
+        """Return whether two outputs, or systems, are judged in both orders."""
+        return False
+
     def pairs(self, study: Study) -> Pairs:
         """Return the pairs of systems that annotators are asked about directly."""
         return ()
@@ -390,6 +399,11 @@ class Study(TomlTable):
             return self.pairs_dealt
         needed = (section.items_needed(self) for section in self.sections.values())
         return next((number for number in needed if number is not None), self.design.items)
+
+    @property
+    def least_items(self) -> int:
+        """How many items the study must have: of pairs from a file several may be of one."""
+        return 1 if self.deals_pairs and self.design.assignments is not None else self.items_per_annotator
 
     @property
     def shares_items(self) -> bool:

@@ -182,6 +182,7 @@ _ASIDE: dict[str, Any] = {
     **dict.fromkeys(("allowed_names", "debriefing"), True),
     "systems": {"__all__": {"maker"}},
     "outputs": {"files", "references"},
+    "design": {"assignments"},
     "instructions": {"file"},
     "consent": {"file"},
 }
@@ -193,7 +194,8 @@ def _without(study: Study, aside: dict[str, Any]) -> list[bytes]:
 
 def _digest(parts: list[bytes], study: Study) -> str:
     digest = hashlib.sha256()
-    parts = parts + [_read_bytes(file) for file in study.outputs.files]
+    named = (*study.outputs.files, *[file for file in [study.design.assignments] if file is not None])
+    parts = parts + [_read_bytes(file) for file in named]
     if any(medium_of(kind).shows_files for kind in (study.outputs.kind, study.outputs.item_kind)):
         outputs = load_outputs(study)
         # of outputs first, as before there were other files
@@ -325,15 +327,23 @@ def _is_inside(given: Path, folder: Path) -> bool:
     return not given.is_absolute() and Path(os.path.realpath(folder / given)).is_relative_to(os.path.realpath(folder))
 
 
+def _found(given: Path, folder: Path, place: str, findings: list[StudyProblem]) -> Path:
+    """Return a path made absolute, or an address; a file that is not there becomes a finding."""
+    file = given if address_of(given) else (folder / given).resolve()
+    if not (address_of(file) or os.path.isfile(file)):  # unlike Path.is_file, it takes any name
+        got = f"{quote(str(given))}, {'a directory' if os.path.isdir(file) else 'no such file'}"
+        findings.append(mistake(place, "a file", got, "paths are relative to the study file"))
+    return file
+
+
 def _read_files(study: Study, folder: Path) -> tuple[Study, list[StudyProblem]]:
     """Make the output files absolute and put the text files' words in their place."""
     findings: list[StudyProblem] = []
-    files = tuple(file if address_of(file) else (folder / file).resolve() for file in study.outputs.files)
-    for given, file in zip(study.outputs.files, files, strict=True):
-        if not (address_of(file) or os.path.isfile(file)):  # unlike Path.is_file, it takes any name
-            got = f"{quote(str(given))}, {'a directory' if os.path.isdir(file) else 'no such file'}"
-            findings.append(mistake("[outputs] files", "a file", got, "paths are relative to the study file"))
+    files = tuple(_found(file, folder, "[outputs] files", findings) for file in study.outputs.files)
     changes: dict[str, Any] = {"outputs": study.outputs.model_copy(update={"files": files})}
+    if (pages := study.design.assignments) is not None:
+        found = _found(pages, folder, "[design] assignments", findings)
+        changes["design"] = study.design.model_copy(update={"assignments": found})
     family_store = study.people.family_store
     if family_store is not None and "://" not in family_store:
         beside = str((folder / family_store).resolve())

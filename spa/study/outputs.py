@@ -68,7 +68,7 @@ def load_outputs(study: Study) -> Outputs:
         raise StudyError(*problems)
     items, emptied = _length_matched(study, items, made)
     dropped += emptied
-    least = study.items_per_annotator
+    least = study.least_items
     if len(items) < least and not study.single_outputs:
         left_out = f" ({len(dropped)} left out: {count_rules(dropped)})" if dropped else ""
         raise StudyError(

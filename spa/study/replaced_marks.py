@@ -63,6 +63,13 @@ def with_marks_replaced(study: Study, cells: Cells) -> Cells:
     return replace(cells, notes=(*cells.notes, *found.notes()))
 
 
+def without_marks(study: Study, text: str) -> str:
+    """Return a text as it would be with the marks replaced."""
+    for mark, instead in study.outputs.replace:
+        text = text.replace(mark, instead)
+    return text
+
+
 class _Found:
     """How often each mark stood where, and in how many texts."""
 

@@ -7,21 +7,23 @@ does not depend on how many are drawn after it, so a study may grow without chan
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import lcm
+from types import MappingProxyType
 
 import numpy as np
 
 from spa.elicitation import ways
 from spa.elicitation.balanced_draws import Deck, SpreadDeck, draw_order
 from spa.elicitation.balanced_orders import NEIGHBOURS, Balancing, Orders, RotatedOrders, WilliamsOrders
-from spa.elicitation.dealing import Dealt, Draw
+from spa.elicitation.dealing import Dealt, Demand, Draw
 from spa.elicitation.ratings import rating_sections
 from spa.errors import StudyError
-from spa.records.assignment import Assignment, BlindingKey, Block, ShownOutput, label_name
+from spa.records.assignment import Assignment, BlindingKey, Block, Comparison, ShownOutput, label_name
 from spa.records.outputs import Output, Outputs
 from spa.records.study import Study
 from spa.study.answers_wanted import dealt_by_assignment
+from spa.study.assigned_pages import AssignedForm, PageCell, load_pages
 from spa.study.outputs import too_few_outputs
 
 
@@ -65,15 +67,22 @@ def sample_assignments(
     balancing : {"places and neighbours", "places"}
         "places" continues the draw of a store that was built before neighbours were balanced.
 
+    Where ``[design] assignments`` names a file, it says who sees what: there are at most as many assignments as it has
+    forms, and what it does not say is drawn as above.
+
     Raises
     ------
     StudyError
-        If there are fewer items, or outputs, than one assignment shows, or choices have no common item.
+        If there are fewer items, or outputs, than one assignment shows, or choices have no common item; or of mistakes
+        in the file of assignments.
     """
     if count < 0:
         raise ValueError(f"count must be 0 or more, got {count}")
     _check_drawable(study, outputs)
     sampler = _Sampler(study, outputs, rng, balancing)
+    if study.design.assignments is not None:
+        forms = load_pages(study, outputs).forms[:count]
+        return (sampler.laid_out(number, form) for number, form in enumerate(forms))
     return (sampler.draw(number) for number in range(count))
 
 
@@ -88,7 +97,7 @@ def exposure_run(exposures: int) -> int:
 
 def _check_drawable(study: Study, outputs: Outputs) -> None:
     problems = []
-    needed = study.items_per_annotator
+    needed = study.least_items
     if study.single_outputs:
         problems += too_few_outputs(study, f"study {study.id!r}", outputs)
     elif needed > len(outputs.items):
@@ -137,10 +146,15 @@ class _Sampler:
         self.dealers = {way.key: way.dealer(self.deck, section) for way, section in asked}
 
     def draw(self, number: int) -> tuple[Assignment, BlindingKey]:
-        assignment_id = f"a{number + 1:05d}"
+        assignment_id = _name(number)
         if self.single is not None:
             size = self.sizes[number] if number < len(self.sizes) else self.study.design.outputs
-            return self._single_outputs(assignment_id, number, self.single.deal(size))
+            dealt = self.single.deal(size)
+            cards = [dealt[card] for card in draw_order(len(dealt), self.rng)]
+            if any(section.order == "blocked" for section in rating_sections(self.study).values()):
+                turn = {self.systems[system]: place for place, system in enumerate(self.blocked.deal())}
+                cards.sort(key=lambda card: turn[card.system])
+            return self._single_outputs(assignment_id, number, cards)
         for key, deal in self.alone.items():
             hand = deal(self.needed)
             groups = {key: hand.groups}
@@ -162,9 +176,73 @@ class _Sampler:
         drawn = self._asked(assignment_id, number, Dealt(places=places, columns=columns, blocks=blocks))
         return drawn, _key(drawn, systems)
 
-    def _asked(self, assignment_id: str, number: int, dealt: Dealt) -> Assignment:
-        """Return the assignment of blocks, with what every way of asking has judged of them."""
-        demands = {key: deal(dealt) for key, deal in self.dealers.items()}
+    def laid_out(self, number: int, form: AssignedForm) -> tuple[Assignment, BlindingKey]:
+        """Return the assignment of a form from a file; what it does not say is drawn."""
+        assignment_id = _name(number)
+        if self.study.single_outputs:
+            cells = [cell for page in form.shown for cell in page]
+            return self._single_outputs(assignment_id, number, list(map(self._output, cells)))
+        if self.study.deals_pairs:
+            return self._pairs(assignment_id, number, form)
+        order = form.columns or [self.systems[place] for place in self._orders(number, (0,))[0]]
+        column = {label_name(place): system for place, system in enumerate(order)}
+        label_of = {system: label for label, system in column.items()}
+        found: dict[tuple[str, str], ShownOutput] = {}
+        for page in form.shown:
+            for cell in sorted(page, key=lambda cell: label_of[cell.system]):
+                one = self._output(cell)
+                found[cell.item_id, cell.system] = ShownOutput(
+                    label=label_of[cell.system], item_id=one.item_id, sample=one.sample
+                )
+        block = Block(exposure=len(form.shown), labels=tuple(column), shown=tuple(found.values()))
+        asked: dict[str, Demand] = {}
+        rated: dict[str, list[ShownOutput]] = {}
+        for key, pages in form.asked.items():
+            match ways()[key].assigned_as:
+                case "comparisons":
+                    both = 2 if self.study.sections[key].asks_again() else 1
+                    pairs = [(label_of[x.system], label_of[y.system]) for x, y in pages]
+                    asked[key] = Demand(
+                        comparisons=tuple(Comparison(block=0, directions=((x, y), (y, x))[:both]) for x, y in pairs)
+                    )
+                case "rated":
+                    rated[key] = [found[cell.item_id, cell.system] for page in pages for cell in page]
+                case "groups":
+                    groups = tuple(tuple(found[cell.item_id, cell.system] for cell in page) for page in pages)
+                    asked[key] = Demand(groups=groups)
+        dealt = Dealt(places=(0,), columns=[column], blocks=(block,), rated=rated)
+        drawn = self._asked(assignment_id, number, dealt, asked)
+        return drawn, _key(drawn, column)
+
+    def _output(self, cell: PageCell) -> Output:
+        """Return the output of a cell; the next of its samples where it names none."""
+        sample = cell.sample or self.deck.sample(cell.item_id, cell.system)
+        return self.deck.outputs.output(cell.item_id, cell.system, sample)
+
+    def _pairs(self, assignment_id: str, number: int, form: AssignedForm) -> tuple[Assignment, BlindingKey]:
+        """Return the pairs of a form, every output under a label of its own."""
+        systems: dict[str, str] = {}
+        groups = []
+        for place, page in enumerate(form.shown):
+            labels = label_name(2 * place), label_name(2 * place + 1)
+            made = [self._output(cell) for cell in page]
+            systems |= {label: one.system for label, one in zip(labels, made, strict=True)}
+            groups.append(
+                tuple(
+                    ShownOutput(label=label, item_id=one.item_id, sample=one.sample)
+                    for label, one in zip(labels, made, strict=True)
+                )
+            )
+        blocks = tuple(Block(exposure=1, labels=tuple(one.label for one in group), shown=group) for group in groups)
+        (key,) = self.study.sections
+        drawn = Assignment(assignment_id=assignment_id, number=number, blocks=blocks, groups={key: tuple(groups)})
+        return drawn, _key(drawn, systems)
+
+    def _asked(
+        self, assignment_id: str, number: int, dealt: Dealt, asked: Mapping[str, Demand] = MappingProxyType({})
+    ) -> Assignment:
+        """Return the assignment of blocks, with what ways of asking have judged of them where it is not ``asked``."""
+        demands = {key: asked[key] if key in asked else deal(dealt) for key, deal in self.dealers.items()}
         return Assignment(
             assignment_id=assignment_id,
             number=number,
@@ -174,12 +252,8 @@ class _Sampler:
             groups={key: one.groups for key, one in demands.items() if one.groups},
         )
 
-    def _single_outputs(self, assignment_id: str, number: int, hand: list[Output]) -> tuple[Assignment, BlindingKey]:
-        """Return outputs in random order, each under a label of its own: labels reveal no system."""
-        cards = [hand[card] for card in draw_order(len(hand), self.rng)]
-        if any(section.order == "blocked" for section in rating_sections(self.study).values()):
-            turn = {self.systems[system]: place for place, system in enumerate(self.blocked.deal())}
-            cards.sort(key=lambda card: turn[card.system])
+    def _single_outputs(self, assignment_id: str, number: int, cards: list[Output]) -> tuple[Assignment, BlindingKey]:
+        """Return outputs in the order given, each under a label of its own: labels reveal no system."""
         dealt = {label_name(place): card for place, card in enumerate(cards)}
         outputs = tuple(
             ShownOutput(label=label, item_id=output.item_id, sample=output.sample) for label, output in dealt.items()
@@ -222,6 +296,10 @@ class _Sampler:
                 own = item_id if self.same_items else next(hand)
                 outputs.append(ShownOutput(label=label, item_id=own, sample=self.deck.sample(own, system)))
         return Block(exposure=exposure, labels=tuple(column), shown=tuple(outputs))
+
+
+def _name(number: int) -> str:
+    return f"a{number + 1:05d}"
 
 
 def _key(drawn: Assignment, systems: dict[str, str]) -> BlindingKey:

@@ -22,6 +22,7 @@ from spa.study.annotator_validation import (
     rater_problems,
 )
 from spa.study.answers_wanted import answers_wanted_problems
+from spa.study.assigned_pages import assignment_problems
 from spa.study.rated_turns import turn_problems
 from spa.study.replaced_marks import replacement_problems
 from spa.study.stopping import (
@@ -52,6 +53,7 @@ def validate_study(study: Study) -> list[StudyProblem]:
         _sections,
         rating_problems,
         turn_problems,
+        assignment_problems,
         _answers,
         _text_tables,
         _expected,
@@ -257,7 +259,7 @@ def _text_tables(study: Study) -> Iterator[StudyProblem]:
         place = "[instructions] explain_sum"
         if study.instructions.text is not None:
             yield mistake(place, "the language's own instructions", "text or file beside it", "remove one of them")
-        if not any(one.exposures() and one.tells_same_answers() for one in study.sections.values()):
+        if not any(one.exposures() and one.asks_again() for one in study.sections.values()):
             expected = 'a section that asks for chances in both directions (directions = "both")'
             yield mistake(place, expected, "none", "remove the key", "sections")
     if study.people.forget_after_days is not None and study.consent.text is None:
