@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from spa.commands.check import overview_of
+from spa.elicitation import ways
 from spa.elicitation.assignment_json import assignment_to_json
+from spa.errors import StudyError
 from spa.records.assignment import Assignment, BlindingKey, key_to_json
 from spa.records.outputs import Outputs
 from spa.records.study import Study
+from spa.study.assigned_pages import assignment_problems
+from spa.study.assignment_balance import balance_of
+from spa.study.load import load_study, study_fingerprint
 from spa.study.page_rows import pages_csv
 from spa.study.sampling import sample_assignments, study_rng
-from tests.strategies import studies
+from tests.spa.rehearsed import spa
+from tests.spa.study_files import OUTPUTS, ROWS, SPA, problems_of, write_rows, write_study
+from tests.strategies import outputs_of, small_study, studies
 
 Drawn = tuple[Assignment, BlindingKey]
 
@@ -43,3 +56,295 @@ def test_what_is_written_gives_the_same_forms(tmp_path: Path, case: tuple[Study,
     draws = drawn(study, outputs)
     read = from_file(study, tmp_path / "pages.csv", pages_csv(study, draws))
     assert as_stored(drawn(read, outputs, seed=study.seed + 1)) == as_stored(draws)
+
+
+DEALT: dict[str, Any] = {"spa": None, "choices": {"per_annotator": 3}}
+WAYS: list[dict[str, Any]] = [
+    DEALT,
+    {"spa": None, "choices": {"per_annotator": 2, "directions": "both"}},
+    {"spa": None, "choices": {"directions": "both", "outputs": 2}, "design": {"items": 3}},
+    {"spa": None, "best_worst": {"size": 2}, "design": {"items": 3}},
+    {"spa": {"exposure": 2}, "spans": {"outputs": "all", "order": "mixed"}, "ranking": {"size": 2}},
+]
+
+
+@pytest.mark.parametrize("tables", WAYS, ids=lambda tables: "-".join(key for key in tables if tables[key]))
+def test_every_way_comes_back(tmp_path: Path, tables: dict[str, Any]) -> None:
+    """Ways that the property does not draw; a study without its draw's seed has the same forms."""
+    study = small_study(**tables)
+    outputs = outputs_of(study, samples=2)
+    draws = drawn(study, outputs)
+    read = from_file(study, tmp_path / "pages.csv", pages_csv(study, draws))
+    assert as_stored(drawn(read, outputs, seed=7)) == as_stored(draws)
+
+
+def test_ids_that_are_hard_to_write_come_back(tmp_path: Path) -> None:
+    """Formulas of spreadsheets, quotes, commas, lines, digits and apostrophes in ids of items."""
+    study = small_study(design={"items": 6}, spa=None, likert={})
+    made = outputs_of(study)
+    names = ["=1+1", '"a", b', "two\nlines", "007", "'-1", " spaced "]
+    ids = dict(zip([item.item_id for item in made.items], names, strict=True))
+    items = tuple(replace(item, item_id=ids[item.item_id]) for item in made.items)
+    cells = {
+        (ids[item], system): tuple(replace(one, item_id=ids[item]) for one in own)
+        for (item, system), own in made.cells.items()
+    }
+    outputs = replace(made, items=items, cells=cells, by_id={item.item_id: item for item in items})
+    draws = drawn(study, outputs)
+    read = from_file(study, tmp_path / "pages.csv", pages_csv(study, draws))
+    assert as_stored(drawn(read, outputs, seed=7)) == as_stored(draws)
+
+
+def test_a_person_may_say_no_more_than_items(tmp_path: Path) -> None:
+    """Columns, samples and questions are drawn then, balanced as in any study, the same at each reading."""
+    study = from_file(small_study(likert={}), tmp_path / "p.csv", forms=6)
+    rows = "".join(f"reader {number},i{number}\nreader {number},i{(number + 1) % 6}\n" for number in range(6))
+    (tmp_path / "p.csv").write_text("form,item\n" + rows, encoding="utf-8")
+    outputs = outputs_of(study)
+    draws = drawn(study, outputs, 6)
+    assert [[one.item_id for one in form.blocks[0].shown[::3]] for form, _ in draws][2] == ["i2", "i3"]
+    assert as_stored(draws) == as_stored(drawn(study, outputs, 6))
+    balance = balance_of(study, draws)
+    assert set(balance.columns.values()) == {2}
+    assert [*balance.caveats("p.csv", placed=False)] == []
+    assert [form.assignment_id for form, _ in draws] == [f"a0000{number}" for number in range(1, 7)]
+    for form, _ in draws:  # as the paper asks: the first item's
+        assert {one.output.item_id for one in form.rated} == {form.blocks[0].shown[0].item_id}
+
+
+def test_rows_may_stand_in_any_order(tmp_path: Path) -> None:
+    """Pages and positions say where, not the rows; forms come in the order of their first rows."""
+    study = small_study(likert={})
+    outputs = outputs_of(study)
+    draws = drawn(study, outputs)
+    head, *rows = pages_csv(study, draws).splitlines()
+    first = [next(row for row in rows if row.startswith(f"a0000{number},")) for number in range(1, 5)]
+    shuffled = first + sorted((row for row in rows if row not in first), reverse=True)
+    read = from_file(study, tmp_path / "p.csv", "\n".join([head, *shuffled]))
+    assert as_stored(drawn(read, outputs)) == as_stored(draws)
+
+
+def fixed_rows(forms: int = 6, systems: tuple[str, ...] = ("zzgood", "zzfair", "zzpoor"), items: int = 2) -> str:
+    """Return forms that show every reader the same column for a system, as the SPA paper's pages do."""
+    rows = [
+        f"{form},i{item},{system},{place}\n"
+        for form in range(forms)
+        for item in range(items)
+        for place, system in enumerate(systems, start=1)
+    ]
+    return "form,item,system,position\n" + "".join(rows)
+
+
+def caveats_of(study: Study, outputs: Outputs, count: int, placed: bool = True) -> list[str]:
+    return [*balance_of(study, drawn(study, outputs, count)).caveats("p.csv", placed=placed)]
+
+
+def test_labels_that_give_systems_away_are_named(tmp_path: Path) -> None:
+    """One line with the figure; a single form, or columns that change over forms, say nothing."""
+    study = from_file(small_study(), tmp_path / "p.csv", fixed_rows(), forms=6)
+    outputs = outputs_of(study)
+    (line,) = caveats_of(study, outputs, 6)
+    assert line == (
+        "p.csv: labels give systems away, zzgood A on 6, zzfair B on 6, zzpoor C on 6 of 6 forms (even: 2): who sees "
+        "two forms, or hears of one, knows them; without column position the study draws columns"
+    )
+    assert caveats_of(study, outputs, 1) == []
+
+
+def test_what_is_uneven_is_counted(tmp_path: Path) -> None:
+    """Sides, pairs and systems judged: by hand, two forms of three."""
+    study = small_study(spa={"exposure": 2, "directions": "one"}, ranking={"size": 2})
+    rows = fixed_rows(2).replace("\n", ",\n").replace("position,", "position,asked")
+    rows += (
+        "".join(
+            f"{form},{item},{system},{place},{asked}\n"
+            for form in range(2)
+            for asked, item, pair in (
+                ("spa", "", ("zzgood", "zzfair")),
+                ("ranking", "i0", ("zzgood", "zzpoor")),
+                ("ranking", "i1", ("zzpoor", "zzgood")),
+            )
+            for place, system in enumerate(pair, start=1)
+        )
+        .replace(",1,spa", ",1,spa")
+        .replace(",2,spa", ",2,spa")
+    )
+    study = from_file(study, tmp_path / "p.csv", rows, forms=2)
+    outputs = outputs_of(study)
+    balance = balance_of(study, drawn(study, outputs, 2))
+    assert balance.first["spa"][("zzgood", "zzfair")] == {True: 2}
+    assert balance.first["spa"][("zzfair", "zzpoor")].total() == 0
+    assert balance.asked["ranking"] == {"zzgood": 4, "zzpoor": 4}
+    told = caveats_of(study, outputs, 2)
+    assert told[1:] == [
+        "p.csv: in [ranking] outputs of zzgood are 4 times, of zzfair 0 times judged: results lean on some",
+        "p.csv: [spa] asks zzgood and zzfair 2 times, zzgood and zzpoor 0: tests of the latter are weaker",
+        "p.csv: [spa] has zzgood before zzfair in 2 of 2: which comes first may decide; counterbalance them, or leave "
+        "out these rows to have orders drawn",
+    ]
+
+
+BASE = fixed_rows(4)
+HEAD = "form,item,system,position\n"
+ROW = "0,i0,zzgood,1\n"
+PAIRS = "form,item,system,page\n"
+SPA_ROWS = "form,item,system,asked\n" + "".join(
+    f"0,i{n},{s},\n" for n in (0, 1) for s in ("zzgood", "zzfair", "zzpoor")
+)
+MISTAKES: list[tuple[dict[str, Any], str, str]] = [
+    ({}, "item,system\ni0,zzgood\n", "expected columns form and item, got item, system"),
+    ({}, "form,item\n", "p.csv"),
+    ({}, BASE.replace(ROW, ",i0,zzgood,1\n"), "row 2: expected the name of a form in column form, got nothing"),
+    (
+        {},
+        BASE.replace(ROW, "0,i0,zzgood,first\n"),
+        'row 2: expected a whole number from 1 in column position, got "first"',
+    ),
+    ({}, BASE.replace(ROW, "0,i0,zzgood,0\n"), 'in column position, got "0"'),
+    ({}, BASE.replace(ROW, "0,i0,zzgood,\n"), 'of all such rows of form "0", or of none, got nothing'),
+    ({}, BASE.replace(ROW, "0,i0,zzgood,2\n"), 'each position of a page once, got 2 twice in form "0"'),
+    ({}, BASE.replace(",i1,", ",i9,"), 'row 5: expected the id of an item, got "i9" (12 rows); known: i0'),
+    (
+        {},
+        BASE.replace("zzgood", "zzgod"),
+        'row 2: expected a system that is compared, got "zzgod" (8 rows); did you mean',
+    ),
+    ({}, BASE.replace(ROW, ""), 'expected each system once on a page, got no zzgood in form "0"; complete it'),
+    ({}, BASE.replace(ROW, "0,i0,zzfair,1\n"), "got no zzgood"),
+    ({}, BASE.replace(ROW, "0,i0,,1\n"), "row 2: expected a system beside position or sample, got none"),
+    (
+        {},
+        BASE.replace("0,i1,zzgood,1\n0,i1,zzfair,2\n", "0,i1,zzgood,2\n0,i1,zzfair,1\n"),
+        "a system in one column of a form",
+    ),
+    (
+        {},
+        BASE + "".join(f"0,i2,{s},{n}\n" for n, s in enumerate(["zzgood", "zzfair", "zzpoor"], 1)),
+        "expected 2 pages",
+    ),
+    ({}, fixed_rows(3), "expected 4 forms, one an assignment of [people], got 3"),
+    ({}, "form,item,system,sample\n0,i0,zzgood,2\n", 'expected an output of "zzgood" for item "i0", got sample 2 of 1'),
+    ({}, SPA_ROWS + "0,,zzgood,likert\n", 'expected nothing or a way of asking in column asked, got "likert"'),
+    ({}, SPA_ROWS + "0,i0,zzgood,spa\n0,,zzfair,spa\n", 'expected no item in a comparison of [spa], got "i0"'),
+    ({}, SPA_ROWS + "0,,zzgood,spa\n", 'expected two systems that [spa] compares, got zzgood in form "0"'),
+    ({}, SPA_ROWS + "0,,zzgood,spa\n0,,zzfair,spa\n0,,zzfair,spa\n0,,zzgood,spa\n", "expected each pair once"),
+    ({}, "form,item,system,asked\n0,,zzgood,spa\n0,,zzfair,spa\n", "comparisons alone; add its items"),
+    ({"likert": {}}, SPA_ROWS + "0,i3,zzgood,likert\n", 'an output that form "0" shows, got "zzgood" for item "i3"'),
+    ({"likert": {}}, SPA_ROWS + "0,i0,zzgood,likert\n0,i0,zzgood,likert\n", "an output once in [likert]"),
+    ({"likert": {}}, SPA_ROWS + "0,i0,zzgood,likert\n0,i1,zzgood,likert\n", 'as [likert] outputs = "first", got of 2'),
+    ({"choices": {}}, SPA_ROWS + "0,i0,zzgood,choices\n", "outputs of one item by 2 systems in [choices], got zzgood"),
+    (
+        {"choices": {"comparisons": [["zzgood", "zzfair"]]}},
+        SPA_ROWS + "0,i0,zzgood,choices\n0,i0,zzpoor,choices\n",
+        "a pair that [choices] compares",
+    ),
+    (
+        {"choices": {"directions": "both"}},
+        SPA_ROWS + "0,i0,zzgood,choices\n0,i0,zzfair,choices\n",
+        'expected both orders, as [choices] directions = "both", got one of zzgood for "i0", zzfair for "i0"',
+    ),
+    (DEALT, PAIRS + "0,i0,zzgood,1\n0,i1,zzfair,1\n", "outputs of one item by 2 systems"),
+    (
+        DEALT,
+        PAIRS + "0,i0,zzgood,1\n0,i0,zzfair,1\n",
+        "expected [choices] per_annotator = 1, as many as its longest form",
+    ),
+    (
+        {"spa": {"exposure": 1, "same_items": False}},
+        "form,item,system\n0,i0,zzgood\n",
+        "expected column page, as systems",
+    ),
+]
+
+
+@pytest.mark.parametrize(("tables", "text", "said"), MISTAKES, ids=[said[:38] for _, _, said in MISTAKES])
+def test_a_bad_file_is_one_line(tmp_path: Path, tables: dict[str, Any], text: str, said: str) -> None:
+    """Where, what was expected, what was found, what to do."""
+    study = from_file(small_study(**tables), tmp_path / "p.csv", text, forms=4 if "4 forms" in said else 1)
+    with pytest.raises(StudyError) as caught:
+        drawn(study, outputs_of(study))
+    problem = caught.value.problems[0]
+    assert said in problem
+    assert "p.csv" in problem
+    assert "; " in problem
+    assert all(len(line) < 500 for line in caught.value.problems)
+
+
+FILTER = '[[outputs.filters]]\nfield = "output"\nmin_words = 4\n'
+MARKED = OUTPUTS + 'item = "source"\nitem_text = "source"\nreplace = [["source of ", ""]]\n'
+IN_FILE = SPA + '[design]\nassignments = "p.csv"\n[people]\nannotators = {}\n'
+
+
+def test_items_left_out_or_replaced_are_told(tmp_path: Path) -> None:
+    """Where a filter, or a mark, keeps a file from meeting the outputs, one line says which."""
+    rows = [{**row, "output": "too short"} if row["item_id"] == "i2" else row for row in ROWS]
+    write_rows(tmp_path / "outputs.jsonl", rows)
+    (tmp_path / "p.csv").write_text("form,item,system\n1,i2,x\n1,i2,y\n", encoding="utf-8")
+    filtered = write_study(tmp_path, outputs=OUTPUTS + FILTER.replace("4", "3"), rest=IN_FILE.format(1))
+    (line,) = problems_of_check(filtered)
+    assert line == (
+        'p.csv row 2: expected an item that stays, got "i2", which min_words left out (output of x: 2 words, expected '
+        "at least 3) (2 rows); remove the filter, or this form"
+    )
+    (tmp_path / "p.csv").write_text("form,item\n1,i2\n", encoding="utf-8")
+    (line,) = problems_of_check(write_study(tmp_path, outputs=MARKED, rest=IN_FILE.format(1)))
+    assert line == (
+        'p.csv row 2: expected an id as the outputs have it, got "i2", which replace makes of "source of i2"; write '
+        "that one, as replace changes texts and not ids"
+    )
+
+
+def problems_of_check(path: Path) -> list[str]:
+    with pytest.raises(StudyError) as caught:
+        overview_of(path)
+    return [problem.replace(f"{path.parent}/", "") for problem in caught.value.problems]
+
+
+@pytest.mark.parametrize(
+    ("rest", "said"),
+    [
+        ('[spa.exposure_study]\nsystem_x = "x"\nsystem_y = "y"\nexposures = [1, 2]\n', "got an exposure study"),
+        (SPA + '[stopping]\nrule = "when_decided"\n', 'rule = "fixed" in [stopping], got "when_decided"'),
+        (SPA, '[design] assignments: expected a file, got "none.csv", no such file'),
+    ],
+)
+def test_studies_that_no_file_fits(tmp_path: Path, rest: str, said: str) -> None:
+    (tmp_path / "p.csv").write_text("form,item\n1,i2\n", encoding="utf-8")
+    name = "none.csv" if "no such" in said else "p.csv"
+    (problem,) = problems_of(write_study(tmp_path, rest=rest + f'[design]\nassignments = "{name}"\n'))
+    assert said in problem
+
+
+def test_ways_that_take_no_rows_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A way of asking of somebody's own, which does not say what it takes of a file."""
+    monkeypatch.setattr("spa.study.assigned_pages.ways", lambda: {"spa": replace(ways()["spa"], assigned_as=None)})
+    study = from_file(small_study(), Path("p.csv"))
+    (problem,) = assignment_problems(study)
+    assert problem.message == (
+        "[design] assignments: expected ways of asking whose pages a file can hold, got [spa]; remove one of them"
+    )
+
+
+def test_a_study_from_a_file_is_built_and_checked(tmp_path: Path) -> None:
+    """`check` prints the balance, `build` writes what it read; another file is another study, its name is not."""
+    rows = "".join(f"reader {n},i{n},{s},{p}\n" for n in range(3) for p, s in ((1, "x"), (2, "y")))
+    (tmp_path / "p.csv").write_text("form,item,system,position\n" + rows, encoding="utf-8")
+    path = write_study(tmp_path, rest=IN_FILE.format(2))
+    told = json.loads(spa("check", path, "--json").stdout)
+    assert told["assignments"]["outputs"] == {"x": 2, "y": 2}
+    assert told["assignments"]["columns"] == {"x": [2, 0], "y": [0, 2]}
+    assert told["warnings"][0].endswith("p.csv: 1 of 3 forms are not used, as [people] asks for 2")
+    assert "labels give systems away, x A on 2, y B on 2 of 2 forms" in told["warnings"][1]
+    assert "assignments" in spa("check", path).stdout
+    spa("build", path, "--pages", tmp_path / "out.csv")
+    before = study_fingerprint(load_study(path))
+    (tmp_path / "p.csv").rename(tmp_path / "moved.csv")
+    path.write_text(path.read_text(encoding="utf-8").replace("p.csv", "moved.csv"), encoding="utf-8")
+    assert study_fingerprint(load_study(path)) == before
+    assert "expected 4 forms to build, got 3" in spa("build", path, "--annotators", "4", code=1).stderr
+    assert spa("build", path, "--annotators", "3").exit_code == 0
+    shutil.copy(tmp_path / "out.csv", tmp_path / "moved.csv")
+    assert study_fingerprint(load_study(path)) != before
+    again = spa("build", path, "--store", tmp_path / "again.sqlite", "--pages", tmp_path / "again.csv")
+    assert "who sees what in" in again.stdout
+    assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "out.csv").read_bytes()
