@@ -300,18 +300,27 @@ def problems_of_check(path: Path) -> list[str]:
     return [problem.replace(f"{path.parent}/", "") for problem in caught.value.problems]
 
 
+def with_file(rest: str, name: str) -> str:
+    key = f'[design]\nassignments = "{name}"\n'
+    return rest.replace("[design]\n", key) if "[design]" in rest else rest + key
+
+
 @pytest.mark.parametrize(
     ("rest", "said"),
     [
         ('[spa.exposure_study]\nsystem_x = "x"\nsystem_y = "y"\nexposures = [1, 2]\n', "got an exposure study"),
         (SPA + '[stopping]\nrule = "when_decided"\n', 'rule = "fixed" in [stopping], got "when_decided"'),
+        (
+            '[likert]\npages = "output"\n[design]\nanswers_per_output = 2\n',
+            "expected no answers_per_output beside it, as the file says how often each output is shown, got 2",
+        ),
         (SPA, '[design] assignments: expected a file, got "none.csv", no such file'),
     ],
 )
 def test_studies_that_no_file_fits(tmp_path: Path, rest: str, said: str) -> None:
     (tmp_path / "p.csv").write_text("form,item\n1,i2\n", encoding="utf-8")
     name = "none.csv" if "no such" in said else "p.csv"
-    (problem,) = problems_of(write_study(tmp_path, rest=rest + f'[design]\nassignments = "{name}"\n'))
+    (problem,) = problems_of(write_study(tmp_path, rest=with_file(rest, name)))
     assert said in problem
 
 
