@@ -141,7 +141,7 @@ class Checked:
         return self.results.settings  # type: ignore[no-any-return]
 
     def families(
-        self, key: str, rows: Sequence[Any], *, family: str | None = "", correction: str | None = "", **names: str
+        self, key: str, rows: Sequence[Any], *, family: str = "", correction: str = "", **names: Any
     ) -> Claims:
         """Claim the corrected p-values of a key, family by family as the plan has them.
 

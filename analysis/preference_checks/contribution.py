@@ -5,6 +5,7 @@ from __future__ import annotations
 from analysis.comparisons.contribution import PREFERENCES
 from analysis.contribution import Analysis, Contribution, Found, SectionEntry, Words
 from analysis.preference_checks.checks import PreferenceChecks, preference_checks
+from analysis.preference_checks.claims import claims
 from analysis.preference_checks.coherence import CoherenceRow
 from analysis.preference_checks.exposure import ExposurePoint, ExposureTrend, FirstExposure
 from analysis.preference_checks.filtering import SweepRow
@@ -60,5 +61,6 @@ CONTRIBUTION = Contribution(
     keys=KEYS,
     compute=_checks,
     words=WORDS,
+    claims=claims,
     sections=(SectionEntry("preference-checks", PREFERENCES, what_preferences_rest_on, KEYS),),
 )

@@ -11,6 +11,7 @@ from analysis.comparisons.contribution import TESTS
 from analysis.contribution import Analysis, Contribution, Found, SectionEntry, Term, Words
 from analysis.printing.lookup import rank_of
 from analysis.ranking.agreement import RankingAgreement, agreement_of_rankings
+from analysis.ranking.claims import claims
 from analysis.ranking.differences import RankingDifference, find_ranking_differences
 from analysis.ranking.replicates import REPLICATES
 from analysis.ranking.section import strengths
@@ -122,6 +123,7 @@ CONTRIBUTION = Contribution(
     compute=_rankings,
     of_sums=_rankings,
     words=WORDS,
+    claims=claims,
     terms=TERMS,
     sections=(SectionEntry("strengths", BRADLEY_TERRY, strengths, (TIES, RANKINGS)),),
     tables={TIES: _tie_tables, RANKINGS: _ranking_tables},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from analysis.comparisons.contribution import CHOICE_PAIRS, RATING_PAIRS, TESTS
 from analysis.contribution import Analysis, Contribution, Found, SectionEntry, Words
+from analysis.rating_checks.claims import claims
 from analysis.rating_checks.other_tests import OtherTests, RespacingRow, RobustnessRow
 from analysis.rating_checks.part_sums import CROSSED_SAMPLES, ORDINAL_MODEL, Z_SCORES
 from analysis.rating_checks.section import robustness
@@ -46,5 +47,6 @@ CONTRIBUTION = Contribution(
     of_sums=_checks,
     left_out=(ORDINAL_MODEL, CROSSED_SAMPLES, Z_SCORES),
     words=WORDS,
+    claims=claims,
     sections=(SectionEntry("robustness", ROBUSTNESS, robustness, (RESPACING, RATING_PAIRS, CHOICE_PAIRS)),),
 )

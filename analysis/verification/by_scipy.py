@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from analysis.verification.claims import NotComputedError
+
+COUNTED = 13  # values with ties up to which all signs are counted
 Alternative = Literal["two-sided", "less", "greater"]
 Values = Sequence[float] | npt.NDArray[np.float64]
+Samples = Values | Sequence[Values]
 
 
-def one_sample(values: Values, against: float, alternative: Alternative = "two-sided") -> list[float]:
-    """Return the p-value of a one-sample t-test."""
+def one_sample(values: Samples, against: float, alternative: Alternative = "two-sided") -> list[float]:
+    """Return the p-value of a one-sample t-test, of several samples of one size theirs."""
     from scipy.stats import ttest_1samp
 
-    return [float(ttest_1samp(np.asarray(values), against, alternative=alternative).pvalue)]
+    samples = np.atleast_2d(np.asarray(values, dtype=np.float64))
+    found: list[float] = np.atleast_1d(ttest_1samp(samples, against, axis=1, alternative=alternative)[1]).tolist()
+    return found
 
 
 def two_one_sided(values: Values, against: float, margin: float) -> list[float]:
@@ -45,3 +51,21 @@ def sign_test(wins: int, losses: int) -> list[float]:
     from scipy.stats import binomtest
 
     return [binomtest(wins, wins + losses, 0.5).pvalue]
+
+
+def signed_ranks(values: Values, counted: int) -> list[float]:
+    """Return the p-value of Wilcoxon's signed ranks, zeros as Pratt.
+
+    With ties or zeros all signs are counted: ``method="exact"`` reads untied tables, and from 14 values on the default
+    is normal. Without them the tables are exact; above ``counted`` values the distribution is normal.
+    """
+    from scipy.stats import PermutationMethod, wilcoxon
+
+    sizes = np.abs(np.asarray(values))
+    if len(np.unique(sizes)) == len(sizes) and sizes.min() > 0:
+        method: Any = "exact" if len(sizes) <= counted else "asymptotic"
+        return [float(wilcoxon(values, method=method, correction=False).pvalue)]
+    if len(sizes) > COUNTED:
+        raise NotComputedError("wilcoxon_ties")
+    method = PermutationMethod(n_resamples=1 << COUNTED)  # all signs, and not a sample of them
+    return [float(wilcoxon(values, zero_method="pratt", method=method).pvalue)]

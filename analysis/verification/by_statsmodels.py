@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+Values = Sequence[float] | npt.NDArray[np.float64]
+Numbers = Sequence[int] | npt.NDArray[np.int64]
 METHODS = {"holm": "holm", "bh": "fdr_bh", "by": "fdr_by"}
 
 
@@ -20,3 +26,36 @@ def corrected(p_values: Sequence[float], correction: str, n_tests: int) -> list[
     padded = [*p_values, *(1.0,) * (n_tests - len(p_values))]
     adjusted: list[float] = multipletests(padded, method=METHODS[correction])[1].tolist()
     return adjusted[: len(p_values)]
+
+
+def crossed(values: Values, weights: Values, annotators: Numbers, items: Numbers, against: float) -> list[float]:
+    """Return the p-value of a weighted mean, clustered by annotator and item.
+
+    The three variances are statsmodels'; of them the larger of all, with Satterthwaite's degrees of freedom, is taken.
+    """
+    from scipy.stats import t as student
+    from statsmodels.regression.linear_model import WLS
+    from statsmodels.stats.sandwich_covariance import cov_cluster_2groups
+
+    value = np.asarray(values)
+    fitted = WLS(value, np.ones(len(value)), weights=np.asarray(weights)).fit()
+    who, what = (np.unique(ids, return_inverse=True)[1] for ids in (annotators, items))
+    together, by_who, by_what = (float(np.squeeze(cov)) for cov in cov_cluster_2groups(fitted, who, what))
+    variance = max(together, by_who, by_what)
+    n_who, n_what = who.max() + 1, what.max() + 1
+    df = variance**2 / (by_who**2 / (n_who - 1) + by_what**2 / (n_what - 1)) if min(n_who, n_what) > 2 else 1.0
+    df = max(1.0, df)
+    t = (float(fitted.params[0]) - against) / variance**0.5
+    return [min(1.0, 2 * float(student.sf(abs(t), df)))]
+
+
+def clustered(y: Values, x: npt.NDArray[np.float64], clusters: Numbers, coefficient: int) -> list[float]:
+    """Return the p-value of one coefficient of least squares, clustered, by t with G - 1 degrees of freedom.
+
+    statsmodels takes the normal distribution unless it is told to use t.
+    """
+    from statsmodels.regression.linear_model import OLS
+
+    groups = np.unique(clusters, return_inverse=True)[1]
+    fitted: Any = OLS(np.asarray(y), x).fit(cov_type="cluster", cov_kwds={"groups": groups}, use_t=True)
+    return [float(fitted.pvalues[coefficient])]

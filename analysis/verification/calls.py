@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from analysis.verification import by_scipy, by_statsmodels
+from analysis.verification import by_choix, by_scipy, by_statsmodels
 from analysis.verification.claims import NotComputedError, Why
 
 Reply: TypeAlias = Sequence[float] | Why
@@ -34,8 +34,13 @@ CALLS: Final[dict[str, Call]] = {
     "two_one_sided": Call("scipy.stats.ttest_1samp", by_scipy.two_one_sided),
     "ttest_rel": Call("scipy.stats.ttest_rel", by_scipy.paired),
     "ttest_ind": Call("scipy.stats.ttest_ind", by_scipy.welch),
+    "wilcoxon": Call("scipy.stats.wilcoxon", by_scipy.signed_ranks),
     "binomtest": Call("scipy.stats.binomtest", by_scipy.sign_test),
+    "cov_cluster_2groups": Call("statsmodels.stats.sandwich_covariance.cov_cluster_2groups", by_statsmodels.crossed),
+    "ols": Call("statsmodels.regression.linear_model.OLS", by_statsmodels.clustered),
     "multipletests": Call("statsmodels.stats.multitest.multipletests", by_statsmodels.corrected),
+    "ilsr_pairwise": Call("choix.ilsr_pairwise_dense", by_choix.strengths, absolute=True),
+    "ilsr_rankings": Call("choix.ilsr_rankings", by_choix.ranked, absolute=True),
 }
 
 

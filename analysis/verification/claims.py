@@ -26,6 +26,7 @@ Why = Literal[
     "ties",
     "unequal_raters",
     "weighed",
+    "welch_margin",
     "wilcoxon_ties",
 ]
 WORDS: Final[Mapping[Why, str]] = {
@@ -48,6 +49,7 @@ WORDS: Final[Mapping[Why, str]] = {
     "ties": "ties as an outcome, which choix does not take",
     "unequal_raters": "units with different numbers of answers, which statsmodels does not take",
     "weighed": "a t-test in which annotators weigh the same, which scipy lacks",
+    "welch_margin": "Welch's test against a margin",
     "wilcoxon_ties": "signed ranks with ties or zeros of more than 13 values, of which scipy approximates p",
 }
 assert WORDS.keys() == {*get_args(Why)}
@@ -113,9 +115,14 @@ def places(key: str, rows: Sequence[Any]) -> Iterator[tuple[str, Any]]:
 
 
 def corrected(
-    members: Iterable[tuple[str, Any]], correction: str, *, raw: str = "p_value", adjusted: str = "p_adjusted"
+    members: Iterable[tuple[str, Any]],
+    correction: str,
+    *,
+    raw: str = "p_value",
+    adjusted: str = "p_adjusted",
+    n_tests: int | None = None,
 ) -> Claims:
-    """Claim the corrected p-values of one family, whose size a row may say (``n_tests``)."""
+    """Claim the corrected p-values of one family; its size where rows do not say it (``n_tests``)."""
     own = [(place, row) for place, row in members if getattr(row, adjusted) is not None]
     if own:
         sizes = [getattr(row, "n_tests", None) for _, row in own] if raw == "p_value" else []
@@ -126,6 +133,6 @@ def corrected(
             numbers={
                 "p_values": [getattr(row, raw) for _, row in own],
                 "correction": correction,
-                "n_tests": max(len(own), *(size or 0 for size in sizes), 0),
+                "n_tests": max(len(own), n_tests or 0, *(size or 0 for size in sizes)),
             },
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 import polars as pl
@@ -30,6 +31,7 @@ def analysed(tables: Any, plan: Plan | None = None, study: StudyFacts | None = N
     """Return results with what came of computing them again, and what was claimed."""
     here = Here()
     results = analyse_records(tables, plan or Plan(), study=study, verifier=here)
+    gc.freeze()  # as the process does: multipletests collects garbage in each call
     replies, versions = answers([(claim.call, dict(claim.numbers)) for claim in here.gathered.claims])
     return with_verification(results, outcome_of(here.gathered, replies, versions)), here.gathered
 
