@@ -9,11 +9,12 @@ from decimal import Decimal
 from typing import Literal, TypeAlias
 
 from analysis.statistics.checks import check_finite, check_level, check_one_of, check_whole
-from analysis.statistics.corrections import Correction, Verdict
+from analysis.statistics.corrections import Correction, Procedure, Verdict
 from spa.errors import AnalysisError
 from spa.records.covariates import CONTROL
 
 Pair: TypeAlias = tuple[str, str]
+Alternative = Literal["two-sided", "greater"]
 PairsFrom = Literal["study", "named", "preferences", "expected"]
 SIGNS: dict[str, Verdict] = {">": "x", "<": "y", "~": "indifferent"}
 EXPECTED = re.compile(r"^(?P<x>.*\S)\s+(?P<sign>[<>~])\s+(?P<y>\S.*)$")
@@ -124,6 +125,13 @@ class Plan:
         LLMs with answered examples, each with the name of the same LLM without them.
     max_flips : float
         Share of such questions above which a report names who answers them.
+    williams_alternative : {"two-sided", "greater"}
+        Whether Williams's tests ask which of two measures is closer to people, or whether the first measure is closer
+        than each other, as Chhun et al. (2024) do.
+    williams_correction : {"bh", "holm", "by"}
+        How they are corrected.
+    williams_criteria : {"apart", "together"} or None
+        Whether criteria are; ``None``: as ``family`` says.
     control : tuple of str
         What strengths are fitted with as well: "length", "markdown", "column:NAME".
     seed : int
@@ -161,6 +169,9 @@ class Plan:
     juries: tuple[Jury, ...] = ()
     flips: Literal["tie", "missing"] | None = None
     max_flips: float = 0.2
+    williams_alternative: Alternative = "two-sided"
+    williams_correction: Procedure = "bh"
+    williams_criteria: Literal["apart", "together"] | None = None
     makers: tuple[tuple[str, str], ...] = ()
     examples: tuple[tuple[str, str], ...] = ()
 
@@ -190,6 +201,10 @@ class Plan:
             check_one_of("flips", self.flips, ("tie", "missing"))
         if not 0 < self.max_flips < 1:
             raise ValueError(f"max_flips must lie in (0, 1), got {self.max_flips!r}")
+        check_one_of("williams_alternative", self.williams_alternative, ("two-sided", "greater"))
+        check_one_of("williams_correction", self.williams_correction, ("bh", "holm", "by"))
+        if self.williams_criteria is not None:
+            check_one_of("williams_criteria", self.williams_criteria, ("apart", "together"))
         if not 0 <= self.epsilon < 1:
             raise ValueError(f"epsilon must lie in [0, 1), got {self.epsilon!r}")
         if self.correction not in ("holm", "bh"):

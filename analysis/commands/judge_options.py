@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from analysis.answers.plan import Plan
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+WILLIAMS = {
+    "williams_alternative": ("two-sided", "greater"),
+    "williams_correction": ("bh", "holm", "by"),
+    "williams_criteria": ("apart", "together"),
+}
 OPTIONS = (
     click.option(
         "--jury",
@@ -39,6 +44,13 @@ OPTIONS = (
         type=click.Choice(["tie", "missing"]),
         help="What a choice is that changes with the order of outputs.",
     ),
+    click.option(
+        "--williams",
+        multiple=True,
+        type=click.Choice([one for values in WILLIAMS.values() for one in values]),
+        help="Tests of which measure is closer to people: 'greater' asks of the first alone whether it is, 'together' "
+        "corrects all criteria at once; repeatable.  [two-sided, bh, as --family]",
+    ),
 )
 
 
@@ -58,7 +70,19 @@ def judges_of(given: Mapping[str, Any]) -> dict[str, Any]:
         "makers": tuple(two_sides(text, "--maker", "NAME=MAKER") for text in given.get("makers", ())),
         "examples": tuple(two_sides(text, "--examples", "WITH=WITHOUT") for text in given.get("examples", ())),
         "flips": given.get("flips"),
+        **_williams(given.get("williams", ())),
     }
+
+
+def _williams(given: Sequence[str]) -> dict[str, str]:
+    found = {}
+    for field, values in WILLIAMS.items():
+        chosen = list(dict.fromkeys(one for one in given if one in values))
+        if len(chosen) > 1:
+            raise click.UsageError(f"--williams {chosen[0]} or --williams {chosen[1]}, not both")
+        if chosen:
+            found[field] = chosen[0]
+    return found
 
 
 def single_answers_only(plan: Plan) -> Iterator[str]:

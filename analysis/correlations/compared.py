@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, ClassVar, Literal
 
+from analysis.answers.plan import Alternative
 from analysis.correlations.coefficients import Series, correlate_series, prepare
 from analysis.correlations.levels import group_means
 from analysis.correlations.scores import Scores, common_outputs
-from analysis.correlations.williams import williams
+from analysis.correlations.williams import NOT_HIGHER, williams
 from analysis.statistics.coding import Ints
 from analysis.statistics.reasons import Reason, why
 from analysis.statistics.record import Coefficient, Count, Positive, Probability, Record
@@ -27,7 +28,8 @@ class ComparisonRow(Record):
 
     ``value_a`` and ``value_b`` are the raw correlations with ``target``, ``value_ab`` that of a with
     b; ``turned`` names the sides whose sign was turned for the test. ``t`` is positive where a is
-    closer to the target. ``p_one_sided`` is for a closer than b, ``p_value`` two-sided.
+    closer to the target. ``p_one_sided`` is for a closer than b; ``p_value`` is two-sided or, where ``alternative`` is
+    "greater", that one: null where b is as close, as in Chhun et al. (2024).
     """
 
     explained: ClassVar[tuple[str, ...]] = ("p_value",)
@@ -49,6 +51,7 @@ class ComparisonRow(Record):
     p_adjusted: Probability | None = None
     n_tests: Positive | None = None
     verdict: Literal["a", "b", "indifferent"] | None = None
+    alternative: Alternative = "two-sided"
     reason: Reason | None = None
 
     def judged(self, level: float) -> ComparisonRow:
@@ -89,7 +92,14 @@ class Kendalls:
         return self.sides[scores.name, key]
 
 
-def compare_measures(measures: Sequence[Scores], target: Scores, criterion: str, n_systems: int) -> list[ComparisonRow]:
+def compare_measures(
+    measures: Sequence[Scores],
+    target: Scores,
+    criterion: str,
+    n_systems: int,
+    *,
+    alternative: Alternative = "two-sided",
+) -> list[ComparisonRow]:
     """Test for pairs of measures whether one correlates higher with the target.
 
     All pairs of up to 12 measures; of more, the first one (the first LLM where there is one) against
@@ -99,17 +109,23 @@ def compare_measures(measures: Sequence[Scores], target: Scores, criterion: str,
 
     A measure declared as lower-is-better is turned; a metric of which nobody said is turned where it
     runs against the target, so its size counts, as in Chhun et al.; an LLM is never turned.
+
+    By ``alternative`` "greater" the first one alone is compared with every other, one-sided, and where it is not closer
+    there is no test, so that only tests of the others are corrected together: as Chhun et al. (2024) do. Of measures
+    that are alike, up to twice as many are then called closer as the rate of the correction says.
     """
-    every = len(measures) <= EVERY_PAIR_UP_TO
+    every = len(measures) <= EVERY_PAIR_UP_TO and alternative == "two-sided"
     pairs = list(combinations(measures, 2)) if every else [(measures[0], other) for other in measures[1:]]
     rows = []
     for level in COMPARED_LEVELS:
         taus = Kendalls(level, n_systems)
-        rows += [_compare(a, b, target, criterion, taus) for a, b in pairs]
+        rows += [_compare(a, b, target, criterion, taus, alternative) for a, b in pairs]
     return rows
 
 
-def _compare(a: Scores, b: Scores, target: Scores, criterion: str, taus: Kendalls) -> ComparisonRow:
+def _compare(
+    a: Scores, b: Scores, target: Scores, criterion: str, taus: Kendalls, alternative: Alternative
+) -> ComparisonRow:
     outputs = common_outputs(target, a, b)
     key = outputs.tobytes()
     (value_a, why_a), (value_b, why_b) = (taus.tau(side, target, outputs, key) for side in (a, b))
@@ -125,6 +141,9 @@ def _compare(a: Scores, b: Scores, target: Scores, criterion: str, taus: Kendall
         test = williams(sign_a * value_a, sign_b * value_b, sign_a * sign_b * value_ab, n)
         tested = {"t": test.t, "df": test.df, "p_one_sided": test.p_one_sided, "p_value": test.p_two_sided}
         tested["reason"] = test.reason
+        if alternative == "greater" and test.t is not None:
+            higher = test.t > 0
+            tested |= {"p_value": test.p_one_sided} if higher else {"p_value": None, "reason": NOT_HIGHER}
     return ComparisonRow(
         a=a.name,
         b=b.name,
@@ -137,6 +156,7 @@ def _compare(a: Scores, b: Scores, target: Scores, criterion: str, taus: Kendall
         value_ab=value_ab,
         turned=turned,
         n=n,
+        alternative=alternative,
         **tested,
     )
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from analysis.answers.groups import people_of
 from analysis.contribution import Analysis, Contribution, Found, SectionEntry, Term, Words
 from analysis.correlations.compared import ComparisonRow
 from analysis.correlations.group_correlations import (
     CorrelationRow,
+    Correlations,
     SystemCorrelation,
     correlate_groups,
     correlate_scores,
@@ -22,12 +21,18 @@ COMPARISONS_OF_CORRELATIONS = rows("comparisons_of_correlations", ComparisonRow)
 CORRELATIONS_BY_SYSTEM = rows(
     "correlations_by_system", SystemCorrelation, "Kendall's tau of a group with people over the outputs of one system."
 )
+CORRELATIONS_OF_AVERAGES = rows(
+    "correlations_of_averages",
+    CorrelationRow,
+    "Each LLM's or other group's mean over its criteria (a: average:GROUP) with people's ratings of each criterion, in "
+    "families of their own; empty below two criteria.",
+)
 
 
 def _correlations(analysis: Analysis) -> Found:
     prepared = analysis.prepared
-    return _rows(
-        *correlate_groups(
+    return _values(
+        correlate_groups(
             prepared.kept.get("ratings"),
             prepared.tables.metrics,
             prepared.groups,
@@ -39,18 +44,17 @@ def _correlations(analysis: Analysis) -> Found:
 
 def _of_sums(analysis: Analysis) -> Found:
     if analysis.summed.totals.kind != "ratings":
-        return _rows([], [], [])
+        return _values(Correlations())
     totals = analysis.totals
-    return _rows(*correlate_scores(mean_scores(totals), people_of(totals.groups), totals.order, analysis.plan))
+    return _values(correlate_scores(mean_scores(totals), people_of(totals.groups), totals.order, analysis.plan))
 
 
-def _rows(
-    found: Sequence[CorrelationRow], compared: Sequence[ComparisonRow], by_system: Sequence[SystemCorrelation]
-) -> Found:
+def _values(found: Correlations) -> Found:
     return {
-        "correlations": tuple(found),
-        "comparisons_of_correlations": tuple(compared),
-        "correlations_by_system": tuple(by_system),
+        "correlations": tuple(found.rows),
+        "comparisons_of_correlations": tuple(found.compared),
+        "correlations_by_system": tuple(found.by_system),
+        "correlations_of_averages": tuple(found.averages),
     }
 
 
@@ -72,12 +76,16 @@ WORDS = (
 )
 
 CONTRIBUTION = Contribution(
-    keys=(CORRELATIONS, COMPARISONS_OF_CORRELATIONS, CORRELATIONS_BY_SYSTEM),
+    keys=(CORRELATIONS, COMPARISONS_OF_CORRELATIONS, CORRELATIONS_BY_SYSTEM, CORRELATIONS_OF_AVERAGES),
     compute=_correlations,
     of_sums=_of_sums,
     left_out=(PERSON_CORRELATIONS, GROUP_CORRELATIONS),
     words=WORDS,
-    sections=(SectionEntry("correlations", CORRELATIONS, correlations, (COMPARISONS_OF_CORRELATIONS,)),),
+    sections=(
+        SectionEntry(
+            "correlations", CORRELATIONS, correlations, (COMPARISONS_OF_CORRELATIONS, CORRELATIONS_OF_AVERAGES)
+        ),
+    ),
     terms=(
         Term(
             "Pairwise accuracy",

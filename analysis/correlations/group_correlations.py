@@ -16,6 +16,7 @@ from analysis.answers.order import Order
 from analysis.answers.plan import Plan
 from analysis.answers.tables import answered_rows
 from analysis.comparisons.rating_cells import RatingCells, rating_cells
+from analysis.correlations.averages import averages_over_criteria
 from analysis.correlations.coefficients import Method, Series, correlate_series, prepare
 from analysis.correlations.compared import ComparisonRow, compare_measures
 from analysis.correlations.levels import (
@@ -32,7 +33,7 @@ from analysis.correlations.references import reference_systems, without_systems
 from analysis.correlations.scores import Scores, group_scores, metric_scores, outputs_of, pair_scores
 from analysis.correlations.upper_bounds import OneAgainstOthers, one_against_others
 from analysis.statistics.coding import Codes, Floats, Ints, code
-from analysis.statistics.corrections import adjust
+from analysis.statistics.corrections import Procedure, adjust
 from analysis.statistics.reasons import Reason, why
 from analysis.statistics.record import (
     Coefficient,
@@ -50,6 +51,7 @@ TOGETHER = 1 << 11  # ratings whose upper bounds are computed together: their si
 LISTED = 20  # people up to whom each one has rows of his own
 NOTHING: Mapping[str, tuple[str, ...]] = {}
 AVERAGED = why("averaged")
+AVERAGED_LEVELS: tuple[Level, ...] = ("overall", "system")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -109,13 +111,29 @@ class SystemCorrelation(Record):
     reason: Reason | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Correlations:
+    """What correlations with people are.
+
+    ``rows``: a family of adjusted p-values is all measures against one group, for one criterion, level and method;
+    upper bounds are no members. ``compared``: which of two measures is closer to people (:func:`compare_measures`).
+    ``by_system``: Kendall's tau of the groups, system by system; a family is all groups and systems of one criterion.
+    ``averages``: each group's mean over its criteria beside each criterion of people, in families of their own.
+    """
+
+    rows: Sequence[CorrelationRow] = ()
+    compared: Sequence[ComparisonRow] = ()
+    by_system: Sequence[SystemCorrelation] = ()
+    averages: Sequence[CorrelationRow] = ()
+
+
 def correlate_groups(
     ratings: pl.DataFrame | None,
     metrics: pl.DataFrame | None,
     groups: Sequence[tuple[str, str]],
     order: Order | None,
     plan: Plan,
-) -> tuple[list[CorrelationRow], list[ComparisonRow], list[SystemCorrelation]]:
+) -> Correlations:
     """Correlate mean scores with those of people, by criterion and level.
 
     Parameters
@@ -130,24 +148,14 @@ def correlate_groups(
     order : Order or None
         Systems and criteria of the ratings.
     plan : Plan
-        Rate at which Benjamini-Hochberg controls false discoveries (``fwer``).
-
-    Returns
-    -------
-    correlations : list of CorrelationRow
-        A family of adjusted p-values is all measures against one group, for one criterion, level and
-        method; upper bounds are no members.
-    compared : list of ComparisonRow
-        Which of two measures is closer to people (:func:`compare_measures`).
-    by_system : list of SystemCorrelation
-        Kendall's tau of the groups, system by system; a family is all groups and systems of one criterion.
+        Rate at which Benjamini-Hochberg controls false discoveries (``fwer``); how Williams's tests are made.
     """
     targets = people_of(groups)
     if ratings is None or order is None or not targets:
-        return [], [], []
+        return Correlations()
     answered = answered_rows(ratings)
     if len(groups) < 2 and metrics is None and answered["annotator_id"].n_unique() > LISTED:
-        return [], [], []
+        return Correlations()
     by_criterion: dict[str, dict[str, RatingCells]] = {}
     units, who = unit_codes(answered), code(answered["annotator_id"])
     of_people = _places(units.annotator, who)
@@ -191,7 +199,7 @@ def correlate_scores(
     measured: Sequence[Scores] = (),
     without: Mapping[str, tuple[str, ...]] = NOTHING,
     upper_bounds: Callable[[str, str], Sequence[CorrelationRow]] = lambda criterion, group: (),
-) -> tuple[list[CorrelationRow], list[ComparisonRow], list[SystemCorrelation]]:
+) -> Correlations:
     """Do what :func:`correlate_groups` does, from mean scores.
 
     Parameters
@@ -212,6 +220,14 @@ def correlate_scores(
     rows: list[CorrelationRow] = []
     compared: list[ComparisonRow] = []
     by_system: list[SystemCorrelation] = []
+    averages: list[CorrelationRow] = []
+    averaged = averages_over_criteria(
+        {
+            criterion: {group: own for group, own in scores.items() if group not in targets}
+            for criterion, scores in by_criterion.items()
+        },
+        plan.lower_is_better,
+    )
     for criterion in order.criteria:
         scores = by_criterion.get(criterion, {})
         for place, target in enumerate(targets):
@@ -232,27 +248,40 @@ def correlate_scores(
                 if measure.name.startswith("ratings:"):
                     by_system += _by_system(measure.name, scores[target].name, criterion, paired, order.systems, sides)
             rows += upper_bounds(criterion, target)
-            compared += compare_measures(measures, scores[target], criterion, len(order.systems))
+            compared += compare_measures(
+                measures, scores[target], criterion, len(order.systems), alternative=plan.williams_alternative
+            )
+            for own in averaged.values():
+                paired = pair_scores(own, scores[target], len(order.systems))
+                found = correlate_levels(paired, AVERAGED_LEVELS, confidence=plan.confidence)
+                averages += _rows(own.name, scores[target].name, criterion, found)
     family = _by_level if plan.family == "all" else _by_criterion_and_level
-    return (
-        adjusted(rows, lambda row: None if row.upper_bound else (family(row), row.method), plan),
-        [row.judged(plan.fwer) for row in adjusted(compared, family, plan)],
-        adjusted(by_system, lambda row: (row.b, "" if plan.family == "all" else row.criterion), plan),
+    together = (plan.williams_criteria or ("together" if plan.family == "all" else "apart")) == "together"
+    tests = adjusted(
+        compared, _by_level if together else _by_criterion_and_level, plan, correction=plan.williams_correction
+    )
+    return Correlations(
+        rows=adjusted(rows, lambda row: None if row.upper_bound else (family(row), row.method), plan),
+        compared=[row.judged(plan.fwer) for row in tests],
+        by_system=adjusted(by_system, lambda row: (row.b, "" if plan.family == "all" else row.criterion), plan),
+        averages=adjusted(averages, lambda row: (family(row), row.method), plan),
     )
 
 
 Row = TypeVar("Row", CorrelationRow, ComparisonRow, SystemCorrelation)
 
 
-def adjusted(rows: Sequence[Row], family: Callable[[Row], Hashable | None], plan: Plan) -> list[Row]:
-    """Correct the p-values of each family by Benjamini-Hochberg; a row whose family is ``None`` is in none."""
+def adjusted(
+    rows: Sequence[Row], family: Callable[[Row], Hashable | None], plan: Plan, *, correction: Procedure = "bh"
+) -> list[Row]:
+    """Correct the p-values of each family; a row whose family is ``None`` is in none."""
     families: dict[Hashable, list[int]] = {}
     for place, row in enumerate(rows):
         if (key := family(row)) is not None:
             families.setdefault(key, []).append(place)
     done = list(rows)
     for members in families.values():
-        result = adjust([rows[place].p_value for place in members], correction="bh", rate=plan.fwer)
+        result = adjust([rows[place].p_value for place in members], correction=correction, rate=plan.fwer)
         for place, p_adjusted in zip(members, result.p_adjusted, strict=True):
             if p_adjusted is not None:
                 done[place] = replace_fields(rows[place], p_adjusted=p_adjusted, n_tests=result.n_tests)

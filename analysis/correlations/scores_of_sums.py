@@ -46,5 +46,7 @@ def _of_groups(totals: AnswerTotals, results: Results) -> str | None:
 
 PERSON_CORRELATIONS = NeedsSingleAnswers("person_correlations", ("correlations",), _of_people)
 GROUP_CORRELATIONS = NeedsSingleAnswers(
-    "group_correlations", ("correlations", "comparisons_of_correlations", "correlations_by_system"), _of_groups
+    "group_correlations",
+    ("correlations", "comparisons_of_correlations", "correlations_by_system", "correlations_of_averages"),
+    _of_groups,
 )

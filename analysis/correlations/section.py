@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from analysis.contribution import Shown
 from analysis.correlations.compared import ComparisonRow
 from analysis.correlations.group_correlations import CorrelationRow
+from analysis.correlations.heat_map import heat_maps, of_averages
 from analysis.correlations.levels import Level
+from analysis.correlations.williams import NOT_HIGHER
 from analysis.figures.plain_text import shown_name
 from analysis.printing.cells import Field, cell, number_column, tabulate, text_column
 from analysis.printing.document import (
@@ -31,6 +33,7 @@ CLAIMS: tuple[tuple[Level, str], ...] = (("overall", "single outputs"), ("system
 SHOWN = 12  # measures in the open table
 SENTENCES = 6  # measures that have a sentence
 LISTED = 60  # comparisons in one table
+PROCEDURES = {"bh": "Benjamini-Hochberg", "holm": "Holm", "by": "Benjamini-Yekutieli"}
 LEVELS: dict[Level, tuple[str, str]] = {
     "overall": ("Single outputs", "all outputs pooled"),
     "system": ("Systems", "the systems\u2019 means"),
@@ -69,7 +72,12 @@ BOUND = (
 )
 
 
-def correlations(found: Sequence[CorrelationRow], compared: Sequence[ComparisonRow], shown: Shown) -> Section | None:
+def correlations(
+    found: Sequence[CorrelationRow],
+    compared: Sequence[ComparisonRow],
+    averages: Sequence[CorrelationRow],
+    shown: Shown,
+) -> Section | None:
     """Report Kendall's tau with people by criterion, with one person against the others beside it."""
     rows = [row for row in found if row.method == "kendall"]
     if not rows:
@@ -80,6 +88,8 @@ def correlations(found: Sequence[CorrelationRow], compared: Sequence[ComparisonR
     criteria = {criterion for criterion, _ in parts}
     ordered = list(dict.fromkeys(criterion for criterion, _ in parts))
     targets = {target for _, target in parts}
+    for target in dict.fromkeys(target for _, target in parts):
+        blocks += heat_maps(found, averages, target, names)
     of_part: dict[tuple[str, str], list[CorrelationRow]] = {part: [] for part in parts}
     for row in rows:
         of_part[row.criterion, row.b].append(row)
@@ -98,7 +108,8 @@ def correlations(found: Sequence[CorrelationRow], compared: Sequence[ComparisonR
             blocks.append(Fold(summary=title, blocks=tuple(part)))
         else:
             blocks += [Heading(text=title), *part] if title else part
-    blocks += _comparisons(compared, names, several=len(criteria) > 1)
+    blocks += of_averages(averages, shown)
+    blocks += _comparisons(compared, shown, several=len(criteria) > 1)
     if words := _without_references(shown):
         blocks.append(Paragraph(text=words))
     tested = any(row.p_value is not None for row in rows)
@@ -250,7 +261,8 @@ def _line(name: str, by_level: dict[Level, CorrelationRow]) -> list[Cell]:
     return [*cells, cell(f"{overall.n:,}" if overall is not None and counted else "\u2013")]
 
 
-def _comparisons(rows: Sequence[ComparisonRow], names: Names, *, several: bool) -> list[Block]:
+def _comparisons(rows: Sequence[ComparisonRow], shown_by: Shown, *, several: bool) -> list[Block]:
+    names = shown_by.names
     tested = [row for row in rows if row.p_adjusted is not None]
     if not rows:
         return []
@@ -260,14 +272,21 @@ def _comparisons(rows: Sequence[ComparisonRow], names: Names, *, several: bool) 
     summary = (
         f"Williams\u2019s test compares two correlations with the same people{how}. "
         f"Of {plural(len(tested), 'tested comparison')} {len(clear)} show a difference "
-        "after correction (Benjamini-Hochberg)"
+        f"after correction ({PROCEDURES[shown_by.settings.williams_correction or 'bh']}{_family(rows, shown_by)})"
     )
-    untested = len(rows) - len(tested)
+    lower = sum(row.reason == NOT_HIGHER for row in rows)
+    if rows[0].alternative == "greater":
+        summary += (
+            f", one-sided; in {lower} more the first is not closer, which makes them no tests (Chhun et al. 2024). The "
+            "others are corrected without them, so that of measures that are alike up to twice the rate are called "
+            "closer"
+        )
+    untested = len(rows) - len(tested) - lower
     summary += f"; {plural(untested, 'comparison')} could not be tested (reasons in the table)." if untested else "."
     shown = rows if len(rows) <= LISTED else clear[:LISTED]
     blocks: list[Block] = [Heading(text="Which is closer to people?"), Paragraph(text=summary)]
     if shown:
-        table = _comparison_table(shown, names, several)
+        table = _comparison_table(shown, names, several, PROCEDURES[shown_by.settings.williams_correction or "bh"])
         about = "Each comparison" if len(shown) == len(rows) else f"{len(shown)} of the {len(clear)} with a difference"
         blocks.append(Fold(summary=about, blocks=(table,)))
     if len(shown) < len(rows):
@@ -275,7 +294,14 @@ def _comparisons(rows: Sequence[ComparisonRow], names: Names, *, several: bool) 
     return blocks
 
 
-def _comparison_table(rows: Sequence[ComparisonRow], names: Names, several: bool) -> Table:
+def _family(rows: Sequence[ComparisonRow], shown: Shown) -> str:
+    """Say that criteria are corrected together, where they are."""
+    criteria = len({row.criterion for row in rows})
+    chosen = shown.settings.williams_criteria or ("together" if shown.settings.family == "all" else "apart")
+    return f", {plural(criteria, 'criterion', 'criteria')} together" if chosen == "together" and criteria > 1 else ""
+
+
+def _comparison_table(rows: Sequence[ComparisonRow], names: Names, several: bool, correction: str) -> Table:
     fields: list[Field[ComparisonRow]] = [
         text_column("First", lambda row: names.measure(row.a)),
         text_column("Second", lambda row: names.measure(row.b)),
@@ -284,7 +310,11 @@ def _comparison_table(rows: Sequence[ComparisonRow], names: Names, several: bool
         number_column("Tau of the first", lambda row: number(row.value_a)),
         number_column("Tau of the second", lambda row: number(row.value_b)),
         number_column("t", lambda row: t_value(row.t), "positive where the first is closer to people"),
-        number_column("Adjusted p", lambda row: p_value(row.p_adjusted), "two-sided, Benjamini-Hochberg"),
+        number_column(
+            "Adjusted p",
+            lambda row: p_value(row.p_adjusted),
+            f"{'one' if rows[0].alternative == 'greater' else 'two'}-sided, {correction}",
+        ),
         text_column("Closer to people", lambda row: _closer(row, names)),
     ]
     constant = ("Level",) if several else ("Criterion", "Level")
@@ -292,6 +322,8 @@ def _comparison_table(rows: Sequence[ComparisonRow], names: Names, several: bool
 
 
 def _closer(row: ComparisonRow, names: Names) -> Cell:
+    if row.reason == NOT_HIGHER:
+        return Cell(text="the first is not closer", tone="even")
     if row.verdict is None or row.p_adjusted is None:
         return Cell(text=f"not tested: {row.reason}", tone="untested")
     if row.verdict == "indifferent":

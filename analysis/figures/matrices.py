@@ -1,4 +1,4 @@
-"""Everything against everything: a square of numbers, darker the higher; its columns go by the numbers of the rows."""
+"""Tables of numbers, darker the higher: everything against everything, or some things by others."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from functools import partial
 from typing import Any
 
 from analysis.figures.drawing import INK, LINE, box, figure, grey, named, stacked, text, wrap_text
-from analysis.figures.plain_text import percent
+from analysis.figures.plain_text import clean, percent
 from spa.rounding import number
 
 CELL = 42  # pixels of a cell's side
+HEAD = 92  # pixels of a cell under the name of its column
 NAME_WIDTH = 170  # pixels for a name beside the matrix
 DARK = 0.72  # the cell is so dark that its text turns light
 
@@ -84,6 +85,52 @@ def agreement_matrix(
     return _draw(order, [*pairs, *((y, x, shown) for x, y, shown in pairs)], number, names, alternative)
 
 
+def heat_map(
+    cells: Mapping[tuple[str, str], float | None],
+    *,
+    alternative: str,
+) -> str:
+    """Draw numbers from -1 to 1 by row and column, darker the further from 0.
+
+    Parameters
+    ----------
+    cells : mapping of (str, str) to float or None
+        From the names of row and column, in the order in which they stand, to what is written as it is.
+    alternative : str
+        What a screen reader says in place of the figure.
+
+    Returns
+    -------
+    str
+        An SVG document; empty where there is no cell.
+    """
+    if not cells:
+        return ""
+    rows, columns = (list(dict.fromkeys(key[place] for key in cells)) for place in (0, 1))
+    heads = [wrap_text(clean(name), HEAD - 6) for name in columns]
+    names = [wrap_text(clean(name), NAME_WIDTH) for name in rows]
+    above = 8 + LINE * max(map(len, heads))
+    height = max(LINE + 10, 4 + LINE * max(map(len, names)))
+    marks = [
+        text(HEAD * (place + 0.5), LINE * (line - len(own) + 0.5) - 6, word, anchor="middle")
+        for place, own in enumerate(heads)
+        for line, word in enumerate(own)
+    ]
+    for place, own in enumerate(names):
+        marks += stacked(own, -NAME_WIDTH - 8, height * (place + 0.5))
+    for (row, column), value in cells.items():
+        left, top = HEAD * columns.index(column), height * rows.index(row)
+        if value is not None:
+            marks.append(box(left + 1, top + 1, left + HEAD - 1, top + height - 1, grey(abs(value))))
+        marks.append(text(left + HEAD / 2, top + height / 2, number(value), anchor="middle", ink=_ink(value)))
+    return figure(marks, HEAD * len(columns), height * len(rows), alternative, left=NAME_WIDTH + 8, above=above)
+
+
+def _ink(value: float | None) -> str:
+    """Return the colour of a number on its grey."""
+    return INK if value is None else "#ffffff" if abs(value) > DARK else "#1a1a1a"
+
+
 def _draw(
     order: Sequence[str],
     cells: Iterable[tuple[Any, ...]],
@@ -106,9 +153,8 @@ def _draw(
     ]
     for row, column, value in cells:
         left, top = CELL * order.index(column), height * order.index(row)
-        ink = "#ffffff" if value is not None and value > DARK else INK if value is None else "#1a1a1a"
         if value is not None:
             marks.append(box(left + 1, top + 1, left + CELL - 1, top + height - 1, grey(value)))
         middle = left + CELL / 2, top + height / 2
-        marks.append(text(*middle, shown_as(value), anchor="middle", ink=ink))
+        marks.append(text(*middle, shown_as(value), anchor="middle", ink=_ink(value)))
     return figure(marks, CELL * len(order), height * len(order), alternative, left=NAME_WIDTH + 8, above=18)

@@ -285,7 +285,7 @@ def rating_correlations(
     found = correlate_groups(
         checked.kept["ratings"], checked.tables.metrics, checked.groups, checked.orders["ratings"], checked.plan
     )
-    return RowList(found[0])
+    return RowList(found.rows)
 
 
 def excluded(

@@ -187,6 +187,8 @@ class Names:
     def measure(self, measure: str) -> str:
         """Return the words for "ratings:gpt4" or "metrics:BLEU"."""
         source, _, name = measure.partition(":")
+        if source == "average":
+            return f"{self.group(name)}, mean of criteria"
         return f"{shown_name(name)} (metric)" if source == "metrics" else self.group(name)
 
     def over(self, row: Pair) -> str:

@@ -125,6 +125,11 @@ class Settings(Record):
     """What a choice is that changes with the order of the two outputs; null: each order is an answer by itself."""
     max_flips: Share | None = None
     """Share of such changes above which a group is named."""
+    williams_alternative: Literal["two-sided", "greater"] | None = None
+    """Greater: Williams's tests ask whether the first measure is closer to people than each other."""
+    williams_correction: Literal["bh", "holm", "by"] | None = None
+    williams_criteria: Literal["apart", "together"] | None = None
+    """Null: as family says."""
     control: tuple[str, ...] = ()
     """What strengths are fitted with as well: length, markdown, column:NAME."""
     lower_is_better: tuple[str, ...] = ()

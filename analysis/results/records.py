@@ -43,7 +43,7 @@ ORDER: Final = """
     category_shares interview identical_pairs choices.pairs both_orders orders order_strengths order_places
     best_worst families bradley_terry ties rankings ranking_agreement ranking_differences covariate_effects
     controlled_strengths equal_length agreement annotator_pairs correlations
-    comparisons_of_correlations correlations_by_system metrics llm_vs_people first_shown raters
+    comparisons_of_correlations correlations_by_system correlations_of_averages metrics llm_vs_people first_shown raters
     juries jury_agreement jury_without self_preference examples explanations
     exploration contamination contamination_of_others expected observed_power disagreements warnings warning_rows
     conventions spans live verification headline

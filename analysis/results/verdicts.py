@@ -196,6 +196,7 @@ def as_decided(results: Results) -> Results:
         ),
         correlations=_untested(found.correlations),
         correlations_by_system=_untested(found.correlations_by_system),
+        correlations_of_averages=_untested(found.correlations_of_averages),
         comparisons_of_correlations=(),
         llm_vs_people=replace(found.llm_vs_people, prediction_powered=()),
         observed_power=None,

@@ -11,6 +11,14 @@ from spa.records.covariates import CONTROL
 from spa.records.toml_table import Ident, Text, TomlTable, added, renamed
 
 
+class Williams(TomlTable):
+    """How Williams's tests of two correlations with people are made (``[analysis.williams]``)."""
+
+    alternative: Literal["two-sided", "greater"] = "two-sided"  # greater: is the first measure closer than each other
+    correction: Literal["bh", "holm", "by"] = "bh"
+    criteria: Literal["apart", "together"] | None = None  # corrected apart or together; None: as family says
+
+
 class Analysis(TomlTable):
     """The analysis plan, fixed before the answers are seen."""
 
@@ -36,6 +44,7 @@ class Analysis(TomlTable):
     equivalence_margin: Annotated[float, Field(gt=0, lt=0.5)] | None = None  # of preferences and choices, from 0.5
     equivalence_margin_ratings: Annotated[float, Field(gt=0)] | None = None  # in points of the scale
     expected: tuple[Text, ...] = ()  # "x > y" or "x ~ y"
+    williams: Williams = added(Williams())
     control: tuple[Annotated[str, Field(pattern=CONTROL)], ...] = added(())  # what strengths are fitted with as well
 
 

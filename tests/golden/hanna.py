@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,9 @@ import numpy as np
 import polars as pl
 
 from analysis import (
-    benjamini_hochberg,
+    Plan,
+    Reading,
+    check_frames,
     correlate_levels,
     fleiss_kappa,
     gwet_ac1,
@@ -18,7 +21,11 @@ from analysis import (
     pairwise_agreement,
     rating_means,
 )
-from analysis.correlations import PairedScores, williams_of_sizes
+from analysis.answers.input import prepare_input
+from analysis.correlations import PairedScores
+from analysis.correlations.compared import ComparisonRow
+from analysis.correlations.group_correlations import correlate_groups
+from analysis.correlations.williams import NOT_HIGHER
 from analysis.statistics.coding import Floats
 from tests.golden.compare import Figure
 from tests.golden.sottana import LEVELS, iccs, of_levels
@@ -56,6 +63,7 @@ class Hanna:
             for key, rows in self.ratings.with_columns(name.alias("name")).group_by("name", "criterion")
         }
         metrics = pl.read_csv(data / "hanna" / "automatic_metrics.csv")
+        self.metric_table = metrics.with_columns(item_id=pl.col("story_id") % PROMPTS)
         self.metrics: dict[str, Floats] = {
             str(key[0]): rows.sort("story_id")["score"].to_numpy() for key, rows in metrics.group_by("metric")
         }
@@ -153,32 +161,60 @@ def heatmap(hanna: Hanna) -> Iterator[Figure]:
 
 
 def williams_tests(hanna: Hanna) -> Iterator[Figure]:
-    """Yield Williams's tests of Beluga-13B (first way of asking) against the other measures."""
-    for level, n in (("overall", 960), ("system", 10)):
-        rows: list[tuple[Mapping[str, Any], float | None]] = []
-        for criterion in CRITERIA:
-            people, own = hanna.people(criterion), hanna.scores[OWN, criterion]
-            for name in COMPARED:
-                other = hanna.measure(name, criterion)
-                r12, r13, r23 = tau(own, people, level), tau(other, people, level), tau(own, other, level)
-                found = williams_of_sizes(r12, r13, r23, n)
-                row = {
-                    "criterion": criterion,
-                    "other": name,
-                    "n": n,
-                    "r12": r12,
-                    "r13": r13,
-                    "r23": r23,
-                    "beluga_higher": abs(r12) > abs(r13),
-                    "t": found.t,
-                    "p_one_sided": found.p_one_sided,
-                }
-                rows.append((row, found.p_one_sided))
-        adjusted = benjamini_hochberg([p_value for _, p_value in rows]).p_adjusted
-        for number, ((row, _), p_adjusted) in enumerate(zip(rows, adjusted, strict=True)):
-            more = {} if p_adjusted is None else {"p_bh_within_these_criteria": p_adjusted}
+    """Yield Williams's tests of Beluga-13B (first way of asking) against the other measures, as a report makes them.
+
+    One-sided, Benjamini-Hochberg over the criteria of a level together, of the ten systems that are no people.
+    """
+    found = {(row.level, row.criterion, row.b): row for row in compared_with(hanna, OWN, COMPARED)}
+    for level in ("overall", "system"):
+        for number, (criterion, name) in enumerate(product(CRITERIA, COMPARED)):
+            test = found[level, criterion, shown(name)]
+            row = {
+                "criterion": criterion,
+                "other": name,
+                "n": test.n,
+                "r12": test.value_a,
+                "r13": test.value_b,
+                "r23": test.value_ab,
+                "beluga_higher": test.reason != NOT_HIGHER,
+                "t": test.t if test.p_value is not None else None,
+                "p_one_sided": test.p_value,
+            }
+            more = {} if test.p_adjusted is None else {"p_bh_within_these_criteria": test.p_adjusted}
             for key, value in {**row, **more}.items():
                 yield ("williams_beluga_ep1_vs_others", level, str(number), key), value
+
+
+def shown(name: str) -> str:
+    """Return the name that results have for one of the paper.
+
+    >>> shown("ChatGPT 1"), shown("BERTScore")
+    ('ratings:ChatGPT/1', 'metrics:BERTScore F1')
+    """
+    llm, _, way = name.partition(" ")
+    return f"ratings:{llm}/{way}" if llm in LLMS else f"metrics:{PUBLISHED.get(name, name)}"
+
+
+def compared_with(hanna: Hanna, first: str, others: Sequence[str]) -> Sequence[ComparisonRow]:
+    """Compare one LLM with the other measures, all with people, of the stories that no person wrote."""
+    llms = [name for name in (first, *others) if name.split(" ")[0] in LLMS]
+    name = pl.concat_str(["rater", "eval_prompt"], separator=" ", ignore_nulls=True)
+    ratings = hanna.ratings.filter(pl.col("system") != "Human", name.is_in([*PEOPLE, *llms]))
+    ratings = ratings.sort(name.replace_strict({one: place for place, one in enumerate([*PEOPLE, *llms])}))
+    wanted = [PUBLISHED.get(one, one) for one in others if one not in llms]
+    metrics = hanna.metric_table.filter(pl.col("system") != "Human", pl.col("metric").is_in(wanted))
+    tables = check_frames(
+        {"ratings": ratings, "metrics": metrics},
+        Reading(
+            mapping={"rater": "annotator_id", "eval_prompt": "variant"},
+            llms=sorted({one.split(" ")[0] for one in llms}),
+        ),
+    )
+    plan = Plan(williams_alternative="greater", williams_criteria="together")
+    checked = prepare_input(tables, plan, None)
+    return correlate_groups(
+        checked.kept["ratings"], checked.tables.metrics, checked.groups, checked.orders["ratings"], checked.plan
+    ).compared
 
 
 def user_study(data: Path) -> Iterator[Figure]:
