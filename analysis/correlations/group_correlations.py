@@ -251,10 +251,10 @@ def correlate_scores(
             compared += compare_measures(
                 measures, scores[target], criterion, len(order.systems), alternative=plan.williams_alternative
             )
-            for own in averaged.values():
-                paired = pair_scores(own, scores[target], len(order.systems))
+            for average in averaged.values():
+                paired = pair_scores(average, scores[target], len(order.systems))
                 found = correlate_levels(paired, AVERAGED_LEVELS, confidence=plan.confidence)
-                averages += _rows(own.name, scores[target].name, criterion, found)
+                averages += _rows(average.name, scores[target].name, criterion, found)
     family = _by_level if plan.family == "all" else _by_criterion_and_level
     together = (plan.williams_criteria or ("together" if plan.family == "all" else "apart")) == "together"
     tests = adjusted(
