@@ -37,8 +37,8 @@ dist: .venv-build/bin/pyproject-build  # the sdist, and the wheel built from it
 	rm -rf dist
 	$< --installer uv --outdir dist .
 
-bench: $(VENV)/.installed-test
-	env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE $(BIN)/python -m tests.benchmarks
+bench: $(VENV)/.installed-test $(VENV)/peers/.installed  # each figure beside its peer, in one run
+	env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE $(BIN)/python -m tests.benchmarks --peers $(VENV)/peers/bin/python
 
 soak: $(VENV)/.installed-test
 	$(BIN)/python -m tests.load.killed --database sqlite --trials 1000
@@ -95,6 +95,11 @@ $(VENV)/.installed-test: $(VENV)/.installed constraints-test.txt
 
 $(VENV)/.installed-check: $(VENV)/.installed-test
 	$(call install,$(BIN)) --group check
+	touch $@
+
+$(VENV)/peers/.installed: $(VENV)/.installed tests/benchmarks/peers/requirements.txt
+	$(PYTHON) -m venv $(WITHOUT_PIP) $(VENV)/peers
+	$(call install,$(VENV)/peers/bin) --requirement tests/benchmarks/peers/requirements.txt
 	touch $@
 
 .venv-build/bin/pyproject-build:

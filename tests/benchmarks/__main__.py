@@ -26,6 +26,8 @@ from tests.benchmarks import (
     bench_libraries,
     bench_local,
     bench_markdown,
+    bench_pages,
+    bench_parts,
     bench_raters,
     bench_report,
     bench_sequential,
@@ -99,6 +101,10 @@ def main() -> None:
     for figure in bench_sequential.figures(given.ville):
         _add(table, figure)
     for figure in bench_admission.figures():
+        _add(table, figure)
+    for figure in bench_pages.figures():
+        _add(table, figure)
+    for figure in bench_parts.figures():
         _add(table, figure)
     for figure in bench_libraries.figures():
         _add(table, figure)

@@ -75,7 +75,8 @@ def _ratings(folder: Path, *, annotators: int, items: int, criteria: int) -> Pat
 
 def measure(command: Sequence[str]) -> tuple[float, float]:
     """Run a process and return its CPU seconds and its peak memory in MiB, libraries included."""
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("OPENBLAS_")}
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment) as process:
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:

@@ -84,17 +84,20 @@ def free_port() -> int:
 
 
 @contextlib.contextmanager
-def running(command: list[str], port: int, *, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+def running(
+    command: list[str], port: int, *, folder: Path, log: Path | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
     """Run a server until the block ends; it answers when the block begins."""
-    with (folder / "server.log").open("wb") as log:
-        server = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log)
+    told = log or folder / "server.log"
+    with told.open("wb") as stream:
+        server = subprocess.Popen(command, cwd=folder, stdout=stream, stderr=stream)
     try:
         deadline = time.monotonic() + START_LIMIT
         while True:
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
                 break
             if server.poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError(f"the server did not start: {(folder / 'server.log').read_text()[-2000:]}")
+                raise RuntimeError(f"the server did not start: {told.read_text()[-2000:]}")
             time.sleep(0.1)
         yield server
     finally:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
 import subprocess
 import sys
@@ -26,7 +25,7 @@ import polars as pl
 from analysis.statistics.coding import Floats, Ints
 from analysis.strengths.counting import count_pairs
 from analysis.strengths.fit import fit_pairs
-from tests.benchmarks import bench_admission
+from tests.benchmarks import bench_admission, bench_pages, bench_report
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE, PICTURE = Path(__file__).with_name("growth.md"), ROOT / "docs" / "images" / "growth.svg"
@@ -87,6 +86,9 @@ def points(peers: str | None) -> Iterator[Point]:
             bare = figure.value / 1000
     for size in (10, bench_admission.VISITS[-1]):
         yield Point(what="admission", by="SQLite, insert and commit", size=size, seconds=bare)
+    for cost in bench_pages.costs():
+        yield Point(what="page", by="spa", size=cost.visits, seconds=cost.ours)
+        yield Point(what="page", by="bare FastAPI and SQLite", size=cost.visits, seconds=cost.bare)
     with tempfile.TemporaryDirectory() as name:
         yield from _strengths(Path(name), peers)
 
@@ -104,8 +106,8 @@ def _reports(folder: Path) -> Iterator[Point]:
             }
         ).unique(["annotator_id", "item_id", "system"])
         frame.with_columns(pl.format("s{}", "system").alias("system")).write_csv(path)
-        ours = _processes([*REPORT, str(folder / "report"), "--ratings", str(path)])
-        peer = _processes([sys.executable, "-c", AVERAGES, str(path)])
+        report = [*REPORT, str(folder / "report"), "--ratings", str(path)]
+        ours, peer = _in_turns(report, [sys.executable, "-c", AVERAGES, str(path)])
         yield Point(what="report", by="spa", size=rows, seconds=ours[0], mib=ours[1])
         yield Point(what="report", by="polars, two tables of means", size=rows, seconds=peer[0], mib=peer[1])
 
@@ -142,18 +144,13 @@ def _seconds(work: Callable[[], object]) -> float:
     return process_time() - began
 
 
-def _processes(command: Sequence[str]) -> tuple[float, float]:
-    """Return the median CPU seconds and MiB at the peak of whole processes."""
-    found = []
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("OPENBLAS_")}
+def _in_turns(*commands: Sequence[str]) -> list[tuple[float, float]]:
+    """Run whole processes in turn, and return the medians of each one's CPU seconds and MiB at the peak."""
+    taken: list[list[tuple[float, float]]] = [[] for _ in commands]
     for _ in range(TIMES):
-        with subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment) as process:
-            _, status, used = os.wait4(process.pid, 0)
-            process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode:
-            raise RuntimeError(f"{' '.join(command[:4])} ended with {process.returncode}")
-        found.append((used.ru_utime + used.ru_stime, used.ru_maxrss / 2**10))
-    return median(one for one, _ in found), median(mib for _, mib in found)
+        for command, own in zip(commands, taken, strict=True):
+            own.append(bench_report.measure(command))
+    return [(median(used for used, _ in own), median(mib for _, mib in own)) for own in taken]
 
 
 def table(found: Sequence[Point]) -> str:
@@ -170,7 +167,7 @@ def table(found: Sequence[Point]) -> str:
     return "\n".join(lines)
 
 
-COLOURS = {"report": "#0072b2", "admission": "#009e73", "fit of strengths": "#d55e00"}
+COLOURS = {"report": "#0072b2", "page": "#cc79a7", "admission": "#009e73", "fit of strengths": "#d55e00"}
 LEFT, TOP, WIDE, HIGH, ROOM = 70, 20, 430, 330, 200  # of the figure, in pixels
 TEXT = '<text x="{:.1f}" y="{:.1f}" font-size="12" fill="{}" text-anchor="{}">{}</text>'
 LINE = '<polyline points="{}" fill="none" stroke="{}" stroke-width="{}"{}/>'
