@@ -27,6 +27,7 @@ from analysis.rating_checks.contribution import CONTRIBUTION as RATING_CHECKS
 from analysis.self_preference.contribution import CONTRIBUTION as SELF_PREFERENCE
 from analysis.spans.contribution import CONTRIBUTION as SPANS
 from analysis.strengths.contribution import CONTRIBUTION as STRENGTHS
+from analysis.utilities.contribution import CONTRIBUTION as UTILITIES
 
 CONTRIBUTIONS: Final[tuple[Contribution, ...]] = (
     COMPARISONS,  # whose tests most others wait for
@@ -51,4 +52,5 @@ CONTRIBUTIONS: Final[tuple[Contribution, ...]] = (
     SELF_PREFERENCE,
     SPANS,
     STRENGTHS,
+    UTILITIES,
 )

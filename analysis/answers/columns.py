@@ -70,9 +70,16 @@ LAYOUTS = {
         cell=(*COMMON, "item_id", "system"),
         shown=("position", "label"),
     ),
+    "gambles": Layout(
+        required=("annotator_id", "item_id", "system", "utility"),
+        answer="utility",
+        cell=(*COMMON, "item_id", "sample", "system", "anchor", "again"),
+        shown=("position", "label"),
+    ),
 }
 # kept where a table has them, and not made where it has not
 OPTIONAL = ("turn", "readout", "form", "mass", "readings_differ", "explanation", "missing_level", "visit", "both_bad")
+SWITCHES = ("lower", "upper", "switches")  # of a choice list: between which chances it switches, and how often
 METRIC_COLUMNS = ("item_id", "system", "metric", "score")
 CORPUS_METRIC_COLUMNS = METRIC_COLUMNS[1:]
 ANSWER_COLUMNS = (*COMMON, "annotator_kind", "item_id", "sample", "repeat", "elicitation", "group", "missing_reason")
@@ -109,6 +116,7 @@ KNOWN = {
     **{
         kind: frozenset((*ANSWER_COLUMNS, *OPTIONAL, *layout.required, *layout.cell, *layout.shown))
         - ({"turn"} if kind != "ratings" else set())
+        | ({*SWITCHES} if kind == "gambles" else set())
         for kind, layout in LAYOUTS.items()
     },
     "metrics": frozenset((*METRIC_COLUMNS, "higher_is_better", "signature")),
@@ -124,7 +132,21 @@ KNOWN = {
 }
 
 NUMBERS = frozenset(  # columns that hold them; in texts without commas between cells they may have decimal commas
-    ("score", "preference", "rank", "weight", "seconds", "page_seconds", "scrolled", "words", "mass", "expected")
+    (
+        "score",
+        "preference",
+        "rank",
+        "utility",
+        "lower",
+        "upper",
+        "weight",
+        "seconds",
+        "page_seconds",
+        "scrolled",
+        "words",
+        "mass",
+        "expected",
+    )
 )
 
 

@@ -21,6 +21,7 @@ WHOLE = (
     "corpus_metrics",
     "outputs",
     "spans",
+    "gambles",
 )  # tables that controls leave without saying anything of a person
 NEAR = 1e-9  # a score this little below the mean of others is at it
 CALLED = frozenset(("spam", "control", "check", "attention", "tutorial", "bad"))

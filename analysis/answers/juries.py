@@ -21,8 +21,8 @@ from analysis.answers.plan import Jury
 from analysis.answers.tables import AnswerTables
 from spa.errors import AnalysisError, ArgumentProblem, shortened
 
-Apart = Literal["spans", "best_worst"]  # ways of asking whose answers are not put together
-APART: tuple[Apart, ...] = ("spans", "best_worst")
+Apart = Literal["spans", "best_worst", "gamble"]  # ways of asking whose answers are not put together
+APART: tuple[Apart, ...] = ("spans", "best_worst", "gamble")
 ORDERED = "ranking"  # the elicitation of choices that an order of outputs implies
 DIGITS = 9  # of means of votes, which thirds leave inexact
 SPLIT = "the members are split"

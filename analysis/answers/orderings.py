@@ -38,13 +38,15 @@ def with_implied_choices(tables: dict[str, pl.DataFrame]) -> dict[str, pl.DataFr
     return tables | {"orders": orders}
 
 
-def implied_choices(orders: pl.DataFrame) -> pl.DataFrame:
+def implied_choices(orders: pl.DataFrame, way: str = "ranking") -> pl.DataFrame:
     """Return a choice for every two outputs of an ordering; x is the one that stands first on the page.
 
     Parameters
     ----------
     orders : DataFrame
         With ``ordering`` (a number for each), ``place`` on the page, ``system`` and ``value``, the rank.
+    way : str
+        Their elicitation.
     """
     rows = orders.rename({"system": "system_x", "sample": "sample_x"}).drop("label", "position")
     other = orders.select(
@@ -69,7 +71,7 @@ def implied_choices(orders: pl.DataFrame) -> pl.DataFrame:
             value.alias("value"),
             winner.alias("winner"),
             winner.alias("text"),
-            pl.lit("ranking").alias("elicitation"),
+            pl.lit(way).alias("elicitation"),
             *once,
             *(nothing.alias(name) for name in ("sample", "label_x", "label_y")),
         )

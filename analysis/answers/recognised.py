@@ -30,7 +30,7 @@ from spa.tables.selection import nested
 from spa.tables.source import Source, Wanted
 from spa.tables.typed_columns import as_texts
 
-ANSWERS = ("spans", "choices", "preferences", "orders", "ratings")
+ANSWERS = ("spans", "choices", "preferences", "orders", "gambles", "ratings")
 BESIDE = {  # columns that tell a table beside the answers, and its option
     "exclusions": ("annotator_id", "rule"),
     "identical_pairs": ("annotator_id", "expected", "score"),

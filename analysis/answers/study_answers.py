@@ -11,6 +11,7 @@ import polars as pl
 
 from analysis.answers.answer_checks import CODED
 from analysis.answers.careless import needs_reading
+from analysis.answers.columns import KNOWN
 from analysis.answers.live_rows import LiveStudy, is_undecided, live_study
 from analysis.answers.options import Reading, Told, untold
 from analysis.answers.output_features import outputs_read, study_outputs
@@ -82,7 +83,8 @@ def answers_of(
         coded=() if stopping_facts(workspace.study) else CODED,  # a rule that stops a study reads texts
     )
     frames = {name: getattr(exported, name) for name in (*TABLES, *(["reading"] if of_reading else []))}
-    if all(frames[name].is_empty() for name in (*ANSWERS, "spans")):
+    frames |= {name: frame for name, frame in exported.more.items() if name in KNOWN}
+    if all(frames[name].is_empty() for name in (*ANSWERS, "spans") if name in frames):
         raise AnalysisError(
             f"{workspace.store.name}: the store holds no answers yet; collect some (spa serve, rate or simulate)"
         )

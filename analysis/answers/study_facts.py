@@ -123,6 +123,8 @@ class StudyFacts(StudyReport):
     contamination: tuple[Sidecar, ...] = ()  # one a model
     simulated_raters: tuple[str, ...] = ()  # ids of those whose answers a program makes
     rater_costs: Mapping[str, float | None] = field(default_factory=dict)  # of members of juries; None: not known
+    gamble_difference: float | None = None  # of two utilities, above which annotators are counted
+    shared_anchors: bool = False  # whether the study says that all annotators find both references equally good
     texts: str | None = None  # hash of those that the files before are about, where there are some
     exploration: Sidecar | None = None
 
@@ -149,8 +151,9 @@ def facts_of(
     """
     from spa.elicitation import ways_asked
     from spa.elicitation.choices import Choices  # tables without a study need none of it
+    from spa.elicitation.gamble import Gamble
 
-    choices = study.section(Choices)
+    choices, gamble = study.section(Choices), study.section(Gamble)
     simulated = {rater.id for rater in study.raters if rater.model == SIMULATED_RATER}
     played = (jury.id for jury in study.juries if {name.partition("/")[0] for name in jury.raters} <= simulated)
     return StudyFacts(
@@ -173,6 +176,8 @@ def facts_of(
         pairs=study.pairs,
         likert_points=study.scale_points,
         choice_ties=choices is None or choices.ties,
+        gamble_difference=None if gamble is None else gamble.difference,
+        shared_anchors=gamble is not None and gamble.shared_anchors,
         simulated_raters=(*(rater.id for rater in study.raters if rater.id in simulated), *played),
     )
 

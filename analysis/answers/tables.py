@@ -31,6 +31,7 @@ from analysis.answers.controls import ControlAnswers, without_controls
 from analysis.answers.conversion import Frame, mapping_problems, polars_of
 from analysis.answers.documents import GROUPING, Documents, find_documents
 from analysis.answers.doubts import doubtful_scores
+from analysis.answers.gamble_tables import check_switches, with_gambled_choices
 from analysis.answers.groups import fill_groups, kinds_by_annotator, with_groups
 from analysis.answers.identity import Identified, beside_agreed, identified
 from analysis.answers.item_preferences import check_items, with_item_preferences
@@ -53,7 +54,7 @@ from analysis.statistics.record import Record
 from spa.errors import AnalysisError, ArgumentProblem
 from spa.tables.selection import chosen_problems
 
-ANSWERS = ("preferences", "ratings", "choices", "orders")
+ANSWERS = ("preferences", "ratings", "choices", "orders", "gambles")
 WITH_ITEMS = (*ANSWERS, "spans")
 BESIDE_STUDY = ("metrics", "corpus_metrics")  # tables of files, beside those of a store
 HASHED = 20_000  # rows written as CSV at once
@@ -78,13 +79,14 @@ class AnswerTables:
     probability, a score, or 1, 0.5 and 0 where x, neither or y won; of preferences about items, which stand among the
     choices, the share that x won. The strings of ratings are of polars'
     categorical type (equal to strings in comparisons and lists, cast before a join with a table of strings), so
-    that ten million rows fit into memory. ``choices`` hold those that ``orders`` imply, too.
+    that ten million rows fit into memory. ``choices`` hold those that ``orders`` and ``gambles`` imply, too.
     """
 
     preferences: pl.DataFrame | None = None
     ratings: pl.DataFrame | None = None
     choices: pl.DataFrame | None = None
     orders: pl.DataFrame | None = None  # outputs put in order; ``value`` is the rank
+    gambles: pl.DataFrame | None = None  # outputs for sure against gambles; ``value`` is the utility
     metrics: pl.DataFrame | None = None
     corpus_metrics: pl.DataFrame | None = None  # of all outputs of a system together
     outputs: pl.DataFrame | None = None  # what is known of each: length, marks, columns of numbers
@@ -124,8 +126,8 @@ def read_tables(paths: Mapping[str, Path | Sequence[Path]], reading: Reading, *,
     Parameters
     ----------
     paths : mapping of str to Path or sequence of Path
-        Files by kind of table: preferences, ratings, choices, orders, spans, metrics, corpus_metrics, outputs,
-        identical_pairs, annotators, reading, exclusions. Several files of answers of a kind are one table.
+        Files by kind of table: preferences, ratings, choices, orders, gambles, spans, metrics, corpus_metrics,
+        outputs, identical_pairs, annotators, reading, exclusions. Several files of answers of a kind are one table.
     reading : Reading
         What columns are called, which rows stay, LLMs, scales.
     told : callable, optional
@@ -294,13 +296,13 @@ def _check_all(
     if "spans" in checked:
         checked["ratings"] = _with_counts(checked.get("ratings"), checked["spans"])
     if not any(kind in checked for kind in ANSWERS):
-        expected = "at least one table of preferences, ratings, choices, orders or spans"
+        expected = "at least one table of preferences, ratings, choices, orders, gambles or spans"
         raise AnalysisError(f"no answers: expected {expected}")
     said: Mapping[str, Sequence[str]] = (
         {"annotators": silent_annotators(checked, WITH_ITEMS)} if known is None else _check_joins(known, checked)
     )
     grouped, controls = without_controls(with_groups(checked, reading.llms), reading.controls)
-    complete: dict[str, Any] = with_item_preferences(with_implied_choices(grouped))
+    complete: dict[str, Any] = with_item_preferences(with_gambled_choices(with_implied_choices(grouped)))
     documents = (find_documents(frame, {name: frame[name] for name in _grouping(frame)}) for frame in seen)
     found = tuple(dict.fromkeys(one for one in documents if one is not None))
     logins = None if known is None else reading.people
@@ -426,6 +428,8 @@ def _checked(
         for check in checks:
             if kind in LAYOUTS:
                 check_answers(check, kind, reading)
+                if kind == "gambles":
+                    check_switches(check)
             elif kind == "spans":
                 check_spans(check, reading)
             elif kind == "outputs":

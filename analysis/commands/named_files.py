@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from analysis.answers.options import Reading
     from analysis.answers.tables import InputFile
 
-ANSWERS = ("preferences", "ratings", "choices", "orders", "spans")
+ANSWERS = ("preferences", "ratings", "choices", "orders", "gambles", "spans")
 IMPORTED = "answers"  # folder of the report with the tables that files of another tool became
 
 

@@ -103,6 +103,7 @@ Examples:
 @click.option("--ratings", multiple=True, metavar="FILE|PARTS", help="Ratings of single outputs; repeatable.")
 @click.option("--choices", multiple=True, metavar="FILE|PARTS", help="Pairwise choices; PARTS: see --in-parts.")
 @click.option("--orders", multiple=True, metavar="FILE", help="Outputs put in order: one row per output.")
+@click.option("--gambles", multiple=True, metavar="FILE", help="Standard gambles: one row per choice list.")
 @click.option("--spans", type=FILE, help="Errors marked in outputs, one row per error.")
 @click.option("--metrics", type=FILE, help="Automatic metrics (of a STUDY: metrics.csv beside it).")
 @click.option(

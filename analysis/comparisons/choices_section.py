@@ -13,10 +13,12 @@ from analysis.printing.document import Paragraph, Section
 from analysis.printing.levels import level_words
 from analysis.printing.live_blocks import live_blocks
 from analysis.records.results import Key
+from analysis.utilities.contribution import LISTS
 
 IMPLIED: dict[Key[Any], str] = {  # rows -> how the answers that it is about count as choices
     ORDERS: "Every two outputs that annotators put in order count as a choice. ",
     BEST_WORST: "The best output of a page counts as chosen over all others, and each other one over the worst. ",
+    LISTS: "Of two outputs of one item, the one with the higher utility counts as chosen. ",
 }
 
 

@@ -24,7 +24,7 @@ SPLIT = {
         "without one most frequent answer they give none",
     ),
 }
-APART = {"spans": "marked errors", "best_worst": "best-worst answers"}
+APART = {"spans": "marked errors", "best_worst": "best-worst answers", "gamble": "standard gambles"}
 
 
 def juries(

@@ -299,13 +299,13 @@ def confidence_words(results: Results) -> str:
 def main_source(results: Results) -> Source | None:
     """Return the source that the headline speaks of: what decides a live study; SPA, else choices, else ratings.
 
-    Choices that only orders imply come last.
+    Choices that only orders or utilities imply come last.
     """
     tests = tests_by_source(results)
     live: LiveStudy | None = results.live
     if live is not None and tests[live.answers]:
         return live.answers
-    implied = {(row.group, row.criterion) for row in results.orders}
+    implied = {(row.group, row.criterion) for row in (*results.orders, *results.utility_lists)}
     asked = [test for test in tests["choices"] if (test.group, test.criterion) not in implied]
     sources = SOURCES if asked else sorted(SOURCES, key=lambda source: source == "choices")
     return next((source for source in sources if tests[source]), None)

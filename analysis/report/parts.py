@@ -38,6 +38,7 @@ FURTHER: dict[str, tuple[str, ...]] = {  # sections of the report, each with the
     "both-orders": (),
     "orders": (),
     "best-worst": (),
+    "utilities": (),
     "held-constant": (),
     "expected": (),
     "metrics": (),

@@ -39,6 +39,7 @@ ORDER = (  # of the report; sections that are not listed precede the warnings
     "both-orders",
     "orders",
     "best-worst",
+    "utilities",
     "robustness",
     "equivalence",
     "strengths",

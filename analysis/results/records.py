@@ -41,7 +41,8 @@ ORDER: Final = """
     exposure_curve exposure_trend first_exposure consistency_sweep coherence ratings.means ratings.pairs
     ratings.robustness ratings.respacing ratings.by_system ratings.by_variant ratings.by_annotator rating_counts
     category_shares interview identical_pairs choices.pairs both_orders orders order_strengths order_places
-    best_worst families bradley_terry ties rankings ranking_agreement ranking_differences covariate_effects
+    best_worst utility_shares utilities utility_differences utility_means utility_lists
+    utility_checks families bradley_terry ties rankings ranking_agreement ranking_differences covariate_effects
     controlled_strengths equal_length agreement annotator_pairs correlations
     comparisons_of_correlations correlations_by_system correlations_of_averages metrics llm_vs_people first_shown raters
     juries jury_agreement jury_without self_preference examples explanations

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 
-from spa.elicitation import best_worst, categories, choices, continuous, likert, ranking, spa, spans
+from spa.elicitation import best_worst, categories, choices, continuous, gamble, likert, ranking, spa, spans
 from spa.elicitation.way import WayOfAsking as WayOfAsking
 from spa.records.form import Judgement
 from spa.records.study import Study
@@ -22,6 +22,7 @@ WAYS: tuple[WayOfAsking, ...] = (
     choices.WAY,
     ranking.WAY,
     best_worst.WAY,
+    gamble.WAY,
 )
 
 

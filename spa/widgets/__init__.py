@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from spa.records.form import Answer, Question
+from spa.widgets.choice_list import ChoiceListAnswer, ChoiceListWidget, Switch, list_switching_at, switch_of
 from spa.widgets.confirmation import ConfirmAnswer, ConfirmationWidget
 from spa.widgets.extremes import ExtremesAnswer, ExtremesWidget, best_and_worst
 from spa.widgets.marks import NO_ERRORS, MarkedSpan, MarksWidget, SpansAnswer, spans_from_json
@@ -22,6 +23,7 @@ from spa.widgets.widget import OfferedText, Say, Widget
 __all__ = [
     "NO_ERRORS",
     "WIDGETS",
+    "ChoiceListAnswer",
     "ConfirmAnswer",
     "ExtremesAnswer",
     "MarkedSpan",
@@ -31,13 +33,16 @@ __all__ = [
     "OrderAnswer",
     "Say",
     "SpansAnswer",
+    "Switch",
     "TextAnswer",
     "Widget",
     "best_and_worst",
     "fields_of",
+    "list_switching_at",
     "order_of",
     "ranks_of",
     "spans_from_json",
+    "switch_of",
     "widget_of",
 ]
 
@@ -46,6 +51,7 @@ WIDGETS: tuple[Widget[Any], ...] = (
     OptionsWidget(),
     OrderWidget(),
     ExtremesWidget(),
+    ChoiceListWidget(),
     MarksWidget(),
     TextWidget(),
     ConfirmationWidget(),

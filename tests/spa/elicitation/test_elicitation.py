@@ -198,6 +198,8 @@ def _points(row: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
         yield row["system"], -row["rank"]
     elif "weight" in row:
         yield row["system"], -(row["weight"] or 0.0) * len(row["text"] or "")
+    elif "utility" in row:
+        yield row["system"], row["utility"]
     elif "score" in row:
         yield row["system"], row["score"]
 

@@ -37,6 +37,7 @@ from spa.simulation.survey_client import fill_in, read_page
 from spa.simulation.true_utilities import even_truth
 from spa.widgets import (
     WIDGETS,
+    ChoiceListAnswer,
     ConfirmAnswer,
     ExtremesAnswer,
     NumberAnswer,
@@ -63,6 +64,9 @@ EXAMPLES: dict[str, tuple[Answer, ...]] = {
     "options": (OptionsAnswer(options=WORDS), OptionsAnswer(options=POINTS, half_points="keep")),
     "order": (OrderAnswer(options=LABELS),),
     "extremes": (ExtremesAnswer(options=LABELS),),
+    "choice_list": (
+        ChoiceListAnswer(options=tuple(AnswerOption(value=str(n), text=f"{n}% of the best") for n in (5, 50, 95))),
+    ),
     "marks": (
         SpansAnswer(
             text="A duck swam by.",
@@ -82,6 +86,12 @@ MEANT: dict[str, tuple[dict[str, str], Any, float | str, Any]] = {
     "options-2": ({"q1": "3"}, 3, 3.0, 4),
     "order-1": ({"q1-A": "2", "q1-B": "1", "q1-C": "3"}, {"A": 2, "B": 1, "C": 3}, "B > A > C", {"A": 2, "B": 1}),
     "extremes-1": ({"q1-best": "B", "q1-worst": "A"}, {"best": "B", "worst": "A"}, "B > A", {"best": "B"}),
+    "choice_list-1": (
+        {"q1-5": "sure", "q1-50": "sure", "q1-95": "chance"},
+        {"5": "sure", "50": "sure", "95": "chance"},
+        "5 sure, 50 sure, 95 chance",
+        {"5": "sure", "95": "chance"},
+    ),
     "marks-1": (
         {"q1": '[{"start": 2, "end": 6, "severity": "minor", "category": "fluency"}]'},
         [{"quote": "duck", "occurrence": 1, "severity": "minor", "category": "fluency"}],

@@ -1,0 +1,1 @@
+"""Standard gambles: how much better one output is than another, within each annotator."""

@@ -1,0 +1,197 @@
+"""What the report says of standard gambles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from analysis.contribution import Shown
+from analysis.printing.cells import Field, cell, number_column, tabulate, text_column
+from analysis.printing.document import Block, Bullets, Figure, Paragraph, Section
+from analysis.printing.pictures import BESIDE, people_first
+from analysis.printing.words import count, interval, number, p_words, percent, plural, sentence, share_interval, signed
+from analysis.utilities.figure import MOST_PANELS, Panel, differences_figure
+from analysis.utilities.utilities import UtilityCheck, UtilityDifference, UtilityLists, UtilityMean, UtilityShare
+
+ABOUT = (
+    "Annotators chose between an output for sure and a gamble: the best reference, shown or imagined, with a chance, "
+    "otherwise the worst. The chance at which one switches to the gamble is the output\u2019s utility for this "
+    "annotator, 0 as the worst reference and 1 as the best. It lies between two of the chances offered, and their "
+    "middle stands for it; a system has the mean of its outputs. Utilities of two annotators have different ends, as "
+    "one may find the references further apart than another, so that annotators are counted and nothing is averaged "
+    "over them. Which of two outputs has the higher utility counts as a choice."
+)
+ASSUMED = (
+    "The study says that all annotators find the best reference equally good, and the worst equally bad "
+    "([gamble] shared_anchors). Means over annotators stand on this assumption (extremum equivalence), which no answer "
+    "here tests."
+)
+CERTAINTY = (
+    "What is sure is often valued for being sure (the certainty effect): then utilities are too high, and more so by "
+    "a second anchor, since the effect comes in twice. Differences between systems are then distorted too."
+)
+NAMES = {"second_anchor": "Second anchor", "again": "Asked again"}
+LEVEL = 0.05  # of the sign test, from which a direction is named
+
+
+def utilities(
+    lists: Sequence[UtilityLists],
+    shares: Sequence[UtilityShare],
+    differences: Sequence[UtilityDifference],
+    means: Sequence[UtilityMean],
+    checks: Sequence[UtilityCheck],
+    shown: Shown,
+) -> Section:
+    """Show how many annotators find a system better by the stated size, and what speaks for their answers."""
+    blocks: list[Block] = [Paragraph(text=ABOUT)]
+    if shares:
+        blocks += [_shares(shares, shown), *_figures(differences, shares, shown)]
+    if means:
+        blocks += [Paragraph(text=ASSUMED, weight="warning"), _means(means, shown)]
+    blocks.append(_lists(lists, shown))
+    if checks:
+        blocks.append(_checks(checks, shown))
+    blocks.append(Bullets(items=(*_words(checks, shown), CERTAINTY)))
+    return Section(id="utilities", title="How much better", blocks=tuple(blocks))
+
+
+def _shares(rows: Sequence[UtilityShare], shown: Shown) -> Block:
+    names = shown.names
+    whatever = "wherever between their two chances the utilities lie"
+    middles = "Wilson\u2019s, as if utilities were the middles: too narrow where many differences are near the size"
+    fields: list[Field[UtilityShare]] = [
+        text_column("Pair", lambda row: names.over(row)),
+        text_column("Group", lambda row: names.group(row.group)),
+        text_column("Criterion", lambda row: names.criterion(row.criterion)),
+        text_column("More than", lambda row: number(row.difference), "size of the difference of two utilities"),
+        number_column("Annotators", lambda row: count(row.n), "with both on one item; of an LLM: assignments"),
+        number_column("First better", lambda row: percent(row.share_x), "share by more than the size"),
+        number_column(
+            f"{shown.confidence} interval", lambda row: share_interval(row.x_ci_low, row.x_ci_high), whatever
+        ),
+        number_column("By middles", lambda row: share_interval(row.x_middle_low, row.x_middle_high), middles),
+        number_column("Second better", lambda row: percent(row.share_y), "share by more than the size"),
+        number_column(
+            f"Its {shown.confidence} interval", lambda row: share_interval(row.y_ci_low, row.y_ci_high), whatever
+        ),
+        number_column("Its, by middles", lambda row: share_interval(row.y_middle_low, row.y_middle_high), middles),
+    ]
+    sizes = " or ".join(dict.fromkeys(number(row.difference) for row in rows))
+    caption = f"Annotators who find one system better by more than {sizes}"
+    constant = ("Group", "Criterion", "More than")
+    return tabulate("utility_shares", caption, fields, rows, constant=constant, csv="utility_shares")
+
+
+def _figures(
+    differences: Sequence[UtilityDifference], shares: Sequence[UtilityShare], shown: Shown
+) -> Iterator[Figure]:
+    """Draw each annotator's difference, of the first group and criterion."""
+    names = shown.names
+    group = people_first((row.group for row in shares), names)[0]
+    criterion = next(row.criterion for row in shares if row.group == group)
+    own = [row for row in shares if (row.group, row.criterion) == (group, criterion)]
+    panels = [
+        Panel(
+            title=names.over(pair),
+            differences=tuple(
+                (row.value, row.lower, row.upper)
+                for row in differences
+                if (row.group, row.criterion, row.system_x, row.system_y)
+                == (group, criterion, pair.system_x, pair.system_y)
+            ),
+        )
+        for pair in own[:MOST_PANELS]
+    ]
+    more = f" The first {MOST_PANELS} of {len(own)} pairs are drawn." if len(own) > MOST_PANELS else ""
+    several = len({row.criterion for row in shares}) > 1
+    about = f"{names.group(group)}, {names.criterion(criterion)}" if several else names.group(group)
+    caption = (
+        f"Difference of the utilities of two systems, a line an annotator ({about}): the dot is by the middle of the "
+        f"chances, the line is what they leave open; dashed: {number(own[0].difference)} either way.{more}"
+    )
+    svg = differences_figure(panels, own[0].difference, alternative=caption)
+    yield Figure(name="utilities", svg=svg, caption=caption, alternative=BESIDE)
+
+
+def _means(rows: Sequence[UtilityMean], shown: Shown) -> Block:
+    names = shown.names
+    fields: list[Field[UtilityMean]] = [
+        text_column(
+            "System or pair", lambda row: names.system(row.system_x) if row.system_y is None else names.over(row)
+        ),
+        text_column("Group", lambda row: names.group(row.group)),
+        text_column("Criterion", lambda row: names.criterion(row.criterion)),
+        number_column("Annotators", lambda row: count(row.n)),
+        number_column(
+            "Mean", lambda row: number(row.mean) if row.system_y is None else signed(row.mean), "of a pair: difference"
+        ),
+        number_column(f"{shown.confidence} confidence interval", lambda row: interval(row.ci_low, row.ci_high)),
+        text_column("Note", lambda row: str(row.reason or "")),
+    ]
+    caption = "Mean utility, if annotators share both references"
+    return tabulate(
+        "utility_means", caption, fields, rows, constant=("Group", "Criterion", "Note"), csv="utility_means"
+    )
+
+
+def _lists(rows: Sequence[UtilityLists], shown: Shown) -> Block:
+    names = shown.names
+    fields: list[Field[UtilityLists]] = [
+        text_column("Group", lambda row: names.group(row.group)),
+        text_column("Criterion", lambda row: names.criterion(row.criterion)),
+        number_column("Lists", lambda row: count(row.n)),
+        number_column("One switch", lambda row: count(row.n_switched), "from the output to the gamble"),
+        number_column("Always sure", lambda row: count(row.n_all_sure), "a utility above the highest chance"),
+        number_column("Always gamble", lambda row: count(row.n_all_gamble), "a utility below the lowest chance"),
+        number_column(
+            "Several switches",
+            lambda row: cell(count(row.n_multiple), detail=percent(row.n_multiple / row.n)),
+            "no utility",
+        ),
+        number_column("Wrong way", lambda row: count(row.n_reversed), "from the gamble to the output: no utility"),
+        number_column("No answer", lambda row: count(row.n_missing)),
+    ]
+    caption = "How choice lists were answered"
+    return tabulate("utility_lists", caption, fields, rows, constant=("Criterion",), csv="utility_lists")
+
+
+def _checks(rows: Sequence[UtilityCheck], shown: Shown) -> Block:
+    names = shown.names
+    fields: list[Field[UtilityCheck]] = [
+        text_column("Check", lambda row: NAMES[row.check]),
+        text_column("Group", lambda row: names.group(row.group)),
+        text_column("Criterion", lambda row: names.criterion(row.criterion)),
+        number_column("Lists", lambda row: count(row.n), "that a first one stands beside"),
+        number_column("Alike", lambda row: count(row.n_alike), "whose chances leave room for one utility"),
+        number_column("Higher", lambda row: count(row.n_higher), "the utility by the second list"),
+        number_column("Lower", lambda row: count(row.n_lower), "the utility by the second list"),
+        number_column("Annotators", lambda row: count(row.n_annotators), "of an LLM: assignments"),
+        number_column("p", lambda row: "" if row.p_value is None else _p(row), "sign test over annotators"),
+    ]
+    caption = "The same utility by a second list"
+    return tabulate("utility_checks", caption, fields, rows, constant=("Criterion",), csv="utility_checks")
+
+
+def _p(row: UtilityCheck) -> str:
+    return p_words(row.p_value).removeprefix("adjusted p").strip().removeprefix("=").strip()
+
+
+def _words(checks: Sequence[UtilityCheck], shown: Shown) -> Iterator[str]:
+    """Say of each check what was found; a direction where the sign test finds one."""
+    several = len({row.criterion for row in checks}) > 1
+    for row in checks:
+        group = sentence(shown.names.group(row.group))
+        about = f"{group}, {shown.names.criterion(row.criterion)}" if several else group
+        alike = f"{row.n_alike:,} of {plural(row.n, 'list')}"
+        directed = row.p_value is not None and row.p_value <= LEVEL
+        higher = row.n_higher > row.n_lower
+        if row.check == "again":
+            said = f"{alike} asked again give the same chances"
+            after = f"; the later ones are {'higher' if higher else 'lower'} more often" if directed else ""
+        else:
+            said = (
+                f"{alike} with an output as the worst of the gamble agree with the first ones, as independence demands"
+            )
+            silent = f" ({row.n_silent:,} never prefer the output, and say little)" if row.n_silent else ""
+            named = "higher more often, as by the certainty effect" if higher else "lower more often"
+            after = f"{silent}; by the others the utility is {named}" if directed else silent
+        yield f"{about}: {said}{after}."
