@@ -46,6 +46,8 @@ ORDER = (  # terms that are not listed follow the last
     "lower is better",
     "choices",
     "both orders",
+    "utilities",
+    "shared references",
     "Bradley-Terry",
     "Bradley-Terry interval",
     "two-way interval",
