@@ -94,6 +94,7 @@ def answers_of(
         form=None if first is None else workspace.form(first.assignment_id),
         dropped=workspace.outputs.dropped,
         fingerprint=workspace.store.fingerprint,
+        outputs=workspace.outputs,
     )
     interview = tuple(_interview(workspace.study, exported.annotators))
     live = live_study(workspace.study, workspace.store, exported)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from spa.records.submission import SIMULATED_RATER
 
 if TYPE_CHECKING:
     from analysis.answers.sidecars import Sidecar
+    from spa.records.outputs import Outputs
     from spa.records.study import Study
     from spa.responses.decisions import Decision
 
@@ -116,6 +117,8 @@ class StudyFacts(StudyReport):
 
     pairs: tuple[tuple[str, str], ...] = ()
     likert_points: int | None = None
+    copies: tuple[tuple[str, str, int], ...] = ()  # outputs that equal their source: item, system, sample
+    best: Mapping[str, float] = field(default_factory=dict)  # rating of criteria that are asked against the source
     choice_ties: bool = True  # whether neither output may be chosen
     interview: tuple[InterviewAnswer, ...] = ()
     live: LiveStudy | None = None
@@ -134,7 +137,12 @@ class StudyFacts(StudyReport):
 
 
 def facts_of(
-    study: Study, *, form: Form | None, dropped: Iterable[Any] = (), fingerprint: str | None = None
+    study: Study,
+    *,
+    form: Form | None,
+    dropped: Iterable[Any] = (),
+    fingerprint: str | None = None,
+    outputs: Outputs | None = None,
 ) -> StudyFacts:
     """Collect what a report says of a study.
 
@@ -148,6 +156,8 @@ def facts_of(
         Items that left before the draw.
     fingerprint : str, optional
         Hash of the study as it was built.
+    outputs : Outputs, optional
+        The outputs, among which those that equal their source are looked for.
     """
     from spa.elicitation import ways_asked
     from spa.elicitation.choices import Choices  # tables without a study need none of it
@@ -155,6 +165,7 @@ def facts_of(
 
     choices, gamble = study.section(Choices), study.section(Gamble)
     simulated = {rater.id for rater in study.raters if rater.model == SIMULATED_RATER}
+    best = dict(_best_ratings(study)) if outputs is not None else {}
     played = (jury.id for jury in study.juries if {name.partition("/")[0] for name in jury.raters} <= simulated)
     return StudyFacts(
         id=study.id,
@@ -175,11 +186,35 @@ def facts_of(
         fingerprint=fingerprint,
         pairs=study.pairs,
         likert_points=study.scale_points,
+        copies=tuple(_copies(outputs)) if outputs is not None and best else (),
+        best=best,
         choice_ties=choices is None or choices.ties,
         gamble_difference=None if gamble is None else gamble.difference,
         shared_anchors=gamble is not None and gamble.shared_anchors,
         simulated_raters=(*(rater.id for rater in study.raters if rater.id in simulated), *played),
     )
+
+
+def _best_ratings(study: Study) -> Iterator[tuple[str, float]]:
+    """Yield the criteria that are asked against the source, each with its best rating."""
+    for one in study.criteria:
+        asked = (section for section in study.sections.values() if section.rates and one.id in section.asks(study))
+        if not one.against_source or (section := next(asked, None)) is None:
+            continue
+        scores = [option.score for option in one.options if option.score is not None]
+        lowest, highest = (1.0, float(points)) if (points := section.scale_points()) is not None else (0.0, 100.0)
+        if one.options:
+            if not scores:
+                continue
+            lowest, highest = min(scores), max(scores)
+        yield one.id, lowest if one.lower_is_better else highest
+
+
+def _copies(outputs: Outputs) -> Iterator[tuple[str, str, int]]:
+    sources = {item.item_id: item.text for item in outputs.items if item.text is not None}
+    for one in outputs.all():
+        if one.text is not None and one.text == sources.get(one.item_id):
+            yield one.item_id, one.system, one.sample
 
 
 def plan_of(study: Study) -> Plan:

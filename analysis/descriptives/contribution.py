@@ -16,7 +16,7 @@ from analysis.descriptives.breakdowns_of_sums import (
 from analysis.descriptives.category_shares import CategoryShare, category_shares, share_rows
 from analysis.descriptives.explanations import ExplanationRow, explanations_of
 from analysis.descriptives.explanations_section import explanations, interview
-from analysis.descriptives.identical_pairs import IdenticalPairRating
+from analysis.descriptives.identical_pairs import IdenticalPairRating, rated_copies
 from analysis.descriptives.identical_pairs import identical_pairs as identical_pairs_of
 from analysis.descriptives.identical_pairs_section import identical_pairs
 from analysis.descriptives.rating_breakdowns import AnnotatorMean, SystemBreakdown, VariantMean, breakdowns
@@ -53,7 +53,10 @@ def _descriptives(analysis: Analysis) -> Found:
         "ratings.by_variant": tuple(by_variant),
         "ratings.by_annotator": tuple(by_annotator),
         "category_shares": tuple(category_shares(ratings, order, prepared.study)),
-        "identical_pairs": tuple(identical_pairs_of(prepared.tables.identical_pairs)),
+        "identical_pairs": (
+            *identical_pairs_of(prepared.tables.identical_pairs),
+            *(rated_copies(ratings, prepared.study.copies, prepared.study.best) if prepared.study else ()),
+        ),
         "explanations": tuple(explanations_of(prepared.kept, prepared.orders)),
         "interview": prepared.study.interview if prepared.study else (),
     }
@@ -95,7 +98,7 @@ CONTRIBUTION = Contribution(
     sections=(
         SectionEntry("shares", CATEGORY_SHARES, shares),
         SectionEntry("identical-pairs", IDENTICAL_PAIRS, identical_pairs),
-        SectionEntry("rating-details", BY_SYSTEM, rating_details, (BY_VARIANT, BY_ANNOTATOR)),
+        SectionEntry("rating-details", BY_SYSTEM, rating_details, (BY_VARIANT, BY_ANNOTATOR, IDENTICAL_PAIRS)),
         SectionEntry("explanations", EXPLANATIONS, explanations, (CATEGORY_SHARES,)),
         SectionEntry("interview", INTERVIEW, interview),
     ),

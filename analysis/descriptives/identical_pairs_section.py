@@ -24,12 +24,17 @@ def identical_pairs(rows: Sequence[IdenticalPairRating], shown: Shown) -> Sectio
     fields: list[Field[IdenticalPairRating]] = [
         text_column("Criterion", lambda row: names.criterion(row.criterion)),
         text_column("Group", lambda row: names.group(row.group)),
+        text_column("Output of", lambda row: "\u2013" if row.system is None else names.system(row.system)),
         number_column("Expected", lambda row: count(row.expected)),
         number_column("Mean", mean_cell, "with the standard deviation"),
         number_column("As expected", lambda row: percent(row.n_expected / row.n) if row.n else ""),
         number_column("Ratings", lambda row: count(row.n)),
         number_column("Missing", lambda row: count(row.n_missing)),
     ]
-    notes = ["Nobody is excluded here: people who fail checks leave the other tables as the plan says."]
+    notes = []
+    if any(row.system is None for row in rows):
+        notes.append("Nobody is excluded here: people who fail checks leave the other tables as the plan says.")
+    if any(row.system is not None for row in rows):
+        notes.append("With a system: its outputs that equal their source, rated among the others, after exclusions.")
     table = tabulate("identical_pairs", "Ratings of identical pairs", fields, rows, notes)
     return Section(id="identical-pairs", title="Identical pairs", blocks=(Paragraph(text=READING), table))

@@ -9,18 +9,22 @@ from typing import Any, Protocol
 from analysis.contribution import Shown
 from analysis.correlations.contribution import CORRELATIONS_BY_SYSTEM
 from analysis.correlations.group_correlations import SystemCorrelation
+from analysis.descriptives.identical_pairs import IdenticalPairRating
 from analysis.descriptives.rating_breakdowns import AnnotatorMean, SystemBreakdown, VariantMean
 from analysis.figures.plain_text import shown_name
 from analysis.printing.cells import Field, cell, columns_of, criterion_cell, places_of, tabulate, text_column
 from analysis.printing.document import Block, Cell, Column, Fold, Paragraph, Section, Table, build_table
 from analysis.printing.evidence import degree, evidence
 from analysis.printing.names import Names
-from analysis.printing.words import interval, number, p_words, percent, plural, sentence
+from analysis.printing.words import count, interval, number, p_words, percent, plural, sentence
 from analysis.statistics.reasons import Reason
 
 ABREAST = 4  # criteria in one table
 BESIDE = 8  # LLMs with a table of their own beside people
 ALL = "all criteria"
+DAGGER = "\u2020"
+COPY = "the source itself"
+IDENTICAL = "Rated beside an equal text: whoever compares the two gives the best rating"
 INTRO = (
     "The same ratings system by system, in the layouts of Chiang and Lee (2023) and Chhun et al. (2024). Words for "
     "the size of tau follow Botsch (2011): below .1 very weak, below .2 weak, below .3 moderate, else strong."
@@ -32,6 +36,7 @@ def rating_details(
     rows: Sequence[SystemBreakdown],
     by_variant: Sequence[VariantMean],
     by_annotator: Sequence[AnnotatorMean],
+    pairs: Sequence[IdenticalPairRating],
     shown: Shown,
 ) -> Section | None:
     """Show means, agreement and correlations of each system, and means by way of asking and by person."""
@@ -42,7 +47,7 @@ def rating_details(
         "Means and agreement of each system": _means_and_agreement(rows, names),
         "How alike two raters order the outputs of one system": _between_raters(rows, names),
         "LLMs beside people, within each system": _with_people(correlations, names),
-        "Mean ratings of people beside each LLM": _people_and_llms(rows, names),
+        "Mean ratings of people beside each LLM": _people_and_llms(rows, pairs, names),
         "Ways of asking": _variants(by_variant, shown),
         "Mean ratings of each person": _people(by_annotator, names),
     }
@@ -147,26 +152,51 @@ def _correlation(row: SystemCorrelation | None) -> Cell:
     return cell(number(row.value), detail="; ".join(words))
 
 
-def _people_and_llms(rows: Sequence[SystemBreakdown], names: Names) -> list[Table]:
-    """Lay out Tables 4 and 11 of Chiang and Lee: a row a system, people's criteria and then the LLM's."""
+def _people_and_llms(
+    rows: Sequence[SystemBreakdown], pairs: Sequence[IdenticalPairRating], names: Names
+) -> list[Table]:
+    """Lay out Tables 4 and 11 of Chiang and Lee: a row a system, people's criteria and then the LLM's.
+
+    Means of identical pairs are marked: of a system whose outputs equal their source, in its row; of copies shown as a
+    check, in a row of their own.
+    """
     groups = _distinct(rows, "group")
     llms = [group for group in groups if names.kind(group) == "llm"]
     people = [group for group in groups if names.kind(group) != "llm"]
+    copies = {(one.group, one.criterion, one.system): one for one in pairs if one.n}
 
     def side(row: SystemBreakdown) -> tuple[str, str]:
         return row.group, row.criterion
 
+    def mean(row: SystemBreakdown | None) -> Cell:
+        found = mean_cell(row, spread=False)
+        known = None if row is None else copies.get((row.group, row.criterion, row.system))
+        whole = known is not None and known.n == known.n_of_system
+        return cell(f"{found.text}{DAGGER}") if whole else found
+
     tables = []
     for place, llm in enumerate(llms[:BESIDE] if people else (), start=1):
         sides = dict.fromkeys(side(row) for row in rows if row.group in (*people, llm))
-        titles = {own: f"{names.group(own[0])}: {names.criterion(own[1])}" for own in sides}
-        fields: list[Field[SystemBreakdown]] = [
-            text_column("System", lambda row: names.system(row.system)),
-            *columns_of(rows, _system, side, titles, lambda row: mean_cell(row, spread=False)),
+        columns = [Column(title="System")]
+        columns += [Column(title=f"{names.group(of)}: {names.criterion(by)}", numeric=True) for of, by in sides]
+        cells = [
+            [cell(names.system(system)), *(mean(_of(rows, system, own)) for own in sides)]
+            for system in _distinct(rows, "system")
         ]
+        checks = [copies.get((*own, None)) for own in sides]
+        if any(checks):
+            shown = (None if one is None else cell(f"{number(one.mean)}{DAGGER}") for one in checks)
+            cells.append([cell(COPY), *(_unknown() if one is None else one for one in shown)])
+        best = {count(one.expected) for one in pairs if (one.group, one.criterion) in sides}
+        marked = any(one.text.endswith(DAGGER) for row in cells for one in row)
+        notes = [f"{DAGGER} {IDENTICAL} ({', '.join(sorted(best))})."] if marked else []
         caption = f"Mean ratings: {names.group(llm)}"
-        tables.append(tabulate(f"details_beside-{place}", caption, fields, places_of(rows, _system)))
+        tables.append(build_table(f"details_beside-{place}", caption, columns, cells, notes))
     return tables
+
+
+def _of(rows: Sequence[SystemBreakdown], system: str, side: tuple[str, str]) -> SystemBreakdown | None:
+    return next((row for row in rows if (row.system, row.group, row.criterion) == (system, *side)), None)
 
 
 def _variants(rows: Sequence[VariantMean], shown: Shown) -> list[Table]:

@@ -28,7 +28,13 @@ if TYPE_CHECKING:
     from spa.starting.settling import Settled
 
 
-PAPERS = ("ethayarajh-jurafsky", "chiang-lee", "sottana", "chhun")  # studies like theirs, with texts of our own
+PAPERS = (
+    "ethayarajh-jurafsky",
+    "chiang-lee",
+    "adversarial",
+    "sottana",
+    "chhun",
+)  # studies like theirs, with texts of our own
 FIRST = ("stories", "demo", "zh", "ar", "images")
 
 

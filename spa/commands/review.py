@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from spa.responses.rating_explanations import ExplainedRating, RatedTarget, SideBySide
 
 ERRORS = ("poor_syntax", "incoherence", "wrong_guideline", "superfluous_text", "unsubstantiated_claims")
-FIRST = ("duration", "standard", "change")  # questions to annotators who rated, from Chiang & Lee (2023, C.3.1)
+# questions to annotators who rated, from Chiang & Lee (2023, C.3.1), "calibration" in their words
+FIRST = ("duration", "standard", "calibration", "change")
 AGREEMENT = {"agree": 2, "partially": 1, "disagree": 0}
 ITEMS = 5  # shown to one reader at most
 REVIEWER = "reviewer"  # parameter of the link

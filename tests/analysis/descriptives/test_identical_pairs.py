@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import polars as pl
 import pytest
 
+from analysis.descriptives.identical_pairs import rated_copies
 from tests.analysis.made_answers import ratings, render_report, run
+from tests.spa.rehearsed import spa
 
 
 def rated() -> pl.DataFrame:
@@ -38,3 +43,51 @@ def test_groups_that_were_not_asked_have_no_row() -> None:
     without = run(ratings=rated(), llms=("gpt",))
     assert without["identical_pairs"] == []
     assert "Identical pairs" not in render_report(without)["report.html"]
+
+
+def test_copies_among_a_systems_outputs_are_summed_by_hand() -> None:
+    """Two of three outputs of a equal their source, all of b; the best of meaning is 5, fluency is not compared."""
+    given = pl.DataFrame(
+        [
+            ("human", "meaning", "a", "i0", 1, 5.0),
+            ("human", "meaning", "a", "i1", 1, 4.0),
+            ("human", "meaning", "a", "i2", 1, 1.0),
+            ("human", "meaning", "b", "i0", 2, 5.0),
+            ("human", "meaning", "b", "i1", 1, None),
+            ("human", "fluency", "b", "i0", 2, 2.0),
+        ],
+        schema=["group", "criterion", "system", "item_id", "sample", "value"],
+        orient="row",
+    )
+    copies = [("i0", "a", 1), ("i1", "a", 1), ("i0", "b", 2), ("i1", "b", 1), ("i9", "c", 1)]
+    of_a, of_b = rated_copies(given, copies, {"meaning": 5.0})
+    assert (of_a.system, of_a.n, of_a.n_of_system, of_a.n_expected, of_a.mean) == ("a", 2, 3, 1, 4.5)
+    assert (of_b.system, of_b.n, of_b.n_of_system, of_b.n_missing, of_b.mean) == ("b", 1, 1, 1, 5.0)
+    assert rated_copies(given, [], {"meaning": 5.0}) == rated_copies(given, copies, {}) == []
+
+
+def test_identical_pairs_stand_in_the_layout_of_table_4(tmp_path: Path) -> None:
+    """The example of attacked titles: titles that nobody attacked beside themselves, marked; those attacked are not."""
+    facts = json.loads(spa("demo", "--example", "adversarial", "--out", tmp_path, "--json").stdout)
+    results = json.loads((Path(facts["report"]) / "results.json").read_text(encoding="utf-8"))
+    rows = results["identical_pairs"]
+    assert {(row["system"], row["criterion"], row["expected"]) for row in rows} == {("unchanged", "meaning", 5)}
+    assert {row["group"] for row in rows} == {"simulated", "simulated-rater"}
+    assert all(row["n"] == row["n_of_system"] == 36 for row in rows)
+    text = (Path(facts["report"]) / "appendix.md").read_text(encoding="utf-8")
+    _, _, table = text.partition("**Mean ratings: simulated rater**")
+    lines = table.strip().splitlines()[2:6]
+    assert [line.split(" | ")[0] for line in lines] == ["| benign", "| contextual", "| thesaurus", "| greedy"]
+    assert [line.count("\u2020") for line in lines] == [2, 0, 0, 0]
+    assert "gives the best rating (5)" in table
+
+
+def test_copies_shown_as_checks_have_a_row_of_their_own() -> None:
+    """Beside an LLM, the mean of its identical pairs under the systems, in the column of their criterion."""
+    of_people = [("ann", "i0", "a", 3), ("ben", "i0", "b", 2)]
+    of_llm = [("gpt", "i0", "a", 4), ("gpt", "i0", "b", 4)]
+    given = ratings([*of_people, *of_llm]).with_columns(criterion=pl.lit("meaning"))
+    results = run(ratings=given, identical_pairs=pairs(gpt=[5, 5, 4]), llms=("gpt",))
+    html = render_report(results)["report.html"] + render_report(results).get("appendix.html", "")
+    assert "the source itself" in html
+    assert "4.67\u2020" in html

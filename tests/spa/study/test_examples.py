@@ -57,6 +57,16 @@ def test_a_study_like_a_papers_runs_to_its_report(tmp_path: Path, example: str) 
     assert "**" not in json.dumps(found["study"]["questions"])
 
 
+def test_experts_are_interviewed_in_the_papers_words(tmp_path: Path) -> None:
+    """Chiang and Lee (2023), C.3.1: a story a page, four questions after all of them, Q3 and Q4 word by word."""
+    write_example(tmp_path, "chiang-lee")
+    study = load_study(tmp_path / "study.toml")
+    assert study.single_outputs
+    *_, third, fourth = (one.question for one in study.interview)
+    assert third == "How long did it take for you to calibrate your rating on the task?"
+    assert fourth.startswith("Did you change your rating on the first three attributes after reading the prompt")
+
+
 def test_story_lengths_do_not_tell_the_writers_apart() -> None:
     outputs = load_outputs(load_study(EXAMPLES / "stories" / "study.toml"))
     words = [len((output.text or "").split()) for output in outputs.all()]
