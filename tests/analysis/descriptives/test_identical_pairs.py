@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from analysis.answers.study_facts import StudyFacts, facts_of
 from analysis.descriptives.identical_pairs import rated_copies
-from tests.analysis.made_answers import ratings, render_report, run
-from tests.spa.rehearsed import spa
+from analysis.printing.document import Document, Fold, Table
+from spa.commands.init import write_example
+from spa.study.load import load_study
+from spa.study.outputs import load_outputs
+from tests.analysis.made_answers import build_document, ratings, render_report, run
+
+
+def tables_of(document: Document) -> Iterator[Table]:
+    for section in document.sections:
+        for block in section.blocks:
+            yield from (
+                one for one in (block.blocks if isinstance(block, Fold) else (block,)) if isinstance(one, Table)
+            )
 
 
 def rated() -> pl.DataFrame:
@@ -66,20 +78,35 @@ def test_copies_among_a_systems_outputs_are_summed_by_hand() -> None:
     assert rated_copies(given, [], {"meaning": 5.0}) == rated_copies(given, copies, {}) == []
 
 
-def test_identical_pairs_stand_in_the_layout_of_table_4(tmp_path: Path) -> None:
-    """The example of attacked titles: titles that nobody attacked beside themselves, marked; those attacked are not."""
-    facts = json.loads(spa("demo", "--example", "adversarial", "--out", tmp_path, "--json").stdout)
-    results = json.loads((Path(facts["report"]) / "results.json").read_text(encoding="utf-8"))
-    rows = results["identical_pairs"]
-    assert {(row["system"], row["criterion"], row["expected"]) for row in rows} == {("unchanged", "meaning", 5)}
-    assert {row["group"] for row in rows} == {"simulated", "simulated-rater"}
-    assert all(row["n"] == row["n_of_system"] == 36 for row in rows)
-    text = (Path(facts["report"]) / "appendix.md").read_text(encoding="utf-8")
-    _, _, table = text.partition("**Mean ratings: simulated rater**")
-    lines = table.strip().splitlines()[2:6]
-    assert [line.split(" | ")[0] for line in lines] == ["| benign", "| contextual", "| thesaurus", "| greedy"]
-    assert [line.count("\u2020") for line in lines] == [2, 0, 0, 0]
-    assert "gives the best rating (5)" in table
+def test_identical_pairs_stand_in_the_layout_of_table_4() -> None:
+    """A system whose texts equal their source is marked beside people and LLM; others and other criteria are not."""
+    scores = {"ann": {"a": 3.0, "b": 5.0}, "gpt": {"a": 2.0, "b": 4.5}}
+    given = [
+        ratings([(who, item, system, score) for system, score in own.items() for item in ("i0", "i1")]).with_columns(
+            criterion=pl.lit(criterion), sample=pl.lit(1)
+        )
+        for who, own in scores.items()
+        for criterion in ("fluency", "meaning")
+    ]
+    copies = tuple((item, system, 1) for item, system in (("i0", "b"), ("i1", "b"), ("i0", "a")))
+    study = StudyFacts(id="s", title="s", language="en", systems=(), criteria=(), copies=copies, best={"meaning": 5.0})
+    results = run(ratings=pl.concat(given), llms=("gpt",), study=study)
+    found = {(row["group"], row["system"]): (row["n"], row["n_of_system"]) for row in results["identical_pairs"]}
+    assert found == {(who, system): (2 if system == "b" else 1, 2) for who in ("human", "gpt") for system in "ab"}
+    (table,) = [one for one in tables_of(build_document(results)) if one.name == "details_beside-1"]
+    cells = {row[0].text: [one.text for one in row[1:]] for row in table.rows}
+    assert cells == {"a": ["3.00", "3.00", "2.00", "2.00"], "b": ["5.00", "5.00\u2020", "4.50", "4.50\u2020"]}
+    assert table.notes == ("\u2020 Rated beside an equal text: whoever compares the two gives the best rating (5).",)
+
+
+def test_titles_that_nobody_attacked_equal_their_source(tmp_path: Path) -> None:
+    """The example: twelve of 48 titles, 5 being the best for meaning; fluency is asked of each alone."""
+    write_example(tmp_path, "adversarial")
+    study = load_study(tmp_path / "study.toml")
+    facts = facts_of(study, form=None, outputs=load_outputs(study))
+    assert facts.best == {"meaning": 5.0}
+    assert [(system, sample) for _, system, sample in facts.copies] == [("unchanged", 1)] * 12
+    assert facts_of(study, form=None).copies == ()
 
 
 def test_copies_shown_as_checks_have_a_row_of_their_own() -> None:
