@@ -124,7 +124,7 @@ def test_from_explanations_to_error_rates_with_agreement(rated: Path, tmp_path: 
     assert "In people’s own words" in html
     assert "language model" in (load_study(path).debriefing.text or "")
     *first, last = load_study(path).interview
-    assert [one.first for one in (*first, last)] == [True, True, True, False]
+    assert [one.first for one in (*first, last)] == [True, True, True, True, False]
     asked = {one.question for one in (*first, last)}
     assert {(row["question"], row["group"]) for row in results["interview"]} == {(each, "simulated") for each in asked}
     assert {row["answer"] for row in results["interview"]} == {"A simulated explanation."}
