@@ -186,11 +186,10 @@ def _assigned(study: Study, outputs: Outputs) -> tuple[tuple[str, ...], Balance 
     pages = load_pages(study, outputs)
     count = study.people.assignments_for(planned_places(study))
     draws = sample_assignments(study, outputs, count=count, rng=study_rng(study.seed))
-    balance = balance_of(study, draws)
+    balance = balance_of(study, draws, [form.columns is not None for form in pages.forms])
     rest = len(pages.forms) - balance.forms
     unused = f"{pages.file}: {rest} of {len(pages.forms)} forms are not used, as [people] asks for {balance.forms}"
-    placed = any(form.columns for form in pages.forms)
-    return (*pages.notes, *[unused] * (rest > 0), *balance.caveats(pages.file, placed=placed)), balance
+    return (*pages.notes, *[unused] * (rest > 0), *balance.caveats(pages.file)), balance
 
 
 def _live_rules(path: Path) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import sqrt
 
@@ -11,7 +11,7 @@ from spa.records.assignment import Assignment, BlindingKey, label_name
 from spa.records.study import Study
 
 GIVEN_AWAY = 3  # standard errors above an even share at which the column of a system says whose it is
-LEAST_FORMS = 2  # of fewer nobody can tell
+LEAST_FORMS = 3  # of fewer nobody can tell
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,15 +19,17 @@ class Balance:
     """What is used how often.
 
     ``outputs``: outputs of each system shown. ``columns``: forms in which a system has a column, from 0, where forms
-    have columns. ``asked``: by way of asking, how often each system is judged, where a form may judge some only.
-    ``first``: by way of asking and pair, how often the first listed and the other come first. ``items``: forms that
-    show an item.
+    have columns; ``placed``: the same of the forms of which the file says it, ``placed_forms``. ``asked``: by way of
+    asking, how often each system is judged, where a form may judge some only. ``first``: by way of asking and pair, how
+    often the first listed and the other come first. ``items``: forms that show an item.
     """
 
     forms: int
     systems: tuple[str, ...]
     outputs: Counter[str] = field(default_factory=Counter)
     columns: Counter[tuple[str, int]] = field(default_factory=Counter)
+    placed: Counter[tuple[str, int]] = field(default_factory=Counter)
+    placed_forms: int = 0
     asked: dict[str, Counter[str]] = field(default_factory=dict)
     first: dict[str, dict[tuple[str, str], Counter[bool]]] = field(default_factory=dict)
     items: Counter[str] = field(default_factory=Counter)
@@ -71,18 +73,19 @@ class Balance:
             },
         }
 
-    def caveats(self, file: str, *, placed: bool) -> Iterator[str]:
-        """Yield what gives a system away, and what is not balanced; ``placed``: the file says who has which column."""
-        told = sorted(self._given_away(), key=lambda one: -one[2]) if placed else []
+    def caveats(self, file: str) -> Iterator[str]:
+        """Yield what gives a system away, and what is not balanced."""
+        told = sorted(self._given_away(), key=lambda one: -one[2])
         if told:
             listed = ", ".join(f"{system} {label_name(column)} on {forms}" for system, column, forms in told[:3])
+            listed += ", ..." * (len(told) > 3)
             yield (
-                f"{file}: labels give systems away, {listed}{', ...' * (len(told) > 3)} of {self.forms} forms (even: "
-                f"{self.forms / len(self.systems):.3g}): who sees two forms, or hears of one, knows them; without "
-                "column position the study draws columns"
+                f"{file}: labels give systems away, {listed} of {self.placed_forms} forms (even: "
+                f"{self.placed_forms / len(self.systems):.3g}): who sees two forms, or hears of one, knows them; "
+                "without column position the study draws columns"
             )
         uneven = self._columns().values()
-        if placed and self.columns and not told and max(uneven) - min(uneven) > 1:
+        if self.placed_forms >= LEAST_FORMS and not told and max(uneven) - min(uneven) > 1:
             yield f"{file}: systems are in each column on {_span(uneven)} forms: place may decide"
         shown = [self.outputs[system] for system in self.systems]
         if max(shown) > min(shown):
@@ -101,18 +104,18 @@ class Balance:
         }
 
     def _given_away(self) -> Iterator[tuple[str, int, int]]:
-        even = self.forms / len(self.systems)
+        even = self.placed_forms / len(self.systems)
         bound = even + GIVEN_AWAY * sqrt(even * (1 - 1 / len(self.systems)))
-        for (system, column), forms in self.columns.items():
-            if self.forms >= LEAST_FORMS and (forms == self.forms or forms > bound):
+        for (system, column), forms in self.placed.items():
+            if self.placed_forms >= LEAST_FORMS and (forms == self.placed_forms or forms > bound):
                 yield system, column, forms
 
 
-def balance_of(study: Study, draws: Iterable[tuple[Assignment, BlindingKey]]) -> Balance:
-    """Count what assignments use."""
+def balance_of(study: Study, draws: Iterable[tuple[Assignment, BlindingKey]], placed: Sequence[bool] = ()) -> Balance:
+    """Count what assignments use; ``placed`` says of each whether a file gives its columns."""
     drawn = list(draws)
     systems = study.systems_shown
-    made = Balance(forms=len(drawn), systems=systems)
+    made = Balance(forms=len(drawn), systems=systems, placed_forms=sum(placed[: len(drawn)]))
     alone = study.single_outputs or study.deals_pairs
     listed = {system: place for place, system in enumerate(systems)}
     for assignment, key in drawn:
@@ -120,9 +123,12 @@ def balance_of(study: Study, draws: Iterable[tuple[Assignment, BlindingKey]]) ->
         made.outputs.update(key.systems[output.label] for output in shown)
         made.items.update({output.item_id for output in shown})
         if not alone:
-            made.columns.update(
+            columns = [
                 (key.systems[label], place) for block in assignment.blocks for place, label in enumerate(block.labels)
-            )
+            ]
+            made.columns.update(columns)
+            if any(placed[assignment.number : assignment.number + 1]):
+                made.placed.update(columns)
         orders = {
             way: [[key.systems[one.label] for one in group] for group in groups]
             for way, groups in assignment.groups.items()
