@@ -53,6 +53,17 @@ class StudyAnswers:
     reading: pl.DataFrame | None = None  # the table of that name, where it was asked for
 
 
+def _uneven(workspace: Workspace) -> tuple[str, ...]:
+    """Return what is not balanced in forms that came from a file."""
+    if workspace.study.design.assignments is None:
+        return ()
+    from spa.study.assignment_balance import balance_of_file
+
+    drawn = workspace.store.assignments.drawn()
+    _, balance = balance_of_file(workspace.study, workspace.outputs, drawn)
+    return tuple(one.found for one in balance.caveats())
+
+
 def answers_of(
     workspace: Workspace, *, with_reading: bool = False, metrics: Path | None = None, told: Told = untold
 ) -> StudyAnswers:
@@ -107,6 +118,7 @@ def answers_of(
     facts = replace(
         facts,
         preregistration=preregistration,
+        uneven=_uneven(workspace),
         last_answer=None if last is None else datetime.fromtimestamp(last, UTC).date().isoformat(),
         interview=interview,
         live=live,

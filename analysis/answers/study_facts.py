@@ -93,6 +93,8 @@ class StudyReport(Record):
     """Major units of the currency."""
     currency: str | None = None
     dropped_items: tuple[StudyDroppedItem, ...] = ()
+    uneven: tuple[str, ...] = ()
+    """What is not balanced in forms that came from a file."""
     preregistration: Preregistration | None = None
     fingerprint: str | None = None
     """Hash of the study as built: file, texts, outputs, images."""

@@ -37,6 +37,7 @@ WarningKind = Literal[
     "missing_answers",
     "few_outputs_read",
     "dropped_items",
+    "uneven",
     "one_gave_most",
     "documents",
     "near_names",

@@ -434,6 +434,7 @@ SEVERITY: tuple[tuple[CaveatKind, Callable[[Known], Lines]], ...] = (
     ("highly_skewed", _highly_skewed),
     ("position", _position),
     ("flips", _flips),
+    ("uneven", _as_warned("uneven")),
     ("unpaired", _unpaired),
     ("inconsistent", _inconsistent),
     ("many_excluded", _many_excluded),

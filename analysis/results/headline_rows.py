@@ -48,6 +48,7 @@ CaveatKind = Literal[
     "highly_skewed",
     "position",
     "flips",
+    "uneven",
     "unpaired",
     "inconsistent",
     "many_excluded",

@@ -366,6 +366,9 @@ def _about_study(results: Results) -> Iterator[WarningRow]:
             f"the SPA paper advises at least {FEW_EXPOSURES}."
         )
         yield WarningRow(kind="few_outputs_read", group=None, text=text)
+    if results.study is not None and results.study.uneven:
+        text = f"Forms are those of a file, not balanced: {'; '.join(results.study.uneven)}."
+        yield WarningRow(kind="uneven", group=None, text=text)
     dropped = len(results.study.dropped_items) if results.study else 0
     if dropped:
         text = (

@@ -179,17 +179,16 @@ def _assigned(study: Study, outputs: Outputs) -> tuple[tuple[str, ...], Balance 
     """Return what is to be said of assignments from a file, and how balanced those are that will be used."""
     if study.design.assignments is None:
         return (), None
-    from spa.study.assigned_pages import load_pages
-    from spa.study.assignment_balance import balance_of
+    from spa.study.assignment_balance import balance_of_file
     from spa.study.sampling import sample_assignments, study_rng
 
-    pages = load_pages(study, outputs)
     count = study.people.assignments_for(planned_places(study))
     draws = sample_assignments(study, outputs, count=count, rng=study_rng(study.seed))
-    balance = balance_of(study, draws, [form.columns is not None for form in pages.forms])
+    pages, balance = balance_of_file(study, outputs, draws)
     rest = len(pages.forms) - balance.forms
     unused = f"{pages.file}: {rest} of {len(pages.forms)} forms are not used, as [people] asks for {balance.forms}"
-    return (*pages.notes, *[unused] * (rest > 0), *balance.caveats(pages.file)), balance
+    uneven = [f"{pages.file}: {one.found}: {one.do}" for one in balance.caveats()]
+    return (*pages.notes, *[unused] * (rest > 0), *uneven), balance
 
 
 def _live_rules(path: Path) -> int:

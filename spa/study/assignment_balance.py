@@ -8,10 +8,20 @@ from dataclasses import dataclass, field
 from math import sqrt
 
 from spa.records.assignment import Assignment, BlindingKey, label_name
+from spa.records.outputs import Outputs
 from spa.records.study import Study
+from spa.study.assigned_pages import AssignedPages, load_pages
 
 GIVEN_AWAY = 3  # standard errors above an even share at which the column of a system says whose it is
 LEAST_FORMS = 3  # of fewer nobody can tell
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caveat:
+    """What is not even, and what that means or what to do."""
+
+    found: str
+    do: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,28 +83,30 @@ class Balance:
             },
         }
 
-    def caveats(self, file: str) -> Iterator[str]:
+    def caveats(self) -> Iterator[Caveat]:
         """Yield what gives a system away, and what is not balanced."""
         told = sorted(self._given_away(), key=lambda one: -one[2])
         if told:
             listed = ", ".join(f"{system} {label_name(column)} on {forms}" for system, column, forms in told[:3])
-            listed += ", ..." * (len(told) > 3)
-            yield (
-                f"{file}: labels give systems away, {listed} of {self.placed_forms} forms (even: "
-                f"{self.placed_forms / len(self.systems):.3g}): who sees two forms, or hears of one, knows them; "
-                "without column position the study draws columns"
+            even = f"{self.placed_forms / len(self.systems):.3g}"
+            yield Caveat(
+                found=f"labels give systems away, {listed}{', ...' * (len(told) > 3)} of {self.placed_forms} forms "
+                f"(even: {even})",
+                do="who sees two forms, or hears of one, knows them; without column position the study draws columns",
             )
         uneven = self._columns().values()
         if self.placed_forms >= LEAST_FORMS and not told and max(uneven) - min(uneven) > 1:
-            yield f"{file}: systems are in each column on {_span(uneven)} forms: place may decide"
+            yield Caveat(found=f"systems are in each column on {_span(uneven)} forms", do="place may decide")
         shown = [self.outputs[system] for system in self.systems]
         if max(shown) > min(shown):
-            yield f"{file}: {_most_and_least(self.outputs, self.systems)} shown: means of one are less certain"
+            found = f"{_most_and_least(self.outputs, self.systems)} shown"
+            yield Caveat(found=found, do="means of one are less certain")
         for way, counted in self.asked.items():
             if len({counted[system] for system in self.systems}) > 1:
-                yield f"{file}: in [{way}] {_most_and_least(counted, self.systems)} judged: results lean on some"
+                found = f"in [{way}] {_most_and_least(counted, self.systems)} judged"
+                yield Caveat(found=found, do="results lean on some")
         for way, pairs in self.first.items():
-            yield from _pairs_uneven(file, way, pairs)
+            yield from _pairs_uneven(way, pairs)
 
     def _columns(self) -> Mapping[tuple[str, int], int]:
         return {
@@ -155,22 +167,20 @@ def balance_of(study: Study, draws: Iterable[tuple[Assignment, BlindingKey]], pl
     return made
 
 
-def _pairs_uneven(file: str, way: str, pairs: Mapping[tuple[str, str], Counter[bool]]) -> Iterator[str]:
+def _pairs_uneven(way: str, pairs: Mapping[tuple[str, str], Counter[bool]]) -> Iterator[Caveat]:
     times = {pair: counted.total() for pair, counted in pairs.items()}
     most, least = max(times, key=times.__getitem__), min(times, key=times.__getitem__)
     if times[most] > times[least]:
-        yield (
-            f"{file}: [{way}] asks {' and '.join(most)} {times[most]} times, {' and '.join(least)} {times[least]}: "
-            "tests of the latter are weaker"
-        )
+        found = f"[{way}] asks {' and '.join(most)} {times[most]} times, {' and '.join(least)} {times[least]}"
+        yield Caveat(found=found, do="tests of the latter are weaker")
     turned = {pair: counted[True] - counted[False] for pair, counted in pairs.items()}
     odd = max(turned, key=lambda pair: abs(turned[pair]))
     if abs(turned[odd]) > 1:
         first, second = odd if turned[odd] > 0 else odd[::-1]
         counted = pairs[odd]
-        yield (
-            f"{file}: [{way}] has {first} before {second} in {max(counted.values())} of {counted.total()}: "
-            "which comes first may decide; counterbalance them, or leave out these rows to have orders drawn"
+        yield Caveat(
+            found=f"[{way}] has {first} before {second} in {max(counted.values())} of {counted.total()}",
+            do="which comes first may decide; counterbalance them, or leave out these rows to have orders drawn",
         )
 
 
@@ -183,3 +193,11 @@ def _span(counts: Iterable[int]) -> str:
     found = list(counts)
     fewest, most = min(found, default=0), max(found, default=0)
     return str(most) if fewest == most else f"{fewest} to {most}"
+
+
+def balance_of_file(
+    study: Study, outputs: Outputs, draws: Iterable[tuple[Assignment, BlindingKey]]
+) -> tuple[AssignedPages, Balance]:
+    """Return the forms of a study's file, and how balanced the assignments drawn of them are."""
+    pages = load_pages(study, outputs)
+    return pages, balance_of(study, draws, [form.columns is not None for form in pages.forms])

@@ -251,6 +251,18 @@ def test_simulated_answers_and_dropped_items_are_pointed_out(results: Results) -
     assert any("say nothing about people" in line for line in run(preferences=table)["warnings"])
 
 
+def test_forms_of_a_file_that_are_uneven_are_a_caveat() -> None:
+    """In the warnings and among the main caveats, with the figure; a study that draws says nothing."""
+    table = preferences([(f"p{who}", "x", "y", 0.5 + who / 40) for who in range(12)])
+    study = replace(FACTS, uneven=("labels give systems away, x A on 12 of 12 forms (even: 4)",))
+    found = run(preferences=table, study=study)
+    told = "Forms are those of a file, not balanced: labels give systems away, x A on 12 of 12 forms (even: 4)."
+    assert told in found["warnings"]
+    assert {"kind": "uneven", "text": told, "section": "warnings"} in found["headline"]["problems"]
+    drawn = run(preferences=table, study=FACTS)
+    assert all(row["kind"] != "uneven" for row in drawn["warning_rows"])
+
+
 def test_warnings_have_a_kind_and_a_group(results: Results) -> None:
     rows = results["warning_rows"]
     assert [row["text"] for row in rows] == results["warnings"]

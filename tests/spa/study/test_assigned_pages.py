@@ -13,7 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from analysis.answers.study_answers import _uneven
 from spa.commands.check import overview_of
+from spa.commands.workspace import open_workspace
 from spa.elicitation import ways
 from spa.elicitation.assignment_json import assignment_to_json
 from spa.errors import StudyError
@@ -107,7 +109,7 @@ def test_a_person_may_say_no_more_than_items(tmp_path: Path) -> None:
     assert as_stored(draws) == as_stored(drawn(study, outputs, 6))
     balance = balance_of(study, draws)
     assert set(balance.columns.values()) == {2}
-    assert [*balance.caveats("p.csv")] == []
+    assert [*balance.caveats()] == []
     assert [form.assignment_id for form, _ in draws] == [f"a0000{number}" for number in range(1, 7)]
     for form, _ in draws:  # as the paper asks: the first item's
         assert {one.output.item_id for one in form.rated} == {form.blocks[0].shown[0].item_id}
@@ -140,7 +142,8 @@ def fixed_rows(forms: int = 6, orders: Sequence[tuple[str, ...]] = (ORDER,)) -> 
 
 
 def caveats_of(study: Study, outputs: Outputs, count: int) -> list[str]:
-    return [*balance_of(study, drawn(study, outputs, count), [True] * count).caveats("p.csv")]
+    balance = balance_of(study, drawn(study, outputs, count), [True] * count)
+    return [f"{one.found}: {one.do}" for one in balance.caveats()]
 
 
 def test_labels_that_give_systems_away_are_named(tmp_path: Path) -> None:
@@ -149,16 +152,16 @@ def test_labels_that_give_systems_away_are_named(tmp_path: Path) -> None:
     outputs = outputs_of(study)
     (line,) = caveats_of(study, outputs, 6)
     assert line == (
-        "p.csv: labels give systems away, zzgood A on 6, zzfair B on 6, zzpoor C on 6 of 6 forms (even: 2): who sees "
+        "labels give systems away, zzgood A on 6, zzfair B on 6, zzpoor C on 6 of 6 forms (even: 2): who sees "
         "two forms, or hears of one, knows them; without column position the study draws columns"
     )
     assert caveats_of(study, outputs, 2) == []
-    assert [*balance_of(study, drawn(study, outputs, 6)).caveats("p.csv")] == []  # columns are our own
+    assert [*balance_of(study, drawn(study, outputs, 6)).caveats()] == []  # columns are our own
     rotated = [ORDER[turn:] + ORDER[:turn] for turn in range(3)]
     assert caveats_of(from_file(study, tmp_path / "p.csv", fixed_rows(6, rotated)), outputs, 6) == []
     leaning = [*rotated[:1] * 4, *rotated[1:]]
     (line,) = caveats_of(from_file(study, tmp_path / "p.csv", fixed_rows(6, leaning)), outputs, 6)
-    assert line == "p.csv: systems are in each column on 1 to 4 forms: place may decide"
+    assert line == "systems are in each column on 1 to 4 forms: place may decide"
 
 
 def test_what_is_uneven_is_counted(tmp_path: Path) -> None:
@@ -187,9 +190,9 @@ def test_what_is_uneven_is_counted(tmp_path: Path) -> None:
     assert balance.asked["ranking"] == {"zzgood": 4, "zzpoor": 4}
     told = caveats_of(study, outputs, 2)
     assert told == [
-        "p.csv: in [ranking] outputs of zzgood are 4 times, of zzfair 0 times judged: results lean on some",
-        "p.csv: [spa] asks zzgood and zzfair 2 times, zzgood and zzpoor 0: tests of the latter are weaker",
-        "p.csv: [spa] has zzgood before zzfair in 2 of 2: which comes first may decide; counterbalance them, or leave "
+        "in [ranking] outputs of zzgood are 4 times, of zzfair 0 times judged: results lean on some",
+        "[spa] asks zzgood and zzfair 2 times, zzgood and zzpoor 0: tests of the latter are weaker",
+        "[spa] has zzgood before zzfair in 2 of 2: which comes first may decide; counterbalance them, or leave "
         "out these rows to have orders drawn",
     ]
 
@@ -356,6 +359,8 @@ def test_a_study_from_a_file_is_built_and_checked(tmp_path: Path) -> None:
     assert "labels give systems away, x A on 3, y B on 3 of 3 forms" in told["warnings"][1]
     assert "assignments" in spa("check", path).stdout
     spa("build", path, "--pages", tmp_path / "out.csv")
+    with open_workspace(path) as workspace:
+        assert [line[:24] for line in _uneven(workspace)] == ["labels give systems away"]
     before = study_fingerprint(load_study(path))
     (tmp_path / "p.csv").rename(tmp_path / "moved.csv")
     path.write_text(path.read_text(encoding="utf-8").replace("p.csv", "moved.csv"), encoding="utf-8")
