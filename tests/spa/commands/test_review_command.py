@@ -128,7 +128,7 @@ def test_from_explanations_to_error_rates_with_agreement(rated: Path, tmp_path: 
     asked = {one.question for one in (*first, last)}
     assert {(row["question"], row["group"]) for row in results["interview"]} == {(each, "simulated") for each in asked}
     assert {row["answer"] for row in results["interview"]} == {"A simulated explanation."}
-    assert len(results["interview"]) == 4 * table["annotator_id"].n_unique()
+    assert len(results["interview"]) == 5 * table["annotator_id"].n_unique()
     assert all(words in html for words in ("AC1", "poor syntax", "unsubstantiated claims", "Partially agree"))
     reasons = table.filter(pl.col("explanation").is_not_null())
     assert set(reasons["criterion"]) == {"agreement"}

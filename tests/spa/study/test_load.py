@@ -161,6 +161,7 @@ SINGLE_MISTAKES = [
         'pages = "output" in every section that rates, and none that compares',
     ),
     ({"rest": "[likert]\nshow_item_text = false\n"}, "an item text to leave out"),
+    ({"rest": '[likert]\nitem_text_position = "after"\n'}, "an item text to place"),
     ({"outputs": OUTPUTS + 'item_name = "Source"\n'}, "[outputs] item_name: expected [outputs] item_text to name"),
     (
         {"outputs": OUTPUTS + TEXT + 'item_name = "S"\n', "rest": SPA + '[texts]\n"form.item_caption" = "S"\n'},
