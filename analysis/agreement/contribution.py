@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from heapq import merge
+
+from analysis.agreement.counted_ratings import CountedRatings, answered_counted, without_counted
 from analysis.agreement.from_sums import LEFT_OUT, agreement_of_sums
 from analysis.agreement.rater_agreement import (
     AgreementRow,
     AnnotatorPairRow,
     CodedRaters,
+    agreement_of_answered,
     agreement_of_judgements,
-    agreement_of_ratings,
+    answered_ratings,
     code_raters,
 )
 from analysis.agreement.reviewers import ReviewAgreement, review_agreement
@@ -27,14 +32,22 @@ ANNOTATOR_PAIRS = rows(
     "Every two raters of a group with at most 10, over the units of ratings or choices that both answered.",
     needed=True,
 )
-CODED_RATERS: Key[CodedRaters | None] = Key("coded_raters", object)  # of the ratings, numbered once
+COUNTED_RATINGS: Key[Sequence[CountedRatings]] = Key("counted_ratings", tuple)  # made by the tests
+CODED_RATERS: Key[CodedRaters | None] = Key("coded_raters", object)  # of all other ratings, numbered once
 
 
 def _agreement(analysis: Analysis) -> Found:
     prepared = analysis.prepared
     kept, orders, plan, study = prepared.kept, prepared.orders, prepared.plan, prepared.study
-    coded = code_raters(kept["ratings"], orders["ratings"]) if "ratings" in kept else None
-    ratings, pairs = agreement_of_ratings(coded, plan, steps_of(prepared) if "ratings" in kept else {})
+    coded, ratings, pairs = None, list[AgreementRow](), list[AnnotatorPairRow]()
+    if "ratings" in kept:
+        counted = analysis.of(COUNTED_RATINGS)
+        coded = code_raters(without_counted(kept["ratings"], counted), orders["ratings"])
+        steps, order = steps_of(prepared), orders["ratings"]
+        both = (answered_counted(counted, plan, steps), answered_ratings(coded, plan, steps))
+        ratings, pairs = agreement_of_answered(
+            merge(*both, key=lambda one: (order.groups.index(one[0]), order.criteria.index(one[1])))
+        )
     judged, judged_pairs = agreement_of_judgements(kept, orders, plan, study)
     log = study.decisions if study else ()
     return {

@@ -33,7 +33,7 @@ def agreement_of_sums(totals: AnswerTotals, plan: Plan) -> list[AgreementRow]:
             offered = steps.get(part.criterion)
             if part.kind == "choices":
                 offered = choice_categories(ties=part.criterion in tied)
-            rows += agreement_rows(_of_part(part, offered, plan), part.group, part.criterion)
+            rows += agreement_rows(answered_sums(part, offered, plan), part.group, part.criterion)
     return rows
 
 
@@ -46,7 +46,7 @@ def answered_once(part: CriterionSums) -> bool:
     return bool(once) and not part.llm and not part.sampled
 
 
-def _of_part(part: CriterionSums, categories: Steps | None, plan: Plan) -> Answered:
+def answered_sums(part: CriterionSums, categories: Steps | None, plan: Plan) -> Answered:
     """Return what is known of the answers of a group to a criterion."""
     units = units_of_part(part)
     fits = part.kind == "choices" or (categories is not None and np.isin(part.options, categories).all())

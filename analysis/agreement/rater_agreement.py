@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
@@ -102,23 +102,41 @@ def agreement_of_ratings(
     list of AgreementRow, list of AnnotatorPairRow
         Nothing that is drawn depends on names or on the order of rows.
     """
+    return agreement_of_answered(answered_ratings(coded, plan, steps))
+
+
+def answered_ratings(
+    coded: CodedRaters | None, plan: Plan, steps: Mapping[str, Steps | None]
+) -> Iterator[tuple[str, str, Answered]]:
+    """Yield group, criterion and what is known of their ratings."""
+    for group, criterion, data in () if coded is None else coded.each():
+        yield (
+            group,
+            criterion,
+            Answered(
+                source="ratings",
+                units=units_of_answers(data),
+                data=data,
+                level=level_of(data.value),
+                confidence=plan.confidence,
+                seed=[plan.seed],
+                categories=_offered(steps.get(criterion), data),
+                named=named(data),
+            ),
+        )
+
+
+def agreement_of_answered(
+    ratings: Iterable[tuple[str, str, Answered]],
+) -> tuple[list[AgreementRow], list[AnnotatorPairRow]]:
+    """Measure the agreement of each group on each criterion, and of every two of few raters."""
     rows: list[AgreementRow] = []
     pairs: list[AnnotatorPairRow] = []
-    for group, criterion, data in () if coded is None else coded.each():
-        level = level_of(data.value)
-        answered = Answered(
-            source="ratings",
-            units=units_of_answers(data),
-            data=data,
-            level=level,
-            confidence=plan.confidence,
-            seed=[plan.seed],
-            categories=_offered(steps.get(criterion), data),
-            named=named(data),
-        )
+    for group, criterion, answered in ratings:
+        data = answered.answers
         rows += agreement_rows(answered, group, criterion)
         if answered.named and data.n_annotators <= FEW_ANNOTATORS and data.n_pairable > 1:
-            for pair in pairwise_agreement(data, level=level):
+            for pair in pairwise_agreement(data, level=answered.level):
                 pairs.append(AnnotatorPairRow(source="ratings", group=group, criterion=criterion, **fields_of(pair)))
     return rows, pairs
 

@@ -110,17 +110,18 @@ def _sums(data: ReliabilityData) -> Sums:
 def units_of_counts(values: Floats, counts: Ints, *, n_annotators: int, turns: bool = False) -> AnsweredUnits:
     """Return units to which each of the ``values`` was given so often, shape (n_units, n_values)."""
     sizes = counts.sum(axis=1)
-    paired = counts[sizes > 1]
+    paired = _rows(counts, sizes > 1)
     given = values[paired.any(axis=0)]
     constant = len(given) == 1 and not (turns and bool(given[0]))
 
     def fold(at_least: int) -> Profiles:
         """Leave out values that nobody gave, nor would if pairs were listed the other way round."""
-        own = counts[sizes >= at_least]
+        own = _rows(counts, sizes >= at_least)
         there = np.flatnonzero(own.any(axis=0))
         if turns:
             there = np.union1d(there, len(values) - 1 - there)
-        return profiles_of_counts(values[there], own[:, there], turns=turns)
+        given = own if len(there) == len(values) else own[:, there]
+        return profiles_of_counts(values[there], given, turns=turns)
 
     return AnsweredUnits(
         n_annotators=n_annotators,
@@ -132,6 +133,12 @@ def units_of_counts(values: Floats, counts: Ints, *, n_annotators: int, turns: b
         fold=fold,
         sums=lambda: {"n": paired.sum(axis=1), "total": paired @ values, "squares": paired @ values**2},
     )
+
+
+def _rows(counts: Ints, kept: npt.NDArray[np.bool_]) -> Ints:
+    """Return some rows of a table whose columns lie together."""
+    rows: Ints = counts if kept.all() else counts.T[:, kept].T
+    return rows
 
 
 def units_of_sums(sums: Sums, *, n_annotators: int, scale: float) -> AnsweredUnits:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from analysis.statistics.coding import fold, number
+from analysis.statistics.coding import constant, fold, number
 from spa.errors import shortened
 
 NAMES = ("document", "document_id", "doc", "doc_id", "passage", "passage_id", "talk", "talk_id", "story")
@@ -96,8 +96,11 @@ def find_documents(table: pl.DataFrame, columns: Mapping[str, pl.Series]) -> Doc
     )
     rows = rows.drop_nulls("item_id")
     items = rows["item_id"].unique(maintain_order=True).cast(pl.String)
-    if "system" in rows.columns and rows["system"].n_unique() > 1:
-        if len(fold(number(rows["item_id"]), number(rows["system"]))) == len(items):
+    if "system" in rows.columns and not constant(rows["system"]):
+        item, system = number(rows["item_id"]), number(rows["system"])
+        of_item = np.zeros(int(item.max(initial=0)) + 1, dtype=system.dtype)
+        of_item[item] = system  # the last one stays
+        if np.array_equal(of_item[item], system):
             return None  # each id belongs to one system: it names an output, and its stem the item
     segmented = SEGMENT in columns
     for name in columns:

@@ -22,7 +22,7 @@ from analysis.sums.adding import LISTED, OVER, PACKED, PART, ROOM, TOGETHER, Gri
 
 FEW = 256  # values from the least to the largest score up to which what is added up is looked up by value
 PROFILES = 4096  # possible scores of all systems side by side up to which all pairs are looked up together
-AT_ONCE = 1 << 14  # rows of large sums that are put together from small ones at a time
+AT_ONCE = 1 << 16  # rows of large sums that are put together from small ones at a time
 DECIMALS = 4  # decimals of scores below which they are whole numbers of so small a part
 POWERS = {"total": 1, "first": 1, "squares": 2, "first_squares": 2, "product": 2}
 BESIDE = ("first", "first_squares", "product")  # of the ratings that lie side by side, by who gave them

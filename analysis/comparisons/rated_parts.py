@@ -117,7 +117,7 @@ def grid_of_cells(parts: Sequence[RatingCells], order: Order) -> Grid:
         place = order.groups.index(part.group), order.criteria.index(part.criterion)
         factor[place] = multiples_of(part.scale)
         values = np.unique(part.value)
-        if part.answers is None and len(values) <= OPTIONS:
+        if part.answers in (None, len(part.value)) and len(values) <= OPTIONS:
             options.append((*place, values))
     columns: dict[str, Any] = {
         "group": [group for group, _, values in options for _ in values],

@@ -82,7 +82,10 @@ def cells_of(columns: Mapping[str, npt.NDArray[Any]], value: Floats, order: Orde
     averaged, first = cells.mean(value), cells.first
     if first is not cells.of:  # else each row is a cell, and they are in order
         alike = {name for name, column in columns.items() if column.min() == column.max()}
-        columns = {name: column[: len(cells)] if name in alike else column[first] for name, column in columns.items()}
+        there = {id(column): column[first] for name, column in columns.items() if name not in alike}
+        columns = {
+            name: column[: len(cells)] if name in alike else there[id(column)] for name, column in columns.items()
+        }
     several = len(cells) < len(value)
     times = np.bincount(cells.of) if several else None if first is cells.of else np.ones(len(cells), dtype=np.int64)
     del cells, first

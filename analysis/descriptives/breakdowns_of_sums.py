@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
+from analysis.agreement.counted_ratings import CountedRatings
+from analysis.agreement.data import ReliabilityData
 from analysis.agreement.from_sums import answered_once, fitting_level
+from analysis.agreement.pairwise import FEW_ANNOTATORS
 from analysis.agreement.rater_agreement import level_of
 from analysis.agreement.units import AnsweredUnits, units_of_counts, units_of_sums
 from analysis.answers.groups import people_of
@@ -31,10 +34,19 @@ def breakdowns_of_sums(totals: AnswerTotals, means: Sequence[RatingMean]) -> lis
     """Return mean, spread and agreement of each system, but for the mean tau of few raters."""
     found: dict[tuple[str, str, str], dict[str, Any]] = {}
     for part in by_criterion(totals) if means else ():
-        for system, measured in _by_system(part):
+        for system, measured in measured_by_system(part):
             found[part.group, part.criterion, part.systems[system]] = measured
     places = [(row, (row.group, row.criterion, row.system)) for row in means]
     return [system_breakdown(row, **{"sd_answers": row.sd, **found[place]}) for row, place in places]
+
+
+def counted_systems(counted: Iterable[CountedRatings]) -> dict[tuple[str, str, str], dict[str, Any]]:
+    """Return what is measured by group, criterion and system where ratings are counted by output."""
+    return {
+        (own.sums.group, own.sums.criterion, own.sums.systems[system]): measured
+        for own in counted
+        for system, measured in measured_by_system(own.sums, own.of_system)
+    }
 
 
 def annotators_of_sums(totals: AnswerTotals) -> Iterator[AnnotatorMean]:
@@ -44,22 +56,29 @@ def annotators_of_sums(totals: AnswerTotals) -> Iterator[AnnotatorMean]:
         yield from annotator_means([*by_criterion(totals)], names)
 
 
-def _by_system(part: CriterionSums) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Measure the agreement on each system alone, on the scale level of all systems together."""
+def measured_by_system(
+    part: CriterionSums, data: Callable[[int], ReliabilityData] | None = None
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Measure the agreement on each system alone, on the scale level of all systems together.
+
+    ``data`` returns the single answers about a system, which the mean tau of few raters needs.
+    """
     own, overall = part.scores["item"], part.scores["overall"]
     repeated: dict[str, Any] = {} if part.answers == overall["n"].sum() else {"sd_answers": None}
     raters = np.bincount(part.scores["annotator"]["system"], minlength=len(part.systems))
     counts, level = option_counts(part, "item"), fitting_level(part)
     once_each = part.answers == overall["n"].sum() and not (own["n"] > 1).any()
     if counts is not None:
-        level = level_of(part.options[counts[raters[own["system"]] > 1].any(axis=0)])
+        compared = (raters > 1)[own["system"]]
+        level = level_of(part.options[(counts if compared.all() else counts[compared]).any(axis=0)])
     follows = answered_once(part) and (counts is not None or level == "interval")
     for system in overall["system"].tolist():
         rows = np.flatnonzero((own["system"] == system) & (own["n"] > 1))
         if raters[system] < 2 and (not part.llm or once_each):
             found: dict[str, Any] = {"reason": ONE_RATER}
         elif follows:
-            found = agreement_on_system(_units(part, rows, counts, int(raters[system])), level)
+            single = None if data is None or raters[system] > FEW_ANNOTATORS else data(system)
+            found = agreement_on_system(_units(part, rows, counts, int(raters[system])), level, single)
         else:
             found = {"reason": SINGLE}
         yield system, found | repeated
@@ -68,7 +87,7 @@ def _by_system(part: CriterionSums) -> Iterator[tuple[int, dict[str, Any]]]:
 def _units(part: CriterionSums, rows: Ints, counts: Ints | None, raters: int) -> AnsweredUnits:
     """Return the outputs of one system, ``rows`` of the sums, and how often each option was given, where known."""
     if counts is not None:
-        return units_of_counts(part.options, counts[rows], n_annotators=raters)
+        return units_of_counts(part.options, counts.T[:, rows].T, n_annotators=raters)
     own = {name: part.scores["item"][name][rows] for name in ("n", "total", "squares")}
     return units_of_sums(own, n_annotators=raters, scale=part.scale)
 

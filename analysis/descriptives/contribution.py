@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from analysis.agreement.contribution import CODED_RATERS
+from analysis.agreement.contribution import CODED_RATERS, COUNTED_RATINGS
+from analysis.agreement.counted_ratings import without_counted
 from analysis.answers.study_facts import InterviewAnswer
 from analysis.comparisons.contribution import TESTS
 from analysis.comparisons.rating_counts import counts_of_sums
@@ -12,6 +13,7 @@ from analysis.descriptives.breakdowns_of_sums import (
     VARIANT_MEANS,
     annotators_of_sums,
     breakdowns_of_sums,
+    counted_systems,
 )
 from analysis.descriptives.category_shares import CategoryShare, category_shares, share_rows
 from analysis.descriptives.explanations import ExplanationRow, explanations_of
@@ -45,8 +47,16 @@ def _descriptives(analysis: Analysis) -> Found:
     prepared = analysis.prepared
     ratings, order = prepared.kept.get("ratings"), prepared.orders.get("ratings")
     tests = analysis.of(TESTS)
+    counted = analysis.of(COUNTED_RATINGS)
     by_system, by_variant, by_annotator = breakdowns(
-        ratings, order, prepared.plan, tests.means, analysis.of(CODED_RATERS), tests.by_person
+        ratings,
+        order,
+        prepared.plan,
+        tests.means,
+        analysis.of(CODED_RATERS),
+        tests.by_person,
+        others=None if ratings is None else without_counted(ratings, counted),
+        measured=counted_systems(counted),
     )
     return {
         "ratings.by_system": tuple(by_system),

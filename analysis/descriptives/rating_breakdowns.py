@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -35,6 +36,8 @@ CONFIDENCE = 0.95  # of an interval that is not shown
 ONE_RATER = why("one_rater")
 MANY_RATERS = why("no_tau_many_raters", most=FEW_ANNOTATORS)
 UNITS = ("annotator", "assignment", "item")
+Measured: TypeAlias = Mapping[tuple[str, str, str], dict[str, Any]]
+NOTHING: Measured = MappingProxyType({})
 CELL = ("group", "criterion", "annotator_id", "assignment_id", "variant", "item_id", "system", "sample")
 
 
@@ -99,6 +102,9 @@ def breakdowns(
     means: Sequence[RatingMean],
     coded: CodedRaters | None,
     people: Sequence[CriterionSums],
+    *,
+    others: pl.DataFrame | None = None,
+    measured: Measured = NOTHING,
 ) -> tuple[list[SystemBreakdown], list[VariantMean], list[AnnotatorMean]]:
     """Break the ratings down further than ``ratings.means``.
 
@@ -116,6 +122,10 @@ def breakdowns(
         Who gave these ratings.
     people : sequence of CriterionSums
         Sums of their scores by annotator, of groups and criteria that few people rated.
+    others : DataFrame, optional
+        The ratings of systems that are not ``measured``.
+    measured : mapping
+        What is known by group, criterion and system already.
 
     Returns
     -------
@@ -132,13 +142,15 @@ def breakdowns(
     small = {str(group) for group in groups.filter(pl.col("n") <= LISTED)["group"].to_list()}
     sums = [part for part in people if part.group in small]
     return (
-        _by_system(ratings, means, coded),
+        _by_system(ratings if others is None else others, means, coded, measured),
         [*_by_variant(_cells(ratings, order), order, plan)] if varied else [],
         [*annotator_means(sums, dict(enumerate(unit_codes(answered_rows(ratings)).annotator.ids)))] if sums else [],
     )
 
 
-def _by_system(table: pl.DataFrame, means: Sequence[RatingMean], coded: CodedRaters | None) -> list[SystemBreakdown]:
+def _by_system(
+    table: pl.DataFrame, means: Sequence[RatingMean], coded: CodedRaters | None, known: Measured
+) -> list[SystemBreakdown]:
     """Measure the agreement on each system alone, on the scale level of all systems together."""
     kept = [] if coded is None else list(coded.by_system())
     scores: dict[tuple[str, str], Floats] = {}
@@ -149,19 +161,27 @@ def _by_system(table: pl.DataFrame, means: Sequence[RatingMean], coded: CodedRat
         (group, criterion, system): agreement_on_system(units_of_answers(data), levels[group, criterion], data)
         for group, criterion, system, data in kept
     }
-    answered, by = answered_rows(table), ("group", "criterion", "system")
+    spread = _spread(answered_rows(table))
+    rows = []
+    for row in means:
+        place = (row.group, row.criterion, row.system)
+        own = known.get(place) or {"sd_answers": spread[place], **measured.get(place, {"reason": ONE_RATER})}
+        rows.append(system_breakdown(row, **{"sd_answers": row.sd, **own}))
+    return rows
+
+
+def _spread(answered: pl.DataFrame) -> dict[tuple[str, ...], float | None]:
+    """Return the standard deviation of single answers by group, criterion and system."""
+    if answered.is_empty():
+        return {}
+    by = ("group", "criterion", "system")
     rows = fold(*(number(answered[name]) for name in by))
     places, numbered = answered.select(by)[rows.first].rows(), pl.DataFrame({"of": rows.of, "value": answered["value"]})
-    if table.height > HELD:
+    if answered.height > HELD:
         single = numbered.lazy().group_by("of").agg(pl.col("value").std()).collect(engine="streaming")
     else:  # sorted, so that the order of the rows leaves no trace in the last digit
         single = numbered.group_by("of").agg(pl.col("value").sort().std())
-    spread = {tuple(map(str, places[place])): sd for place, sd in single.iter_rows()}
-    return [
-        system_breakdown(row, sd_answers=spread[place], **measured.get(place, {"reason": ONE_RATER}))
-        for row in means
-        for place in [(row.group, row.criterion, row.system)]
-    ]
+    return {tuple(map(str, places[place])): sd for place, sd in single.iter_rows()}
 
 
 def system_breakdown(row: RatingMean, **found: Any) -> SystemBreakdown:

@@ -10,6 +10,8 @@ from typing import Final
 import numpy as np
 import polars as pl
 
+from analysis.agreement.contribution import COUNTED_RATINGS
+from analysis.agreement.counted_ratings import CountedRatings, counted_ratings
 from analysis.answers.input import AnalysisInput
 from analysis.answers.item_preferences import is_soft
 from analysis.answers.plan import Plan
@@ -45,6 +47,7 @@ from analysis.rating_checks.contribution import OTHER_TESTS
 from analysis.rating_checks.other_tests import OtherTests
 from analysis.rating_checks.part import check_sums
 from analysis.rating_checks.part_sums import crossed_tests_of, part_sums
+from analysis.statistics.coding import constant
 from analysis.statistics.corrections import OUTSIDE_FAMILY, with_verdicts
 from analysis.sums.criterion_sums import CriterionSums, by_criterion, counted_outcomes, ways_of_totals
 from analysis.sums.units import unit_codes
@@ -56,11 +59,12 @@ def compare_systems(analysis: Analysis) -> Found:
     sources, otherwise = RankingSources(plan=prepared.plan), OtherTests(plan=prepared.plan)
     preferences = analyse_preferences(prepared, sources)
     choices = analyse_choices(prepared, sources)
-    people: list[CriterionSums] = []
-    ratings = analyse_ratings(prepared, sources, otherwise, people)
-    return all_tests(
+    people, counted = list[CriterionSums](), list[CountedRatings]()
+    ratings = analyse_ratings(prepared, sources, otherwise, people, counted)
+    found = all_tests(
         prepared.plan, sources, otherwise, preferences=preferences, ratings=ratings, choices=choices, by_person=people
     )
+    return {**found, COUNTED_RATINGS.name: tuple(counted)}
 
 
 def compare_sums(analysis: Analysis) -> Found:
@@ -101,12 +105,12 @@ def all_tests(
             *findings_of("choices", choices[0], plan),
         ],
     )
-    return {TESTS.name: tests, SOURCES.name: sources, OTHER_TESTS.name: otherwise}
+    return {TESTS.name: tests, SOURCES.name: sources, OTHER_TESTS.name: otherwise, COUNTED_RATINGS.name: ()}
 
 
 TESTED: Final = Contribution(
     keys=(),
-    between=(TESTS, SOURCES, OTHER_TESTS),
+    between=(TESTS, SOURCES, OTHER_TESTS, COUNTED_RATINGS),
     stage="testing differences",
     compute=compare_systems,
     of_sums=compare_sums,
@@ -155,24 +159,38 @@ def analyse_ratings(
     sources: RankingSources,
     otherwise: OtherTests | None = None,
     people: list[CriterionSums] | None = None,
+    counted: list[CountedRatings] | None = None,
 ) -> tuple[list[RatingMean], list[RatingTest]]:
     """Return means and tests of the ratings, empty where there are none; fill ``sources`` and ``otherwise``.
 
-    ``people`` gets the sums of scores by annotator, where a group has few people.
+    ``people`` gets the sums of scores by annotator, where a group has few people, and ``counted`` the groups and
+    criteria whose agreement follows from sums.
     """
     if "ratings" not in prepared.kept:
         return [], []
     table, order = prepared.kept["ratings"], prepared.orders["ratings"]
     widths = scale_widths(ways_of(prepared.answers["ratings"]), prepared.tables.scales, prepared.study)
     units = unit_codes(answered_rows(table))
-    parts = _noted(rated_parts(table, order, units), [] if people is None else people)
-    return analyse_rated_parts(parts, prepared.plan, sources, otherwise, names=units.names, widths=widths)
+    names = units.names
+    people, counted = people if people is not None else [], counted if constant(table["sample"]) else None
+    parts = _noted(rated_parts(table, order, units), names, people, counted)
+    return analyse_rated_parts(parts, prepared.plan, sources, otherwise, names=names, widths=widths)
 
 
-def _noted(parts: Iterable[RatedPart], people: list[CriterionSums]) -> Iterator[RatedPart]:
-    """Keep of the sums of few people's parts what each of them gave."""
+def _noted(
+    parts: Iterable[RatedPart],
+    names: Mapping[str, Sequence[str]],
+    people: list[CriterionSums],
+    counted: list[CountedRatings] | None,
+) -> Iterator[RatedPart]:
+    """Keep of the sums of few people's parts what each of them gave, and what agreement follows from."""
     for rated in parts:
         own = rated.sums
+        if counted is not None and (cells := rated.cells) is not None:
+            single = {name: getattr(cells, name) for name in ("system", "annotator", "item", "value")}
+            who, what = names["annotator"], names["item"]
+            found = counted_ratings(CountedRatings(sums=own, annotators=who, items=what, **single))
+            counted += () if found is None else (found,)
         if not own.llm and own.n_annotators <= LISTED:
             people.append(replace(own, scores={"annotator": own.scores["annotator"]}, pairs={}, counts={}))
         yield rated

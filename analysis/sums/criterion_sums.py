@@ -143,7 +143,7 @@ def option_counts(part: CriterionSums, unit: str) -> Ints | None:
     if not n_options or part.answers != own["n"].sum() or own["n"].max() >= 1 << ROOM:
         return None
     counts = [own[f"packed_{n // PACKED}"] >> ROOM * (n % PACKED) & (1 << ROOM) - 1 for n in range(n_options)]
-    return np.stack(counts, axis=1).astype(np.int64)
+    return np.stack(counts).astype(np.int64, copy=False).T  # columns lie together, as they are added up
 
 
 def squares_about_mean(n: Ints | Floats, total: Floats, squares: Floats, scale: float) -> Floats:

@@ -33,16 +33,22 @@ class UnitCodes:
 
 def unit_codes(table: pl.DataFrame) -> UnitCodes:
     """Return numbers of the units of a table's rows; O(rows) time."""
-    who, visit, item = (code(table[name]) for name in ("annotator_id", "assignment_id", "item_id"))
+    who, item = (code(table[name]) for name in ("annotator_id", "item_id"))
+    annotator = _by_key(who.ids, who.of, _ids(who.ids))
+    if table["assignment_id"].null_count() == table.height:  # each annotator has one, without an id
+        assignment = Codes(ids=tuple(unit_name(name, "") for name in annotator.ids), of=annotator.of)
+    else:
+        assignment = _assignments(who, code(table["assignment_id"]))
+    return UnitCodes(annotator=annotator, assignment=assignment, item=_by_key(item.ids, item.of, _ids(item.ids)))
+
+
+def _assignments(who: Codes, visit: Codes) -> Codes:
+    """Return assignments, numbered across annotators."""
     first = fold(who.of, visit.of)
     people = [who.ids[number] for number in who.of[first.first].tolist()]
     visits = [visit.ids[number] for number in visit.of[first.first].tolist()]
     names = tuple(unit_name(person, own) for person, own in zip(people, visits, strict=True))
-    return UnitCodes(
-        annotator=_by_key(who.ids, who.of, _ids(who.ids)),
-        assignment=_by_key(names, first.of, _ids(people), _ids(visits)),
-        item=_by_key(item.ids, item.of, _ids(item.ids)),
-    )
+    return _by_key(names, first.of, _ids(people), _ids(visits))
 
 
 def _ids(names: list[str] | tuple[str, ...]) -> pl.Series:
@@ -56,4 +62,4 @@ def _by_key(names: tuple[str, ...], of: Ints, *ids: pl.Series) -> Codes:
     order = np.argsort(key_of(*ids).to_numpy(), kind="stable")
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))
-    return Codes(ids=tuple(names[place] for place in order.tolist()), of=rank[of])
+    return Codes(ids=tuple(map(names.__getitem__, order.tolist())), of=rank[of])
