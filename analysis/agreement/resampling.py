@@ -15,6 +15,7 @@ Statistic = Callable[[Floats], Floats]  # weights (replicates x profiles) -> one
 CELLS = 1_000_000  # weights held at once
 JACKKNIFED = 2_000  # profiles up to which the acceleration is computed; it vanishes with more
 BINOMIAL = 20  # a binomial draw costs as much as drawing so many units
+MANY = 1_000  # units from which on each resample is counted by itself
 FEW_UNITS = 50  # below, leaving one out covers better than resampling (tests/calibration/calibration.md)
 EQUAL = 1e-12  # values of a coefficient that differ by less differ by rounding
 UNDEFINED = 0.05  # share of undefined replicates that an interval bears
@@ -68,13 +69,20 @@ def draw_weights(units: Ints, replicates: int, rng: np.random.Generator) -> Iter
     n_units, n_profiles = int(units.sum()), len(units)
     by_unit = n_profiles * BINOMIAL > n_units
     step = max(1, CELLS // (n_units if by_unit else n_profiles))
-    owner = np.repeat(np.arange(n_profiles), units) if by_unit else units
+    owner = None if n_profiles == n_units else np.repeat(np.arange(n_profiles), units)
     for start in range(0, replicates, step):
         many = min(step, replicates - start)
         if not by_unit:
             yield rng.multinomial(n_units, units / n_units, size=many).astype(np.float64)
             continue
-        drawn = owner.take(rng.integers(0, n_units, (many, n_units)))
+        drawn = rng.integers(0, n_units, (many, n_units))
+        if n_units >= MANY:  # one by one, in tables that the processor's cache holds
+            weights = np.empty((many, n_profiles))
+            for own, into in zip(drawn, weights, strict=True):
+                into[:] = np.bincount(own if owner is None else owner.take(own), minlength=n_profiles)
+            yield weights
+            continue
+        drawn = drawn if owner is None else owner.take(drawn)
         drawn += n_profiles * np.arange(many)[:, None]
         yield np.bincount(drawn.ravel(), minlength=many * n_profiles).reshape(many, n_profiles).astype(np.float64)
 
