@@ -5,7 +5,7 @@ Every sum is a whole number below 2^53. Of a million ratings of five systems it 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -22,7 +22,6 @@ from analysis.sums.adding import LISTED, OVER, PACKED, PART, ROOM, TOGETHER, Gri
 
 FEW = 256  # values from the least to the largest score up to which what is added up is looked up by value
 PROFILES = 4096  # possible scores of all systems side by side up to which all pairs are looked up together
-AT_ONCE = 1 << 16  # rows of large sums that are put together from small ones at a time
 DECIMALS = 4  # decimals of scores below which they are whole numbers of so small a part
 POWERS = {"total": 1, "first": 1, "squares": 2, "first_squares": 2, "product": 2}
 BESIDE = ("first", "first_squares", "product")  # of the ratings that lie side by side, by who gave them
@@ -279,11 +278,11 @@ def _over_units(place: Ints, columns: Mapping[str, Ints]) -> tuple[Ints, dict[st
 
 def _of_pairs(part: DifferencePart, own: CountedCells) -> tuple[dict[str, Floats], Ints | None]:
     """Return what is added up of the differences of a part, and where each one's stands if it is looked up."""
-    first, second, which = _sides(part, own)
+    first, second, which = sides(part, own)
     return _beside(first, second), which
 
 
-def _of_both(values: Floats) -> dict[str, Floats]:
+def of_both(values: Floats) -> dict[str, Floats]:
     """Return what is added up of any two values."""
     return _beside(np.repeat(values, len(values)), np.tile(values, len(values)))
 
@@ -301,7 +300,7 @@ def _beside(first: Floats, second: Floats) -> dict[str, Floats]:
     }
 
 
-def _sides(part: DifferencePart, own: CountedCells) -> tuple[Floats, Floats, Ints | None]:
+def sides(part: DifferencePart, own: CountedCells) -> tuple[Floats, Floats, Ints | None]:
     """Return both scores of each difference, or of any two values and which of these each difference has."""
     if own.which is None:
         return own.value[part.of], own.value[part.of_y], None
@@ -376,122 +375,3 @@ def _counts(own: CountedCells) -> pl.DataFrame:
     score = values[key % width] if few else np.zeros(len(key))
     multiples = pl.Series(score.astype(np.int64) * own.times) if few else pl.Series([None] * len(key), dtype=pl.Int64)
     return pl.DataFrame({"about": own.base * k + key // width, "value": multiples, "n": counts[key]})
-
-
-def counted_weighed(own: CountedCells, weights: Mapping[str, pl.DataFrame]) -> Sums:
-    """Return what :func:`analysis.sums.adding.add_weighed` does: sums by item, each value times its weight.
-
-    Weights have more bits than floats: they are added up in parts of as many bits as sums have room for.
-    """
-    cells, found = own.cells, Sums()
-    n_items, differences = int(cells.item.max()) + 1, 2 * float(np.abs(own.value).max())
-    for of, every in weights.items():
-        abouts = own.about(of, np.arange(len(own.abouts(of)))).to_numpy()
-        about = every["about"].to_numpy()
-        place = np.searchsorted(abouts, about)
-        mine = np.append(abouts, -1)[place] == about
-        for unit in TOGETHER.values():
-            width = int(cells.column(unit).max()) + 1  # others gave nothing here
-            here = (every["who"] < width) & (every["votes"] == unit)
-            kept = np.flatnonzero(mine & here.to_numpy())
-            if not len(kept):
-                continue
-            room = BITS - int(2 * width * max(differences, 2)).bit_length()
-            _, first, number = np.unique(
-                every["weight"].cast(pl.Int64).to_numpy()[kept], return_index=True, return_inverse=True
-            )
-            limbs = {name: _limbs(every[name][kept[first]].to_list(), room) for name in ("weight", "squared")}
-            row = np.full(len(abouts) * width, -1, dtype=np.int64)
-            row[place[kept] * width + every["who"].to_numpy()[kept]] = number
-            added, frames = WholeSums(len(abouts) * n_items), list[pl.DataFrame]()
-            for at, who, item, values, which in _values(of, own, unit):
-                rows, key = row[at * width + who], item if isinstance(at, int) else at * n_items + item
-                if rows.min(initial=0) < 0:
-                    own_rows = np.flatnonzero(rows >= 0)
-                    rows, key = rows[own_rows], key[own_rows]
-                    values = values if which is not None else {name: one[own_rows] for name, one in values.items()}
-                    which = which if which is None else which[own_rows]
-                n_weights, n_values = len(first), len(values["total"])
-                if which is not None and n_weights * n_values < len(rows):  # all weights times all values
-                    values = {name: np.tile(one, n_weights) for name, one in values.items()}
-                    rows, which = np.repeat(np.arange(n_weights), n_values), rows * n_values + which
-                elif which is not None:
-                    values, which = {name: one[which] for name, one in values.items()}, None
-                if isinstance(at, int):
-                    of_pair = WholeSums(n_items)
-                    of_pair.add(key, _weighed(rows, values, limbs), which=which)
-                    there, columns = of_pair.found()
-                    frames += _weighed_frames(own, of, (there + at * n_items, n_items), columns, room)
-                else:
-                    added.add(key, _weighed(rows, values, limbs), which=which)
-            if not frames:
-                key, sums = added.found()
-                frames += _weighed_frames(own, of, (key, n_items), sums, room)
-            found[f"{of}_weighed_item"] = pl.concat(frames)
-    return found
-
-
-def _weighed_frames(
-    own: CountedCells, of: str, keys: tuple[Ints, int], sums: Mapping[str, Ints], room: int
-) -> Iterator[pl.DataFrame]:
-    """Yield weighed sums as tables of so many rows as the processor's cache holds; keys number systems and items."""
-    every, n_items = keys
-    for start in range(0, max(len(every), 1), AT_ONCE):  # of no rows one table of none
-        rows = slice(start, start + AT_ONCE)
-        key = every[rows]
-        frame = {"about": own.about(of, key // n_items), "item": pl.Series(key % n_items)}
-        for name in ("share", "square", "total", *(("higher",) if of == "pairs" else ())):
-            frame[name] = _joined([one[rows] for other, one in sums.items() if other.startswith(f"{name}_")], room)
-        frame["total"] = frame["total"] * pl.Series([own.times], dtype=pl.Int128)
-        yield pl.DataFrame(frame)
-
-
-def _values(
-    of: str, own: CountedCells, unit: str
-) -> Iterator[tuple[Ints | int, Ints, Ints, dict[str, Floats], Ints | None]]:
-    """Yield what values are about, by whom and about which item, what is weighed of them, and how it is looked up.
-
-    All about one pair together, where blocks are whole.
-    """
-    cells = own.cells
-    if of == "scores":
-        yield cells.system, cells.column(unit), cells.item, {"total": own.values}, own.which
-        return
-    if own.side_by_side is not None:
-        k, scores, both = len(cells.systems), own.side_by_side, _of_both(own.values)["total"]
-        values = {"total": both, "higher": np.sign(both) + 1}
-        for place, (x, y) in enumerate(combinations(range(k), 2)):
-            which = scores[x] * len(own.values) + scores[y]
-            yield place, cells.column(unit)[::k], cells.item[::k], values, which
-        return
-    for part in own.differences.parts():
-        first, second, which = _sides(part, own)
-        value = first - second
-        yield own.pair(part), getattr(part, unit), part.item, {"total": value, "higher": np.sign(value) + 1}, which
-
-
-def _limbs(whole: Sequence[int], bits: int) -> list[Floats]:
-    """Split whole numbers into floats of so many bits each, the lowest first."""
-    places = range(0, max(whole).bit_length(), bits)
-    return [np.array([own >> at & (1 << bits) - 1 for own in whole], dtype=np.float64) for at in places]
-
-
-def _joined(limbs: list[Ints], bits: int) -> pl.Series:
-    """Undo :func:`_limbs`, of sums."""
-    total = pl.Series(limbs[-1]).cast(pl.Int128)
-    for limb in reversed(limbs[:-1]):
-        total = total * pl.Series([1 << bits], dtype=pl.Int128) + pl.Series(limb)
-    return total
-
-
-def _weighed(
-    rows: Ints, values: Mapping[str, Floats], limbs: Mapping[str, list[Floats]]
-) -> Iterator[tuple[str, Floats]]:
-    """Yield weights, squared weights and weighed values; ``rows`` are those of the weights."""
-    for place, limb in enumerate(limbs["weight"]):
-        weight = limb[rows]
-        yield f"share_{place}", weight
-        for name, value in values.items():
-            yield f"{name}_{place}", weight * value
-    for place, limb in enumerate(limbs["squared"]):
-        yield f"square_{place}", limb[rows]

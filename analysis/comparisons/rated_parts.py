@@ -12,7 +12,8 @@ import numpy as np
 import polars as pl
 
 from analysis.answers.order import Order
-from analysis.comparisons.counted_cells import counted_cells, counted_sums, counted_weighed
+from analysis.comparisons.counted_cells import counted_cells, counted_sums
+from analysis.comparisons.counted_weights import counted_weighed
 from analysis.comparisons.rating_cells import RatingCells, rating_cells, rating_differences
 from analysis.statistics.clustered_difference import SystemClusters
 from analysis.statistics.differences import Differences

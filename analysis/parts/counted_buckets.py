@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from analysis.comparisons.counted_cells import CountedCells, counted_cells, counted_sums, counted_weighed
+from analysis.comparisons.counted_cells import CountedCells, counted_cells, counted_sums
+from analysis.comparisons.counted_weights import counted_weighed
 from analysis.comparisons.rating_cells import cells_as_they_stand, cells_of
 from analysis.parts.slices import SliceRows
 from analysis.statistics.coding import Floats, Ints

@@ -12,7 +12,8 @@ from polars.testing import assert_frame_equal
 from analysis import Reading, check_frames
 from analysis.answers.order import order_of
 from analysis.answers.tables import AnswerTables
-from analysis.comparisons.counted_cells import counted_cells, counted_sums, counted_weighed
+from analysis.comparisons.counted_cells import counted_cells, counted_sums
+from analysis.comparisons.counted_weights import counted_weighed
 from analysis.comparisons.rated_parts import grid_of_cells, rows_of_cells
 from analysis.comparisons.rating_cells import RatingCells, rating_cells
 from analysis.statistics import cell_sums
