@@ -76,18 +76,17 @@ def counted_weighed(own: CountedCells, weights: Mapping[str, pl.DataFrame]) -> S
 class _Shares:
     """Weights and squared weights by item, added up: those of one pair are often those of the one before.
 
-    ``columns`` are those of the ``rows`` of weights and ``key``, by name and first row.
+    ``columns``, by name and first row, are those ``of`` the rows of weights and their keys.
     """
 
-    rows: Ints | None = None
-    key: Ints | None = None
+    of: tuple[Ints, Ints] | None = None
     columns: dict[tuple[str, int], pl.Series] = field(default_factory=dict)
 
     def are_of(self, rows: Ints, key: Ints) -> bool:
         """Tell whether the columns are those of some rows; else forget them."""
-        if self.rows is not None and np.array_equal(self.rows, rows) and np.array_equal(self.key, key):
+        if self.of is not None and all(map(np.array_equal, self.of, (rows, key))):
             return True
-        self.rows, self.key, self.columns = rows, key, {}
+        self.of, self.columns = (rows, key), {}
         return False
 
 
