@@ -116,10 +116,18 @@ class PageRegion:
         short = all((words := words_of(each)) is not None and words <= SHORT_TEXT for each in outputs)
         if short or not 1 < len(self.columns) <= MOST_TABS:
             return ()
-        captions = {exhibit.caption for block in self.exhibits for exhibit in block.exhibits}
-        if len(captions) == len(self.columns) <= 3 and all(len(caption) <= SHORT_CAPTION for caption in captions):
-            return tuple(next(caption for caption in captions if name in caption) for name in self.columns)
+        captions = {column_name(exhibit): exhibit.caption for exhibit in outputs}
+        alike = len({exhibit.caption for exhibit in outputs}) == len(self.columns)
+        if alike and len(captions) <= 3 and all(len(caption) <= SHORT_CAPTION for caption in captions.values()):
+            return tuple(captions[name] for name in self.columns)
         return self.columns
+
+    @property
+    def first_tab(self) -> int:
+        """The number of the column that a narrow screen shows at first: of what no earlier page showed, if there is."""
+        new = (exhibit for block in self.exhibits if not block.repeated for exhibit in block.exhibits)
+        first = next(new, None)
+        return 1 if first is None else self.column(first)
 
     @property
     def width(self) -> int:

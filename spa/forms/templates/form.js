@@ -34,6 +34,14 @@ function foldRepeated() {
   for (const item of document.querySelectorAll("details.repeated")) item.open = !narrow.matches;
 }
 
+// What was read before opens where its tab is chosen.
+function openWithTab() {
+  for (const tab of document.querySelectorAll(".switch input")) {
+    const folded = tab.closest(".stage").querySelectorAll(`details.repeated:has(.column-${tab.value})`);
+    tab.addEventListener("change", () => folded.forEach((item) => (item.open = true)));
+  }
+}
+
 // Captions of columns stay below the heading that stays, whose height only the browser knows.
 function keepCaptionsInSight() {
   const measure = () => {
@@ -178,6 +186,7 @@ if (form) {
   form.querySelectorAll(".question.order").forEach(addSorting);
   form.addEventListener("input", clearGap);
   foldRepeated();
+  openWithTab();
   narrow.addEventListener("change", foldRepeated);
   keepCaptionsInSight();
 }
