@@ -15,12 +15,11 @@ from scipy.special import stdtr
 
 from analysis import Plan
 from analysis.answers.units import ENOUGH_ANNOTATORS
-from analysis.comparisons.rated_parts import rated_part
 from analysis.comparisons.rating_cells import RatingCells
-from analysis.comparisons.ratings import RatingTest, compare_ratings
 from analysis.statistics.clustered_difference import SystemClusters, clustered_t
 from analysis.statistics.coding import Floats, Ints
 from tests.calibration.command import write_table
+from tests.calibration.two_systems import TwoSystems
 
 LEVEL, PROMISED = 0.05, 0.06
 How = Literal["draw", "turn", "uneven", "apart"]
@@ -92,7 +91,7 @@ def shares(
 ) -> dict[str, float]:
     """Return the share of studies in which each test finds a difference; the ``others`` than the report's if asked."""
     rng, found = np.random.default_rng(seed), dict.fromkeys(OTHER if others else OTHER[:1], 0)
-    n = rotation.items
+    n, testing = rotation.items, TwoSystems(Plan())
     system, item = np.repeat(np.arange(2), n), np.tile(np.arange(n), 2)
     for _ in range(runs):
         who = np.concatenate(rotation.draw(rng))
@@ -106,10 +105,10 @@ def shares(
         centred[:2] -= centred[:2].mean(axis=1, keepdims=True)
         held = (centred, items) if few else (annotators, centred)
         cells = _scores(design, *held, spread, noise, better)
-        row = _report(cells)
+        row = testing.test(cells)
         if row.n_items is not None:
             cells = _scores(design, annotators, items, spread, noise, better)
-            row = _report(cells)
+            row = testing.test(cells)
         p_values = {"report": row.p_value}
         if others:
             p_values |= _others(cells)
@@ -117,11 +116,6 @@ def shares(
             p_value = p_values[name]
             found[name] += p_value is not None and p_value <= LEVEL
     return {name: count / runs for name, count in found.items()}
-
-
-def _report(cells: RatingCells) -> RatingTest:
-    (row,) = compare_ratings(rated_part(cells), Plan())
-    return row
 
 
 def _cells(system: Ints, annotator: Ints, item: Ints) -> RatingCells:

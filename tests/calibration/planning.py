@@ -32,6 +32,7 @@ from tests.calibration.planning_answers import Booleans, draw_answers, draw_side
 from tests.calibration.planning_designs import PlannedDesign, planned_designs
 from tests.calibration.planning_studies import Layout, draw_layout
 from tests.calibration.planning_tests import found, rated, reported, tested_by_item
+from tests.calibration.two_systems import TwoSystems
 
 TOLERATED = 0.01  # of power, beside three standard errors
 LAYOUTS = 20, 50  # draws of assignments of a design, fewer of many annotators; one of SPA, where all are alike
@@ -130,6 +131,7 @@ def simulated_power(
     if truth.kind == "spa" and not truth.item_sd:
         layouts = 1
     layout, drawn = draw_layout(study, outputs, truth.kind, annotators, rng), 0
+    testing = TwoSystems(plan)
     while left:
         if drawn >= runs / layouts:
             layout, drawn = draw_layout(study, outputs, truth.kind, annotators, rng), 0
@@ -139,7 +141,7 @@ def simulated_power(
         if not len(layout.x):
             continue
         if not layout.paired or plan.rating_test == "welch":
-            hits += sum(_finds(design, layout, each, plan, alpha, rng) for each in stay)
+            hits += sum(_finds(design, layout, each, testing, alpha, rng) for each in stay)
             continue
         by_item = tested_by_item(layout, stay, truth.kind, design.unit)
         crowd = design.unit == "item" and annotators >= ENOUGH_ANNOTATORS
@@ -160,17 +162,17 @@ def _compare(values: Floats, layout: Layout, stay: Booleans, p_value: float, des
 
 
 def _finds(
-    design: PlannedDesign, layout: Layout, stay: Booleans, plan: Plan, alpha: float, rng: np.random.Generator
+    design: PlannedDesign, layout: Layout, stay: Booleans, testing: TwoSystems, alpha: float, rng: np.random.Generator
 ) -> bool:
-    """Draw the ratings of one study that do not all pair, and test them by the report's functions."""
+    """Draw the ratings of one study that do not all pair, and test them as the report does."""
     sides = []
     for asked, scores in zip((layout.x, layout.y), draw_sides(design.truth, layout, rng), strict=True):
         kept = stay[asked.who]
         sides.append((asked.who[kept], asked.visit[kept], asked.item[kept], scores[kept]))
     if not (len(sides[0][0]) and len(sides[1][0])):
         return False
-    p_value, difference = rated(sides[0], sides[1], plan)
-    return p_value is not None and p_value <= alpha and difference > 0
+    test = rated(sides[0], sides[1], testing)
+    return test.p_value is not None and test.p_value <= alpha and test.difference > 0
 
 
 INTRODUCTION = """# Power of planned studies
@@ -182,7 +184,7 @@ is that of simulated studies, within 1 point and three standard errors. Each des
 - **Assignments** are those of `spa build`: {few} to {most} draws of a design, each for equally many studies. They say
   who judges the pair, how often and on which items; sessions go to those who come again, in any order.
 - **Tests** are the report's, vectorised; on {compared} studies of every design p is that of the report's own functions.
-  Ratings that do not pair are tested by these throughout. The unit is chosen study by study, by how many stay.
+  Ratings that do not pair are tested study by study. The unit is chosen study by study, by how many stay.
 - **The level** is that of the first step of Holm: one pair, whatever the others show.
 - **Answers** have the mean and the SDs planned with. SPA, and an annotator's average rating: on the steps of the scale,
   of largest entropy; what items share is added, with mean 0 and just the SD over the items of the study. By item: items

@@ -12,14 +12,13 @@ from analysis.answers.units import ENOUGH_ANNOTATORS
 from analysis.comparisons.choice_cells import ChoiceCells
 from analysis.comparisons.choices import compare_choices
 from analysis.comparisons.chosen_parts import chosen_part
-from analysis.comparisons.rated_parts import rated_part
 from analysis.comparisons.rating_cells import RatingCells
-from analysis.comparisons.ratings import compare_ratings
 from analysis.planning.assumptions import Kind
 from analysis.statistics.coding import Floats, Ints, fold, scale_of
 from analysis.statistics.t_tests import one_sample
 from tests.calibration.planning_answers import Booleans, there
 from tests.calibration.planning_studies import Layout
+from tests.calibration.two_systems import Tested, TwoSystems
 
 CHANCE = {"likert": 0.0, "spans": 0.0}
 ALIKE = 1e-12  # of averages that are equal but for rounding
@@ -136,14 +135,15 @@ def reported(values: Floats, layout: Layout, stay: Booleans, *, kind: Kind, plan
         )
         row = compare_choices(chosen_part(choices), plan)[0]
         return row.p_value, row.effect
-    return rated((who, visit, item, value), (who, visit, item, np.zeros(len(kept))), plan)
+    test = rated((who, visit, item, value), (who, visit, item, np.zeros(len(kept))), TwoSystems(plan))
+    return test.p_value, test.difference
 
 
 Rated = tuple[Ints, Ints, Ints, Floats]
 
 
-def rated(x: Rated, y: Rated, plan: Plan) -> tuple[float | None, float]:
-    """Return p and the difference of ratings of two systems: who, in which visit, about which item, and the score."""
+def rated(x: Rated, y: Rated, testing: TwoSystems) -> Tested:
+    """Test ratings of two systems: who, in which visit, about which item, and the score."""
     who, visit, item, value = (np.concatenate(columns) for columns in zip(x, y, strict=True))
     system = np.repeat([0, 1], [len(x[0]), len(y[0])])
     block = fold(who, visit, item).of
@@ -162,5 +162,4 @@ def rated(x: Rated, y: Rated, plan: Plan) -> tuple[float | None, float]:
         value=value,
         scale=scale_of(value),
     )
-    rows = compare_ratings(rated_part(cells), plan)
-    return (rows[0].p_value, rows[0].mean_difference) if rows else (None, 0.0)
+    return testing.test(cells)

@@ -12,12 +12,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from analysis import Plan
-from analysis.comparisons.rated_parts import rated_part
 from analysis.comparisons.rating_cells import RatingCells
-from analysis.comparisons.ratings import compare_ratings
 from analysis.comparisons.unpaired import FEW, TOO_UNEVEN
 from analysis.statistics.coding import Floats, Ints
 from tests.calibration.command import write_table
+from tests.calibration.two_systems import TwoSystems
 
 PLANS = {"clustered": Plan(), "Welch by item": Plan(unit="item"), "Welch by annotator": Plan(unit="annotator")}
 LEVEL, PROMISED = 0.05, 0.07
@@ -133,12 +132,12 @@ def shares(layout: Layout, spread: tuple[float, ...], *, skewed: bool, runs: int
         scale=5.0,
     )
     plans = dict(list(PLANS.items())[:1]) if skewed else PLANS
+    testing = {name: TwoSystems(plan) for name, plan in plans.items()}
     found = dict.fromkeys(plans, 0)
     for _ in range(runs):
         own = replace(cells, value=_scores(rng, system, annotator, item, spread, 4.4 if skewed else 3.0))
-        part = rated_part(own)
-        for name, plan in plans.items():
-            (test,) = compare_ratings(part, plan)
+        for name in plans:
+            test = testing[name].test(own)
             found[name] += test.p_value is not None and test.p_value <= LEVEL
     return {name: count / runs for name, count in found.items()}
 
