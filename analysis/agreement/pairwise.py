@@ -19,6 +19,7 @@ from analysis.statistics.coding import Floats, Ints
 from analysis.statistics.reasons import Reason, why
 
 FEW_ANNOTATORS = 10  # up to which every pair of them is shown
+MOST_FOR_TAU = 20  # up to which tau is averaged over their pairs, system by system: 190 pairs
 WIDE = 200  # distinct values up to which tau is counted in a table of values x values
 ONE_VALUE = why("one_of_two_constant")
 

@@ -14,7 +14,7 @@ import polars as pl
 from analysis.agreement.data import ReliabilityData
 from analysis.agreement.gwet import share_alike
 from analysis.agreement.krippendorff import Level
-from analysis.agreement.pairwise import FEW_ANNOTATORS, mean_kendall_tau
+from analysis.agreement.pairwise import MOST_FOR_TAU, mean_kendall_tau
 from analysis.agreement.rater_agreement import CodedRaters, level_of, named
 from analysis.agreement.result import CONSTANT
 from analysis.agreement.units import AnsweredUnits, units_of_answers
@@ -34,7 +34,7 @@ from analysis.sums.units import unit_codes
 HELD = 1 << 20  # ratings up to which they are sorted before they are added up
 CONFIDENCE = 0.95  # of an interval that is not shown
 ONE_RATER = why("one_rater")
-MANY_RATERS = why("no_tau_many_raters", most=FEW_ANNOTATORS)
+MANY_RATERS = why("no_tau_many_raters", most=MOST_FOR_TAU)
 UNITS = ("annotator", "assignment", "item")
 Measured: TypeAlias = Mapping[tuple[str, str, str], dict[str, Any]]
 NOTHING: Measured = MappingProxyType({})
@@ -204,7 +204,7 @@ def agreement_on_system(units: AnsweredUnits, level: Level, data: ReliabilityDat
         exact = share_alike(units, confidence=CONFIDENCE).value
     elif alpha is not None:
         reasons.append(why("no_share_alike", reason=SINGLE))
-    if known and units.n_annotators > FEW_ANNOTATORS:
+    if known and units.n_annotators > MOST_FOR_TAU:
         reasons.append(MANY_RATERS)
     elif known:
         tau = None if data is None else mean_kendall_tau(data)

@@ -237,3 +237,23 @@ def test_by_system_as_each_system_alone(seed: int) -> None:
         assert (data.annotators, data.n_units) == (other.annotators, other.n_units)
         for name in ("unit", "annotator", "value"):
             assert np.array_equal(getattr(data, name), getattr(other, name))
+
+
+def test_mean_tau_of_raters_who_share_some_stories() -> None:
+    """Each story has three of twelve raters, as where it is given so many answers: tau over the stories of a pair."""
+    rng = np.random.default_rng(9)
+    rows, given = [], {}
+    for story in range(40):
+        quality = rng.normal()
+        for who in rng.choice(12, size=3, replace=False).tolist():
+            given[who, story] = int(np.clip(round(3 + quality + rng.normal() * 0.7), 1, 5))
+            rows.append((f"r{who}", f"s{story}", "gpt2", given[who, story]))
+    (row,) = run(ratings=ratings(rows))["ratings"]["by_system"]
+    taus = []
+    for one, other in combinations(range(12), 2):
+        shared = [story for story in range(40) if (one, story) in given and (other, story) in given]
+        if len(shared) > 1:
+            taus.append(stats.kendalltau(*([given[who, story] for story in shared] for who in (one, other))).statistic)
+    defined = [tau for tau in taus if not np.isnan(tau)]
+    assert len(defined) > 20
+    assert (row["n_pairs"], row["mean_kendall_tau"]) == (len(defined), close(np.mean(defined)))
