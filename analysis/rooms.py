@@ -25,6 +25,7 @@ from analysis.rater_examples.contribution import CONTRIBUTION as RATER_EXAMPLES
 from analysis.raters.contribution import CONTRIBUTION as RATERS
 from analysis.rating_checks.contribution import CONTRIBUTION as RATING_CHECKS
 from analysis.self_preference.contribution import CONTRIBUTION as SELF_PREFERENCE
+from analysis.serial_context.contribution import CONTRIBUTION as SERIAL_CONTEXT
 from analysis.spans.contribution import CONTRIBUTION as SPANS
 from analysis.strengths.contribution import CONTRIBUTION as STRENGTHS
 from analysis.utilities.contribution import CONTRIBUTION as UTILITIES
@@ -50,6 +51,7 @@ CONTRIBUTIONS: Final[tuple[Contribution, ...]] = (
     RATERS,
     RATING_CHECKS,
     SELF_PREFERENCE,
+    SERIAL_CONTEXT,
     SPANS,
     STRENGTHS,
     UTILITIES,

@@ -68,6 +68,7 @@ LeftOut = Literal[
     "both_orders",
     "strengths_both_ways",
     "person_correlations",
+    "serial_context",
     "variant_means",
     "ordinal_model",
     "crossed_samples",

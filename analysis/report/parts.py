@@ -33,7 +33,7 @@ FURTHER: dict[str, tuple[str, ...]] = {  # sections of the report, each with the
     "excluded": (),
     "preferences": ("preference-checks",),
     "spans": (),
-    "ratings": ("robustness", "agreement", "rating-details", "shares", "identical-pairs"),
+    "ratings": ("robustness", "agreement", "rating-details", "serial-context", "shares", "identical-pairs"),
     "choices": (),
     "both-orders": (),
     "orders": (),

@@ -53,6 +53,7 @@ ORDER = (  # of the report; sections that are not listed precede the warnings
     "self-preference",
     "examples",
     "rating-details",
+    "serial-context",
     "llm-vs-people",
     "explanations",
     "exploration",

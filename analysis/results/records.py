@@ -39,7 +39,8 @@ OWN: Final[tuple[Key[Any], ...]] = (  # of no room
 ORDER: Final = """
     schema settings study groups exclusions careless reviewers controls missing preferences preference_directions
     exposure_curve exposure_trend first_exposure consistency_sweep coherence ratings.means ratings.pairs
-    ratings.robustness ratings.respacing ratings.by_system ratings.by_variant ratings.by_annotator rating_counts
+    ratings.robustness ratings.respacing ratings.by_system ratings.by_variant ratings.by_annotator serial_context
+    serial_arms rating_counts
     category_shares interview identical_pairs choices.pairs both_orders orders order_strengths order_places
     best_worst utility_shares utilities utility_differences utility_means utility_lists
     utility_checks families bradley_terry ties rankings ranking_agreement ranking_differences covariate_effects

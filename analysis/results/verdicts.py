@@ -187,6 +187,8 @@ def as_decided(results: Results) -> Results:
         order_strengths=_untested(found.order_strengths, intervals=True),
         best_worst=_untested(found.best_worst, intervals=True),
         families=(),
+        serial_context=(),
+        serial_arms=(),
         bradley_terry=_untested(found.bradley_terry, intervals=True),
         covariate_effects=_untested(found.covariate_effects, intervals=True),
         controlled_strengths=_untested(found.controlled_strengths, intervals=True),

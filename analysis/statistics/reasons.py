@@ -59,6 +59,7 @@ WORDS: dict[ReasonCode, str] = {
         "other system by the same annotator"
     ),
     "few_ranked": "fewer than two systems are ranked by both",
+    "few_annotators_for_cluster": "{n} annotators are too few for a test over them, at least {needed} are needed",
     "few_shared_items": "{n} items shared with others and the LLM; {needed} are needed",
     "few_systems": "{n} systems are too few to compare correlations, at least {needed} are needed",
     "few_to_tune": "too few answers to tune lambda on",
@@ -122,6 +123,7 @@ WORDS: dict[ReasonCode, str] = {
     "no_people_shared": "no people rated or chose the items that the LLM did",
     "no_places": "the table has no places on the page",
     "no_position": "no answer of this LLM says its position (column position)",
+    "no_shared_order": "no two forms share two outputs, so nothing shows whether their order was random",
     "no_share_alike": "no share of outputs that all rated alike: {reason}",
     "no_shared_unit": "no unit was answered by two annotators",
     "no_single_outputs": "single outputs were neither rated nor compared",
@@ -160,6 +162,7 @@ WORDS: dict[ReasonCode, str] = {
     "one_sided": "one set of systems won everything against another, so their distance is not finite: {parts}",
     "one_unit": "one value only (n = 1): no spread to test against",
     "one_unit_on_one_side": "one value only on one side: no spread to test against",
+    "one_order": "all read the outputs in one order, which cannot be told from the outputs themselves",
     "outside_family": "this pair is not among those compared",
     "over_triples": "sizes over all triples; each triple is tested by itself",
     "people_themselves": "people themselves",
