@@ -41,20 +41,20 @@ def expected(rows: Sequence[ExpectedRow], shown: Shown) -> Section | None:
         Column(title="Expected", explanation="set down before the answers were seen"),
         *(Column(title=sentence(names.source_by_group(*source))) for source in sources),
     ]
+    table = build_table(
+        "expected",
+        "Expected preferences and what was found",
+        columns,
+        cells,
+        _notes(shown),
+        constant=("Criterion", "Outputs read"),
+    )
+    tally = Paragraph(text=_tally(rows, sources, names, shown.live))
     return Section(
         id="expected",
         title="Expected preferences",
-        blocks=(
-            Paragraph(text=_tally(rows, sources, names, shown.live)),
-            build_table(
-                "expected",
-                "Expected preferences and what was found",
-                columns,
-                cells,
-                _notes(shown),
-                constant=("Criterion", "Outputs read"),
-            ),
-        ),
+        blocks=(tally,) if shown.live else (tally, table),
+        appendix=(table,) if shown.live else (),  # of a live study the report itself names nobody better
     )
 
 

@@ -42,6 +42,7 @@ ORDER = (  # terms that are not listed follow the last
     "crossed test",
     "other tests of ratings",
     "spacing of the scale",
+    "serial context",
     "rating interval",
     "lower is better",
     "choices",
