@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 import polars as pl
@@ -167,7 +167,13 @@ def _effects(rows: pl.DataFrame, group: str, criterion: str, arm: str | None, pl
     why_not = why("no_shared_order") if turned is None else why("one_order") if turned < RANDOM else None
     for effect, estimate in (("position", position_effect), ("previous", previous_effect)):
         found = why_not or estimate(sequence, confidence=plan.confidence)
-        about = {"group": group, "criterion": criterion, "arm": arm, "effect": effect, "share_turned": turned}
+        about: dict[str, Any] = {
+            "group": group,
+            "criterion": criterion,
+            "arm": arm,
+            "effect": effect,
+            "share_turned": turned,
+        }
         if isinstance(found, Effect):
             test = found.test
             yield SerialContext(
