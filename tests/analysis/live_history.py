@@ -41,15 +41,21 @@ BETTER = {"alpha": 2, "beta": 1, "gamma": 0}
 
 
 def answers(form: Form, systems: dict[str, str], rng: np.random.Generator) -> dict[str, str]:
-    """Return what somebody answers who mostly prefers alpha to beta to gamma; a few contradict themselves or fail."""
+    """Return what somebody answers who mostly prefers alpha to beta to gamma; a few contradict themselves or fail.
+
+    Of those who contradict themselves some do so as far as is allowed: both directions sum to the bound of 110 %.
+    """
     raw: dict[str, str] = {}
-    incoherent, failing, absent = rng.random(3) < (0.08, 0.08, 0.1)
+    draws = rng.random(3)
+    incoherent, failing, absent = draws < (0.16, 0.08, 0.1)
     for question in form.questions("people"):
         target, value = question.target, None
         if isinstance(target, PreferenceTarget):
             ahead = BETTER[systems[target.label_x]] - BETTER[systems[target.label_y]]
             likely = 0.46 + 0.2 * ahead + rng.normal(0, 0.02)
-            value = "90" if incoherent else str(int(np.clip(round(100 * likely), 0, 100)))
+            value = (
+                ("55" if draws[0] < 0.08 else "90") if incoherent else str(int(np.clip(round(100 * likely), 0, 100)))
+            )
         elif isinstance(target, RatingTarget):
             value = str(int(np.clip(round(2 + BETTER[systems[target.label]] + rng.normal(0, 0.8)), 1, 5)))
         elif isinstance(target, ChoiceTarget):

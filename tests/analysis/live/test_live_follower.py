@@ -220,6 +220,7 @@ def test_a_process_that_knows_less_changes_no_assignment(tmp_path: Path) -> None
         assert changed_assignments(workspace) == both
         assert assignments.leave_out([one], counted=replace(later, recounts=2, visits=1)) == 60
         assert assignments.leave_out([two], counted=replace(later, group="simulated", visits=1)) == 60
+        assert assignments.leave_out([two], counted=replace(later, group="simulated", visits=2)) == 0  # as it is
 
 
 def test_what_undoes_a_count_is_noted(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from spa.responses.admission import AdmissionRefused, AdmissionRules
-from spa.responses.begun_order import begun_order, visit_status
+from spa.responses.begun_order import CountedVisits, begun_order, visit_status
 from spa.responses.leases import Lease
 from spa.responses.outcomes import COMPLETED, RETURNED, SCREENED_OUT, Outcome
 from spa.responses.store import Store
@@ -298,6 +298,39 @@ def test_begun_order_only_grows(
         for number, (began, given_up, _again, ended, outcome) in enumerate(timelines)
         if outcome == COMPLETED and given_up is None and ended is not None and ended <= began + TIME
     ]
+
+
+Times = tuple[float, float | None, float | None, float | None, Outcome]
+
+
+@settings(max_examples=120, deadline=None)
+@given(
+    st.lists(st.tuples(visits(), st.sampled_from("abcd"), st.integers(1, 5)), min_size=2, max_size=9),
+    st.lists(st.integers(1, 900), min_size=1, max_size=8),
+    st.data(),
+)
+def test_counted_visits_kept_up_are_those_read_anew(
+    timelines: list[tuple[Times, str, int]], steps: list[int], data: st.DataObject
+) -> None:
+    """Looks at later visits alone find who counts, though people and assignments come twice and a look is not taken."""
+    timelines = sorted(timelines, key=lambda one: one[0][0])
+    kept, counted, now = CountedVisits(), list[str](), 0.0
+    for step in steps:
+        now += step
+        known = [
+            (number, replace(visit, annotator_id=person, assignment_id=f"a{form}"))
+            for number, (times, person, form) in enumerate(timelines, start=1)
+            if (visit := as_of(now, number, times)) is not None
+        ]
+        found = kept.look([each for each in known if each[0] > kept.after], now)
+        if data.draw(st.integers(0, 3)):
+            kept.take(found)
+            counted += [visit.submission_id for visit in found.counted]
+            order = begun_order([visit for _, visit in known], now).get(HUMAN)
+            assert counted == ([] if order is None else [visit.submission_id for visit in order.counted])
+            assert len(counted) == len(kept.people) == len(kept.assignments)
+            known_for_good = [visit_status(visit, now) != "open" for _, visit in known[: kept.after + 1]]
+            assert known_for_good == [True] * kept.after + [False] * (len(known) > kept.after)
 
 
 def test_who_has_not_sent_a_page_yet_may_still_count(database: str) -> None:
