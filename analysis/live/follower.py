@@ -1,14 +1,15 @@
 """The decisions of a live study, followed from one answer to the next: what letting people in costs stays the same.
 
-Of each visit that counts the values are taken once, and the bets go on from where they stood. That is kept in memory
-alone: a process that starts reads the store from its beginning. Everything is computed anew, from the store,
+Of each visit that counts the values are taken once, from its answers, or where these need tables
+(:func:`analysis.live.visit_units.is_plain`) from those of this visit alone, and the bets go on from where they stood.
+That is kept in memory alone: a process that starts reads the store from its beginning. Everything is computed anew,
+from the store,
 
 - where the store's mark of recounts was raised (:mod:`spa.responses.recounts`: somebody was forgotten, simulated visits
   were deleted, a claimed visit was taken away or confirmed late, a place without a limit of time was taken again, a
   visit was completed in the last minute of its time, or given up with a time before it was completed), and
-- each time that further visits have counted, in studies whose visits do not come one after another, each for itself
-  (people counted as they complete, or handed out forms by a platform) or whose answers need tables
-  (:func:`analysis.live.visit_units.is_plain`).
+- each time that further visits have counted, in studies whose visits do not come one after another, each for itself:
+  people counted as they complete, or handed out forms by a platform.
 """
 
 from __future__ import annotations
@@ -22,16 +23,18 @@ from sqlalchemy import Connection
 from analysis.live.hypotheses import Hypotheses
 from analysis.live.next_pairs import counts_after, open_pairs, ranking_of
 from analysis.live.rule import stopping_rule
-from analysis.live.unit_matrix import live_plan
+from analysis.live.unit_matrix import forms_read, live_plan, matrices_of
 from analysis.live.visit_units import VisitUnit, is_plain, visit_unit
 from analysis.sequential.family import OPEN
 from analysis.sequential.monitor import Monitor
 from analysis.sequential.top_k import BordaCounts
 from spa.live import LiveAnalysis, LiveDecisions, decided_pairs
+from spa.records.assignment import AssignmentLabels
 from spa.records.study import Study
+from spa.records.submission import Submission
 from spa.responses.answer_rows import read_submission
 from spa.responses.begun_order import CountedVisits, counting_facts
-from spa.responses.export import labels_of
+from spa.responses.export import labels_of, visit_tables
 from spa.responses.leases import Lease, leases_after
 from spa.responses.store import Store
 from spa.responses.stored_assignments import asked_of_people
@@ -146,7 +149,8 @@ class AnswerFollower:
         self.tally: LiveTally | None = None  # of what is followed; None: nothing yet, or computed anew
         self._study, self._store, self._group, self._anew = study, store, group, anew
         self._plan = live_plan(study)
-        self._follows = counts_as_begun(study) and is_plain(study, self._plan)
+        self._follows, self._plain = counts_as_begun(study), is_plain(study, self._plan)
+        self._form_of = forms_read(study, store, self._plan)
         self._visits = CountedVisits()
         self._recounts = 0
         self._counted: tuple[int, ...] | None = None  # where all is computed anew
@@ -184,9 +188,21 @@ class AnswerFollower:
         if submission is None or asked is None:  # deleted since: the mark of recounts says so next time
             return tally.after(self._study, visit, NOTHING, None)
         labels = labels_of(asked.assignment, asked.key)
-        return tally.after(
-            self._study, visit, visit_unit(submission, labels, tally.hypotheses, self._plan), asked.dealt
-        )
+        if self._plain:
+            unit = visit_unit(submission, labels, tally.hypotheses, self._plan)
+        else:
+            unit = self._unit_of_tables(tally.hypotheses, visit, submission, labels)
+        return tally.after(self._study, visit, unit, asked.dealt)
+
+    def _unit_of_tables(
+        self, hypotheses: Hypotheses, visit: Lease, submission: Submission, labels: AssignmentLabels
+    ) -> VisitUnit:
+        exported = visit_tables(self._store, submission, labels, form_of=self._form_of)
+        places = {(visit.annotator_id, visit.assignment_id): 0}
+        for matrix in matrices_of(self._study, exported, self._plan, hypotheses, places, self._group):
+            values = matrix.values[0] if matrix.units else None
+            return VisitUnit(asked=True, excluded=matrix.excluded > 0, values=values)
+        return NOTHING
 
     def _computed_anew(self, mark: int, now: float) -> LiveDecisions | None:
         counted = mark, *self._counted_visits(now)

@@ -85,7 +85,6 @@ def unit_matrices(
     the study says; an LLM's assignments always in that of completion.
     """
     plan = live_plan(study)
-    of_reading = needs_reading(plan)
     began: Mapping[str, BegunOrder] = {}
     people: list[Lease] = []
     if counts_as_begun(study):
@@ -94,22 +93,28 @@ def unit_matrices(
         exported = None if exported is None else of_counted(exported, people)
     if exported is None:
         counted = {visit.submission_id for visit in people} if counts_as_begun(study) else None
-        exported = export_tables(store, form_of=_forms(study, store) if of_reading else None, counted=counted)
-    names = [name for name in TABLES if name != "exclusions"] + ["reading"] * of_reading
-    frames = {name: getattr(exported, name) for name in names}
-    hypotheses = Hypotheses.of(study, store.live_rules)
-    answers = hypotheses.answers
-    if frames["orders" if deciding_section(study).key == "ranking" else answers].is_empty():
-        return []
-    tables = check_frames(frames, Reading(), agreed=True)
-    places = store.visits.completion_order()
+        exported = export_tables(store, form_of=forms_read(study, store, plan), counted=counted)
+    hypotheses, places = Hypotheses.of(study, store.live_rules), store.visits.completion_order()
     places |= {(visit.annotator_id, visit.assignment_id): place for place, visit in enumerate(people)}
-    groups = [group for group, _ in group_order([tables.answers()[answers]]) if only in (None, group)]
-    found = [_matrix_of(tables, plan, hypotheses, group, places) for group in groups]
+    found = matrices_of(study, exported, plan, hypotheses, places, only)
     return [
         replace(each, waiting=began[each.group].waiting, late=began[each.group].late) if each.group in began else each
         for each in found
     ]
+
+
+def matrices_of(
+    study: Study, exported: Tables, plan: Plan, hypotheses: Hypotheses, places: Places, only: str | None
+) -> list[UnitMatrix]:
+    """Return the values of each group, or of one, from tables of visits that count."""
+    names = [name for name in TABLES if name != "exclusions"] + ["reading"] * needs_reading(plan)
+    frames = {name: getattr(exported, name) for name in names}
+    answers = hypotheses.answers
+    if frames["orders" if deciding_section(study).key == "ranking" else answers].is_empty():
+        return []
+    tables = check_frames(frames, Reading(), agreed=True)
+    groups = [group for group, _ in group_order([tables.answers()[answers]]) if only in (None, group)]
+    return [_matrix_of(tables, plan, hypotheses, group, places) for group in groups]
 
 
 def live_plan(study: Study) -> Plan:
@@ -117,7 +122,10 @@ def live_plan(study: Study) -> Plan:
     return replace(plan_of(study), repeat_submissions="first")
 
 
-def _forms(study: Study, store: Store) -> Callable[[str], Form]:
+def forms_read(study: Study, store: Store, plan: Plan) -> Callable[[str], Form] | None:
+    """Return how forms are built, whose reading the plan judges; ``None`` where it judges none."""
+    if not needs_reading(plan):
+        return None
     forms = StudyForms(study, load_outputs(study), load_texts(study.language, study.texts))
     return lambda assignment_id: forms.build(*store.assignments.draw(assignment_id))
 

@@ -115,6 +115,18 @@ def export_tables(
     return replace(tables, decisions=_two_reviewers_log(store), dashboard_log=_dashboard_log(store))
 
 
+def visit_tables(
+    store: Store, submission: Submission, hidden: AssignmentLabels, *, form_of: Callable[[str], Form] | None = None
+) -> Tables:
+    """Build the tidy tables of one completed visit as if there were no other, as it was when it ended.
+
+    What reviewers decided is left out; ``form_of`` is as for :func:`export_tables`.
+    """
+    gathered = _Gathered(store, form_of, ())
+    gathered.add(replace(submission, extra=False), hidden, complete=True)
+    return gathered.tables(with_complete=False, exclusions=pl.DataFrame(schema=EXCLUSIONS))
+
+
 class _Gathered:
     """Rows of all tables, gathered submission by submission."""
 

@@ -22,6 +22,7 @@ from analysis.sequential.monitor import Monitor
 from analysis.sequential.top_k import BordaCounts
 from spa.commands.workspace import Workspace, open_workspace
 from spa.elicitation.choices import ChoiceTarget
+from spa.elicitation.ranking import RankingTarget
 from spa.elicitation.ratings import RatingTarget
 from spa.elicitation.spa import PreferenceTarget
 from spa.live import LiveDecisions, LiveProgress
@@ -32,6 +33,7 @@ from spa.responses.leases import Lease
 from spa.responses.outcomes import COMPLETED, FAILED_CHECKS, RETURNED, SCREENED_OUT
 from spa.responses.store_schema import adapted
 from spa.study.stopping import ranks_systems
+from spa.widgets import SpansAnswer
 from tests.spa.small_study import answer_form
 
 START = 1_000_000.0
@@ -61,6 +63,12 @@ def answers(form: Form, systems: dict[str, str], rng: np.random.Generator) -> di
         elif isinstance(target, ChoiceTarget):
             ahead = BETTER[systems[target.label_x]] - BETTER[systems[target.label_y]] + rng.normal(0, 0.8)
             value = "tie" if abs(ahead) < 0.1 else "x" if ahead > 0 else "y"
+        elif isinstance(target, RankingTarget):
+            pleases = {label: BETTER[systems[label]] + rng.normal(0, 0.8) for label in target.labels}
+            value = " > ".join(sorted(pleases, key=lambda label: -pleases[label]))
+        elif isinstance(question.answer, SpansAnswer):
+            found, worst = int(rng.integers(0, 5 - 2 * BETTER[systems[target.label]])), question.answer.severities[-1]
+            value = json.dumps([{"start": at, "end": at + 1, "severity": worst.value} for at in range(found)])
         elif isinstance(target, CheckTarget) and failing:
             value = "table"
         elif isinstance(target, ScreeningTarget) and failing and rng.random() < 0.3:

@@ -61,6 +61,7 @@ per_annotator = 6
 rule = "when_decided"
 least = 5
 """
+MARKS = PAIRS.replace("[choices]\nper_annotator = 6\n", "[spans]\n")
 STUDIES = {
     "preferences": LIVE,
     "ratings": f'{LIVE}answers = "ratings"\nmargin = 0.2\n',
@@ -71,9 +72,11 @@ STUDIES = {
     "best of all": f"{PAIRS}top = 1\nepsilon = 0.2\n",
     "order": f"{PAIRS}order = true\nepsilon = 0.2\n",
     "careless": f"{LIVE}[analysis]\nmax_same_answers = 0.9\n",
+    "order of three": PAIRS.replace("[choices]\nper_annotator = 6\n", "[ranking]\nsize = 3\n"),
+    "marked errors": MARKS,
     "as completed": f'{LIVE}counted = "completed"\n',
 }
-FOLLOWED = [kind for kind in STUDIES if kind not in ("careless", "as completed")]  # others are computed anew
+FOLLOWED = [kind for kind in STUDIES if kind != "as completed"]  # which is computed anew
 
 NARROWED = ("open pairs", "best of all", "order")  # in forms that somebody has begun
 
