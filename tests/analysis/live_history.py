@@ -256,6 +256,13 @@ def changed_assignments(workspace: Workspace) -> list[tuple[object, ...]]:
         return [tuple(row) for row in connection.execute(query)]
 
 
+def hands_waiting(workspace: Workspace) -> list[list[list[str | None]]]:
+    """Return the pairs dealt to each assignment that nobody has begun, in their order."""
+    begun = {visit.assignment_id for visit in workspace.store.visits.of_people()}
+    rows = changed_assignments(workspace)
+    return [json.loads(str(dealt)) for name, _, dealt in rows if dealt is not None and name not in begun]
+
+
 def keep_answering(
     path: Path, target: str, seed: int, people: int, line: Connection, clock: Callable[[], float] = time.time
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import astuple, replace
 from functools import partial
 from pathlib import Path
 from typing import Self
@@ -33,6 +33,7 @@ from tests.analysis.live_history import (
     computed,
     follower_of,
     hand_in,
+    hands_waiting,
     matrices_of,
 )
 from tests.postgres import database as database
@@ -101,6 +102,11 @@ def check_history(workspace: Workspace, kind: str, *, steps: int) -> None:
         assert (follower_of(history.live).tally is not None) is (kind in FOLLOWED)
         if kind in FOLLOWED:
             check_tally(workspace, history.live, matrices)
+        if found is not None and found.next_pairs and not found.enough:
+            each, pairs = workspace.study.items_per_annotator, [list(astuple(pair)) for pair in found.next_pairs]
+            hands = [pairs[start : start + each] for start in range(0, len(pairs), each)]
+            waiting = hands_waiting(workspace)  # the first of them were taken since
+            assert any(waiting == hands[taken : taken + len(waiting)] for taken in range(len(hands))), act
         counted = max(counted, 0 if found is None else found.units)
     assert counted > steps // 10
     begun = {visit.assignment_id for visit in workspace.store.visits.of_people()}
@@ -224,6 +230,17 @@ def test_a_process_that_knows_less_changes_no_assignment(tmp_path: Path) -> None
         assert assignments.leave_out([one], counted=replace(later, recounts=2, visits=1)) == 60
         assert assignments.leave_out([two], counted=replace(later, group="simulated", visits=1)) == 60
         assert assignments.leave_out([two], counted=replace(later, group="simulated", visits=2)) == 0  # as it is
+
+
+def test_a_form_that_somebody_began_and_left_stays(tmp_path: Path) -> None:
+    """What was shown to a person never changes, whoever answers it in the end."""
+    with open_workspace(built(tmp_path, "preferences")) as workspace:
+        visits, assignments = workspace.store.visits, workspace.store.assignments
+        visit = visits.admit(source="link", person="p", minutes_allowed=MINUTES, rules=RULES, now=START)
+        assert visits.release(visit.submission_id, RETURNED, now=START + 5)
+        before = assignments.draw(visit.assignment_id)
+        assert assignments.leave_out([("beta", "alpha")]) == 59
+        assert assignments.draw(visit.assignment_id) == before
 
 
 def test_what_undoes_a_count_is_noted(tmp_path: Path) -> None:
