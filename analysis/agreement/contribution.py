@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from heapq import merge
 
+from analysis.agreement.claims import claims
 from analysis.agreement.counted_ratings import CountedRatings, answered_counted, without_counted
 from analysis.agreement.from_sums import LEFT_OUT, agreement_of_sums
 from analysis.agreement.rater_agreement import (
@@ -80,6 +81,7 @@ CONTRIBUTION = Contribution(
     compute=_agreement,
     of_sums=_of_sums,
     left_out=(LEFT_OUT,),
+    claims=claims,
     sections=(SectionEntry("agreement", AGREEMENT, agreement, (ANNOTATOR_PAIRS,)),),
     words=WORDS,
 )

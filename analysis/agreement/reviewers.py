@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -65,28 +65,40 @@ def review_agreement(
     list of ReviewAgreement
         Of reviewers who both decided on some submission.
     """
+    shown: dict[str, str] = {}
+    return [
+        _agreed(question, pair, reviews, shown, confidence)
+        for question, pair, reviews in _reviews_by_pair(log, shown, named=named)
+    ]
+
+
+def answers_by_pair(log: Sequence[Decision]) -> Iterator[tuple[Question, list[list[float]]]]:
+    """Yield the answers of each two reviewers, question by question, in the order of the rows."""
+    for question, pair, reviews in _reviews_by_pair(log, {}, named=False):
+        yield question, _answers(question, pair, reviews)
+
+
+def _reviews_by_pair(
+    log: Sequence[Decision], shown: dict[str, str], *, named: bool
+) -> Iterator[tuple[Question, tuple[str, str], list[Review]]]:
+    """Yield the reviews of each two reviewers; ``shown`` gets the names of all."""
     from spa.responses.two_reviewers import reviews_of
 
     by_pair: dict[tuple[Question, tuple[str, str]], list[Review]] = defaultdict(list)
-    order: dict[str, str] = {}
     for review in reviews_of(log):
         if review.independent is not None:
             for each in review.independent:
-                order.setdefault(each.reviewer, each.reviewer if named else f"reviewer {len(order) + 1}")
-            x, y = sorted((each.reviewer for each in review.independent), key=[*order].index)
+                shown.setdefault(each.reviewer, each.reviewer if named else f"reviewer {len(shown) + 1}")
+            x, y = sorted((each.reviewer for each in review.independent), key=[*shown].index)
             by_pair[review.question, (x, y)].append(review)
-    return [_agreed(question, pair, by_pair[question, pair], order, confidence) for question, pair in sorted(by_pair)]
+    for question, pair in sorted(by_pair):
+        yield question, pair, by_pair[question, pair]
 
 
 def _agreed(
     question: Question, pair: tuple[str, str], reviews: list[Review], shown: dict[str, str], confidence: float
 ) -> ReviewAgreement:
-    from spa.responses.two_reviewers import QUESTIONS
-
-    answers = []
-    for review in reviews:
-        given = {each.reviewer: QUESTIONS[question].index(each.action) for each in review.independent or ()}
-        answers.append([float(given[name]) for name in pair])
+    answers = _answers(question, pair, reviews)
     kappa = cohen_kappa(answers, confidence=confidence)
     ac1 = gwet_ac1(answers, categories=(0.0, 1.0), confidence=confidence)
     statuses = [review.status for review in reviews]
@@ -105,3 +117,13 @@ def _agreed(
         conflicts=statuses.count("conflict"),
         reason=kappa.reason or ac1.reason,
     )
+
+
+def _answers(question: Question, pair: tuple[str, str], reviews: Sequence[Review]) -> list[list[float]]:
+    from spa.responses.two_reviewers import QUESTIONS
+
+    answers = []
+    for review in reviews:
+        given = {each.reviewer: QUESTIONS[question].index(each.action) for each in review.independent or ()}
+        answers.append([float(given[name]) for name in pair])
+    return answers

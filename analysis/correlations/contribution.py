@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from analysis.answers.groups import people_of
 from analysis.contribution import Analysis, Contribution, Found, SectionEntry, Term, Words
+from analysis.correlations.claims import claims
 from analysis.correlations.compared import ComparisonRow
 from analysis.correlations.group_correlations import (
     CorrelationRow,
@@ -81,6 +82,7 @@ CONTRIBUTION = Contribution(
     of_sums=_of_sums,
     left_out=(PERSON_CORRELATIONS, GROUP_CORRELATIONS),
     words=WORDS,
+    claims=claims,
     sections=(
         SectionEntry(
             "correlations", CORRELATIONS, correlations, (COMPARISONS_OF_CORRELATIONS, CORRELATIONS_OF_AVERAGES)

@@ -156,26 +156,9 @@ def correlate_groups(
     answered = answered_rows(ratings)
     if len(groups) < 2 and metrics is None and answered["annotator_id"].n_unique() > LISTED:
         return Correlations()
-    by_criterion: dict[str, dict[str, RatingCells]] = {}
-    units, who = unit_codes(answered), code(answered["annotator_id"])
-    of_people = _places(units.annotator, who)
-    for cells in rating_cells(answered, order):  # people are listed as they first appear
-        shown = replace(cells, annotator=of_people[cells.annotator])
-        by_criterion.setdefault(cells.criterion, {})[cells.group] = shown
-    ids = who.ids
+    by_criterion, measured, without, ids = sides_of_ratings(answered, metrics, order, plan)
     people = [cells for rated in by_criterion.values() for group, cells in rated.items() if group in targets]
     bounds = _upper_bounds(people, ids, plan.confidence)
-    items = {name: place for place, name in enumerate(units.item.ids)}
-    measured: list[Scores] = []
-    without: dict[str, tuple[str, ...]] = {}
-    if metrics is not None:
-        places = {system: place for place, system in enumerate(order.systems)}
-        for metric, systems in reference_systems(metrics, plan.references).items():
-            without[f"metrics:{metric}"] = tuple(system for system in systems if system in places)
-        measured = [
-            without_systems(scores, {places[name] for name in without.get(scores.name, ())}, len(places))
-            for scores in metric_scores(metrics, items, order.systems)
-        ]
     return correlate_scores(
         {
             criterion: {group: group_scores(cells) for group, cells in rated.items()}
@@ -188,6 +171,33 @@ def correlate_groups(
         without=without,
         upper_bounds=lambda criterion, group: bounds[criterion, group],
     )
+
+
+def sides_of_ratings(
+    answered: pl.DataFrame, metrics: pl.DataFrame | None, order: Order, plan: Plan
+) -> tuple[dict[str, dict[str, RatingCells]], list[Scores], dict[str, tuple[str, ...]], Sequence[str]]:
+    """Return what is correlated: cells by criterion and group, metrics, systems these are without, and people's ids.
+
+    ``answered`` are ratings with a score; annotators of the cells number the ids.
+    """
+    by_criterion: dict[str, dict[str, RatingCells]] = {}
+    units, who = unit_codes(answered), code(answered["annotator_id"])
+    of_people = _places(units.annotator, who)
+    for cells in rating_cells(answered, order):  # people are listed as they first appear
+        shown = replace(cells, annotator=of_people[cells.annotator])
+        by_criterion.setdefault(cells.criterion, {})[cells.group] = shown
+    items = {name: place for place, name in enumerate(units.item.ids)}
+    measured: list[Scores] = []
+    without: dict[str, tuple[str, ...]] = {}
+    if metrics is not None:
+        places = {system: place for place, system in enumerate(order.systems)}
+        for metric, systems in reference_systems(metrics, plan.references).items():
+            without[f"metrics:{metric}"] = tuple(system for system in systems if system in places)
+        measured = [
+            without_systems(scores, {places[name] for name in without.get(scores.name, ())}, len(places))
+            for scores in metric_scores(metrics, items, order.systems)
+        ]
+    return by_criterion, measured, without, who.ids
 
 
 def correlate_scores(
@@ -395,6 +405,12 @@ def _bounds_of_batch(
                 )
             ]
     return kept
+
+
+def against_others(cells: RatingCells) -> dict[int, PairedScores]:
+    """Return each person's scores beside the mean of the others', by the person's number."""
+    found = one_against_others(cells.annotator, outputs_of(cells), cells.value, included=False)
+    return {one.annotator: _paired(one, len(cells.systems)) for one in found}
 
 
 def _paired(one: OneAgainstOthers, n_systems: int) -> PairedScores:

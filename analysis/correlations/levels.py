@@ -338,6 +338,12 @@ def _row_by_row(several: Sequence[PairedScores], level: Level) -> tuple[Ints, Ro
     return of, correlate_rows(*grids(row[kept], column[kept], a[kept], b[kept]))
 
 
+def coefficients_by_row(paired: PairedScores, level: Level, method: Method) -> Floats:
+    """Return the coefficient of each item or system, NaN where it is not defined."""
+    found: Floats = getattr(_row_by_row([paired], level)[1], method)
+    return found
+
+
 def _pooled(level: Level, a: Floats, b: Floats, confidence: float) -> list[LevelCorrelation]:
     first, second = prepare(a), prepare(b)
     rows = []

@@ -7,6 +7,7 @@ from typing import Final
 
 from analysis.answers.output_features import CHARACTERS, covariates_of
 from analysis.contribution import Analysis, Contribution, Found, SectionEntry, Words
+from analysis.covariates.claims import claims
 from analysis.covariates.comparisons import controlled_choices, controlled_preferences, scaled_features
 from analysis.covariates.equal_length import EqualLengthRate, equal_length_rates
 from analysis.covariates.held_constant import ControlledStrength, CovariateEffect, held_constant
@@ -84,4 +85,5 @@ CONTRIBUTION = Contribution(
     compute=_held,
     sections=(SectionEntry("held-constant", EFFECTS, held_section, (STRENGTHS, EQUAL_LENGTH)),),
     words=WORDS,
+    claims=claims,
 )

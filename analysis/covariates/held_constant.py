@@ -13,7 +13,7 @@ from analysis.answers.output_features import COLUMN, WORD_COUNT, covariates_of
 from analysis.answers.plan import Plan
 from analysis.covariates.clusters import error_clusters
 from analysis.covariates.comparisons import Controlled
-from analysis.covariates.logistic import Compared, LogisticFit, fit_logistic
+from analysis.covariates.logistic import Compared, LogisticFit, fit_logistic, left_out
 from analysis.statistics.coding import Floats, Ints
 from analysis.statistics.rank_orders import STRENGTH_TIE, order_systems, ranks
 from analysis.statistics.reasons import Reason, why
@@ -144,6 +144,17 @@ def held_constant(
         ControlledStrength(**common, held=held, interval=made, n_clusters=fitted.n_clusters, **found)
         for found in strengths
     ], effects
+
+
+def fitted_comparisons(part: Controlled) -> tuple[Compared, list[str]] | None:
+    """Return the comparisons that strengths are fitted to, with the covariates that are held, and their systems."""
+    known = ~np.isnan(part.features)
+    there = np.flatnonzero(known.any(axis=0)).tolist()
+    compared, names, _, _ = _determined(part, known[:, there].all(axis=1), there)
+    if compared is None:
+        return None
+    kept = [place for place, reason in enumerate(left_out(compared)) if reason is None]
+    return replace(compared, covariates=compared.covariates[:, kept]), names
 
 
 def _why_unknown(part: Controlled, name: str) -> Reason:

@@ -113,7 +113,7 @@ def fit_logistic(rows: Compared, clusters: Sequence[Ints] = ()) -> LogisticFit:
     Where a variance of two clusterings is not positive, the larger of the two one-way variances stands for it.
     """
     k, p = rows.n_systems, rows.covariates.shape[1]
-    dropped = tuple(_left_out(rows))
+    dropped = tuple(left_out(rows))
     kept = [place for place in range(p) if dropped[place] is None]
     scale = rows.covariates[:, kept].std(axis=0) if kept else np.ones(0)
     own = replace(rows, covariates=rows.covariates[:, kept] / scale)
@@ -137,7 +137,7 @@ def fit_logistic(rows: Compared, clusters: Sequence[Ints] = ()) -> LogisticFit:
     return replace(found, se_strength=se[:k], se_effect=se_effect, n_clusters=n_clusters, covariance=covariance)
 
 
-def _left_out(rows: Compared) -> list[Reason | None]:
+def left_out(rows: Compared) -> list[Reason | None]:
     """Say of each covariate why it cannot be told from the systems, or from those before it."""
     found: list[Reason | None] = []
     columns: list[Floats] = []

@@ -205,10 +205,7 @@ def compare_with_each_annotator(
     min_annotators: int = ENOUGH_ANNOTATORS,
 ) -> AlternativeAnnotatorTest:
     """Run :func:`alternative_annotator_test` on long rows; cost grows with the number of answers."""
-    units = fold(rows.unit)
-    n = np.bincount(units.of)[units.of]
-    shared = n > 1
-    closer = _closer_label(rows, units) if scoring == "accuracy" else _closer_number(rows, units, n)
+    closer, shared = _closer(rows, scoring)
     own = fold(rows.annotator[shared], rows.cluster[shared])
     size = np.bincount(own.of)
     worse, better = (np.bincount(own.of[(closer == side)[shared]], minlength=len(own)) for side in (-1, 1))
@@ -225,6 +222,24 @@ def compare_with_each_annotator(
         min_units=min_units,
         min_annotators=min_annotators,
     )
+
+
+def _closer(rows: LongAnswers, scoring: Scoring) -> tuple[Ints, Truths]:
+    """Return who is closer to a person's others (1: the LLM, -1: the person), and which answers have others."""
+    units = fold(rows.unit)
+    n = np.bincount(units.of)[units.of]
+    closer = _closer_label(rows, units) if scoring == "accuracy" else _closer_number(rows, units, n)
+    return closer, n > 1
+
+
+def differences_by_person(rows: LongAnswers, *, scoring: Scoring) -> dict[str, tuple[Ints, Ints]]:
+    """Return W_h - W_f of each person's answers that others answered, too, and their clusters."""
+    closer, shared = _closer(rows, scoring)
+    found = {}
+    for number, name in enumerate(rows.annotator_ids):
+        own = shared & (rows.annotator == number)
+        found[name] = -closer[own], rows.cluster[own]
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

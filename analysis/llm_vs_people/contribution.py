@@ -15,6 +15,7 @@ from analysis.comparisons.contribution import TESTS
 from analysis.contribution import Analysis, Contribution, Found, SectionEntry, Words
 from analysis.llm_vs_people.bias_rows import bias_rows
 from analysis.llm_vs_people.calibration_section import calibration
+from analysis.llm_vs_people.claims import claims
 from analysis.llm_vs_people.first_shown import FirstShownRow, first_shown_rows
 from analysis.llm_vs_people.from_sums import (
     ANNOTATOR_RANKS,
@@ -114,6 +115,7 @@ CONTRIBUTION = Contribution(
     compute=_llms,
     of_sums=_of_sums,
     left_out=(STAND_IN, ANNOTATOR_RANKS, VISIT_RANKS, BIAS, PREDICTION_POWERED),
+    claims=claims,
     sections=(
         SectionEntry("llm-vs-people", LLM_VS_PEOPLE, llm_vs_people),
         SectionEntry("calibration", LLM_VS_PEOPLE, calibration),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -115,11 +114,8 @@ def compare_llms_with_people(
     chosen = sides_of(kept.get("choices"))
     if chosen is not None:
         order = orders["choices"]
-        people, llms = (turned(side, order) for side in (chosen.people, chosen.llms))
-        judged = _means(replace(chosen, people=people, llms=as_chosen(llms, people)), "choices")
-        alternative += _alternatives(judged, "choices", order, plan, people=chosen.kind)
+        alternative += _alternatives(_means_of_choices(chosen, order), "choices", order, plan, people=chosen.kind)
         powered += powered_choices(kept["choices"], order, plan)
-        del people, llms
     del chosen
     return LLMsAndPeople(
         alternative_annotator=tuple(alternative),
@@ -169,6 +165,42 @@ def _alternatives(
     judged: tuple[pl.DataFrame, pl.DataFrame], source: UnitSource, order: Order, plan: Plan, *, people: PeopleKind
 ) -> Iterator[AlternativeAnnotatorRow]:
     """Test each LLM on each criterion by what people judged, too; a choice is 1, a tie 0.5, the other choice 0."""
+    for group, criterion, rows in _beside_llms(judged, source, order):
+        found = compare_with_each_annotator(rows, scoring="neg_rmse", epsilon=plan.epsilon, fdr=plan.fwer)
+        tested = tuple(one for one in found.annotators if one.won is not None)  # a crowd of short visits is counted
+        yield AlternativeAnnotatorRow(
+            people=people,
+            group=group,
+            criterion=criterion,
+            source=source,
+            n_left_out=len(found.annotators) - len(tested),
+            **fields_of(replace(found, annotators=tested)),
+        )
+
+
+def answers_beside_llms(
+    kept: Mapping[str, pl.DataFrame], orders: Mapping[str, Order]
+) -> Iterator[tuple[UnitSource, str, str, LongAnswers]]:
+    """Yield source, LLM, criterion and people's answers beside that LLM's, as each test has them."""
+    rated, chosen = sides_of(kept.get("ratings")), sides_of(kept.get("choices"))
+    if rated is not None:
+        for group, criterion, rows in _beside_llms(_means(rated, "ratings"), "ratings", orders["ratings"]):
+            yield "ratings", group, criterion, rows
+    if chosen is not None:
+        order = orders["choices"]
+        for group, criterion, rows in _beside_llms(_means_of_choices(chosen, order), "choices", order):
+            yield "choices", group, criterion, rows
+
+
+def _means_of_choices(chosen: Sides, order: Order) -> tuple[pl.DataFrame, pl.DataFrame]:
+    people, llms = (turned(side, order) for side in (chosen.people, chosen.llms))
+    return _means(replace(chosen, people=people, llms=as_chosen(llms, people)), "choices")
+
+
+def _beside_llms(
+    judged: tuple[pl.DataFrame, pl.DataFrame], source: UnitSource, order: Order
+) -> Iterator[tuple[str, str, LongAnswers]]:
+    """Yield each LLM and criterion with people's answers beside the LLM's."""
     own, llms = judged
     own = own.filter(~is_nameless())
     both = own.join(
@@ -183,13 +215,12 @@ def _alternatives(
     for criterion in order.criteria:
         for group in order.groups:
             if (criterion, group) in parts:
-                place = {"people": people, "group": group, "criterion": criterion, "source": source}
-                yield _alternative(parts[criterion, group], plan, place)
+                yield group, criterion, _long(parts[criterion, group])
 
 
-def _alternative(both: pl.DataFrame, plan: Plan, place: dict[str, Any]) -> AlternativeAnnotatorRow:
+def _long(both: pl.DataFrame) -> LongAnswers:
     who = fold(both["who"].to_numpy())
-    rows = LongAnswers(
+    return LongAnswers(
         unit=both["unit"].to_numpy(),
         annotator=who.of,
         cluster=both["item"].to_numpy(),
@@ -197,10 +228,6 @@ def _alternative(both: pl.DataFrame, plan: Plan, place: dict[str, Any]) -> Alter
         llm=both["llm"].to_numpy(),
         annotator_ids=tuple(both["annotator_id"][who.first.tolist()].to_list()),
     )
-    found = compare_with_each_annotator(rows, scoring="neg_rmse", epsilon=plan.epsilon, fdr=plan.fwer)
-    tested = tuple(one for one in found.annotators if one.won is not None)  # a crowd of short visits is only counted
-    n_left_out = len(found.annotators) - len(tested)
-    return AlternativeAnnotatorRow(**place, n_left_out=n_left_out, **fields_of(replace(found, annotators=tested)))
 
 
 def _ranks(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from analysis.answers.groups import people_of
 from analysis.contribution import Analysis, Contribution, Found, SectionEntry
+from analysis.metrics.claims import claims
 from analysis.metrics.metric_results import MetricResults, metric_results
 from analysis.metrics.section import metrics
 from analysis.ranking.contribution import RANKINGS
@@ -30,6 +31,7 @@ def _tables(found: MetricResults) -> Found:
 CONTRIBUTION = Contribution(
     keys=(METRICS,),
     compute=_metrics,
+    claims=claims,
     sections=(SectionEntry("metrics", METRICS, metrics),),
     tables={METRICS: _tables},
 )

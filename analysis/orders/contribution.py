@@ -8,6 +8,7 @@ from analysis.answers.order import order_of
 from analysis.contribution import Analysis, Contribution, Found, SectionEntry
 from analysis.orders.best_worst import BestWorstCount, best_worst_counts
 from analysis.orders.best_worst_section import best_worst
+from analysis.orders.claims import claims
 from analysis.orders.section import orders
 from analysis.orders.summaries import OrderPlace, OrderRows, OrderStrength, OrderSummary, order_rows
 from analysis.records.results import rows
@@ -46,6 +47,7 @@ def _ordered(prepared: AnalysisInput) -> OrderRows:
 CONTRIBUTION = Contribution(
     keys=(ORDERS, ORDER_STRENGTHS, ORDER_PLACES, BEST_WORST),
     compute=_orders,
+    claims=claims,
     sections=(
         SectionEntry("orders", ORDERS, orders, (ORDER_STRENGTHS, ORDER_PLACES)),
         SectionEntry("best-worst", BEST_WORST, best_worst),

@@ -111,7 +111,7 @@ class OrderRows:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Orderings:
+class Orderings:
     """The complete orderings of one group and criterion.
 
     ``rank`` and ``place`` have the shape (orderings, systems), NaN where an ordering lacks the system; ``rank`` gives
@@ -142,8 +142,7 @@ def order_rows(table: pl.DataFrame, order: Order, plan: Plan) -> OrderRows:
     places: list[OrderPlace] = []
     for group in order.groups:
         for criterion in order.criteria:
-            rows = table.filter((pl.col("group") == group) & (pl.col("criterion") == criterion))
-            found = _orderings(rows, order.systems)
+            found = orderings_of(table, order, group, criterion)
             if found is None:
                 continue
             unit: Clustered = "assignment" if found.llm else "annotator"
@@ -161,8 +160,10 @@ def order_rows(table: pl.DataFrame, order: Order, plan: Plan) -> OrderRows:
     return OrderRows(summaries=tuple(summaries), strengths=tuple(strengths), places=tuple(places))
 
 
-def _orderings(rows: pl.DataFrame, systems: tuple[str, ...]) -> _Orderings | None:
-    """Return what has a rank for each of two outputs or more."""
+def orderings_of(table: pl.DataFrame, order: Order, group: str, criterion: str) -> Orderings | None:
+    """Return what of a group and criterion has a rank for each of two outputs or more."""
+    systems = order.systems
+    rows = table.filter((pl.col("group") == group) & (pl.col("criterion") == criterion))
     rows = rows.filter(pl.col("value").is_not_null().all().over("ordering") & (pl.len().over("ordering") > 1))
     if rows.is_empty():
         return None
@@ -181,10 +182,10 @@ def _orderings(rows: pl.DataFrame, systems: tuple[str, ...]) -> _Orderings | Non
     annotator = code(rows["annotator_id"]).of
     llm = bool((rows["annotator_kind"] == "llm").all())
     unit = fold(annotator, code(rows["assignment_id"]).of).of if llm else annotator
-    return _Orderings(rank=matrices[0], place=matrices[1], annotator=annotator[first], unit=unit[first], llm=llm)
+    return Orderings(rank=matrices[0], place=matrices[1], annotator=annotator[first], unit=unit[first], llm=llm)
 
 
-def _summary(group: str, criterion: str, found: _Orderings, fit: PlackettLuce, plan: Plan) -> OrderSummary:
+def _summary(group: str, criterion: str, found: Orderings, fit: PlackettLuce, plan: Plan) -> OrderSummary:
     place = _place_test(found, plan.confidence)
     agreement = kendall_w(_means(found.annotator, _relative(found.rank)).T)
     return OrderSummary(
@@ -207,7 +208,7 @@ def _summary(group: str, criterion: str, found: _Orderings, fit: PlackettLuce, p
 
 
 def _strengths(
-    group: str, criterion: str, found: _Orderings, fit: PlackettLuce, systems: tuple[str, ...], unit: Clustered
+    group: str, criterion: str, found: Orderings, fit: PlackettLuce, systems: tuple[str, ...], unit: Clustered
 ) -> Iterator[OrderStrength]:
     strength, low, high = stable(fit.strength, fit.ci_low, fit.ci_high)
     (probit,) = stable(fit.thurstone)
@@ -241,25 +242,30 @@ def _strengths(
         )
 
 
-def _places(group: str, criterion: str, found: _Orderings) -> Iterator[OrderPlace]:
+def _places(group: str, criterion: str, found: Orderings) -> Iterator[OrderPlace]:
     here = np.isfinite(found.place)
     for place in np.unique(found.place[here]).tolist():
         own = found.rank[found.place == place]
         yield OrderPlace(group=group, criterion=criterion, place=int(place), n=len(own), mean_rank=float(own.mean()))
 
 
-def _place_test(found: _Orderings, confidence: float) -> TTest:
+def _place_test(found: Orderings, confidence: float) -> TTest:
     """Test whether the slope of rank on place, one a unit, is zero; a system's mean rank is taken out of its ranks."""
-    here = np.isfinite(found.place)
-    if not here.any():
+    if not np.isfinite(found.place).any():
         return no_test(0, 0.0, None, NO_PLACES)
+    return one_sample(place_slopes(found), against=0.0, confidence=confidence)
+
+
+def place_slopes(found: Orderings) -> Floats:
+    """Return the slope of rank on place of each unit."""
+    here = np.isfinite(found.place)
     system_mean = np.nansum(found.rank, axis=0) / np.maximum(here.sum(axis=0), 1)
     place = np.where(here, found.place - _row_means(found.place), 0.0)
     left = np.where(here, found.rank - system_mean, 0.0)
     units = fold(found.unit)
     shared = np.bincount(units.of, weights=(place * left).sum(axis=1))
     spread = np.bincount(units.of, weights=(place**2).sum(axis=1))
-    return one_sample(np.asarray(shared / spread), against=0.0, confidence=confidence)
+    return np.asarray(shared / spread)
 
 
 def _row_means(matrix: Floats) -> Floats:

@@ -31,10 +31,9 @@ def claims(checked: Checked) -> Claims:
         for inner, one in places(f"{place}.strengths", fit.strengths):
             yield from left(one, "strength", inner, "ties")
             yield from left(one, "strength_half", inner, "copy")
-    for key in ("ranking_differences",):
-        for place, difference in places(key, getattr(results, key)):
-            yield from left(difference, "p_adjusted_a", place, "copy")
-            yield from left(difference, "p_adjusted_b", place, "copy")
+    for place, difference in places("ranking_differences", results.ranking_differences):
+        yield from left(difference, "p_adjusted_a", place, "drawn")
+        yield from left(difference, "p_adjusted_b", place, "drawn")
     if checked.analysis is None:
         return
     if checked.settings.regularisation is not None or any(len(rows) > DENSE for rows in tables.values()):

@@ -18,6 +18,7 @@ from analysis.verification.outcome import Gathered, Verification
 
 MOST_FIGURES = 5_000  # of larger results a sample is computed again
 MOST_ANSWERS = 200_000  # of larger tables too
+FILES = ("exploration.", "contamination")  # what other commands found
 WHOLE = 1 << 32
 COPIES = ("headline.", "disagreements[", "observed_power[")  # figures of other keys, once more
 
@@ -57,6 +58,8 @@ def _otherwise(path: str, wanted: Callable[[str], bool], analysis: Analysis | No
     """Return why no room claimed a figure."""
     if path.startswith(COPIES):
         return "copy"
+    if path.startswith(FILES):
+        return "file"
     if not wanted(path):
         return "sampled"
     return "in_parts" if analysis is None else "no_call"

@@ -69,3 +69,24 @@ def signed_ranks(values: Values, counted: int) -> list[float]:
         raise NotComputedError("wilcoxon_ties")
     method = PermutationMethod(n_resamples=1 << COUNTED)  # all signs, and not a sample of them
     return [float(wilcoxon(values, zero_method="pratt", method=method).pvalue)]
+
+
+def kendall(x: Values, y: Values) -> list[float]:
+    """Return the p-value of Kendall's tau-b."""
+    from scipy.stats import kendalltau
+
+    return [float(kendalltau(x, y).pvalue)]
+
+
+def spearman(x: Values, y: Values) -> list[float]:
+    """Return the p-value of Spearman's rho."""
+    from scipy.stats import spearmanr
+
+    return [float(spearmanr(x, y).pvalue)]
+
+
+def pearson(x: Values, y: Values) -> list[float]:
+    """Return the p-value of Pearson's r."""
+    from scipy.stats import pearsonr
+
+    return [float(pearsonr(x, y).pvalue)]

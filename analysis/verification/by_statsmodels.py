@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from analysis.verification.claims import NotComputedError
+
 Values = Sequence[float] | npt.NDArray[np.float64]
 Numbers = Sequence[int] | npt.NDArray[np.int64]
 METHODS = {"holm": "holm", "bh": "fdr_bh", "by": "fdr_by"}
@@ -59,3 +61,38 @@ def clustered(y: Values, x: npt.NDArray[np.float64], clusters: Numbers, coeffici
     groups = np.unique(clusters, return_inverse=True)[1]
     fitted: Any = OLS(np.asarray(y), x).fit(cov_type="cluster", cov_kwds={"groups": groups}, use_t=True)
     return [float(fitted.pvalues[coefficient])]
+
+
+def clustered_below(values: Values, clusters: Numbers, against: float) -> list[float]:
+    """Return the p-value of a mean, clustered, tested to lie below a value, by t with G - 1 degrees of freedom."""
+    from scipy.stats import t as student
+    from statsmodels.regression.linear_model import OLS
+
+    value, groups = np.asarray(values, dtype=np.float64), np.unique(clusters, return_inverse=True)[1]
+    fitted: Any = OLS(value, np.ones(len(value))).fit(cov_type="cluster", cov_kwds={"groups": groups}, use_t=True)
+    return [float(student.cdf((fitted.params[0] - against) / fitted.bse[0], groups.max()))]
+
+
+def kappa_of_two(table: Sequence[Sequence[float]]) -> list[float]:
+    """Return Cohen's kappa of a contingency table."""
+    from statsmodels.stats.inter_rater import cohens_kappa
+
+    return [float(cohens_kappa(np.asarray(table), return_results=False))]
+
+
+def controlled(
+    first: Numbers, second: Numbers, won: Values, covariates: npt.NDArray[np.float64], n_systems: int
+) -> list[float]:
+    """Return strengths, mean zero, of a logistic regression on who was compared and on covariates."""
+    from statsmodels.genmod.families import Binomial
+    from statsmodels.genmod.generalized_linear_model import GLM
+
+    systems = np.arange(n_systems - 1)  # the last is the base
+    x, y = (np.asarray(side)[:, None] == systems for side in (first, second))
+    design = np.column_stack([x.astype(np.float64) - y, covariates])
+    fitted: Any = GLM(np.asarray(won), design, family=Binomial()).fit(maxiter=200, tol=1e-14)
+    if not fitted.converged:
+        raise NotComputedError("not_converged")
+    strength = np.append(fitted.params[: n_systems - 1], 0.0)
+    centred: list[float] = (strength - strength.mean()).tolist()
+    return centred

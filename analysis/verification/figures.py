@@ -7,7 +7,7 @@ from typing import Any
 
 from analysis.statistics.record import Record, fields_of
 
-NAMED = frozenset({"strength", "strength_half", "kappa", "cohen_kappa"})
+NAMED = frozenset({"strength", "strength_half", "controlled", "kappa", "cohen_kappa", "place_p"})
 KAPPAS = frozenset({"cohen_kappa", "fleiss_kappa"})  # measures whose value is one
 
 
