@@ -15,6 +15,7 @@ from analysis.correlations.levels import PairedScores, coefficients_by_row, grou
 from analysis.correlations.scores import Scores, group_scores, pair_scores
 from analysis.verification.claims import Claims, corrected, figure, left, places
 
+PERFECT = 1 - 1e-6  # of Pearson's r and of ranks: closer to 1, p hangs on the last bits of r
 CALLS = {"kendall": "kendalltau", "spearman": "spearmanr", "pearson": "pearsonr"}
 
 
@@ -76,6 +77,9 @@ def _correlated(row: Any, place: str, paired: PairedScores) -> Claims:
     if row.level == "per_item":
         values = coefficients_by_row(paired, row.level, row.method)
         yield from figure(row, "p_value", place, "ttest_1samp", values=values[~np.isnan(values)], against=0.0)
+        return
+    if row.method != "kendall" and abs(row.value) > PERFECT:
+        yield from left(row, "p_value", place, "perfect")
         return
     sides = (paired.a, paired.b)
     if row.level == "system":

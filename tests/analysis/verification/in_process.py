@@ -11,7 +11,7 @@ from analysis import Plan, StudyFacts
 from analysis import analyse as analyse_records
 from analysis.records.results import Results
 from analysis.results.verified import with_verification
-from analysis.verification.outcome import Gathered, outcome_of
+from analysis.verification.outcome import Gathered, Verification, outcome_of
 from analysis.verification.process import Verifier
 from analysis.verification.worker import answers
 from tests.analysis.made_answers import check
@@ -25,6 +25,22 @@ class Here(Verifier):
     def start(self, gathered: Gathered) -> None:
         """Begin no process."""
         self.gathered = gathered
+
+
+class Unasked(Here):
+    """Knows what could be computed, and asks no library."""
+
+    def load(self) -> None:
+        """Begin no process."""
+
+    @property
+    def started(self) -> bool:
+        """Whether there are claims."""
+        return hasattr(self, "gathered")
+
+    def finish(self) -> Verification:
+        """Return that nothing was computed."""
+        return outcome_of(self.gathered, ["no_process"] * len(self.gathered.claims), {})
 
 
 def analysed(tables: Any, plan: Plan | None = None, study: StudyFacts | None = None) -> tuple[Results, Gathered]:

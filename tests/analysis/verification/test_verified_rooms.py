@@ -100,6 +100,14 @@ def test_a_changed_correlation_shows(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "kendalltau" in calls_that_differ(verified(ratings=rated(), llms=("llm",)))
 
 
+def test_a_perfect_correlation_is_left_out() -> None:
+    """Scipy's r of three exact lines is a last bit below 1, which makes a p-value of 1e-8."""
+    outputs = [(f"i{item}", system, n + item % 2) for item in range(6) for n, system in enumerate("abc")]
+    rows = [(who, *output) for output in outputs for who in ("p1", "llm")]
+    found = outcome(verified(ratings=ratings(rows), llms=("llm",)))
+    assert WORDS["perfect"] in {row.reason for row in found.not_recomputed}
+
+
 def ordered(n: int = 20, *, tied: bool = False, seed: int = 7) -> pl.DataFrame:
     rng = np.random.default_rng(seed)
     rows = []

@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 import spa.examples
+from analysis.verification.claims import WORDS
 from spa.cli import main
 from spa.commands.init import EXAMPLES as NAMES
 from spa.commands.init import PAPERS, write_example
@@ -19,6 +20,7 @@ from spa.records.raters import Variant
 from spa.study.load import load_study
 from spa.study.outputs import load_outputs
 from spa.study.schema_errors import study_tables
+from tests.analysis.verification.in_process import Unasked
 
 EXAMPLES = Path(spa.examples.__file__).parent
 assert {path.parent.name for path in EXAMPLES.glob("*/study.toml")} == set(NAMES)
@@ -45,14 +47,19 @@ def test_every_example_loads(path: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("example", PAPERS)
-def test_a_study_like_a_papers_runs_to_its_report(tmp_path: Path, example: str) -> None:
+def test_a_study_like_a_papers_runs_to_its_report(
+    tmp_path: Path, example: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It comes to its report, whose p-values, strengths and kappas are all given to libraries or left for a reason."""
+    monkeypatch.setattr("analysis.verification.process.Verifier", Unasked)
     words = ["demo", "--example", example, "--annotators", "6", "--out", str(tmp_path), "--json"]
-    result = CliRunner().invoke(main, words)
+    result = CliRunner(env={"SPA_VERIFY": "on"}).invoke(main, words)
     assert result.exit_code == 0, result.output
     facts = json.loads(result.stdout)
     assert [words[1] for words in facts["commands"]] == ["init", "check", "build", "simulate", "rate", "report"]
     found = json.loads((Path(facts["report"]) / "results.json").read_text(encoding="utf-8"))
     assert found["missing"] == []
+    assert WORDS["no_call"] not in [row["reason"] for row in found["verification"]["not_recomputed"]]
     assert {row["group"] for row in found["ratings"]["means"]} == {"simulated", "simulated-rater"}
     assert "**" not in json.dumps(found["study"]["questions"])
 
