@@ -28,10 +28,13 @@ def claims(checked: Checked) -> Claims:
         results.correlations,
         lambda row: (row.b, row.level, row.method, "" if whole else row.criterion),
     )
+    plan = checked.settings
+    together = plan.williams_criteria == "together" or (plan.williams_criteria is None and whole)
     yield from _corrected(
         "comparisons_of_correlations",
         results.comparisons_of_correlations,
-        lambda row: (row.target, row.level, "" if whole else row.criterion),
+        lambda row: (row.target, row.level, "" if together else row.criterion),
+        plan.williams_correction or "bh",
     )
     yield from _corrected(
         "correlations_by_system",
@@ -88,9 +91,9 @@ def _correlated(row: Any, place: str, paired: PairedScores) -> Claims:
     yield from figure(row, "p_value", place, CALLS[row.method], x=x, y=y)
 
 
-def _corrected(key: str, rows: Sequence[Any], family: Callable[[Any], Hashable]) -> Claims:
+def _corrected(key: str, rows: Sequence[Any], family: Callable[[Any], Hashable], correction: str = "bh") -> Claims:
     found: dict[Hashable, list[tuple[str, Any]]] = {}
     for place, row in places(key, rows):
         found.setdefault(family(row), []).append((place, row))
     for members in found.values():
-        yield from corrected(members, "bh")
+        yield from corrected(members, correction)
