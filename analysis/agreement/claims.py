@@ -29,10 +29,14 @@ def claims(checked: Checked) -> Claims:
     for (place, review), (_, given) in zip(places("reviewers", results.reviewers), answers, strict=True):
         table = _table(reliability_data(given), 0, 1)
         yield from figure(review, "kappa", place, "cohens_kappa", table=table)
+    pairs = [(place, pair) for place, pair in places("annotator_pairs", results.annotator_pairs)]
+    pairs = [(place, pair) for place, pair in pairs if pair.source == "ratings" and pair.cohen_kappa is not None]
+    if not any(checked.wanted(f"{place}.cohen_kappa") for place, _ in pairs):
+        return
     coded = code_raters(prepared.kept["ratings"], prepared.orders["ratings"]) if "ratings" in prepared.kept else None
     rated = {} if coded is None else {(group, criterion): data for group, criterion, data in coded.each()}
-    for place, pair in places("annotator_pairs", results.annotator_pairs):
-        if pair.source == "ratings" and pair.cohen_kappa is not None:
+    for place, pair in pairs:
+        if checked.wanted(f"{place}.cohen_kappa"):
             data = rated[pair.group, pair.criterion]
             x, y = (data.annotators.index(name) for name in (pair.annotator_x, pair.annotator_y))
             yield from figure(pair, "cohen_kappa", place, "cohens_kappa", table=_table(data, x, y))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from analysis.answers.exclusions import apply_exclusions
 from analysis.answers.order import order_of
-from analysis.contribution import Analysis, Contribution, Found, SectionEntry, Words
+from analysis.contribution import Analysis, Checked, Contribution, Found, SectionEntry, Words
 from analysis.records.results import rows
 from analysis.utilities.section import ASSUMED, utilities
 from analysis.utilities.utilities import (
@@ -18,6 +18,7 @@ from analysis.utilities.utilities import (
     UtilityShare,
     utility_rows,
 )
+from analysis.verification.claims import Claims, figure, places
 
 SHARES = rows(
     "utility_shares", UtilityShare, "Standard gambles: how many annotators find a system better by a stated size."
@@ -58,9 +59,17 @@ def _rows(analysis: Analysis) -> UtilityRows:
     )
 
 
+def _claims(checked: Checked) -> Claims:
+    """Claim the sign tests of the checks."""
+    for place, row in places("utility_checks", checked.results.utility_checks):
+        numbers = {"wins": row.annotators_higher, "losses": row.annotators_lower}
+        yield from figure(row, "p_value", place, "binomtest", **numbers)
+
+
 CONTRIBUTION = Contribution(
     keys=(SHARES, UTILITIES, DIFFERENCES, MEANS, LISTS, CHECKS),
     compute=_utilities,
+    claims=_claims,
     sections=(SectionEntry("utilities", LISTS, utilities, (SHARES, DIFFERENCES, MEANS, CHECKS)),),
     words=(
         Words(

@@ -163,6 +163,9 @@ class UtilityCheck(Record):
     """Of those alike, how many never prefer the output to a gamble with the second anchor, and so say little."""
     n_annotators: Positive
     """Or, of an LLM, assignments."""
+    annotators_higher: Count
+    annotators_lower: Count
+    """Those whose lists give a higher, or lower, utility more often than not."""
     p_value: Share | None
     """Sign test over them; null where none departs."""
 
@@ -402,6 +405,7 @@ class _OneGroup:
             given = [sign for own_signs in by_unit.values() for sign in own_signs]
             if given:
                 totals = [sum(own_signs) for own_signs in by_unit.values()]
+                higher, lower = sum(total > 0 for total in totals), sum(total < 0 for total in totals)
                 yield UtilityCheck(
                     **self.place,
                     check=check,
@@ -411,7 +415,9 @@ class _OneGroup:
                     n_lower=given.count(-1),
                     n_silent=silent if check == "second_anchor" else 0,
                     n_annotators=len(by_unit),
-                    p_value=sign_test(sum(total > 0 for total in totals), sum(total < 0 for total in totals)),
+                    annotators_higher=higher,
+                    annotators_lower=lower,
+                    p_value=sign_test(higher, lower),
                 )
 
 
