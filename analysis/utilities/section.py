@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 from analysis.contribution import Shown
 from analysis.printing.cells import Field, cell, number_column, tabulate, text_column
@@ -54,31 +56,59 @@ def utilities(
     return Section(id="utilities", title="How much better", blocks=tuple(blocks))
 
 
+@dataclass(frozen=True, slots=True)
+class _Better:
+    """One side of a pair: how many annotators find it better."""
+
+    row: UtilityShare
+    side: Literal["x", "y"]
+
+    @property
+    def systems(self) -> tuple[str, str]:
+        """The better one, and the other."""
+        x, y = self.row.system_x, self.row.system_y
+        return (x, y) if self.side == "x" else (y, x)
+
+    def value(self, name: str) -> float:
+        """Return a number of the side: its share, or an end of an interval."""
+        return float(getattr(self.row, name.replace("SIDE", self.side)))
+
+    def bounds(self, kind: str) -> str:
+        """Return an interval."""
+        return share_interval(self.value(f"SIDE_{kind}_low"), self.value(f"SIDE_{kind}_high"))
+
+
 def _shares(rows: Sequence[UtilityShare], shown: Shown) -> Block:
+    """Show both sides of each pair, the more frequent one first."""
     names = shown.names
-    whatever = "wherever between their two chances the utilities lie"
-    middles = "Wilson\u2019s, as if utilities were the middles: too narrow where many differences are near the size"
-    fields: list[Field[UtilityShare]] = [
-        text_column("Pair", lambda row: names.over(row)),
-        text_column("Group", lambda row: names.group(row.group)),
-        text_column("Criterion", lambda row: names.criterion(row.criterion)),
-        text_column("More than", lambda row: number(row.difference), "size of the difference of two utilities"),
-        number_column("Annotators", lambda row: count(row.n), "with both on one item; of an LLM: assignments"),
-        number_column("First better", lambda row: percent(row.share_x), "share by more than the size"),
+    both = [
+        one
+        for row in rows
+        for one in sorted((_Better(row, "x"), _Better(row, "y")), key=lambda one: -one.value("share_SIDE"))
+    ]
+    fields: list[Field[_Better]] = [
+        text_column("Better", lambda one: names.system(one.systems[0])),
+        text_column("Than", lambda one: names.system(one.systems[1])),
+        text_column("Group", lambda one: names.group(one.row.group)),
+        text_column("Criterion", lambda one: names.criterion(one.row.criterion)),
+        number_column("Annotators", lambda one: count(one.row.n), "with both on one item; of an LLM: assignments"),
         number_column(
-            f"{shown.confidence} interval", lambda row: share_interval(row.x_ci_low, row.x_ci_high), whatever
+            "Share", lambda one: percent(one.value("share_SIDE")), "who find it better by more than the size"
         ),
-        number_column("By middles", lambda row: share_interval(row.x_middle_low, row.x_middle_high), middles),
-        number_column("Second better", lambda row: percent(row.share_y), "share by more than the size"),
         number_column(
-            f"Its {shown.confidence} interval", lambda row: share_interval(row.y_ci_low, row.y_ci_high), whatever
+            f"{shown.confidence} interval",
+            lambda one: one.bounds("ci"),
+            "wherever between their two chances the utilities lie",
         ),
-        number_column("Its, by middles", lambda row: share_interval(row.y_middle_low, row.y_middle_high), middles),
+        number_column(
+            "By middles",
+            lambda one: one.bounds("middle"),
+            "Wilson\u2019s, as if utilities were the middles: too narrow where many differences are near the size",
+        ),
     ]
     sizes = " or ".join(dict.fromkeys(number(row.difference) for row in rows))
     caption = f"Annotators who find one system better by more than {sizes}"
-    constant = ("Group", "Criterion", "More than")
-    return tabulate("utility_shares", caption, fields, rows, constant=constant, csv="utility_shares")
+    return tabulate("utility_shares", caption, fields, both, constant=("Group", "Criterion"), csv="utility_shares")
 
 
 def _figures(

@@ -120,6 +120,19 @@ def test_second_anchor_on_a_share_of_forms() -> None:
     assert not any(target.anchor for form in forms(gamble_study(), 20) for *_, target in lists(form))
 
 
+@pytest.mark.parametrize("language", ["zh", "ar"])
+def test_other_languages_ask_the_same(language: str) -> None:
+    """On page and in prompt, of images too in words of their own."""
+    texts = load_texts(language, {})
+    study = gamble_study({"second_anchor": 1, "repeats": 1}, language=language, design={"items": 1})
+    ((assignment, key),) = drawn(study)
+    form = build_form(study, outputs_of(study), assignment, key, texts)
+    check_one_form(form)
+    assert len(lists(form)) == 6
+    own = {name for name in texts.entries if "gamble" in name or "choice_list" in name}
+    assert all(texts.entries[name] != TEXTS.entries[name] for name in own)
+
+
 def test_lists_asked_again_repeat_earlier_ones() -> None:
     for form in forms(gamble_study({"repeats": 2}), 5):
         targets = [target for *_, target in lists(form)]

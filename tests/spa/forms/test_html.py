@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import spa
 from spa.forms.assets import asset_name, asset_text, inline_style
+from spa.forms.build import build_form
 from spa.forms.form_text import page_text
 from spa.forms.html import PageRegion, PageState, Posting, render_page, render_whole, sections
 from spa.forms.markdown import render_markdown
@@ -20,10 +21,12 @@ from spa.forms.texts import load_texts
 from spa.media.words import count_words
 from spa.records.form import ExhibitsBlock, Form, Page, Question, Segment, TextBlock
 from spa.records.texts import placeholders
+from spa.study.sampling import sample_assignments, study_rng
 from spa.study.validation import shipped_languages
 from tests.spa.hand_made import hand_made
 from tests.spa.served_pages import ReadPage, squeezed
 from tests.spa.web_forms import HOSTILE, exhibits, likert, preference, small_form
+from tests.strategies import outputs_of, small_study
 
 LONG = "word " * 60
 TEXTS = load_texts("en", {})
@@ -179,6 +182,29 @@ def test_a_text_between_exhibits_belongs_to_the_ones_after_it() -> None:
     parts = sections(replace(page, blocks=blocks))
     assert [type(part) for part in parts] == [PageRegion, TextBlock, PageRegion]
     assert [part.stage_id for part in parts if isinstance(part, PageRegion)] == ["p5-1", "p5-2"]
+
+
+def test_tabs_are_named_by_their_columns_and_begin_with_what_is_new() -> None:
+    """A label may stand in the caption of another exhibit: "B" in "Best text"."""
+    study = small_study(
+        spa=None,
+        gamble={"best_reference": "zzbest", "worst_reference": "zzworst"},
+        design={"items": 1},
+        systems=[
+            {"id": "zzgood"},
+            {"id": "zzpoor"},
+            *({"id": f"zz{end}", "role": "reference"} for end in ("best", "worst")),
+        ],
+    )
+    outputs = outputs_of(study, texts=("word " * 60,))
+    ((assignment, key),) = sample_assignments(study, outputs, count=1, rng=study_rng(study.seed))
+    form = build_form(study, outputs, assignment, key, TEXTS)
+    pages = [page for page in form.pages if page.kind == "gamble"]
+    for page, first in zip(pages, (1, 3), strict=True):
+        (stage,) = [part for part in sections(page) if isinstance(part, PageRegion)]
+        assert stage.tabs == ("Best text", "Worst text", page.outputs[0].caption)
+        assert stage.first_tab == first
+        assert f'value="{first}" checked' in render_page(form, page, TEXTS)
 
 
 def test_texts_stand_behind_tabs_where_one_is_long() -> None:
