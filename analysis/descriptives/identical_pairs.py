@@ -16,7 +16,7 @@ class IdenticalPairRating(Record):
 
     group: str
     criterion: str
-    system: str | None
+    system: str | None = None
     """Whose outputs these are, rated among the others; null of copies of the source shown as a check."""
     expected: float
     """The best rating of the scale."""
@@ -24,7 +24,7 @@ class IdenticalPairRating(Record):
     n_missing: Count
     n_expected: Count
     """Ratings equal to the one expected."""
-    n_of_system: Count | None
+    n_of_system: Count | None = None
     """Ratings of all outputs of the system, also of those that differ from their source."""
     mean: float | None
     sd: float | None
@@ -47,7 +47,7 @@ def identical_pairs(pairs: pl.DataFrame | None) -> list[IdenticalPairRating]:
     if pairs is None:
         return []
     found = _summed(pairs, ("group", "criterion", "expected"))
-    return [IdenticalPairRating(system=None, n_of_system=None, **row) for row in found.iter_rows(named=True)]
+    return [IdenticalPairRating(**row) for row in found.iter_rows(named=True)]
 
 
 def rated_copies(
