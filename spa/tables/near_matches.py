@@ -89,8 +89,9 @@ def _join_versions(groups: dict[str, list[str]], table: Iterable[tuple[str, str]
         by_key.setdefault(key, []).append(name)
     for key in sorted(by_key):
         plain = next((other for other in _plainer(key) if other in by_key), None)
-        while plain is not None and (further := next((one for one in _plainer(plain) if one in by_key), None)):
-            plain = further
+        further = plain
+        while further is not None:  # the skeleton of a space is ""
+            plain, further = further, next((one for one in _plainer(further) if one in by_key), None)
         if plain is not None:
             groups.setdefault(plain, list(by_key[plain])).extend(by_key[key])
             groups.pop(key, None)

@@ -83,6 +83,7 @@ def test_other_names_are_not(pair: tuple[str, str]) -> None:
         (["gpt-4o-2024-05-13", "gpt-4o-2024-08-06"], []),
         (["gpt-4", "gpt-4o"], []),
         (["x", "x-20261399"], []),
+        ([" ", "0/", "0/0/"], [(" ", "0/", "0/0/")]),
     ],
 )
 def test_near_matches_with_providers_and_dates(names: list[str], found: list[tuple[str, ...]]) -> None:
