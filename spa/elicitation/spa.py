@@ -153,6 +153,11 @@ def warnings(study: Study, section: Spa) -> Iterator[str]:
         )
     if section.directions == "one" and study.analysis.consistency_tau is not None:
         yield '[spa] directions = "one": self-consistency cannot be checked, so no annotator is excluded for it'
+    if section.asks_again() and study.design.directions == "fixed" and study.instructions.explains_sum:
+        yield (
+            '[design] directions = "fixed" with the rule that both directions are at most 100%: who obeys it lets what '
+            "favours the first direction into both; counterbalance them, or set [instructions] explain_sum = false"
+        )
     yield from disconnected(study, section)
 
 
@@ -321,7 +326,7 @@ def instructions(view: AssignmentView, section: Spa) -> list[str]:
     else:
         exposure = view.say("exposure_one") if high == 1 else view.say("exposure_many", number=str(high))
     said = [view.say("instructions_spa", exposure=exposure, x=x, y=y)]
-    if section.directions == "both" and view.study.instructions.explain_sum:
+    if section.directions == "both" and view.study.instructions.explains_sum:
         said.append(view.say("instructions_both_directions", x=x, y=y))
     return said
 

@@ -166,6 +166,11 @@ class Instructions(Words):
 
     explain_sum: bool = added(True)  # whether it says that the chances of both directions are at most 100 % together
 
+    @property
+    def explains_sum(self) -> bool:
+        """Whether forms say that both directions are at most 100 % together, where they ask both."""
+        return self.text is None and self.explain_sum
+
 
 class PeopleGroup(TomlTable):
     """A quota: so many people whose screening answer, or whose link, puts them into this group."""

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 
+from spa.elicitation import ways
 from spa.elicitation.choices import ChoiceTarget
 from spa.elicitation.ratings import RatingTarget
 from spa.elicitation.spa import PreferenceTarget
@@ -217,6 +218,21 @@ def test_the_rule_of_sums_can_be_left_out(language: str) -> None:
     (rule,) = [line for line in told if line not in left]
     assert "20" in rule
     assert [line for line in told if line != rule] == left
+
+
+def test_the_rule_of_sums_beside_fixed_directions() -> None:
+    """A warning: whoever obeys it carries what favours the first direction into both."""
+    design = {"directions": "fixed"}
+    told = [
+        [line for line in ways()["spa"].warnings(study, study.sections["spa"]) if "lets what favours" in line]
+        for study in (
+            small_study(design=design),
+            small_study(),
+            small_study(design=design, instructions={"explain_sum": False}),
+            small_study(design=design, spa={"exposure": 2, "directions": "one"}),
+        )
+    ]
+    assert [len(lines) for lines in told] == [1, 0, 0, 0]
 
 
 def test_the_preset_says_what_a_percentage_means():
