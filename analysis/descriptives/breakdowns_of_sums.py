@@ -10,7 +10,7 @@ import numpy as np
 from analysis.agreement.counted_ratings import CountedRatings
 from analysis.agreement.data import ReliabilityData
 from analysis.agreement.from_sums import answered_once, fitting_level
-from analysis.agreement.pairwise import FEW_ANNOTATORS
+from analysis.agreement.pairwise import MOST_FOR_TAU
 from analysis.agreement.rater_agreement import level_of
 from analysis.agreement.units import AnsweredUnits, units_of_counts, units_of_sums
 from analysis.answers.groups import people_of
@@ -77,7 +77,7 @@ def measured_by_system(
         if raters[system] < 2 and (not part.llm or once_each):
             found: dict[str, Any] = {"reason": ONE_RATER}
         elif follows:
-            single = None if data is None or raters[system] > FEW_ANNOTATORS else data(system)
+            single = None if data is None or raters[system] > MOST_FOR_TAU else data(system)
             found = agreement_on_system(_units(part, rows, counts, int(raters[system])), level, single)
         else:
             found = {"reason": SINGLE}

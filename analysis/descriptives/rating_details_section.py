@@ -168,11 +168,13 @@ def _people_and_llms(
     def side(row: SystemBreakdown) -> tuple[str, str]:
         return row.group, row.criterion
 
+    def is_copy(row: SystemBreakdown | None) -> bool:
+        known = None if row is None else copies.get((row.group, row.criterion, row.system))
+        return known is not None and known.n == known.n_of_system
+
     def mean(row: SystemBreakdown | None) -> Cell:
         found = mean_cell(row, spread=False)
-        known = None if row is None else copies.get((row.group, row.criterion, row.system))
-        whole = known is not None and known.n == known.n_of_system
-        return cell(f"{found.text}{DAGGER}") if whole else found
+        return cell(f"{found.text}{DAGGER}") if is_copy(row) else found
 
     tables = []
     for place, llm in enumerate(llms[:BESIDE] if people else (), start=1):
@@ -188,7 +190,7 @@ def _people_and_llms(
             shown = (None if one is None else cell(f"{number(one.mean)}{DAGGER}") for one in checks)
             cells.append([cell(COPY), *(_unknown() if one is None else one for one in shown)])
         best = {count(one.expected) for one in pairs if (one.group, one.criterion) in sides}
-        marked = any(one.text.endswith(DAGGER) for row in cells for one in row)
+        marked = any(checks) or any(is_copy(row) for row in rows if side(row) in sides)
         notes = [f"{DAGGER} {IDENTICAL} ({', '.join(sorted(best))})."] if marked else []
         caption = f"Mean ratings: {names.group(llm)}"
         tables.append(build_table(f"details_beside-{place}", caption, columns, cells, notes))

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from analysis import Plan, analyse
 from analysis.answers.live_rows import LivePairRow, LiveStudy
 from analysis.printing.cells import SKEWED, verdict
-from analysis.printing.document import Bullets, Links, Paragraph, Section, Table, Terms
+from analysis.printing.document import Bullets, Links, Paragraph, Section, Table, Terms, whole
 from analysis.printing.lookup import PairResult, pair_results
 from analysis.printing.names import Names
 from analysis.printing.words import p_value, percent
@@ -758,7 +758,7 @@ def test_an_expected_preference_that_is_not_found_is_undecided() -> None:
     tested = preference("human", "alder", "birch", 0.55, p_adjusted=0.135)
     section = make_section(from_plain({**empty_results(), "preferences": [tested], "expected": [row]}), "expected")
     assert section is not None
-    tables = [block for block in section.appendix if isinstance(block, Table)]
+    tables = [block for block in whole(section).blocks if isinstance(block, Table)]
     texts = [cell.text for table in tables for cells in table.rows for cell in cells]
     assert "not recovered: ~ undecided" in texts
     assert not any("no difference" in text for text in texts)
