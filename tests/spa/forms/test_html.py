@@ -184,7 +184,7 @@ def test_a_text_between_exhibits_belongs_to_the_ones_after_it() -> None:
     assert [part.stage_id for part in parts if isinstance(part, PageRegion)] == ["p5-1", "p5-2"]
 
 
-def test_tabs_are_named_by_their_columns_and_begin_with_what_is_new() -> None:
+def test_tabs_are_named_by_columns_and_begin_with_what_is_new() -> None:
     """A label may stand in the caption of another exhibit: "B" in "Best text"."""
     study = small_study(
         spa=None,
