@@ -9,6 +9,7 @@ import numpy as np
 
 from analysis.answers.tables import answered_rows
 from analysis.contribution import Checked
+from analysis.correlations.averages import averages_over_criteria
 from analysis.correlations.coefficients import prepare
 from analysis.correlations.group_correlations import against_others, sides_of_ratings
 from analysis.correlations.levels import PairedScores, coefficients_by_row, group_means
@@ -23,11 +24,12 @@ def claims(checked: Checked) -> Claims:
     """Claim the p-values of correlations, and their corrections by Benjamini and Hochberg."""
     results = checked.results
     whole = checked.settings.family == "all"
-    yield from _corrected(
-        "correlations",
-        results.correlations,
-        lambda row: (row.b, row.level, row.method, "" if whole else row.criterion),
-    )
+    for name in ("correlations", "correlations_of_averages"):
+        yield from _corrected(
+            name,
+            getattr(results, name),
+            lambda row: (row.b, row.level, row.method, "" if whole else row.criterion),
+        )
     plan = checked.settings
     together = plan.williams_criteria == "together" or (plan.williams_criteria is None and whole)
     yield from _corrected(
@@ -54,6 +56,17 @@ def claims(checked: Checked) -> Claims:
         criterion: {own.name: own for own in (*map(group_scores, parts.values()), *measured)}
         for criterion, parts in rated.items()
     }
+    averages = averages_over_criteria(
+        {
+            criterion: {group: group_scores(cells) for group, cells in parts.items()}
+            for criterion, parts in rated.items()
+        },
+        prepared.plan.lower_is_better,
+    )
+    of_averages = {average.name: average for average in averages.values()}
+    for place, row in places("correlations_of_averages", results.correlations_of_averages):
+        if row.p_value is not None and checked.wanted(f"{place}.p_value"):
+            yield from _correlated(row, place, pair_scores(of_averages[row.a], scores[row.criterion][row.b], k))
     people: dict[tuple[str, str], dict[int, PairedScores]] = {}
     for place, row in places("correlations", results.correlations):
         if row.p_value is None or not checked.wanted(f"{place}.p_value"):

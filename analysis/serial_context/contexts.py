@@ -15,6 +15,7 @@ from analysis.answers.order import Order
 from analysis.answers.plan import Plan
 from analysis.serial_context.effects import Effect, position_effect, previous_effect
 from analysis.serial_context.sequence import RANDOM, blocked_forms, sequence_of, share_turned, with_places
+from analysis.statistics.coding import Floats
 from analysis.statistics.corrections import Verdict, adjust
 from analysis.statistics.reasons import Reason, why
 from analysis.statistics.record import Count, Probability, Record, Share, replace_fields
@@ -109,26 +110,33 @@ def serial_contexts(
     arms : list of SerialArms
         Empty where there are not two arms.
     """
+    contexts: list[SerialContext] = []
+    arms: list[SerialArms] = []
+    for group, criterion, own, own_placed, known in parts_with_arms(ratings, reading, groups, order):
+        if own_placed is not None and own_placed.height:
+            for arm in known or (None,):
+                rows = own_placed if arm is None else own_placed.filter(pl.col(ARM) == arm)
+                contexts += _effects(rows, group, criterion, arm, plan)
+        for one, other in combinations(known, 2):
+            arms += _arms(own, group, criterion, (one, other), order.systems, plan)
+    return _adjusted(contexts, plan), _adjusted(arms, plan)
+
+
+def parts_with_arms(
+    ratings: pl.DataFrame, reading: pl.DataFrame | None, groups: Sequence[tuple[str, str]], order: Order
+) -> Iterator[tuple[str, str, pl.DataFrame, pl.DataFrame | None, tuple[str, ...]]]:
+    """Yield group, criterion, the answers of people, those whose place is known, and the arms that answers name."""
     people = set(people_of(groups))
     given = ratings.filter(pl.col("value").is_not_null(), pl.col("group").cast(pl.String).is_in(people))
     if not given.height:
-        return [], []
+        return
     placed = with_places(given, reading)
-    contexts: list[SerialContext] = []
-    arms: list[SerialArms] = []
     for group in (name for name, _ in groups if name in people):
         for criterion in order.criteria:
             there = (pl.col("group").cast(pl.String) == group) & (pl.col("criterion").cast(pl.String) == criterion)
             own = given.filter(there)
             own_placed = None if placed is None else placed.filter(there)
-            own, own_placed, known = _with_arms(own, own_placed)
-            if own_placed is not None and own_placed.height:
-                for arm in known or (None,):
-                    rows = own_placed if arm is None else own_placed.filter(pl.col(ARM) == arm)
-                    contexts += _effects(rows, group, criterion, arm, plan)
-            for one, other in combinations(known, 2):
-                arms += _arms(own, group, criterion, (one, other), order.systems, plan)
-    return _adjusted(contexts, plan), _adjusted(arms, plan)
+            yield group, criterion, *_with_arms(own, own_placed)
 
 
 def _with_arms(
@@ -195,9 +203,10 @@ def _effects(rows: pl.DataFrame, group: str, criterion: str, arm: str | None, pl
             )
 
 
-def _arms(
-    own: pl.DataFrame, group: str, criterion: str, arms: tuple[str, str], systems: Sequence[str], plan: Plan
-) -> Iterator[SerialArms]:
+def sides_of_arms(
+    own: pl.DataFrame, arms: tuple[str, str], systems: Sequence[str]
+) -> Iterator[tuple[str, str, list[Floats]]]:
+    """Yield every two systems with the annotators' differences between them in each of two arms."""
     means = own.group_by(
         pl.col("annotator_id").cast(pl.String), ARM, pl.col("system").cast(pl.String), maintain_order=True
     ).agg(pl.col("value").cast(pl.Float64).mean())
@@ -214,8 +223,14 @@ def _arms(
             )
             for arm in arms
         ]
-        if min(map(len, sides)) < LEAST:
-            continue
+        if min(map(len, sides)) >= LEAST:
+            yield x, y, sides
+
+
+def _arms(
+    own: pl.DataFrame, group: str, criterion: str, arms: tuple[str, str], systems: Sequence[str], plan: Plan
+) -> Iterator[SerialArms]:
+    for x, y, sides in sides_of_arms(own, arms, systems):
         test = welch(sides[0], sides[1], confidence=plan.confidence)
         alone = [one_sample(side, against=0.0, confidence=plan.confidence) for side in sides]
         sign = -1 if criterion in plan.lower_is_better else 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from analysis.contribution import Analysis, Contribution, Found, SectionEntry, Words
 from analysis.records.results import Results, rows
+from analysis.serial_context.claims import claims
 from analysis.serial_context.contexts import SerialArms, SerialContext, serial_contexts
 from analysis.serial_context.section import serial_context
 from analysis.sums.left_out import NeedsSingleAnswers
@@ -46,5 +47,6 @@ CONTRIBUTION = Contribution(
     compute=_contexts,
     left_out=(NeedsSingleAnswers("serial_context", ("serial_context", "serial_arms"), _left_out),),
     words=WORDS,
+    claims=claims,
     sections=(SectionEntry("serial-context", SERIAL_CONTEXT, serial_context, (SERIAL_ARMS,)),),
 )

@@ -33,6 +33,7 @@ Why = Literal[
     "welch_margin",
     "williams",
     "wilcoxon_ties",
+    "within",
 ]
 WORDS: Final[Mapping[Why, str]] = {
     "adjusted_otherwise": "adjusted over more than p-values",
@@ -60,6 +61,7 @@ WORDS: Final[Mapping[Why, str]] = {
     "weighed": "a t-test in which annotators weigh the same, which scipy lacks",
     "williams": "Williams's test of two correlations, which no library has",
     "welch_margin": "Welch's test against a margin",
+    "within": "clustered least squares that does not count annotators' means, which statsmodels does",
     "wilcoxon_ties": "signed ranks with ties or zeros of more than 13 values, of which scipy approximates p",
 }
 assert WORDS.keys() == {*get_args(Why)}

@@ -22,6 +22,7 @@ from analysis.verification.figures import KAPPAS, NAMED, figures_of
 from analysis.verification.outcome import Verification
 from tests.analysis.covariates.test_held_constant import judged
 from tests.analysis.made_answers import choices, preferences, ratings
+from tests.analysis.serial_context.test_serial_context import study
 from tests.analysis.verification.in_process import analysed, verified
 
 SYSTEMS = ("a", "b", "c", "d")
@@ -72,6 +73,21 @@ def test_an_llm_beside_people_and_metrics_is_computed_again(llm: Results) -> Non
     found = outcome(llm)
     assert found.recomputed > 150
     assert {row.library for row in found.libraries} == {"scipy", "statsmodels", "choix"}
+
+
+def test_averages_over_criteria_are_computed_again() -> None:
+    frames = [rated(20, seed).with_columns(criterion=pl.lit(name)) for seed, name in ((4, "clear"), (5, "fluent"))]
+    results = verified(ratings=pl.concat(frames), llms=("llm",), plan=Plan(unit="item"))
+    assert results.correlations_of_averages
+    outcome(results)
+
+
+def test_arms_and_places_are_accounted_for() -> None:
+    mixed = study(4, n=12).with_columns(("m" + pl.col("annotator_id")).alias("annotator_id"))
+    results = verified(ratings=pl.concat([study(3, n=12, mixed=False), mixed]))
+    assert results.serial_arms
+    found = outcome(results)
+    assert WORDS["within"] in {row.reason for row in found.not_recomputed}
 
 
 def changed(monkeypatch: pytest.MonkeyPatch, where: Any, name: str) -> None:
@@ -210,7 +226,8 @@ FIGURES = """
     PreferenceTest.p_value RankingDifference.p_adjusted_a RankingDifference.p_adjusted_b RatingTest.p_adjusted
     RatingTest.p_crossed RatingTest.p_crossed_adjusted RatingTest.p_equivalence RatingTest.p_equivalence_adjusted
     RatingTest.p_unanimous RatingTest.p_value ReviewAgreement.kappa RobustnessRow.p_adjusted RobustnessRow.p_value
-    Separation.p_value SweepRow.p_adjusted SweepRow.p_value SystemCorrelation.p_adjusted SystemCorrelation.p_value
+    Separation.p_value SerialArms.p_adjusted SerialArms.p_value SerialContext.p_adjusted SerialContext.p_value
+    SweepRow.p_adjusted SweepRow.p_value SystemCorrelation.p_adjusted SystemCorrelation.p_value
     SystemStrength.strength TiedStrength.strength TiedStrength.strength_half UtilityCheck.p_value
 """
 
