@@ -107,6 +107,10 @@ def test_a_person_may_say_no_more_than_items(tmp_path: Path) -> None:
     draws = drawn(study, outputs, 6)
     assert [[one.item_id for one in form.blocks[0].shown[::3]] for form, _ in draws][2] == ["i2", "i3"]
     assert as_stored(draws) == as_stored(drawn(study, outputs, 6))
+    for form, key in draws:  # every row by label, however its file orders systems
+        (block,) = form.blocks
+        assert [[one.label for one in row] for row in block.rows] == [list(block.labels)] * 2
+        assert sorted(key.systems) == sorted(block.labels)
     balance = balance_of(study, draws)
     assert set(balance.columns.values()) == {2}
     assert [*balance.caveats()] == []
@@ -255,6 +259,18 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
         {"choices": {"directions": "both"}},
         SPA_ROWS + "0,i0,zzgood,choices\n0,i0,zzfair,choices\n",
         'expected both orders, as [choices] directions = "both", got one of zzgood for "i0", zzfair for "i0"',
+    ),
+    (
+        {"choices": {}},
+        "form,item,system,asked,page\n"
+        + "".join(f"0,i{n},{system},,{n + 1}\n" for n in range(2) for system in ORDER)
+        + "".join(f"0,i0,{system},choices,{page}\n" for page in (1, 2) for system in ORDER[:2]),
+        'expected each question once, got zzgood for "i0", zzfair for "i0" in form "0" again',
+    ),
+    (
+        {"spa": None, "likert": {"pages": "output"}},
+        "form,item,system\n0,i0,zzgood\n0,i0,zzgood\n",
+        'expected each output once, got "zzgood" for item "i0" again in form "0" (as in',
     ),
     (DEALT, PAIRS + "0,i0,zzgood,1\n0,i1,zzfair,1\n", "outputs of one item by 2 systems"),
     (
