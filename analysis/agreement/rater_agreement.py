@@ -227,11 +227,11 @@ def _tied(table: pl.DataFrame, study: StudyFacts | None) -> set[str]:
 def agreement_rows(answered: Answered, group: str, criterion: str) -> Iterator[AgreementRow]:
     """Yield every coefficient that applies to the answers of a group to a criterion."""
     for found in measure_agreement(answered):
-        row = _row(found, answered.source, group, criterion, answered.level)
+        row = _agreement_row(found, answered.source, group, criterion, answered.level)
         yield row if answered.named else replace(row, n_annotators=None)
 
 
-def _row(found: Agreement, source: Source, group: str, criterion: str, level: Level) -> AgreementRow:
+def _agreement_row(found: Agreement, source: Source, group: str, criterion: str, level: Level) -> AgreementRow:
     """Return a coefficient as a row; ``level`` is the one that fits the scale."""
     alpha = found.measure.startswith("krippendorff_alpha")
     return record_like(

@@ -82,7 +82,7 @@ def order_flips(choices: pl.DataFrame, order: Order, *, confidence: float, max_f
         for criterion in order.criteria:
             own = rows.filter(pl.col("group") == group, pl.col("criterion") == criterion)
             if not own.is_empty():
-                yield _row(group, criterion, own, confidence=confidence, max_flips=max_flips)
+                yield _flips_of(group, criterion, own, confidence=confidence, max_flips=max_flips)
 
 
 def _soft(rows: pl.DataFrame) -> list[str]:
@@ -91,7 +91,7 @@ def _soft(rows: pl.DataFrame) -> list[str]:
     return soft["group"].unique().to_list()
 
 
-def _row(group: str, criterion: str, twice: pl.DataFrame, *, confidence: float, max_flips: float) -> OrderFlips:
+def _flips_of(group: str, criterion: str, twice: pl.DataFrame, *, confidence: float, max_flips: float) -> OrderFlips:
     known = twice.filter(pl.col("own").is_not_null() & pl.col("reverse").is_not_null())
     once = twice.filter(pl.col("own").is_not_null() & pl.col("reverse").is_null())
     each = known.filter(pl.col("turn") == 0)

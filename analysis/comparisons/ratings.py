@@ -272,7 +272,7 @@ def _compare(
             result = weighed.test(against=0.0, confidence=plan.confidence)
         else:
             result = one_sample(units.values, against=0.0, confidence=plan.confidence)
-        return _row(totals, x, y, units.unit, PAIRED, result)
+        return _rating_test(totals, x, y, units.unit, PAIRED, result)
     names = totals.systems[x], totals.systems[y]
     if plan.rating_test == "welch" or (units is None and plan.unit != "auto"):
         row = _welch(totals, x, y, chosen, plan)
@@ -293,7 +293,7 @@ def _compare(
             )
         else:
             unit, result, holds = compare_clusters(*sides, names, who=who, llm=totals.llm, confidence=plan.confidence)
-        row = replace(_row(totals, x, y, unit, CLUSTERED, result), **holds)
+        row = replace(_rating_test(totals, x, y, unit, CLUSTERED, result), **holds)
     if units is not None:
         return row
     return replace(row, separated_by=separating_column(*totals.sides(x, y, who, True), who))
@@ -301,12 +301,12 @@ def _compare(
 
 def _welch(totals: RatingTotals, x: int, y: int, unit: Unit, plan: Plan) -> RatingTest:
     sides = [totals.unit_means(system, unit) for system in (x, y)]
-    row = _row(totals, x, y, unit, WELCH, welch(sides[0], sides[1], confidence=plan.confidence))
+    row = _rating_test(totals, x, y, unit, WELCH, welch(sides[0], sides[1], confidence=plan.confidence))
     alone = unit == "item" and not totals.same_annotators(x, y)
     return replace(row, level_problem=OTHERS_BY_ITEM) if alone else row
 
 
-def _row(totals: RatingTotals, x: int, y: int, unit: Unit, test: Test, result: TTest) -> RatingTest:
+def _rating_test(totals: RatingTotals, x: int, y: int, unit: Unit, test: Test, result: TTest) -> RatingTest:
     return RatingTest(
         group=totals.group,
         criterion=totals.criterion,

@@ -92,10 +92,10 @@ def _kind(block: Block) -> str:
 def _rows(table: Table) -> Markup:
     """Return the body of a table: by far the most of a page, and so not left to the template."""
     heads = ['th scope="row"', *(f'td data-label="{escape(column.title)}"' for column in table.columns[1:])]
-    return Markup("".join(_row(heads, table.columns, row) for row in table.rows))
+    return Markup("".join(_table_row(heads, table.columns, row) for row in table.rows))
 
 
-def _row(heads: Sequence[str], columns: tuple[Column, ...], row: tuple[Cell, ...]) -> str:
+def _table_row(heads: Sequence[str], columns: tuple[Column, ...], row: tuple[Cell, ...]) -> str:
     fields = "".join(_field(*field) for field in zip(heads, columns, row, strict=True))
     return f"<tr>\n{fields}</tr>\n"
 
