@@ -21,6 +21,7 @@ from analysis.answers.plan import Plan
 from analysis.answers.tables import AnswerTables, check_frames
 from analysis.orders.patterns import MOST_ORDERS
 from analysis.orders.plackett_luce import PlackettLuce, plackett_luce
+from analysis.printing.document import Bullets
 from analysis.records.results import Results
 from analysis.report.sections import build_document
 from analysis.results.analyse import analyse
@@ -497,6 +498,24 @@ def test_orders_report_explains_once() -> None:
     _, words, titles = said(table.with_columns(rank=1))
     assert words.count("every annotator says the same, so there is no interval") == 1
     assert "Note" not in titles
+
+
+def test_orders_report_counts_too_wide_ties() -> None:
+    """The report counts orders whose ties are too wide for the strengths, where there are some."""
+
+    def said(*orders: list[float]) -> str:
+        rows = [
+            (f"p{n}", "1", system, place)
+            for n, order in enumerate(orders)
+            for system, place in zip("abcdef", order, strict=True)
+        ]
+        frame = pl.DataFrame(rows, schema=["annotator_id", "item_id", "system", "rank"], orient="row")
+        section = next(one for one in build_document(analysed(frame)).sections if one.id == "orders")
+        return str(next(block for block in section.blocks if isinstance(block, Bullets)).items[0])
+
+    plain = [[2.0, 1, 3, 4, 5, 6], [1.0, 3, 2, 5, 4, 6], [3.0, 1, 2, 4, 6, 5]]
+    assert "1 allow more than 24 orders and are left out of the strengths" in said([1.0, 1, 1, 1, 1, 6], *plain)
+    assert "left out" not in said(*plain)
 
 
 def test_orders_group_that_never_ranked_a_system() -> None:
