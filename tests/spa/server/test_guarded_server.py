@@ -32,7 +32,7 @@ from spa.server.app import create_app
 from spa.server.http_server import collect_rarely, listen, run_workers
 from spa.server.rate_limits import Buckets, Limits, Rate
 from spa.server.request_guard import host_of, parse_networks
-from spa.server.request_log import JsonLines
+from spa.server.request_log import JsonLines, log_as_json
 from tests.conftest import missing_part
 from tests.spa.small_study import STUDY, answer_form, raw_answer, write_study
 from tests.spa.store_steps import save_payload
@@ -202,6 +202,26 @@ def test_logs_hold_patterns_and_nothing_that_leads_to_a_person(workspace: Worksp
     assert lines[4]["message"] == "submission '...' of ... came from ..."
     for secret in (token, "secret", "testclient", "testserver"):
         assert secret not in written.getvalue()
+
+
+def test_each_log_is_written_as_json_once(capsys: pytest.CaptureFixture[str]) -> None:
+    """What the server, its requests and the library log is a line of JSON each, without secrets."""
+    loggers = [logging.getLogger(name) for name in ("spa.requests", "uvicorn", "spa")]
+    before = [(logger, logger.handlers, logger.level, logger.propagate) for logger in loggers]
+    try:
+        log_as_json()
+        for name in ("spa.requests", "uvicorn.error", "spa.live"):
+            logging.getLogger(name).info("of 10.1.2.3")
+    finally:
+        for logger, handlers, level, propagate in before:
+            logger.handlers, logger.propagate = handlers, propagate
+            logger.setLevel(level)
+    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    assert [(line["logger"], line["message"]) for line in lines] == [
+        ("spa.requests", "of ..."),
+        ("uvicorn.error", "of ..."),
+        ("spa.live", "of ..."),
+    ]
 
 
 def test_several_processes_want_a_database_for_several(workspace: Workspace) -> None:
