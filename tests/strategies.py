@@ -137,7 +137,7 @@ def studies(draw: st.DrawFn) -> tuple[Study, Outputs]:
     rated = {"show_item_text": draw(st.booleans())}
     host = "likert" if not spa or draw(st.booleans()) else "continuous"
     if host == "likert" or draw(st.booleans()):
-        order = draw(st.sampled_from(["item", "blocked", "mixed"]))
+        order = draw(st.sampled_from(["item", "blocked", "mixed", "arms"]))
         position = draw(st.sampled_from(["before", "after"]))
         placed = {"pages": draw(pages), "order": order, "item_text_position": position}
         tables[host] = {"outputs": draw(shown), **placed, **rated}

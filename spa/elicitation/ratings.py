@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from itertools import groupby
 from typing import Annotated, ClassVar, Literal
 
-from spa.elicitation.balanced_draws import draw_order
+from spa.elicitation.balanced_draws import Deck, draw_order
 from spa.elicitation.dealing import Dealer, Dealt, Demand, Draw
 from spa.elicitation.view import AssignmentView
 from spa.records.assignment import AssignmentLabels, RatedOutput, ShownOutput
@@ -45,8 +45,8 @@ class RatingSection(Section):
     same_page_as: Annotated[str | None, KeyOf("ratings")] = added(None)
     show_item_text: bool = added(True)  # of criteria that do not say it themselves, and of the overall question
     item_text_position: Literal["before", "after"] = added("before")  # where it is read: before or after the output
-    order: Literal["item", "blocked", "mixed"] = added("item")  # all outputs of an item, then of the next; all of a
-    # system, then of the next; or drawn for each assignment
+    order: Literal["item", "blocked", "mixed", "arms"] = added("item")  # all outputs of an item, then of the next; all
+    # of a system, then of the next; drawn for each assignment; or half of the assignments blocked, half mixed
     criteria: tuple[Ident, ...] | None = None
 
     def answer(self, view: AssignmentView, criterion: str) -> Answer:
@@ -389,22 +389,30 @@ def dealer(draw: Draw, section: RatingSection) -> Dealer:
     """Return what deals the outputs that a section rates: those of the section on whose pages it asks."""
     host = rating_sections(draw.study)[draw.study.page_table(section.key)]
     single = draw.study.single_outputs
+    blocks = draw.sides()  # of two assignments of a study with arms, the one whose outputs stand in blocks
 
     def deal(dealt: Dealt) -> Demand:
         if host.key not in dealt.rated:
             selection = "all" if single else host.outputs
             outputs = [output for block in dealt.blocks for row in draw.rows(selection, block) for output in row]
-            dealt.rated[host.key] = outputs if single else _ordered(draw, host, outputs)
+            dealt.rated[host.key] = outputs if single else _ordered(draw, _order(host, blocks), outputs)
         return Demand(rated=tuple(RatedOutput(elicitation=section.way, output=one) for one in dealt.rated[host.key]))
 
     return deal
 
 
-def _ordered(draw: Draw, section: RatingSection, outputs: list[ShownOutput]) -> list[ShownOutput]:
+def _order(section: RatingSection, blocks: Deck[bool]) -> str:
+    """Return the order of the next assignment."""
+    if section.order != "arms":
+        return section.order
+    return "blocked" if blocks.deal_one() else "mixed"
+
+
+def _ordered(draw: Draw, order: str, outputs: list[ShownOutput]) -> list[ShownOutput]:
     """Return outputs in the order rated; by label, blocked ones are as balanced as labels are."""
-    if section.order == "mixed":
+    if order == "mixed":
         return [outputs[place] for place in draw_order(len(outputs), draw.rng)]
-    if section.order == "blocked":
+    if order == "blocked":
         labels = list(dict.fromkeys(output.label for output in outputs))
         return sorted(outputs, key=lambda output: labels.index(output.label))
     return outputs

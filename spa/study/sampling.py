@@ -151,7 +151,8 @@ class _Sampler:
             size = self.sizes[number] if number < len(self.sizes) else self.study.design.outputs
             dealt = self.single.deal(size)
             cards = [dealt[card] for card in draw_order(len(dealt), self.rng)]
-            if any(section.order == "blocked" for section in rating_sections(self.study).values()):
+            asked = {section.order for section in rating_sections(self.study).values()}
+            if "blocked" in asked or ("arms" in asked and number % 2 == 0):
                 turn = {self.systems[system]: place for place, system in enumerate(self.blocked.deal())}
                 cards.sort(key=lambda card: turn[card.system])
             return self._single_outputs(assignment_id, number, cards)

@@ -15,7 +15,10 @@ from analysis.report.sections import make_section
 from analysis.results.files import from_plain
 from analysis.serial_context.effects import Effect, position_effect, previous_effect, quality_by_others
 from analysis.serial_context.sequence import Sequence, sequence_of, share_turned
+from analysis.verification.claims import WORDS
+from analysis.verification.outcome import Verification
 from tests.analysis.made_answers import analyse, check
+from tests.analysis.verification.in_process import verified
 
 N_OUTPUTS, SHOWN = 30, 12
 
@@ -153,14 +156,18 @@ def test_pages_give_places_where_columns_do_not() -> None:
     assert [row["estimate"] for row in by_page] == pytest.approx([row["estimate"] for row in by_place], rel=1e-9)
 
 
-@pytest.fixture(scope="module")
-def arms() -> dict[str, Any]:
+def two_arms() -> pl.DataFrame:
     """Half of the people read systems in blocks, half mixed; in blocks s0 gets a point more."""
     blocked, mixed = study(3, n=14, mixed=False, drift=0.02), study(4, n=14)
     more = pl.when(pl.col("system") == "s0").then(1.0).otherwise(0.0)
     blocked = blocked.with_columns((pl.col("score").cast(pl.Float64) + more).cast(pl.String).alias("score"))
     mixed = mixed.with_columns(("m" + pl.col("annotator_id")).alias("annotator_id"))
-    return analyse(check(ratings=pl.concat([blocked, mixed])), Plan())
+    return pl.concat([blocked, mixed])
+
+
+@pytest.fixture(scope="module")
+def arms() -> dict[str, Any]:
+    return analyse(check(ratings=two_arms()), Plan())
 
 
 def test_arms_are_told_by_their_order_and_compared(arms: dict[str, Any]) -> None:
@@ -215,3 +222,13 @@ def test_few_annotators_have_an_estimate_and_no_test() -> None:
     for row in results["serial_context"]:
         assert row["estimate"] is not None
         assert (row["p_value"], row["reason_code"]) == (None, "few_annotators_for_cluster")
+
+
+def test_libraries_compute_the_arms_again() -> None:
+    """Every figure of serial context is computed again, or counted with its reason."""
+    found = verified(ratings=two_arms()).verification
+    assert isinstance(found, Verification)
+    assert found.n_different == 0
+    why = {row.reason for row in found.not_recomputed}
+    assert WORDS["within"] in why
+    assert WORDS["no_call"] not in why

@@ -181,6 +181,23 @@ def test_blocked_order_balances_first_systems():
     assert Counter(first) == dict.fromkeys(("zzgood", "zzfair", "zzpoor"), 2)
 
 
+@pytest.mark.parametrize(
+    ("likert", "design"),
+    [
+        ({"pages": "output", "order": "arms"}, {"outputs": 12}),
+        ({"outputs": "all", "order": "arms"}, {"items": 4}),
+    ],
+)
+def test_arms_are_half_blocked_and_half_mixed(likert: dict[str, Any], design: dict[str, int]):
+    """Chiang & Lee (2023), Table 5, as two arms of one study: of two forms each one has its systems in blocks."""
+    study = small_study(spa=None, likert=likert, design=design)
+    runs = []
+    for assignment, key in drawn(study, outputs_of(study), 8):
+        systems = [key.systems[one.output.label] for one in assignment.rated]
+        runs.append(sum(x != y for x, y in pairwise(systems)) == 2)
+    assert [sum(runs[place : place + 2]) for place in range(0, 8, 2)] == [1] * 4
+
+
 @pytest.mark.parametrize(("absent", "dealt", "share"), [(0, 6, (3, 3)), (4, 4, (3, 1)), (0, 12, (6, 6))])
 def test_single_outputs_hold_each_system_by_its_share(absent: int, dealt: int, share: tuple[int, int]):
     study = small_study(
