@@ -188,7 +188,12 @@ def _scale(study: Study, way: str, criterion: Criterion | None) -> tuple[int, st
     return len(values), ", ".join(values)
 
 
-SOURCES = {"preferences": "preferences", "choices": "choices", "orders": "choices"}  # of other tables: ratings
+SOURCES = {
+    "preferences": "preferences",
+    "choices": "choices",
+    "orders": "choices",
+    "gambles": "choices",
+}  # of other tables: ratings
 
 
 def _aggregated(way: str, results: Results) -> str:
@@ -205,6 +210,11 @@ def _aggregated(way: str, results: Results) -> str:
         "ranking": (
             "Plackett-Luce strengths; each pair of an ordering as a choice, averaged within the unit",
             "t-test",
+        ),
+        "gamble": (
+            "Utilities averaged within annotators; the share of annotators beyond a stated difference; the higher of "
+            "two utilities as a choice, averaged within the unit",
+            "t-test against 50%",
         ),
     }
     means = ("Differences of two systems averaged within the unit; mean over units", "paired t-test")

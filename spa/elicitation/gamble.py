@@ -312,6 +312,8 @@ WAY = WayOfAsking(
     name="Standard gamble",
     described="Standard gamble: is an output for sure better than a gamble between the best and the worst reference?",
     values=lambda study, section: ("for sure", "the gamble"),
+    heds_form=3,
+    heds_seen_as=1,
     late_texts=(
         "gamble_title",
         "gamble_best_caption",

@@ -195,6 +195,10 @@ def _answers(tables: Tables) -> Iterator[tuple[Place, list[str]]]:
     errors = tables.spans.filter(pl.col("severity").is_not_null()).group_by(by).len("n").sort(by)
     for row in errors.iter_rows(named=True):
         _add(lines, row, "errors marked")
+    if (gambles := tables.more.get("gambles")) is not None:  # whose utilities have no mean over annotators
+        set_against = gambles.filter(pl.col("utility").is_not_null()).group_by(by).len("n").sort(by)
+        for row in set_against.iter_rows(named=True):
+            _add(lines, row, "set against gambles")
     yield from lines.items()
 
 

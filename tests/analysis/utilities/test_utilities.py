@@ -143,7 +143,7 @@ def test_lists_that_do_not_switch_once_are_counted() -> None:
         *BY_HAND,
         row("p4", "i1", "a", 0.99),
         row("p4", "i1", "b", 0.01),
-        row("p5", "i1", "a", 0.5) | nothing | {"switches": 3},
+        row("p5", "i1", "a", 0.5) | nothing | {"switches": 2},
         row("p5", "i2", "a", 0.5) | nothing | {"switches": 1},
         row("p5", "i1", "b", 0.5) | nothing | {"switches": None, "missing_reason": "no answer"},
     ]

@@ -298,6 +298,10 @@ def test_the_example_runs_from_study_file_to_report(tmp_path: Path) -> None:
     again = json.loads(CliRunner().invoke(main, alone).stdout)
     for key in ("utility_shares", "utility_lists", "utility_checks"):
         assert _by_pair(again[key]) == _by_pair(results[key])
+    shown = ["export", study, "--format", "shown", "--out", str(tmp_path / "shown")]
+    assert CliRunner().invoke(main, shown).exit_code == 0
+    pages = "".join(one.read_text() for one in (tmp_path / "shown").glob("*.html"))
+    assert "overall, simulated, gamble: set against gambles (n = " in pages
     report = (tmp_path / "report" / "report.md").read_text()
     assert "How much better" in report
     assert "certainty effect" in report
