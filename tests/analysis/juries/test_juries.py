@@ -76,17 +76,22 @@ def test_ratings_by_hand(by: str, expected: list[tuple[float | None, bool]]) -> 
 
 
 @pytest.mark.parametrize(
-    ("by", "expected"),
+    ("by", "expected", "split"),
     [
-        ("mean", [1.0, 1.0, 0.5, 0.5, 0.5, 1.0, None]),
-        ("median", [1.0, 0.5, 0.5, 0.5, 0.5, 1.0, None]),
-        ("majority", [1.0, 0.5, 0.5, 0.5, 0.5, 0.5, None]),
+        ("mean", [1.0, 1.0, 0.5, 0.5, 0.5, 1.0, None], {2, 4}),
+        ("median", [1.0, 0.5, 0.5, 0.5, 0.5, 1.0, None], {1, 2, 4}),
+        ("majority", [1.0, 0.5, 0.5, 0.5, 0.5, 0.5, None], {2, 4, 5}),
     ],
 )
-def test_choices_by_hand(by: str, expected: list[float | None]) -> None:
-    """Votes decide: xxy, xtt, xyt, ttt, x against y, x against a tie, one vote alone."""
+def test_choices_by_hand(by: str, expected: list[float | None], split: set[int]) -> None:
+    """Votes decide: xxy, xtt, xyt, ttt, x against y, x against a tie, one vote alone.
+
+    Members are split where the mean or median is a tie that not all chose, or several votes are the most frequent.
+    """
     table = chosen("xxy", "xtt", "xyt", "ttt", "xy-", "xt-", "x--")
-    assert [value for value, _ in said(table, "choices", jury(by=by))] == expected
+    found = said(table, "choices", jury(by=by))
+    assert [value for value, _ in found] == expected
+    assert {place for place, (_, divided) in enumerate(found) if divided} == split
 
 
 def test_split_members_give_no_answer_where_declared() -> None:
