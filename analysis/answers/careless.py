@@ -94,11 +94,20 @@ def outputs_seen(reading: pl.DataFrame) -> dict[str, tuple[float, int]]:
 def seen_of_outputs(reading: pl.DataFrame) -> pl.DataFrame:
     """Return each output of each visit once, with the seconds on screen over all pages and whether it was seen.
 
-    It was seen where, on any page, it was on screen down to 90% of its height.
+    It was seen where, on any page, it was on screen down to 90% of its height, or was served alone to a browser without
+    script. Evidence that the server's clock refutes counts as none.
     """
-    seen = (pl.col("seconds") > 0) & (pl.col("scrolled") >= SEEN)
+    by_server, refuted = _known(reading, "server"), _known(reading, "refuted")
+    seen = (pl.col("seconds") > 0) & ((pl.col("scrolled") >= SEEN).fill_null(value=False) | by_server) & ~refuted
     outputs = reading.filter(pl.col("system").is_not_null())
     return outputs.group_by(_output(reading)).agg(pl.col("seconds").sum(), seen=seen.any())
+
+
+def _known(reading: pl.DataFrame, by: str) -> pl.Expr:
+    """Return whether it is known by something how an output was seen; tables without that column do not say."""
+    if "known_by" not in reading.columns:
+        return pl.lit(value=False)
+    return (pl.col("known_by").cast(pl.String) == by).fill_null(value=False)
 
 
 def _output(reading: pl.DataFrame) -> list[str]:
@@ -112,10 +121,13 @@ def reading_speeds(reading: pl.DataFrame) -> dict[str, tuple[float, int]]:
     The pace of a page is the time for which its outputs were on screen (their sum, or the page's own time where
     that is less, as outputs side by side are on screen together) by their words, as far as these were on screen. An
     output that stood on several pages was read at the sum of their paces: all the time that there was for it. What
-    was never on screen, and images, have no pace. Fewer than five outputs are no evidence.
+    was never on screen, images, and what the server's clock refutes have no pace. Fewer than five outputs are no
+    evidence. What a browser without script was served counts as on screen whole.
     """
     page = (*VISIT, "page")
-    shown = reading.filter(pl.col("system").is_not_null(), pl.min_horizontal("seconds", "scrolled", "words") > 0)
+    scrolled = pl.when(_known(reading, "server")).then(1.0).otherwise(pl.col("scrolled")).alias("scrolled")
+    shown = reading.filter(~_known(reading, "refuted")).with_columns(scrolled)
+    shown = shown.filter(pl.col("system").is_not_null(), pl.min_horizontal("seconds", "scrolled", "words") > 0)
     shown = shown.unique(
         [*page, *_output(reading)], maintain_order=True
     )  # asked about twice on one page, and shown twice

@@ -126,7 +126,7 @@ KNOWN = {
     "spans": frozenset(
         (*ANSWER_COLUMNS, *SPAN_COLUMNS, *MARKED_TEXTS, "readout", "form", "visit", "label", "position")
     ),
-    "reading": frozenset((*READING_COLUMNS, "turn", "annotator_kind", "group", "label", "variant")),
+    "reading": frozenset((*READING_COLUMNS, "turn", "annotator_kind", "group", "label", "variant", "known_by")),
     "exclusions": frozenset((*EXCLUSION_COLUMNS, "annotator_kind", "group")),
     "outputs": frozenset(("item_id", "system", "sample", "text", "output")),
 }

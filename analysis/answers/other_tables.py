@@ -16,6 +16,7 @@ from analysis.answers.columns import (
 )
 from analysis.statistics.checks import LARGEST
 
+KNOWN_BY = ("script", "server", "refuted")  # how the exposure of an output is known
 PLANNED_RULES = (  # the plan's own; no table may name one
     "self_consistency",
     "screening",
@@ -77,6 +78,8 @@ def _check_reading(check: Check) -> None:
         check.number(column, column)
         check.refuse(pl.col(column) < 0, column, f"{column} must be 0 or more")
     check.refuse(pl.col("scrolled") > 1, "scrolled", "scrolled must be a share of the output's height, at most 1")
+    if "known_by" in check.frame.columns:
+        check.refuse(~pl.col("known_by").is_in(KNOWN_BY), "known_by", f"expected {', '.join(KNOWN_BY)} or nothing")
     if "variant" not in check.frame.columns:
         check.frame = check.frame.with_columns(variant=pl.lit(None, dtype=pl.String))
 

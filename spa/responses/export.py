@@ -22,7 +22,7 @@ from spa.records.submission import Missing, RaterCondition, Response, Submission
 from spa.responses.dashboard_log import both_logs, read_entries
 from spa.responses.database import VISITS
 from spa.responses.decisions import Decision, read_decisions
-from spa.responses.reading_evidence import exposure_rows, with_evidence
+from spa.responses.reading_rows import exposure_rows, exposures_of, may_be_measured
 from spa.responses.store import Store
 from spa.responses.tidy_tables import ANNOTATORS, ASKED, DASHBOARD_LOG, DECISIONS, EXCLUSIONS, RARE, Tables, row_tables
 from spa.responses.two_reviewers import read_visit_decisions, reviews_of, settled_decisions, two_decide
@@ -182,11 +182,18 @@ class _Gathered:
     def _exposures(self, submission: Submission, hidden: AssignmentLabels) -> Iterable[tuple[object, ...]]:
         if self._form_of is None or submission.annotator_kind == "llm":
             return ()
-        evidence = with_evidence(self._store.visits.payloads(submission.submission_id))
-        if not evidence:
+        payloads = self._store.visits.payloads(submission.submission_id)
+        if not may_be_measured(payloads):
             return ()
         form = self._form_of(submission.assignment_id)
-        return exposure_rows(form, evidence, hidden.systems, hidden.positions)
+        exposures = exposures_of(
+            form,
+            payloads,
+            submission_id=submission.submission_id,
+            keyed=self._store.keyed,
+            clocked=submission.annotator_kind == "human",
+        )
+        return exposure_rows(form, exposures, hidden.systems, hidden.positions)
 
     def tables(self, *, with_complete: bool, exclusions: pl.DataFrame) -> Tables:
         """Build the tables from what was gathered."""

@@ -7,22 +7,23 @@ served outputs one by one instead, see :mod:`spa.responses.reading_steps`.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import inf
 from types import MappingProxyType
 from typing import NoReturn
 
 from spa.files import json_object, unique_keys
 from spa.forms.texts import READING_TEXTS
-from spa.media import least_seconds_of, words_of
-from spa.records.form import Exhibit, Form, Page
+from spa.media import least_seconds_of
+from spa.records.form import Exhibit, Page
 from spa.records.study import Study
 from spa.records.texts import Texts
-from spa.responses.payloads import Payload, fields_of
 
 READING = "reading"  # the field; no question is called so
 LONGEST = 50_000  # characters; an output takes about 30
 MOST_SECONDS = 90 * 24 * 3600.0  # how long a link is remembered
+SLACK = 1.0  # seconds by which the script's clock and the server's may differ
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +32,7 @@ class OutputExposure:
 
     first_seen: float  # on the clock of the page, which runs while the page is on screen; seconds
     seconds: float  # on screen
-    scrolled: float  # share of its height that was on screen at any time, from its top
+    scrolled: float | None  # share of its height that was on screen at any time, from its top; None: not measured
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,54 +86,50 @@ def required_seconds(study: Study, texts: Texts) -> float:
     return study.people.seconds_per_100_words if texts.has(*READING_TEXTS) else 0.0
 
 
-def unseen_outputs(page: Page, exposure: PageExposure, per_100_words: float) -> tuple[Exhibit, ...]:
-    """Return the outputs that were not on screen, or for less than their minimum."""
-    least = minimum_seconds(page, per_100_words)
-    seen = {name for name, output in exposure.outputs.items() if output.seconds >= least.get(name, 0.0)}
-    unseen = least.keys() - seen
-    return tuple(dict.fromkeys(each for each in page.new_outputs if each.exhibit_id in unseen))
+def unseen_outputs(
+    page: Page, exposure: PageExposure, per_100_words: float, *, at_most: float = inf
+) -> tuple[Exhibit, ...]:
+    """Return the outputs that were not on screen, or for less than their minimum.
 
-
-def with_evidence(payloads: tuple[Payload, ...]) -> dict[str, str]:
-    """Return the evidence sent last for each page, by page id; pages sent without are absent."""
-    fields = {payload.page_id: fields_of(payload.body) for payload in payloads}
-    return {page_id: sent[READING] for page_id, sent in fields.items() if isinstance(sent.get(READING), str)}
-
-
-def exposure_rows(
-    form: Form, evidence: Mapping[str, str], systems: Mapping[str, str], positions: Mapping[str, int]
-) -> Iterator[tuple[object, ...]]:
-    """Yield the columns of table ``READING`` for each output on the pages with evidence that can be read.
-
-    ``evidence`` is what :func:`with_evidence` returned; ``systems`` and ``positions`` give system id and column by
-    label.
+    Nobody reads two texts at once: outputs that are on screen together share the time of the page (``at_most`` so many
+    seconds of it), in the page's order, so that a wide screen asks for no less time than a narrow one.
     """
-    for page in form.pages:
-        if page.page_id not in evidence:
+    least = minimum_seconds(page, per_100_words)
+    left, unseen = min(exposure.seconds, at_most), []
+    for exhibit in dict.fromkeys(page.new_outputs):
+        if exhibit.exhibit_id not in least:
             continue
-        try:
-            exposure = parse_exposure(evidence[page.page_id], page)
-        except ValueError:  # refused when it came
-            continue
-        for exhibit in page.outputs or (None,):
-            yield _exposure_row(page, exposure, exhibit, systems, positions)
+        needed, seen = least[exhibit.exhibit_id], exposure.outputs.get(exhibit.exhibit_id)
+        if seen is None or seen.seconds < needed or round(left - needed, 2) < 0:
+            unseen.append(exhibit)
+        else:
+            left -= needed
+    return tuple(unseen)
 
 
-def _exposure_row(
-    page: Page,
-    exposure: PageExposure,
-    exhibit: Exhibit | None,
-    systems: Mapping[str, str],
-    positions: Mapping[str, int],
-) -> tuple[object, ...]:
-    about = page.page_id, page.kind, exposure.seconds
-    if exhibit is None or exhibit.label is None:
-        return (*about, *(None,) * 10)
-    label, words = exhibit.label, words_of(exhibit)
-    shown = exhibit.item_id, systems[label], exhibit.sample, label, positions.get(label), words
-    seen = exposure.outputs.get(exhibit.exhibit_id)
-    measured = (None, 0.0, 0.0) if seen is None else (seen.first_seen, seen.seconds, seen.scrolled)
-    return (*about, *shown, *measured, exhibit.turn)
+def clocked_seconds(sent: Iterable[tuple[str, float, float]], begun: float) -> dict[str, float]:
+    """Return the most that each page of a visit can have been on screen by the server's clock.
+
+    Parameters
+    ----------
+    sent : iterable of tuple
+        Page id, when it was sent (seconds since 1970), and how many seconds its script says that it was on screen: one
+        page at a time is on screen, so what a page took is gone for those sent after it.
+    begun : float
+        When the visit began.
+
+    Returns
+    -------
+    dict of str to float
+        Seconds by page id. Pages sent at the moment at which the visit began are absent: they were filled in elsewhere,
+        as those of a HIT, where this clock tells nothing.
+    """
+    most, spent = {}, 0.0
+    for page_id, at, said in sorted(sent, key=lambda one: one[1]):
+        if at > begun:
+            most[page_id] = max(at - begun - spent, 0.0) + SLACK
+            spent += min(said, most[page_id])
+    return most
 
 
 def _number(value: object, most: float) -> float:

@@ -8,17 +8,23 @@ from __future__ import annotations
 
 import hmac
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import floor
+from types import MappingProxyType
 
 from spa.records.form import Exhibit, ExhibitsBlock, Page, TextBlock
-from spa.responses.reading_evidence import LONGEST, minimum_seconds
+from spa.responses.reading_evidence import LONGEST, OutputExposure, PageExposure, minimum_seconds
 
 SERVED = "served"  # the field; no question is called so
 _SHAPE = re.compile(r"(?:[\w-]{1,40}@\d{1,12}\.\d\d )*[0-9a-f]+", re.ASCII)
 
 Sign = Callable[[str], str]  # a keyed hash
+
+
+def signed_text(submission_id: str, page_id: str, listed: str) -> str:
+    """Return what is signed: the outputs of one page of one visit."""
+    return f"served/{submission_id}/{page_id}/{listed}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,13 +70,30 @@ def unserved_outputs(
     ``per_100_words`` is the least time for 100 words, in seconds.
     """
     least = minimum_seconds(page, per_100_words)
-    ends = [*(output.served_at for output in served[1:]), until]
-    seen = {
-        output.exhibit_id
-        for output, end in zip(served, ends, strict=False)
-        if end - output.served_at >= least.get(output.exhibit_id, 0.0)
-    }
+    seen = {name for name, _, seconds in _with_reader(served, until) if seconds >= least.get(name, 0.0)}
     return tuple(dict.fromkeys(each for each in page.new_outputs if each.exhibit_id not in seen))
+
+
+def served_exposure(page: Page, served: Sequence[ServedOutput], *, until: float) -> PageExposure:
+    """Return how the outputs of a page were seen that were served one by one, the last ``until`` the page was sent."""
+    shown = {exhibit.exhibit_id for exhibit in page.outputs}
+    since = served[0].served_at if served else until
+    outputs: dict[str, OutputExposure] = {}
+    for name, at, seconds in _with_reader(served, until):
+        if name in shown:
+            before = outputs.get(name)
+            first, spent = (at - since, 0.0) if before is None else (before.first_seen, before.seconds)
+            outputs[name] = OutputExposure(
+                first_seen=round(first, 2), seconds=round(spent + max(seconds, 0.0), 2), scrolled=None
+            )
+    return PageExposure(seconds=round(max(until - since, 0.0), 2), outputs=MappingProxyType(outputs))
+
+
+def _with_reader(served: Sequence[ServedOutput], until: float) -> Iterator[tuple[str, float, float]]:
+    """Yield each output that was served, when, and for how many seconds it was with the reader."""
+    ends = [*(output.served_at for output in served[1:]), until]
+    for output, end in zip(served, ends, strict=False):
+        yield output.exhibit_id, output.served_at, end - output.served_at
 
 
 def step_page(page: Page, exhibit: Exhibit) -> Page:

@@ -81,6 +81,7 @@ READING = {  # one row an output on a page of a person's form; a page without ou
     "seconds": pl.Float64,
     "scrolled": pl.Float64,
     "turn": pl.Int64,
+    "known_by": pl.String,  # script, server, or refuted by the server's clock
     **VISIT,
 }
 RARE = ("turn",)  # columns that tables have only where something stands in them

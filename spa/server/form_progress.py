@@ -19,12 +19,20 @@ from spa.responses import outcomes
 from spa.responses.answers import parse_answers
 from spa.responses.leases import Lease
 from spa.responses.payloads import Payload
-from spa.responses.reading_evidence import READING, PageExposure, minimum_seconds, parse_exposure, unseen_outputs
+from spa.responses.reading_evidence import (
+    READING,
+    PageExposure,
+    clocked_seconds,
+    minimum_seconds,
+    parse_exposure,
+    unseen_outputs,
+)
 from spa.responses.reading_steps import (
     SERVED,
     ServedOutput,
     parse_served,
     serve_output,
+    signed_text,
     step_page,
     unserved_outputs,
     write_served,
@@ -188,11 +196,26 @@ class FormProgress:
             return ()
         sent = self.sent.get(page.page_id) or self.reading(page, NOTHING)
         if READING in sent.fields:
-            return sent.unseen
+            exposure, most = sent.exposure, self._clocked.get(page.page_id)
+            if exposure is None or most is None or exposure.seconds <= most:
+                return sent.unseen
+            return unseen_outputs(page, exposure, self.seconds_per_100_words, at_most=most)
         if SERVED not in sent.fields and self.lease.annotator_kind != "human":  # a program that plays a person
             return ()
         until = self.received_at.get(page.page_id, 0.0)
         return unserved_outputs(page, self.served(page), self.seconds_per_100_words, until=until)
+
+    @cached_property
+    def _clocked(self) -> Mapping[str, float]:
+        """How long each page was on screen at most by the server's clock; a simulated person reads at once."""
+        if self.lease.annotator_kind != "human":
+            return {}
+        said = [
+            (page_id, self.received_at[page_id], sent.exposure.seconds)
+            for page_id, sent in self.sent.items()
+            if page_id in self.received_at and sent.exposure is not None
+        ]
+        return clocked_seconds(said, min([self.lease.leased_at, *self.received_at.values()]))
 
     def served(self, page: Page) -> tuple[ServedOutput, ...]:
         """Return the outputs that were served one by one on a page; none where that cannot be read."""
@@ -203,7 +226,7 @@ class FormProgress:
 
     def sign(self, page: Page) -> Callable[[str], str]:
         """Return what signs the outputs that are served on a page of this visit."""
-        return lambda listed: self.keyed(f"served/{self.lease.submission_id}/{page.page_id}/{listed}")
+        return lambda listed: self.keyed(signed_text(self.lease.submission_id, page.page_id, listed))
 
     def in_steps(self, page: Page) -> bool:
         """Return whether outputs are served one by one: their page, or else the one before, was sent without script."""

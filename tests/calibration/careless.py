@@ -25,7 +25,8 @@ from spa.forms.build import build_form
 from spa.forms.texts import load_texts
 from spa.records.assignment import BlindingKey
 from spa.records.form import CheckTarget, Form
-from spa.responses.reading_evidence import exposure_rows
+from spa.responses.reading_evidence import parse_exposure
+from spa.responses.reading_rows import KnownExposure, exposure_rows
 from spa.responses.tidy_tables import READING
 from spa.simulation.simulated_annotators import SimulatedAnnotator, Temperament
 from spa.simulation.true_utilities import even_truth
@@ -127,10 +128,15 @@ def simulate(habit: Habit, number: int, rng: np.random.Generator) -> AnswerTable
 def _reading(
     habit: Habit, annotator: SimulatedAnnotator, form: Form, key: BlindingKey, who: str, rng: np.random.Generator
 ) -> pl.DataFrame:
-    evidence = annotator.habit.evidence(form, 6.0)
+    exposures = {
+        page.page_id: KnownExposure(exposure=parse_exposure(evidence[page.page_id], page), known_by="script")
+        for evidence in [annotator.habit.evidence(form, 6.0)]
+        for page in form.pages
+        if page.page_id in evidence
+    }
     rows = [
         (who, "human", form.assignment_id, *cells, None, None)
-        for cells in exposure_rows(form, evidence, key.systems, {})
+        for cells in exposure_rows(form, exposures, key.systems, {})
     ]
     table = pl.DataFrame(rows, READING, orient="row").select(COLUMNS)
     if habit.pause:

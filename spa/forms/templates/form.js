@@ -100,9 +100,17 @@ function measureExposure(articles, { seconds, outputs }, changed) {
   setInterval(tick, 250);
   return {
     tick,
-    isUnseen({ dataset }) {
-      const exposure = exposures.get(dataset.exhibit);
-      return !exposure || rounded(exposure[1]) < Number(dataset.seconds);
+    // Nobody reads two texts at once: those on screen together share the time of the page, as the server counts it.
+    unseen(required) {
+      let left = rounded(seconds);
+      const seen = new Map();
+      for (const { dataset: { exhibit, seconds: least } } of required) {
+        if (seen.has(exhibit)) continue;
+        const enough = rounded(exposures.get(exhibit)?.[1] ?? -1) >= Number(least) && rounded(left - least) >= 0;
+        if (enough) left -= least;
+        seen.set(exhibit, enough);
+      }
+      return required.filter(({ dataset }) => !seen.get(dataset.exhibit));
     },
     evidence() {
       tick();
@@ -159,7 +167,7 @@ function askForReading() {
   const box = document.querySelector(".unseen-outputs");
   const earlier = form.dataset.reading ? JSON.parse(form.dataset.reading) : { seconds: 0, outputs: {} };
   const exposure = measureExposure(articles, earlier, () => mark());
-  const unseen = () => required.filter(exposure.isUnseen);
+  const unseen = () => exposure.unseen(required);
   const mark = () => {
     const left = unseen();
     markUnread(tabs, new Set(left.map(tabOf)));

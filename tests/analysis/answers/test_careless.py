@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
+from typing import get_args
 
 import numpy as np
 import polars as pl
@@ -15,10 +16,12 @@ from hypothesis import strategies as st
 from analysis import Plan
 from analysis.answers.careless import reading_speeds, same_answers
 from analysis.answers.exclusions import find_exclusions
+from analysis.answers.other_tables import KNOWN_BY
 from analysis.answers.preregistration import planned
 from analysis.report.excluded import excluded
 from analysis.results.files import from_plain
 from spa import AnalysisError
+from spa.responses.reading_rows import KnownBy
 from tests.analysis.made_answers import check, choices, preferences, ratings, render_report, run
 from tests.calibration.careless import RULES, habits, shares, simulate
 
@@ -46,6 +49,23 @@ def pages(who: str, speed: float, *, words: int = 100, n: int = 10) -> list[Row]
 
 def found(plan: Plan, **frames: pl.DataFrame) -> list[tuple[str, str, str]]:
     return [(row.annotator_id, row.rule, row.evidence) for row in find_exclusions(check(**frames), plan)]
+
+
+def test_careless_what_the_server_knows() -> None:
+    """Served alone is seen, with no share of the height; what the server's clock refutes is neither seen nor paced."""
+    shown = [(who, "p1", f"i{n}", 60.0, 6.0, None if who == "b" else 1.0, 50) for who in "abc" for n in range(10)]
+    known_by = pl.col("annotator_id").replace_strict({"a": "script", "b": "server", "c": "refuted"})
+    read = reading(shown).with_columns(known_by=known_by)
+    rows = found(Plan(min_outputs_seen=0.9), ratings=rated(), reading=read)
+    assert rows == [("c", "outputs_seen", "saw 0 of 10 outputs (0%), at least 90% required")]
+    speeds = reading_speeds(check(ratings=rated(), reading=read).reading)
+    assert {who: round(speed) for who, (speed, _) in speeds.items()} == {"a": 500, "b": 500}
+    assert found(Plan(min_outputs_seen=0.9), ratings=rated(), reading=reading(shown)) == [
+        ("b", "outputs_seen", "saw 0 of 10 outputs (0%), at least 90% required")
+    ]
+    with pytest.raises(AnalysisError, match="expected script, server, refuted or nothing"):
+        check(ratings=rated(), reading=read.with_columns(known_by=pl.lit("magic")))
+    assert KNOWN_BY == get_args(KnownBy)
 
 
 def test_careless_outputs_count_once() -> None:

@@ -24,6 +24,8 @@ from spa.responses.payloads import Payload
 from spa.responses.reading_evidence import (
     LONGEST,
     OutputExposure,
+    PageExposure,
+    clocked_seconds,
     minimum_seconds,
     parse_exposure,
     unseen_outputs,
@@ -110,6 +112,80 @@ def test_minimum_seconds_from_words_of_new_outputs(tmp_path: Path) -> None:
     assert [one.exhibit_id for one in unseen_outputs(READING_PAGE, exposure, 50.0)] == ["e4"]
     assert [one.exhibit_id for one in unseen_outputs(READING_PAGE, exposure, 60.0)] == ["e3", "e4"]
     assert unseen_outputs(READING_PAGE, exposure, 0.0) == ()
+
+
+@given(
+    st.lists(st.floats(0, 20), min_size=3, max_size=3),
+    st.floats(0, 40),
+    st.floats(0, 40),
+    st.sampled_from([30.0, 90.0]),
+)
+def test_texts_together_take_the_sum(
+    on_screen: tuple[float, ...], page: float, clock: float, per_100_words: float
+) -> None:
+    """A page can be left once each text had its minimum and the page the sum of them, however they stood together."""
+    seconds = {
+        name: min(round(one, 2), round(page, 2)) for name, one in zip(("e2", "e3", "e4"), on_screen, strict=True)
+    }
+    outputs = {name: OutputExposure(first_seen=0, seconds=one, scrolled=1) for name, one in seconds.items()}
+    exposure = PageExposure(seconds=round(page, 2), outputs=outputs)
+    least = minimum_seconds(READING_PAGE, per_100_words)
+    left = unseen_outputs(READING_PAGE, exposure, per_100_words, at_most=clock)
+    enough = all(seconds[name] >= one for name, one in least.items())
+    assert (left == ()) == (enough and round(min(round(page, 2), clock) - sum(least.values()), 2) >= 0)
+    assert {one.exhibit_id for one in left} >= {name for name, one in least.items() if seconds[name] < one}
+
+
+def test_texts_side_by_side_are_left_one_by_one() -> None:
+    """By hand: three texts of 3 seconds, all on screen for 7: two were read."""
+    exposure = parse_exposure(
+        json.dumps({"seconds": 7, "outputs": {name: [0, 7, 1] for name in ("e2", "e3", "e4")}}), READING_PAGE
+    )
+    assert [one.exhibit_id for one in unseen_outputs(READING_PAGE, exposure, 50.0)] == ["e4"]
+    assert [one.exhibit_id for one in unseen_outputs(READING_PAGE, exposure, 50.0, at_most=3.5)] == ["e3", "e4"]
+
+
+def test_time_is_spent_once() -> None:
+    """By hand: what a page was on screen is gone for those sent after it; who claims more takes what there is."""
+    assert clocked_seconds([("p2", 30.0, 12.0), ("p1", 10.0, 8.0)], 0.0) == {"p1": 11.0, "p2": 23.0}
+    assert clocked_seconds([("p1", 10.0, 500.0), ("p2", 30.0, 5.0)], 0.0) == {"p1": 11.0, "p2": 20.0}
+    assert clocked_seconds([("p1", 7.0, 500.0), ("p2", 7.0, 5.0)], 7.0) == {}  # filled in elsewhere
+
+
+@given(st.lists(st.tuples(st.floats(0, 50), st.floats(0, 5)), max_size=8))
+def test_whoever_reads_one_page_at_a_time_is_believed(pages: list[tuple[float, float]]) -> None:
+    """Pages that were on screen one after the other, with pauses between them, are never refuted."""
+    now, sent = 1_000.0, []
+    for place, (seconds, pause) in enumerate(pages):
+        now += seconds + pause
+        sent.append((f"p{place}", now, seconds))
+    most = clocked_seconds(sent, 1_000.0)
+    assert all(seconds <= most.get(name, seconds) for name, _, seconds in sent)
+
+
+def test_the_server_clock_refutes_what_cannot_be(tmp_path: Path) -> None:
+    """Three minutes that passed within five seconds are not believed: the page stays, and the table says so."""
+    now = 1_000.0
+    slow = READ.replace("annotators = 6", "annotators = 6, seconds_per_100_words = 100")  # three seconds an output
+    with opened(tmp_path, slow) as workspace:
+        visitor = Visitor(workspace)
+        visitor.client = TestClient(create_app(workspace, clock=lambda: now))
+        for page in visitor.form.pages:
+            least = sum(minimum_seconds(page, 100.0).values())
+            names = [exhibit.exhibit_id for exhibit in page.outputs]
+            claimed = {"seconds": 180.0, "outputs": {name: [0, 180, 1] for name in names}}
+            now += max(least - 3.0, 0.5)
+            assert visitor.send(page, claimed).status_code == (422 if least else 303)
+            if least:
+                now += 3.5
+                true = {"seconds": least, "outputs": {name: [0, least, 1] for name in names}}
+                assert visitor.send(page, true if page.kind == "reading" else claimed).status_code == 303
+        (visit,) = workspace.store.visits.leases()
+        assert visit.completed
+        table = export_tables(workspace.store, form_of=workspace.form).reading
+        known = table.group_by("page_kind").agg(pl.col("known_by").unique())
+        assert dict(known.iter_rows())["reading"] == ["script"]
+        assert dict(known.iter_rows())["comparison"] == ["refuted"]
 
 
 def opened(folder: Path, text: str) -> Workspace:
@@ -311,7 +387,7 @@ def test_what_was_sent_is_read_once_and_what_is_sent_anew_again(monkeypatch: pyt
     lease = Lease(submission_id="s1", assignment_id="a1", leased_at=0.0, **who)  # type: ignore[arg-type]
 
     def progress(body: str, page_id: str = "p3") -> FormProgress:
-        sent = [Payload(page_id=page_id, body=body, received_at=1.0)]
+        sent = [Payload(page_id=page_id, body=body, received_at=100.0)]
         return FormProgress.from_payloads(form, lease, sent, seconds_per_100_words=50.0, kept=kept)
 
     body = json.dumps({"reading": json.dumps(seen(form.pages[2]))})

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from spa.commands.workspace import Workspace
 from spa.records.form import Page
+from spa.responses.reading_rows import exposure_rows, exposures_of
 from spa.responses.reading_steps import ServedOutput, parse_served, unserved_outputs, write_served
 from spa.server.app import create_app
 from tests.reading_evidence import evidence_of
@@ -94,6 +95,41 @@ def test_a_step_takes_its_time_and_the_waiting_counts(tmp_path: Path) -> None:
         assert [one.text for one in again.all("li")] == [one.caption for one in page.outputs]
         assert visitor.press(again, page, after=1.1).status_code == 303
         assert captions(visitor.open(page), page) == [page.outputs[1].caption]
+
+
+def test_the_server_knows_how_long_each_was_served(tmp_path: Path) -> None:
+    """Of a browser without script the table has the server's seconds, and no share of the height."""
+    with opened(tmp_path, SLOW) as workspace:
+        visitor = Scriptless(workspace)
+        page = visitor.go_to("reading")
+        for _ in page.outputs:
+            visitor.press(visitor.open(page), page, after=3.5)
+        lease = next(workspace.store.visits.leases())
+        exposures = exposures_of(
+            visitor.form,
+            workspace.store.visits.payloads(lease.submission_id),
+            submission_id=lease.submission_id,
+            keyed=workspace.store.keyed,
+            clocked=True,
+        )
+        found = exposures[page.page_id]
+        assert found.known_by == "server"
+        assert found.exposure.seconds == 3.5 * len(page.outputs)
+        served = found.exposure.outputs.values()
+        assert [(one.first_seen, one.seconds, one.scrolled) for one in served] == [
+            (3.5 * place, 3.5, None) for place in range(len(page.outputs))
+        ]
+        _, key = workspace.store.assignments.draw(lease.assignment_id)
+        rows = list(exposure_rows(visitor.form, exposures, key.systems, {}))
+        assert {row[-1] for row in rows} == {"server"}
+        of_another = exposures_of(
+            visitor.form,
+            workspace.store.visits.payloads(lease.submission_id),
+            submission_id="another",
+            keyed=workspace.store.keyed,
+            clocked=True,
+        )
+        assert page.page_id not in of_another  # signed for one visit alone
 
 
 def test_reading_steps_without_evidence(tmp_path: Path) -> None:
