@@ -305,6 +305,8 @@ def _facts(overview: Overview) -> list[tuple[str, str]]:
         facts += [("cost", cost), ("hourly pay", f"{overview.hourly_pay:,} {people.currency}")]
     else:
         facts.append(("cost", "unknown: [people] pay is not set"))
+    if people.seconds_per_100_words and study.consent.text is None:
+        facts.append(("reading", "measured; without [consent], the first page tells people so"))
     if people.groups:
         facts.append(("groups", ", ".join(f"{group.name} ({group.places} places)" for group in people.groups)))
     if study.raters:

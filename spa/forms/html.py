@@ -160,6 +160,7 @@ def render_page(
         form=form,
         page=page,
         sections=parts,
+        told_on=_told_on(form),
         width=f" wide-{min(columns, 3)}" if columns else "",
         number=form.pages.index(page) + 1,
         total=len(form.pages),
@@ -186,6 +187,7 @@ def render_whole(
         texts,
         form=form,
         pages=[(page, sections(page)) for page in form.pages],
+        told_on=_told_on(form),
         addresses=Addresses(file=data_url),
         state=PageState(
             preview=posting is None and answers is None, answers=answers or {}, minimum_seconds=minimum_seconds
@@ -195,6 +197,11 @@ def render_whole(
         posting=posting,
     )
     return html.replace("</style>", f"{inline_fonts(html)}</style>", 1)
+
+
+def _told_on(form: Form) -> Page:
+    """Return the page that tells that reading is measured: where people consent, else the first."""
+    return next((page for page in form.pages if page.kind == "consent"), form.pages[0])
 
 
 def _media_of(form: Form) -> frozenset[str]:

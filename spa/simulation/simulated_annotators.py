@@ -50,7 +50,7 @@ class ReadingHabit:
         for row in _rows(page):
             skipped = [self.skips and self.rng.random() < SKIPPED for _ in row]
             paces = [0.0 if skip else self._seconds(one) for one, skip in zip(row, skipped, strict=True)]
-            passed = round(max(sum(paces), *(least.get(one.exhibit_id, 0.0) for one in row)), 2)
+            passed = round(max(sum(paces), sum(least.get(one.exhibit_id, 0.0) for one in row)), 2)
             for one, skip in zip(row, skipped, strict=True):
                 if passed:
                     outputs[one.exhibit_id] = [round(seconds, 2), passed, 0.3 if skip else 1.0]

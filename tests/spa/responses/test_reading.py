@@ -329,6 +329,22 @@ def test_the_consent_page_says_what_is_measured(tmp_path: Path) -> None:
     assert "how far you scroll" not in client.get("/p/p1").text
 
 
+def test_without_consent_the_first_page_says_what_is_measured(tmp_path: Path) -> None:
+    """And `spa check` says that there is no consent text; where nothing is measured nothing is said."""
+    for number, text in enumerate((READ, STUDY)):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        with opened(folder, text) as workspace:
+            visitor = Visitor(workspace)
+            first, second, *_ = visitor.form.pages
+            address = f"/a/{visitor.token}/p"
+            assert ("how far you scroll" in visitor.client.get(f"{address}/{first.page_id}").text) == (text is READ)
+            visitor.send(first, seen(first))
+            assert "how far you scroll" not in visitor.client.get(f"{address}/{second.page_id}").text
+        checked = CliRunner().invoke(main, ["check", str(folder / "study.toml")])
+        assert ("the first page tells people so" in checked.output) == (text is READ)
+
+
 def test_the_key_stands_in_no_fingerprint(tmp_path: Path) -> None:
     study = load_study(write_study(tmp_path))
     other = study.model_copy(update={"people": study.people.model_copy(update={"seconds_per_100_words": 1.0})})
