@@ -72,6 +72,7 @@ strings: $(VENV)/.installed-test  # every string that a user can read, to be rea
 golden: $(VENV)/.installed-test
 	$(BIN)/python -m tests.golden $(if $(DATA),--data $(DATA))
 	$(BIN)/python -m tests.golden $(if $(DATA),--data $(DATA)) --papers
+	$(BIN)/python -m tests.golden.rows $(if $(DATA),--data $(DATA))
 
 peers: $(VENV)/.installed-test  # what the tools find in our exports that read them
 	$(BIN)/python -m tests.peers --out tests/peers/peers.json

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import Any
 
 import click
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
+
+SYSTEMS = Path(__file__).parents[1] / "tests" / "golden" / "rows.md"
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -27,7 +30,13 @@ def on_page_markdown(markdown: str, *, page: Page, **_: Any) -> str:
         return "\n\n".join([markdown, results(), api()])
     markdown = markdown.replace("<!-- measures of agreement -->", measures())
     markdown = markdown.replace("<!-- what files mean -->", formats())
+    markdown = markdown.replace("<!-- systems of the papers -->", systems())
     return re.sub(r"\[([^\]]+)\]\(\.\./[^)]+\)", r"\1", markdown)
+
+
+def systems() -> str:
+    """Return the systems of the papers, without the title of their table."""
+    return SYSTEMS.read_text(encoding="utf-8").partition("\n\n")[2]
 
 
 def commands() -> str:

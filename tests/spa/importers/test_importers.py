@@ -13,12 +13,9 @@ from click.testing import CliRunner, Result
 
 from spa.cli import main
 from spa.importers.pseudonyms import load_key
+from tests.golden.rows import potato_mapping
 
-POTATO = """
-systems = ["gold_reference", "google/flan-t5-xxl", "davinci-instruct-beta", "gpt-3.5-turbo"]
-criteria = ["semantics", "fluency", "simplicity"]
-llms = [{ id = "gpt-4", file = "simplification_evaluation_1_of_4/gpt4_as_annotator/output.jsonl" }]
-"""
+POTATO = potato_mapping()
 
 
 def run(*arguments: object, code: int = 0) -> Result:
