@@ -93,9 +93,8 @@ def prepare(folder: Path) -> None:
         answer(folder, study)
     answer(folder, "images/exposure.toml")
     (folder / "potato.toml").write_text(potato_mapping())
-    for name, example, more in (("reversal", "stories", ("--annotators", "40")), ("hits", "choices", ())):
-        _must(folder, "init", name, "--example", example)
-        _must(folder, "build", f"{name}/study.toml", *more)
+    _must(folder, "init", "reversal", "--example", "stories")
+    _must(folder, "build", "reversal/study.toml", "--annotators", "40")
 
 
 def potato_mapping() -> str:
