@@ -83,19 +83,19 @@ def test_number_of_annotators_is_said_once(tmp_path: Path) -> None:
     """The study file names answers or annotators; of both it is told, and the number follows from the outputs."""
     write_example(tmp_path, "chiang-lee")
     study = tmp_path / "study.toml"
-    assert load_study(study).people.annotators == 6
+    assert load_study(study).people.annotators == 12
     study.write_text(study.read_text(encoding="utf-8") + "\n[people]\nannotators = 9\n", encoding="utf-8")
     with pytest.raises(StudyError, match=r"answers_per_output: expected no annotators in \[people\]"):
         load_study(study)
 
 
 def test_build_says_how_many_and_raters_ask_no_more(tmp_path: Path) -> None:
-    """24 stories, 12 a form, three answers: six forms; a rater with three repeats is asked about two."""
+    """24 stories, 6 a form, three answers: 12 forms; a rater with three repeats is asked about four."""
     write_example(tmp_path, "chiang-lee")
     built = spa("build", tmp_path / "study.toml").stdout
-    assert "6 assignments" in built
+    assert "12 assignments" in built
     assert "24 outputs, each shown in 3 assignments" in built
-    assert "3 answers about each ([design] answers_per_output) take 6 assignments" in built
+    assert "3 answers about each ([design] answers_per_output) take 12 assignments" in built
     with open_workspace(tmp_path / "study.toml") as workspace:
         asked = {
             repeats: len(
@@ -107,4 +107,4 @@ def test_build_says_how_many_and_raters_ask_no_more(tmp_path: Path) -> None:
             )
             for repeats in (1, 3)
         }
-    assert asked == {1: 6, 3: 6}  # visits: six forms once, two forms three times
+    assert asked == {1: 12, 3: 12}  # visits: twelve forms once, four forms three times
