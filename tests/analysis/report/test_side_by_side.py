@@ -54,3 +54,17 @@ def test_undecided_is_not_different(verdicts: tuple[str, str], said: str, line: 
     (lines,) = (block.items for block in blocks if isinstance(block, Bullets))
     people = "A and B: A is better by SPA by people (adjusted p\xa0=\xa0.010)"
     assert lines == (f"{people}; {line} (adjusted p\xa0=\xa0.010).",)
+
+
+@pytest.mark.parametrize("form", ["variant", "identical"])
+def test_who_answered_another_form_is_named(form: str):
+    """Groups that answered a variant of the form are named, where there are some."""
+    results = full_results()
+    groups = [{**row, "form": form if row["annotator_kind"] == "llm" else row["form"]} for row in results["groups"]]
+    found = from_plain({**results, "groups": groups})
+    section = side_by_side(found)
+    assert section is not None
+    name = Names(found).group("gpt<4>/persona_a")
+    texts = [block.text for block in (*section.blocks, *section.appendix) if isinstance(block, Paragraph)]
+    said = [text for text in texts if "answered a variant of the form" in text]
+    assert [text.startswith(f"{name} answered") for text in said] == ([True] if form == "variant" else [])
