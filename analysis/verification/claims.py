@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 Why = Literal[
-    "adjusted_otherwise",
     "bound",
     "clustered",
     "copy",
@@ -19,7 +18,6 @@ Why = Literal[
     "many_systems",
     "no_call",
     "no_process",
-    "no_such_call",
     "not_converged",
     "not_installed",
     "ordinal",
@@ -28,7 +26,6 @@ Why = Literal[
     "sampled",
     "ties",
     "turned",
-    "unequal_raters",
     "weighed",
     "welch_margin",
     "williams",
@@ -36,7 +33,6 @@ Why = Literal[
     "within",
 ]
 WORDS: Final[Mapping[Why, str]] = {
-    "adjusted_otherwise": "adjusted over more than p-values",
     "bound": "a bound on the chance of unanimous answers, which no library has",
     "clustered": "clustered with other degrees of freedom than statsmodels has (CR2)",
     "copy": "stands in another place as well",
@@ -48,7 +44,6 @@ WORDS: Final[Mapping[Why, str]] = {
     "many_systems": "more systems than choix fits in a moment",
     "no_call": "no room says how",
     "no_process": "the process that computes them again ended",
-    "no_such_call": "no call of the libraries computes this",
     "not_converged": "a library did not converge",
     "not_installed": "a library is not installed",
     "ordinal": "the ordinal model clustered by unit, which statsmodels lacks",
@@ -57,7 +52,6 @@ WORDS: Final[Mapping[Why, str]] = {
     "sampled": "left out of the sample",
     "ties": "ties as an outcome, which choix does not take",
     "turned": "kappa of two outputs whose order is chance, which statsmodels lacks",
-    "unequal_raters": "units with different numbers of answers, which statsmodels does not take",
     "weighed": "a t-test in which annotators weigh the same, which scipy lacks",
     "williams": "Williams's test of two correlations, which no library has",
     "welch_margin": "Welch's test against a margin",
