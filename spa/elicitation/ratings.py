@@ -122,7 +122,8 @@ def _one_rating_each(study: Study) -> Iterator[StudyProblem]:
 
 def _pages(study: Study) -> Iterator[StudyProblem]:
     for table, section in rating_sections(study).items():
-        if section.item_text_position == "after" and study.outputs.item_text is None:
+        alone = section.same_page_as is None
+        if alone and section.item_text_position == "after" and study.outputs.item_text is None:
             do = "remove the key, or name the column in [outputs] item_text"
             yield mistake(f"[{table}] item_text_position", "an item text to place", "none", do, "outputs")
         host = section.same_page_as
