@@ -33,7 +33,10 @@ FORMS = [hand_made(name) for name in ("a00001", "a00002")]
 
 
 def opening(form: Form) -> list[dict[str, Any]]:
-    return [{"role": "system", "content": "Answer."}, {"role": "user", "content": f"[p1] This is {form.assignment_id}."}]
+    return [
+        {"role": "system", "content": "Answer."},
+        {"role": "user", "content": f"[p1] This is {form.assignment_id}."},
+    ]
 
 
 def put(form: Form) -> Iterator[tuple[PromptTurn, list[dict[str, Any]]]]:
