@@ -42,7 +42,7 @@ def verifying(mode: str, *, no_verify: bool, now: bool) -> Iterator[Verifier | N
         return
     from analysis.verification.process import Verifier
 
-    with Verifier() as verifier:
+    with Verifier(thorough=mode == "strict") as verifier:
         if now:
             verifier.load()
         yield verifier

@@ -83,6 +83,7 @@ MEANINGS = {
 }
 SHOWN = ("fwer", "correction", "family", "unit", "consistency_tau", "seed")  # in the report; the appendix has all
 OF_PREFERENCES = "consistency_tau"  # is not shown where no preference was asked
+OF_CORRELATIONS = "williams_"  # nor these where no correlations were compared
 TOLERANCE = "1e-9"
 APART = ("versions", "inputs")  # shown in another way
 
@@ -135,7 +136,7 @@ def settings(results: Results) -> Section | None:
     items = {
         key: (SETTINGS.get(key, key.replace("_", " ").capitalize()), _setting(key, getattr(chosen, key), means))
         for key in names_of(Settings)
-        if key not in APART
+        if key not in APART and (results.comparisons_of_correlations or not key.startswith(OF_CORRELATIONS))
     }
     every = list(items.values())
     if chosen.versions:

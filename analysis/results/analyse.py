@@ -102,7 +102,7 @@ def analyse(
     )
     results = with_warnings(results, rows, said)
     if verifier is not None:
-        verifier.start(gather(results, analysis))
+        verifier.start(gather(results, analysis, thorough=verifier.thorough))
     return results
 
 

@@ -17,20 +17,24 @@ from analysis.verification.figures import figures_of
 from analysis.verification.outcome import Gathered, Verification
 
 MOST_FIGURES = 5_000  # of larger results a sample is computed again
-MOST_ANSWERS = 200_000  # of larger tables too
+MOST_ANSWERS = 200_000  # of larger tables too, and none where that is not asked for
 FILES = ("exploration.", "contamination")  # what other commands found
 WHOLE = 1 << 32
 COPIES = ("headline.", "disagreements[", "observed_power[")  # figures of other keys, once more
 
 
-def gather(results: Results, analysis: Analysis | None) -> Gathered:
+def gather(results: Results, analysis: Analysis | None, *, thorough: bool = False) -> Gathered:
     """Return what rooms claim of finished results, and why figures are left out.
 
-    Every p-value, strength and kappa is in one of both. Of more than 5,000 figures, or 200,000 answers, a sample is
-    taken, drawn by the contents of the files that were read.
+    Every p-value, strength and kappa is in one of both. Of more than 5,000 figures a sample is taken, drawn by the
+    contents of the files that were read. Figures that need the answers themselves are left out above 200,000 answers;
+    where it is to be ``thorough`` a sample of them is taken, too.
     """
     figures = figures_of(results)
-    wanted = _sample(results, len(figures), 0 if analysis is None else _answers(analysis))
+    n_answers = 0 if analysis is None else _answers(analysis)
+    many = n_answers > MOST_ANSWERS and not thorough
+    wanted = _sample(results, len(figures), 0 if many else n_answers)
+    analysis = None if many else analysis
     checked = Checked(results=results, analysis=analysis, wanted=wanted)
     claims, left, open_paths = [], [], dict(figures)
     for one in _claims(checked):
@@ -44,7 +48,8 @@ def gather(results: Results, analysis: Analysis | None) -> Gathered:
             claims.append(one)
         else:
             left.append(Left(paths=one.paths, why="sampled"))
-    left += [Left(paths=(path,), why=_otherwise(path, wanted, analysis)) for path in open_paths]
+    otherwise: Why = "many_answers" if many else "in_parts" if analysis is None else "no_call"
+    left += [Left(paths=(path,), why=_otherwise(path, wanted, otherwise)) for path in open_paths]
     return Gathered(claims=tuple(claims), left=tuple(left), n_figures=len(figures))
 
 
@@ -54,7 +59,7 @@ def _claims(checked: Checked) -> Iterator[Claim | Left]:
             yield from room.claims(checked)
 
 
-def _otherwise(path: str, wanted: Callable[[str], bool], analysis: Analysis | None) -> Why:
+def _otherwise(path: str, wanted: Callable[[str], bool], otherwise: Why) -> Why:
     """Return why no room claimed a figure."""
     if path.startswith(COPIES):
         return "copy"
@@ -62,7 +67,7 @@ def _otherwise(path: str, wanted: Callable[[str], bool], analysis: Analysis | No
         return "file"
     if not wanted(path):
         return "sampled"
-    return "in_parts" if analysis is None else "no_call"
+    return otherwise
 
 
 def _answers(analysis: Analysis) -> int:

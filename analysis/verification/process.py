@@ -23,10 +23,12 @@ class Verifier:
     """Computes the figures of one report again.
 
     :meth:`load` begins the process, which loads the libraries; :meth:`start` sends it the claims, :meth:`finish` waits
-    for the outcome. Whatever happens, it is gone when this is left.
+    for the outcome. Whatever happens, it is gone when this is left. One that is ``thorough`` takes a sample of large
+    tables, too, which takes as long again as their report.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, thorough: bool = False) -> None:
+        self.thorough = thorough
         self._process: subprocess.Popen[bytes] | None = None
         self._gathered: Gathered | None = None
         self._reply: list[bytes] = []

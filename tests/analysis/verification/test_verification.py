@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 from scipy.special import stdtr
 
-from analysis import Plan
+from analysis import Plan, analyse
 from analysis.rating_checks import crossed
 from analysis.rating_checks.claims import takes_signed_ranks
 from analysis.rating_checks.wilcoxon import signed_rank_test
@@ -27,7 +27,7 @@ from analysis.verification.claims import NotComputedError
 from analysis.verification.outcome import Verification
 from spa.cli import main
 from tests.analysis.made_answers import check, choices, preferences, ratings
-from tests.analysis.verification.in_process import analysed, verified
+from tests.analysis.verification.in_process import Here, analysed, verified
 
 SYSTEMS = ("novelist", "formula", "parrot")
 
@@ -143,6 +143,19 @@ def test_large_results_are_sampled_by_the_data(monkeypatch: pytest.MonkeyPatch) 
     assert [claim.paths for claim in gathered.claims] == [claim.paths for claim in same_ones.claims]
     assert 0 < found(first).recomputed < found(first).figures
     assert "left out of the sample" in {row.reason for row in found(first).not_recomputed}
+
+
+def test_large_tables_are_sampled_where_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Above so many answers only what follows from other figures is computed again, a sample of all under strict."""
+    monkeypatch.setattr(rules, "MOST_ANSWERS", 20)
+    first = found(verified(preferences=asked()))
+    assert 0 < first.recomputed < first.figures
+    assert any("`--verify strict` takes a sample" in row.reason for row in first.not_recomputed)
+    results = analyse(check(preferences=asked()), Plan(), verifier=(here := Here(thorough=True)))
+    reasons = {one.why for one in here.gathered.left}
+    assert "sampled" in reasons
+    assert "many_answers" not in reasons
+    assert results.preferences
 
 
 def spa(*arguments: str | Path, mode: str = "on") -> Result:
