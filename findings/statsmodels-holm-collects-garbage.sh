@@ -3,7 +3,7 @@
 #
 # Guess: methods that sort the p-values and run along them cost about the same. Seen: each call with method="holm" runs
 # gc.collect(), a whole collection; Bonferroni, Benjamini-Hochberg, Hochberg and Sidak run none. In a process that holds a
-# few million objects a correction of ten p-values so takes a tenth of a second instead of a tenth of a millisecond: a
+# few million objects a correction of ten p-values so takes more than a tenth of a second, not a fiftieth of a millisecond: a
 # simulation of corrected tests, or a report with many families, waits for the collector. gc.freeze() before helps.
 set -euo pipefail
 place=$(mktemp -d)

@@ -53,7 +53,7 @@ CALLS: Final[dict[str, Call]] = {
 def same(figure: float, again: float, *, absolute: bool = False) -> bool:
     """Say whether two numbers are the same up to 1e-9, relatively for p-values from 1e-6 on.
 
-    >>> same(0.02, 0.02 * (1 + 1e-6)), same(1e-12, 1.1e-12), same(1.0, 1.0 + 5e-10, absolute=True)
+    >>> same(0.02, 0.02 * (1 + 1e-6)), same(1e-12, 1.0001e-12), same(1.0, 1.0 + 5e-10, absolute=True)
     (False, True, True)
     """
     if not math.isfinite(again):

@@ -62,6 +62,7 @@ def init(reader: GuideReader, tables: str = "") -> Path:
     study = reader.folder / STUDY / "study.toml"
     if tables:
         document = tomllib.loads(study.read_text(encoding="utf-8")) | tomllib.loads(reader.translated(tables))
+        document["people"]["seconds_per_100_words"] = 0.01  # who plays the people reads at once
         study.write_text(tomlkit.dumps(document), encoding="utf-8")
     return study
 

@@ -13,6 +13,7 @@ import pytest
 from scipy import stats
 
 from analysis import Plan
+from analysis.agreement.pairwise import MOST_FOR_TAU
 from analysis.answers.exclusions import find_exclusions
 from analysis.answers.tables import AnswerTables
 from analysis.llm_vs_people import alternative_annotator_test
@@ -139,7 +140,7 @@ def _summed_breakdown(row: dict[str, Any], tables: AnswerTables) -> dict[str, An
     if _is_summed({**row, "measure": "krippendorff_alpha_interval"}, tables):
         names += ["n_items", "n_annotators", "alpha", "alpha_measure"]
     if _is_summed({**row, "measure": "exact_agreement"}, tables):
-        names += ["exact_agreement", *(["reason"] if row["n_annotators"] > 10 else [])]
+        names += ["exact_agreement", *(["reason"] if row["n_annotators"] > MOST_FOR_TAU else [])]
     return {name: row[name] for name in names}
 
 

@@ -206,9 +206,10 @@ def test_logs_hold_patterns_and_nothing_that_leads_to_a_person(workspace: Worksp
 
 def test_each_log_is_written_as_json_once(capsys: pytest.CaptureFixture[str]) -> None:
     """What the server, its requests and the library log is a line of JSON each, without secrets."""
-    loggers = [logging.getLogger(name) for name in ("spa.requests", "uvicorn", "spa")]
+    loggers = [logging.getLogger(name) for name in ("spa.requests", "uvicorn", "spa", "uvicorn.error")]
     before = [(logger, logger.handlers, logger.level, logger.propagate) for logger in loggers]
     try:
+        loggers[-1].setLevel(logging.NOTSET)  # which servers of other tests have made quiet
         log_as_json()
         for name in ("spa.requests", "uvicorn.error", "spa.live"):
             logging.getLogger(name).info("of 10.1.2.3")
