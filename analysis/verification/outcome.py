@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from analysis.statistics.record import Count, Record
-from analysis.verification.calls import CALLS, Reply, same
+from analysis.verification.calls import CALLS, TOLERANCE, Reply, same
 from analysis.verification.claims import WORDS, Claim, Left, Why
 
 MOST_LISTED = 20  # figures that differ
@@ -86,7 +86,7 @@ def outcome_of(gathered: Gathered, replies: Sequence[Reply], versions: Mapping[s
     return Verification(
         figures=gathered.n_figures,
         recomputed=by_library.total(),
-        tolerance=1e-9,
+        tolerance=TOLERANCE,
         libraries=tuple(
             LibraryCount(library=name, version=versions[name], recomputed=by_library[name])
             for name in LIBRARIES

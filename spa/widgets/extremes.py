@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from spa.records.form import Answer, AnswerOption, Question
@@ -121,27 +122,15 @@ class ExtremesWidget(Widget[ExtremesAnswer]):
 
     def read_text(self, answer: ExtremesAnswer, question: Question, text: str, *, reading: Reading) -> str:
         """Return the best and the worst that a text gives, whatever the rule: the first of either would be half."""
-        from spa.widgets.free_text.numbers import plain_text
-        from spa.widgets.free_text.phrases import DENIED, REFUSALS, REFUSED, UnreadableText
-        from spa.widgets.free_text.reader import without_marks
+        from spa.widgets.free_text.whole_answers import read_whole_answer
 
-        from_json = self._of_object(answer, question.question_id, text)
-        if from_json is not None:
-            return from_json
-        found = _named(answer, without_marks(text))
-        if found is not None and not DENIED.search(plain_text(found[1])):
-            return found[0]
-        raise UnreadableText(REFUSED if REFUSALS.search(plain_text(text)) else NOT_BOTH)
-
-    def _of_object(self, answer: ExtremesAnswer, name: str, text: str) -> str | None:
-        """Return the answer of a JSON object, which holds it, or holds it under the question's name."""
-        from spa.widgets.free_text.json_replies import UnreadableReply, find_payload
-
-        try:
-            payload = find_payload(text)
-            return self.value(answer, payload.get(name, payload))
-        except (UnreadableReply, UnreadableAnswer):
-            return None
+        return read_whole_answer(
+            text,
+            question.question_id,
+            value=partial(self.value, answer),
+            named=partial(_named, answer),
+            incomplete=NOT_BOTH,
+        )
 
     def careless(self, answer: ExtremesAnswer, rng: np.random.Generator | None) -> str:
         """Return any two, or the first and the last."""
