@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 import numpy as np
@@ -15,6 +16,7 @@ FORM: Final = ("annotator_id", "assignment_id")
 OUTPUT: Final = ("item_id", "system", "sample")
 POSITION: Final = pl.col("position").cast(pl.String).cast(pl.Float64, strict=False).cast(pl.Int64, strict=False)
 MOST_PAIRS = 300  # of forms, whose orders are compared
+MOST_TRIED = 100_000  # pairs of forms among which these are looked for: forms of many people may share nothing
 RANDOM = 0.1  # share of the outputs of two forms that stand the other way round, below which there is one order
 BLOCK = 3  # outputs of each system, from which on a run of them is no chance
 
@@ -118,16 +120,14 @@ def _shared(sequence: Sequence) -> Iterator[tuple[Ints, Ints]]:
         for own in np.split(np.arange(len(sequence)), np.flatnonzero(np.diff(sequence.form)) + 1)
     ]
     seen = 0
-    for step in range(1, len(forms)):
-        for place in range(len(forms) - step):
-            common = [output for output in forms[place] if output in forms[place + step]]
-            if len(common) > 1:
-                seen += 1
-                yield tuple(  # type: ignore[misc]
-                    np.array([form[output] for output in common]) for form in (forms[place], forms[place + step])
-                )
-            if seen >= MOST_PAIRS:
-                return
+    pairs = ((place, place + step) for step in range(1, len(forms)) for place in range(len(forms) - step))
+    for place, other in islice(pairs, MOST_TRIED):
+        common = [output for output in forms[place] if output in forms[other]]
+        if len(common) > 1:
+            seen += 1
+            yield tuple(np.array([form[output] for output in common]) for form in (forms[place], forms[other]))  # type: ignore[misc]
+        if seen >= MOST_PAIRS:
+            return
 
 
 def blocked_forms(sequence: Sequence) -> dict[int, bool]:

@@ -217,6 +217,18 @@ def test_share_turned_is_a_half_of_random_orders() -> None:
     assert share_turned(laid(study())) == pytest.approx(0.5, abs=0.1)
 
 
+def test_orders_are_compared_of_so_many_forms(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of people who share nothing not every pair is tried, which 12,000 of them would wait minutes for."""
+    own = [(f"p{who}", f"i{6 * who + n}", "s", n + 1, n + 1) for who in range(40) for n in range(6)]
+    alone = pl.DataFrame(own, ["annotator_id", "item_id", "system", "score", "position"], orient="row")
+    late = alone.with_columns(pl.col("item_id").str.replace("^i(0|1|234|235)$", "shared${1}"))
+    late = late.with_columns(pl.col("item_id").replace({"shared234": "shared0", "shared235": "shared1"}))
+    assert share_turned(laid(alone)) is None
+    assert share_turned(laid(late)) == 0  # the first form and the last hold two outputs in one order
+    monkeypatch.setattr("analysis.serial_context.sequence.MOST_TRIED", 100)
+    assert share_turned(laid(late)) is None
+
+
 def test_few_annotators_have_an_estimate_and_no_test() -> None:
     results = analyse(check(ratings=study(n=6)), Plan())
     for row in results["serial_context"]:
