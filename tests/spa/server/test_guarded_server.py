@@ -209,7 +209,9 @@ def test_each_log_is_written_as_json_once(capsys: pytest.CaptureFixture[str]) ->
     loggers = [logging.getLogger(name) for name in ("spa.requests", "uvicorn", "spa", "uvicorn.error")]
     before = [(logger, logger.handlers, logger.level, logger.propagate) for logger in loggers]
     try:
-        loggers[-1].setLevel(logging.NOTSET)  # which servers of other tests have made quiet
+        of_server = loggers[-1]  # other tests' servers make it quiet, and Streamlit in this process gives it a handler
+        of_server.setLevel(logging.NOTSET)
+        of_server.handlers, of_server.propagate = [], True
         log_as_json()
         for name in ("spa.requests", "uvicorn.error", "spa.live"):
             logging.getLogger(name).info("of 10.1.2.3")
