@@ -1,5 +1,6 @@
-// A list that can be sorted, above numbers that are then hidden: they are what is sent, and stay empty until the list
-// is touched. Whether an entry shares the place of the one above it is a box on the entry.
+// A list that can be sorted, above numbers that are then hidden: they are what is sent, and stay empty until an entry is
+// moved or tied, or the order is left as it is by a button of its own. Whether an entry shares the place of the one
+// above it is a box on the entry.
 function addSorting(question) {
   const texts = JSON.parse(question.dataset.texts);
   const list = question.querySelector(".ranks");
@@ -7,23 +8,26 @@ function addSorting(question) {
   const make = (name, properties) => Object.assign(document.createElement(name), properties);
   const status = make("p", { className: "unseen" });
   status.setAttribute("role", "status");
-  const confirm = make("button", { type: "button", className: "confirm-order", textContent: texts.confirm });
+  const buttons = make("p", { className: "order-buttons" });
+  const [confirm, leave] = ["confirm", "leave"].map((name) => make("button", { type: "button", className: `${name}-order`, textContent: texts[name] }));
   const box = (entry) => entry.querySelector(".whole-number");
   const tie = (entry) => entry.querySelector(".tie input");
   const name = (entry) => entry.querySelector("label").textContent;
   let answered = false;
+  let confirmed = false;
 
   const show = () => {
+    const held = question.querySelector(".dragged"); // nothing grows under a finger
     entries().forEach((entry, place, all) => {
-      tie(entry).parentElement.hidden = place === 0;
+      if (!held) tie(entry).parentElement.hidden = place === 0;
       entry.classList.toggle("tied", place > 0 && tie(entry).checked);
       entry.querySelector(".place").textContent = answered ? texts.place.replace("{number}", box(entry).value) : texts.unranked;
       entry.querySelector(".up").setAttribute("aria-disabled", place === 0);
       entry.querySelector(".down").setAttribute("aria-disabled", place === all.length - 1);
     });
-    const held = question.matches(".unranked:has(.dragged)"); // nothing grows under a finger
-    question.classList.toggle("unranked", !answered || held);
-    confirm.hidden = answered;
+    confirm.disabled = !answered && Boolean(texts.leave);
+    leave.hidden = answered || !texts.leave;
+    buttons.hidden = confirmed;
   };
   const take = (moved) => {
     let rank = 1;
@@ -32,6 +36,7 @@ function addSorting(question) {
       box(entry).value = rank;
     });
     answered = true;
+    status.classList.add("unseen");
     show();
     if (moved) status.textContent = texts.moved.replace("{name}", name(moved)).replace("{number}", box(moved).value);
     list.dispatchEvent(new Event("input", { bubbles: true }));
@@ -55,7 +60,10 @@ function addSorting(question) {
     });
     handle.addEventListener("pointermove", ({ clientY, pointerId }) => {
       if (!handle.hasPointerCapture(pointerId)) return;
-      const middle = (other) => other.getBoundingClientRect().top + other.offsetHeight / 2;
+      const middle = (other) => { // of its handle: an entry with a box below its name is taller than the first
+        const { top, height } = other.querySelector(".handle").getBoundingClientRect();
+        return top + height / 2;
+      };
       // a quick finger passes several entries between two events
       while (entry.previousElementSibling && clientY < middle(entry.previousElementSibling)) move(entry, -1);
       while (entry.nextElementSibling && clientY > middle(entry.nextElementSibling)) move(entry, 1);
@@ -68,7 +76,7 @@ function addSorting(question) {
   // What the numbers say already: answers of before, or restored ones.
   const read = () => {
     const rank = (entry) => numberIn(box(entry));
-    answered = entries().every((entry) => numberIn(box(entry)) !== null);
+    answered = confirmed = entries().every((entry) => numberIn(box(entry)) !== null);
     if (answered) {
       list.append(...entries().sort((one, other) => rank(one) - rank(other)));
       entries().forEach((entry, place, all) => { tie(entry).checked = place > 0 && rank(entry) === rank(all[place - 1]); });
@@ -85,23 +93,29 @@ function addSorting(question) {
       event.stopPropagation();
       take(entry);
     });
-    const buttons = ["up", "down"].map((way) => {
+    const arrows = ["up", "down"].map((way) => {
       const button = make("button", { type: "button", className: way, textContent: way === "up" ? "\u2191" : "\u2193" });
       button.setAttribute("aria-label", texts[way].replace("{name}", name(entry)));
       button.addEventListener("click", () => move(entry, way === "up" ? -1 : 1));
       return button;
     });
     entry.prepend(handle);
-    entry.append(make("span", { className: "place" }), ...buttons, label);
+    entry.append(make("span", { className: "place" }), ...arrows, label);
     box(entry).hidden = true;
     drag(entry, handle);
   }
-  confirm.addEventListener("click", () => {
-    take();
-    list.focus();
-  });
-  list.before(make("p", { className: "order-help", textContent: texts.help }));
-  list.after(confirm, status);
+  for (const button of [confirm, leave]) {
+    button.addEventListener("click", () => {
+      confirmed = true;
+      take();
+      status.textContent = texts.confirmed;
+      status.classList.remove("unseen");
+      list.focus();
+    });
+  }
+  buttons.append(confirm, leave);
+  question.querySelector(".order-help").textContent = texts.help;
+  list.after(buttons, status);
   question.classList.add("sortable");
   window.addEventListener("pageshow", read);
   read();

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from spa.records.form import Answer, AnswerOption, Question
 from spa.widgets.payload import NO_ANSWER, UnreadableAnswer, as_number, bare, object_schema, quoted
-from spa.widgets.widget import OfferedText, Say, Widget, listed, offered_options
+from spa.widgets.widget import OfferedText, Say, Widget, listed, offered_options, said_if_known
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,6 +20,19 @@ if TYPE_CHECKING:
     from spa.records.raters import Reading
 
 SIGN = re.compile(r"\s*([>=])\s*")
+TEXTS = {  # of the script, by name
+    "unranked": "page.order_unranked",
+    "place": "page.order_place",
+    "up": "page.order_up",
+    "down": "page.order_down",
+    "tie": "page.order_tie",
+    "moved": "page.order_moved",
+    "help": "page.order_help",
+    "confirm": "page.order_confirm",
+    "leave": "page.order_leave",
+    "confirmed": "page.order_confirmed",
+}
+LATER = frozenset(("leave", "confirmed"))  # a translation that lacks these has any order confirmed as it is
 NO_ORDER = "the reply gives no order of all outputs"
 
 
@@ -39,11 +52,7 @@ class OrderWidget(Widget[OrderAnswer]):
     key = "order"
     answer = OrderAnswer
     collected = ("order.css", "order.js")
-    late_texts = (
-        *(f"page.{name}" for name in ("gap_order", "order_unranked", "order_place", "order_up", "order_down")),
-        *(f"page.{name}" for name in ("order_tie", "order_moved", "order_help", "order_confirm")),
-        "form.prompt_ranks",
-    )
+    late_texts = ("page.gap_order", "page.order_numbers", *TEXTS.values(), "form.prompt_ranks")
 
     def offers(self, answer: OrderAnswer) -> tuple[OfferedText, ...]:
         """Return what is put in order."""
@@ -62,6 +71,14 @@ class OrderWidget(Widget[OrderAnswer]):
     def gap(self, answer: OrderAnswer, say: Say) -> str:
         """Return that all want a rank."""
         return say("page.gap_order")
+
+    def script_texts(self, say: Say) -> dict[str, str]:
+        """Return what the page's script says, by name."""
+        return {name: said_if_known(say, key) if name in LATER else say(key) for name, key in TEXTS.items()}
+
+    def hint(self, say: Say) -> str:
+        """Return how a page without script is answered."""
+        return said_if_known(say, "page.order_numbers")
 
     def parts(self, answer: OrderAnswer) -> tuple[str, ...]:
         """Return the labels: a page sends a rank for each."""

@@ -10,6 +10,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
 
+from spa.errors import StudyError
 from spa.records.form import Answer, AnswerOption, Question
 from spa.widgets.payload import NO_ANSWER, UnreadableAnswer, bare
 
@@ -172,6 +173,14 @@ class Widget(ABC, Generic[A]):
     def text_of(self, name: str) -> str:
         """Return a file that stands beside the widget's module."""
         return read_beside(type(self).__module__, name)
+
+
+def said_if_known(say: Say, key: str) -> str:
+    """Return a text without placeholders; "" where a translation of a study's own, made before it, lacks it."""
+    try:
+        return say(key)
+    except StudyError:
+        return ""
 
 
 def offered_options(options: Iterable[AnswerOption]) -> tuple[OfferedText, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -74,10 +75,16 @@ def test_outputs_are_put_in_order(browser: Browser, survey: tuple[Workspace, str
         tab.on("pageerror", lambda error: said.append(str(error)))
         start(tab, address)
         first = listed(tab)
+        asked = tab.locator(".question.order").inner_text()
+        assert "Drag an entry" in asked
+        assert not re.search("number|1 for", asked)  # one way of answering is named
         tab.locator("button.next").click()
         expect(tab.locator(".gap")).to_be_visible()  # the order shown is no answer
-        tab.locator("button.confirm-order").click()
+        confirm, leave = tab.locator("button.confirm-order"), tab.locator("button.leave-order")
+        expect(confirm).to_be_disabled()
+        leave.click()
         expect(tab.locator(".place").first).to_have_text("Place 1")
+        expect(confirm).to_be_hidden()
         up = tab.locator(".rank").nth(2).locator("button.up")
         up.focus()
         tab.keyboard.press("Enter")
@@ -109,6 +116,18 @@ def test_outputs_are_put_in_order(browser: Browser, survey: tuple[Workspace, str
         tab.mouse.move(held["x"] + 5, top["y"] + 5, steps=10)
         tab.mouse.up()
         assert listed(tab) == [shown[3], *shown[:3]]
+        expect(leave).to_be_hidden()
+        confirm.click()
+        expect(tab.locator(".question.order [role=status]")).to_be_visible()
+        tab.locator("button.next").click()
+        expect(tab.locator("h1")).to_have_text("Ranking 3 of 4")
+        labels = listed(tab)
+        assert tab.locator(".tie input:visible").count() == 3  # ties come before any place
+        tab.locator(".tie input:visible").first.press("Space")
+        expect(confirm).to_be_enabled()
+        tab.locator("button.next").click()
+        expect(tab.locator("h1")).to_have_text("Ranking 4 of 4")
+        assert orders(workspace)[2] == {labels[0]: 1, labels[1]: 1, labels[2]: 3, labels[3]: 4}
         assert said == []
 
 
@@ -117,6 +136,7 @@ def test_without_script_outputs_are_numbered(browser: Browser, survey: tuple[Wor
     with open_context(browser, java_script_enabled=False) as context:
         tab = context.new_page()
         start(tab, address)
+        expect(tab.locator(".order-help")).to_contain_text("Write 1 for the best")
         boxes = tab.locator(".rank input")
         for place, rank in enumerate("2124"):
             boxes.nth(place).fill(rank)
