@@ -4,26 +4,35 @@ from __future__ import annotations
 
 import logging
 import re
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from _pytest.logging import LogCaptureFixture
+from click.testing import CliRunner
 from fastapi.testclient import TestClient
 from starlette.requests import Request
 from starlette.responses import Response
 
+from spa.cli import main
+from spa.commands.workspace import open_workspace
 from spa.forms.texts import load_texts
+from spa.records.platforms import LINK
 from spa.records.study import Study
-from spa.responses.admission import AdmissionRules
+from spa.responses.admission import AdmissionRules, Arrival, admit
+from spa.responses.leases import lock_leases
+from spa.responses.tokens import add_token
 from spa.server.app import create_app
 from spa.server.rate_limits import Limits, Rate
 from spa.server.request_guard import parse_networks
 from spa.server.survey_context import SurveyContext
 from spa.simulation.survey_client import read_page
 from tests.spa.platforms.test_platform_adapters import mount
+from tests.spa.responses.test_admission import WAITING
 from tests.spa.server.test_server import Place, opened
 from tests.spa.server.test_server import built as built
+from tests.spa.small_study import write_study
 
 TEXTS = load_texts("en", {})
 CROSS_SITE = {"sec-fetch-site": "cross-site"}
@@ -339,6 +348,28 @@ def test_door_button_twice_takes_one_place(place: Place, monkeypatch: pytest.Mon
     monkeypatch.setattr(SurveyContext, "busy", press_meanwhile)
     assert place.client.post("/", data=fields).headers["location"] == first[0]
     assert visits(place) == 1
+
+
+def test_door_button_at_two_processes_takes_one_place(tmp_path: Path, postgres_url: str) -> None:
+    """A button pressed at two processes at once leads to the place that the first of them is about to make."""
+    path, url = write_study(tmp_path), postgres_url.replace("postgresql+psycopg:", "postgresql:")
+    assert CliRunner().invoke(main, ["build", str(path), "--store", url]).exit_code == 0
+    with open_workspace(path, url) as one, open_workspace(path, url) as two, ThreadPoolExecutor(1) as other:
+        client = TestClient(create_app(two), follow_redirects=False)
+        fields = fields_of(client.get("/").text)
+        token = fields["visit"].partition(".")[0]
+        with one.store.transaction() as connection:
+            lock_leases(connection)
+            add_token(connection, token)
+            waiting = other.submit(client.post, "/", data=fields)
+            with one.store.reading() as looking:  # until the other process waits
+                while not looking.exec_driver_sql(WAITING).scalar():
+                    assert not waiting.done(), waiting.result()
+                    looking.rollback()
+            arrival = Arrival(annotator_id=one.store.keyed(token), source=LINK, token=token)
+            admit(connection, arrival, AdmissionRules(), now=0.0)
+        assert waiting.result(timeout=60).headers["location"] == f"/a/{token}"
+        assert len(list(one.store.visits.of_people())) == 1
 
 
 def test_who_never_began_gets_another_place_while_any_is_free(place: Place) -> None:
