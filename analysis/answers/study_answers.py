@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -27,6 +28,7 @@ from analysis.answers.sidecars import (
     sidecar_path,
     sidecar_paths,
 )
+from analysis.answers.study_conduct import as_called, bonuses_in_force, median_minutes, sources_of
 from analysis.answers.study_facts import InterviewAnswer, Preregistration, StudyFacts, facts_of, plan_of
 from analysis.answers.study_texts import hash_of, study_texts
 from analysis.answers.tables import ANSWERS, AnswerTables, check_frames
@@ -37,10 +39,12 @@ from spa.records.study import Study
 from spa.responses.decisions import read_decisions
 from spa.responses.export import export_tables
 from spa.responses.payloads import last_received
-from spa.responses.store import Store
 from spa.responses.tidy_tables import TABLES
-from spa.responses.two_reviewers import two_decide
+from spa.responses.two_reviewers import read_visit_decisions, two_decide
 from spa.study.stopping import stopping_facts
+
+if TYPE_CHECKING:
+    from spa.raters.request_log import CallIndex
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,12 +115,19 @@ def answers_of(
     live = live_study(workspace.study, workspace.store, exported)
     with workspace.store.reading() as connection:
         decisions = tuple(read_decisions(connection)) if two_decide(connection) else ()
+        decided = read_visit_decisions(connection)
         last = last_received(connection)
     preregistration = _preregistered(workspace, live)
     known = tuple(map(read_sidecar, sidecar_paths(workspace.study, CONTAMINATION)))
     explored = read_sidecar_of(workspace.study, explanations_name(workspace))
+    asked_llms = any(not rater.simulated for rater in facts.raters)
+    calls = _calls(workspace) if asked_llms or plan.juries else None
     facts = replace(
         facts,
+        sources=sources_of(exported.annotators),
+        median_minutes=median_minutes(exported.annotators),
+        bonuses=bonuses_in_force(decided),
+        raters=facts.raters if calls is None else tuple(as_called(facts.raters, calls)),
         preregistration=preregistration,
         uneven=_uneven(workspace),
         last_answer=None if last is None else datetime.fromtimestamp(last, UTC).date().isoformat(),
@@ -126,7 +137,7 @@ def answers_of(
         contamination=known,
         texts=hash_of(study_texts(workspace.study, workspace.outputs)) if known else None,
         exploration=explored,
-        rater_costs=_rater_costs(workspace.store) if plan.juries else {},
+        rater_costs=_rater_costs(calls) if calls is not None and plan.juries else {},
     )
     reading = exported.reading if with_reading else None
     files = metric_files(metrics or sidecar_path(workspace.study, METRICS))
@@ -140,12 +151,16 @@ def answers_of(
     return StudyAnswers(tables=tables, plan=plan, facts=facts, reading=reading)
 
 
-def _rater_costs(store: Store) -> dict[str, float | None]:
-    """Return what the calls of each rater cost; ``None`` where some were answered at no known price."""
-    from spa.raters.request_log import index_calls  # of studies with juries alone
+def _calls(workspace: Workspace) -> CallIndex:
+    from spa.raters.request_log import index_calls  # of studies that asked LLMs alone
 
+    return index_calls(workspace.store)
+
+
+def _rater_costs(calls: CallIndex) -> dict[str, float | None]:
+    """Return what the calls of each rater cost; ``None`` where some were answered at no known price."""
     costs: dict[str, float | None] = {}
-    for count in index_calls(store).counts:
+    for count in calls.counts:
         before = costs.setdefault(count.rater, 0.0)
         priced = count.cost is not None or not count.completion_tokens
         costs[count.rater] = before + float(count.cost or 0) if priced and before is not None else None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from analysis.answers.live_rows import LiveStudy
 from analysis.answers.plan import Jury, Plan, parse_expectations
+from analysis.answers.study_conduct import StudyDesign, StudyRater, StudySource, design_of, raters_of
 from analysis.statistics.record import Count, Record, record_like
 from spa.records.form import Form, Judgement
 from spa.records.submission import SIMULATED_RATER
@@ -100,6 +101,16 @@ class StudyReport(Record):
     """Hash of the study as built: file, texts, outputs, images."""
     last_answer: str | None = None
     """Day of the newest page received or submission ended, UTC: 2026-05-04; null where no store says it."""
+    design: StudyDesign | None = None
+    """Null in files of earlier releases."""
+    sources: tuple[StudySource, ...] = ()
+    """Where people came from, most first."""
+    median_minutes: float | None = None
+    """People's, from taking the form to the last answer; null where nobody was timed."""
+    bonuses: tuple[str, ...] = ()
+    """Amounts of bonuses that reviewers decided on, the smallest first."""
+    raters: tuple[StudyRater, ...] = ()
+    """How each LLM of the study file is asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -186,6 +197,8 @@ def facts_of(
         currency=study.people.currency,
         dropped_items=tuple(record_like(StudyDroppedItem, item) for item in dropped),
         fingerprint=fingerprint,
+        design=design_of(study, outputs),
+        raters=raters_of(study),
         pairs=study.pairs,
         likert_points=study.scale_points,
         copies=tuple(_copies(outputs)) if outputs is not None and best else (),

@@ -14,6 +14,7 @@ from analysis.report.csv_tables import csv_tables
 from analysis.report.html import render_html
 from analysis.report.latex import latex_tables
 from analysis.report.markdown import render_markdown
+from analysis.report.methods_page import methods_files
 from analysis.report.parts import APPENDIX, REPORT, appendix, full_report, short_report
 from analysis.report.pdf import find_browser, print_pdf
 from analysis.report.sections import build_document, sections_before
@@ -52,8 +53,9 @@ def write_report(
     Returns
     -------
     list of Path
-        report.html and report.md, appendix.html and appendix.md, report.pdf and appendix.pdf, then figures/*.svg and
-        tables/*.csv, tables/*.tex. The same results give the same bytes, of a PDF apart from its date.
+        report.html and report.md, appendix.html and appendix.md, methods.md, methods.tex and methods.bib, report.pdf
+        and appendix.pdf, then figures/*.svg and tables/*.csv, tables/*.tex. The same results give the same bytes, of a
+        PDF apart from its date.
 
     Raises
     ------
@@ -127,6 +129,7 @@ def render_report(
     return {
         **{f"{stem}.html": render_html(part, thumbnails) for stem, part in parts.items()},
         **{f"{stem}.md": render_markdown(part) for stem, part in parts.items()},
+        **methods_files(shown),
         **{f"figures/{figure.name}.svg": figure.svg for figure in _figures(everything)},
         **{f"tables/{name}": text for name, text in sorted({**csv_tables(shown), **latex_tables(everything)}.items())},
     }

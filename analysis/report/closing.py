@@ -8,6 +8,7 @@ from analysis.answers.rescaling import rescaled_words
 from analysis.comparisons.families_section import families
 from analysis.contribution import Shown
 from analysis.figures.plain_text import shown_name
+from analysis.methods.bibliography import PAPERS, software
 from analysis.printing.cells import cell
 from analysis.printing.document import (
     Block,
@@ -86,48 +87,6 @@ OF_PREFERENCES = "consistency_tau"  # is not shown where no preference was asked
 OF_CORRELATIONS = "williams_"  # nor these where no correlations were compared
 TOLERANCE = "1e-9"
 APART = ("versions", "inputs")  # shown in another way
-
-SPA_PAPER = """@inproceedings{ethayarajh-jurafsky-2022-authenticity,
-  title     = {The Authenticity Gap in Human Evaluation},
-  author    = {Ethayarajh, Kawin and Jurafsky, Dan},
-  booktitle = {Proceedings of the 2022 Conference on Empirical Methods in Natural Language Processing},
-  year      = {2022},
-  pages     = {6056--6070},
-  publisher = {Association for Computational Linguistics},
-  doi       = {10.18653/v1/2022.emnlp-main.406}
-}"""
-HOLM_PAPER = """@article{holm-1979-simple,
-  title   = {A Simple Sequentially Rejective Multiple Test Procedure},
-  author  = {Holm, Sture},
-  journal = {Scandinavian Journal of Statistics},
-  volume  = {6},
-  number  = {2},
-  pages   = {65--70},
-  year    = {1979}
-}"""
-BENJAMINI_HOCHBERG_PAPER = """@article{benjamini-hochberg-1995-controlling,
-  title   = {Controlling the False Discovery Rate: A Practical and Powerful Approach to Multiple Testing},
-  author  = {Benjamini, Yoav and Hochberg, Yosef},
-  journal = {Journal of the Royal Statistical Society: Series B},
-  volume  = {57},
-  number  = {1},
-  pages   = {289--300},
-  year    = {1995}
-}"""
-BRADLEY_TERRY_PAPER = """@article{bradley-terry-1952-rank,
-  title   = {Rank Analysis of Incomplete Block Designs: {I}. The Method of Paired Comparisons},
-  author  = {Bradley, Ralph Allan and Terry, Milton E.},
-  journal = {Biometrika},
-  volume  = {39},
-  number  = {3/4},
-  pages   = {324--345},
-  year    = {1952}
-}"""
-SOFTWARE = """@software{spa-eval,
-  title   = {spa-eval: human evaluation of text and image generators},
-  author  = {{The spa-eval authors}},
-  version = {VERSION}
-}"""
 
 
 def settings(results: Results) -> Section | None:
@@ -220,22 +179,22 @@ def _setting(key: str, value: Any, means: str) -> str:
 
 def cite(results: Results) -> Section | None:
     """Give BibTeX for the method, the statistics used and the software."""
-    version = results.settings.versions.get("spa-eval")
-    software = SOFTWARE.replace("VERSION", version) if version else SOFTWARE.replace(",\n  version = {VERSION}", "")
     rated, chosen = results.ratings, results.choices
-    papers = [SPA_PAPER]
+    papers = [PAPERS["ethayarajh-jurafsky-2022-authenticity"]]
     if results.preferences or rated.pairs or chosen.pairs:
-        papers.append(BENJAMINI_HOCHBERG_PAPER if false_discoveries(results.settings) else HOLM_PAPER)
+        found = "benjamini-hochberg-1995-controlling" if false_discoveries(results.settings) else "holm-1979-simple"
+        papers.append(PAPERS[found])
     if any(row.strength is not None for row in results.bradley_terry):
-        papers.append(BRADLEY_TERRY_PAPER)
+        papers.append(PAPERS["bradley-terry-1952-rank"])
+    papers.append(software(results.settings.versions.get("spa-eval")))
     return Section(
         id="cite",
         title="How to cite",
         blocks=(
             Paragraph(text="Please cite the method, the statistics that this report uses, and the software."),
             Fold(
-                summary=f"{plural(len(papers) + 1, 'entry', 'entries')} in BibTeX",
-                blocks=(Code(text="\n\n".join([*papers, software]), language="bibtex"),),
+                summary=f"{plural(len(papers), 'entry', 'entries')} in BibTeX",
+                blocks=(Code(text="\n\n".join(papers), language="bibtex"),),
             ),
         ),
     )

@@ -160,6 +160,7 @@ WAY = WayOfAsking(
     judgements=(BestWorstTarget,),
     name="Best and worst",
     described="Best-worst scaling: of several outputs of one item, which is the best and which the worst?",
+    in_methods="named the best and the worst of several outputs of one item (best-worst scaling)",
     heds_form=3,
     heds_seen_as=1,
     values=lambda study, section: ("best", "worst", "neither"),

@@ -38,6 +38,7 @@ WAY = WayOfAsking(
     settings=Categories,
     name="Categories",
     described="Each output is put into one of a few categories, each with its score.",
+    in_methods="put single outputs into one of several named categories",
     dealer=dealer,
     assigned_as="rated",
     pages=rating_pages,

@@ -241,6 +241,7 @@ WAY = WayOfAsking(
     settings=Choices,
     name="Choices",
     described="Choice: which of two outputs is better?",
+    in_methods="chose the better of two outputs of one item",
     problems=problems,
     warnings=warnings,
     overview=overview,

@@ -82,6 +82,7 @@ WAY = WayOfAsking(
     settings=Continuous,
     name="Ratings 0-100",
     described="Each output is rated from 0 to 100.",
+    in_methods="rated single outputs on a continuous scale",
     problems=problems,
     warnings=warnings,
     overview=overview,

@@ -311,6 +311,7 @@ WAY = WayOfAsking(
     judgements=(GambleTarget,),
     name="Standard gamble",
     described="Standard gamble: is an output for sure better than a gamble between the best and the worst reference?",
+    in_methods="chose between an output for certain and a gamble of the best and the worst reference (standard gamble)",
     values=lambda study, section: ("for sure", "the gamble"),
     heds_form=3,
     heds_seen_as=1,

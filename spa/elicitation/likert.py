@@ -167,6 +167,7 @@ WAY = WayOfAsking(
     settings=Likert,
     name="Likert",
     described="Likert: each output is rated on a scale with a few steps.",
+    in_methods="rated single outputs on a scale of a few steps",
     problems=problems,
     warnings=warnings,
     overview=overview,

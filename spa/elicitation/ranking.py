@@ -150,6 +150,7 @@ WAY = WayOfAsking(
     settings=Rankings,
     name="Rankings",
     described="Ranking: several outputs of one item are put in order, best first; ties are allowed.",
+    in_methods="put several outputs of one item in order, the best first",
     problems=problems,
     overview=overview,
     dealer=dealer,

@@ -358,6 +358,8 @@ WAY = WayOfAsking(
     settings=Spa,
     name="SPA",
     described="System-level probabilistic assessment (SPA): after reading, how likely is it that one system is better?",
+    in_methods="stated how likely it is that one system is preferred to another on output not yet seen "
+    "(system-level probabilistic assessment, SPA)",
     problems=problems,
     warnings=warnings,
     overview=overview,

@@ -220,6 +220,7 @@ WAY = WayOfAsking(
     settings=Spans,
     name="Error spans",
     described="Error spans: the errors of each output are marked, each with its severity.",
+    in_methods="marked the errors of single outputs, each with a severity",
     problems=problems,
     overview=overview,
     dealer=dealer,

@@ -37,6 +37,7 @@ class WayOfAsking:
     settings: type[Section]  # the keys of its table in study.toml
     name: str  # in tables of a report
     described: str  # in a report, to who has not seen the form: a sentence
+    in_methods: str = ""  # what annotators did, in a methods section; none: as described
     problems: Callable[[Study, Any], Iterator[StudyProblem]] = _nothing  # what it means wrongly beside other tables
     warnings: Callable[[Study, Any], Iterator[str]] = _nothing  # what its author may not mean
     overview: Callable[[Study, Any], str] = _no_words  # what `spa check` says of it, before the criteria

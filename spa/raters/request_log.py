@@ -35,7 +35,9 @@ CHUNK = 2_000  # rows read at once
 class CallCount:
     """How many calls of one rater (and variant) ended in one way, and what they used.
 
-    ``cost`` is in the currency of the price table, ``None`` where no price was known; ``seconds`` are of all calls.
+    ``cost`` is in the currency of the price table, ``None`` where no price was known; ``seconds`` are of all calls;
+    ``models`` are names by which endpoints called what answered; ``first`` and ``last`` are when calls began, in
+    seconds since 1970.
     """
 
     rater: str
@@ -45,6 +47,9 @@ class CallCount:
     completion_tokens: int
     seconds: float
     cost: Decimal | None
+    models: frozenset[str]
+    first: float
+    last: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +116,7 @@ def index_calls(store: Store) -> CallIndex:
             place = rater, outcome
             tally = found.get(place)
             if tally is None:
-                tally = found[place] = [0, 0, 0, 0.0, None]
+                tally = found[place] = [0, 0, 0, 0.0, None, set(), begun_at, begun_at]
                 numbers[place] = array("q")
             numbers[place].append(number)
             used = json.loads(facts)
@@ -121,7 +126,11 @@ def index_calls(store: Store) -> CallIndex:
             tally[3] += 0.0 if finished_at is None else finished_at - begun_at
             if used.get("cost") is not None:
                 tally[4] = (tally[4] or Decimal(0)) + Decimal(str(used["cost"]))
-    columns = ("rater", "outcome", "calls", "prompt_tokens", "completion_tokens", "seconds", "cost")
+            if isinstance(model := used.get("model"), str):
+                tally[5].add(model)
+            tally[6], tally[7] = min(tally[6], begun_at), max(tally[7], begun_at)
+    tallied = ("calls", "prompt_tokens", "completion_tokens", "seconds", "cost", "models", "first", "last")
+    columns = ("rater", "outcome", *tallied)
     counts = tuple(CallCount(**dict(zip(columns, (*key, *tally), strict=True))) for key, tally in found.items())
     return CallIndex(counts=counts, numbers=numbers)
 

@@ -73,7 +73,7 @@ def _files(state: str, chosen: tuple[str, ...]) -> dict[str, str]:
 
 def _tables(state: str, chosen: tuple[str, ...]) -> bytes:
     files = _files(state, chosen)
-    return _zipped({name: text for name, text in files.items() if name.startswith(("tables/", "figures/"))})
+    return _zipped({name: text for name, text in files.items() if name.startswith(("tables/", "figures/", "methods."))})
 
 
 @st.cache_data(show_spinner=False, max_entries=4)

@@ -143,7 +143,16 @@ def test_raters_whose_calls_failed_are_told_with_how() -> None:
     counts = [("a", "ok", 90), ("a", "unreadable", 8), ("a", "http_503", 2), ("b", "ok", 5), ("c", "refused", 1)]
     calls = [
         CallCount(
-            rater=rater, outcome=how, calls=count, prompt_tokens=0, completion_tokens=0, seconds=1.0, cost=Decimal(0)
+            rater=rater,
+            outcome=how,
+            calls=count,
+            prompt_tokens=0,
+            completion_tokens=0,
+            seconds=1.0,
+            cost=Decimal(0),
+            models=frozenset(),
+            first=0.0,
+            last=1.0,
         )
         for rater, how, count in counts
     ]

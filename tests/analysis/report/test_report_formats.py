@@ -67,7 +67,7 @@ def unescaped_braces(text: str) -> int:
 
 
 def test_latex_tables_are_balanced(files: dict[str, str]):
-    tables = {name: text for name, text in files.items() if name.endswith(".tex")}
+    tables = {name: text for name, text in files.items() if name.startswith("tables/") and name.endswith(".tex")}
     assert {"tables/preferences.tex", "tables/comparison.tex", "tables/expected.tex"} <= set(tables)
     for text in tables.values():
         assert unescaped_braces(text) == 0
@@ -79,7 +79,7 @@ def test_latex_tables_are_balanced(files: dict[str, str]):
 
 def test_latex_rows_fill_their_columns(files: dict[str, str]):
     for name, text in files.items():
-        if not name.endswith(".tex"):
+        if not (name.startswith("tables/") and name.endswith(".tex")):
             continue
         shape = re.search(r"\\begin\{tabular\}\{([lr]+)\}", text)
         assert shape, name

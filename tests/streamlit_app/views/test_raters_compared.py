@@ -21,6 +21,9 @@ def count(rater: str, outcome: str, calls: int, cost: str | None = None) -> Call
         completion_tokens=10 * calls,
         seconds=0.5 * calls,
         cost=None if cost is None else Decimal(cost),
+        models=frozenset(),
+        first=0.0,
+        last=1.0,
     )
 
 
