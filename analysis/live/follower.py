@@ -1,7 +1,7 @@
 """The decisions of a live study, followed from one answer to the next: what letting people in costs stays the same.
 
-Of each visit that counts the values are taken once, from its answers, or where these need tables
-(:func:`analysis.live.visit_units.is_plain`) from those of this visit alone, and the bets go on from where they stood.
+Of each visit that counts the values are taken once, from its answers alone (:mod:`analysis.live.visit_units`), and the
+bets go on from where they stood.
 That is kept in memory alone: a process that starts reads the store from its beginning. Everything is computed anew,
 from the store,
 
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from sqlalchemy import Connection
@@ -24,7 +25,7 @@ from analysis.live.hypotheses import Hypotheses
 from analysis.live.next_pairs import counts_after, open_pairs, ranking_of
 from analysis.live.rule import stopping_rule
 from analysis.live.unit_matrix import forms_read, live_plan, matrices_of
-from analysis.live.visit_units import VisitUnit, is_plain, visit_unit
+from analysis.live.visit_units import VisitUnit, visit_unit
 from analysis.sequential.family import OPEN
 from analysis.sequential.monitor import Monitor
 from analysis.sequential.top_k import BordaCounts
@@ -34,7 +35,7 @@ from spa.records.study import Study
 from spa.records.submission import Submission
 from spa.responses.answer_rows import read_submission
 from spa.responses.begun_order import CountedVisits, counting_facts
-from spa.responses.export import labels_of, visit_tables
+from spa.responses.export import labels_of, visit_exposures, visit_tables
 from spa.responses.leases import Lease, leases_after
 from spa.responses.store import Store
 from spa.responses.stored_assignments import asked_of_people
@@ -149,7 +150,7 @@ class AnswerFollower:
         self.tally: LiveTally | None = None  # of what is followed; None: nothing yet, or computed anew
         self._study, self._store, self._group, self._anew = study, store, group, anew
         self._plan = live_plan(study)
-        self._follows, self._plain = counts_as_begun(study), is_plain(study, self._plan)
+        self._follows = counts_as_begun(study)
         self._form_of = forms_read(study, store, self._plan)
         self._visits = CountedVisits()
         self._recounts = 0
@@ -188,9 +189,9 @@ class AnswerFollower:
         if submission is None or asked is None:  # deleted since: the mark of recounts says so next time
             return tally.after(self._study, visit, NOTHING, None)
         labels = labels_of(asked.assignment, asked.key)
-        if self._plain:
-            unit = visit_unit(submission, labels, tally.hypotheses, self._plan)
-        else:
+        exposures = partial(visit_exposures, self._store, submission, labels, self._form_of)
+        unit = visit_unit(submission, labels, tally.hypotheses, self._plan, exposures)
+        if unit is None:
             unit = self._unit_of_tables(tally.hypotheses, visit, submission, labels)
         return tally.after(self._study, visit, unit, asked.dealt)
 

@@ -127,6 +127,29 @@ def visit_tables(
     return gathered.tables(with_complete=False, exclusions=pl.DataFrame(schema=EXCLUSIONS))
 
 
+def visit_exposures(
+    store: Store, submission: Submission, hidden: AssignmentLabels, form_of: Callable[[str], Form] | None
+) -> Iterable[tuple[object, ...]]:
+    """Return how a person's visit was read: rows of the columns ``EXPOSED``.
+
+    Nothing without ``form_of``, which takes the id of an assignment and returns its form.
+    """
+    if form_of is None or submission.annotator_kind == "llm":
+        return ()
+    payloads = store.visits.payloads(submission.submission_id)
+    if not may_be_measured(payloads):
+        return ()
+    form = form_of(submission.assignment_id)
+    exposures = exposures_of(
+        form,
+        payloads,
+        submission_id=submission.submission_id,
+        keyed=store.keyed,
+        clocked=submission.annotator_kind == "human",
+    )
+    return exposure_rows(form, exposures, hidden.systems, hidden.positions)
+
+
 class _Gathered:
     """Rows of all tables, gathered submission by submission."""
 
@@ -149,7 +172,10 @@ class _Gathered:
         who = (submission.annotator_id, submission.annotator_kind, submission.assignment_id)
         condition, visit = _condition_cells(submission.asked), _visit_cells(submission)
         explained = _explanations(submission.answers)
-        self.rows["reading"] += [(*who, *cells, *visit, complete) for cells in self._exposures(submission, hidden)]
+        self.rows["reading"] += [
+            (*who, *cells, *visit, complete)
+            for cells in visit_exposures(self._store, submission, hidden, self._form_of)
+        ]
         for answer in submission.answers:
             value = answer.value if isinstance(answer, Response) else None
             reason = printable(answer.reason) if isinstance(answer, Missing) else None
@@ -178,22 +204,6 @@ class _Gathered:
             frame.with_columns(pl.col(pl.String).cast(pl.Categorical)) if table in self._coded else frame
         )
         self.rows[table].clear()
-
-    def _exposures(self, submission: Submission, hidden: AssignmentLabels) -> Iterable[tuple[object, ...]]:
-        if self._form_of is None or submission.annotator_kind == "llm":
-            return ()
-        payloads = self._store.visits.payloads(submission.submission_id)
-        if not may_be_measured(payloads):
-            return ()
-        form = self._form_of(submission.assignment_id)
-        exposures = exposures_of(
-            form,
-            payloads,
-            submission_id=submission.submission_id,
-            keyed=self._store.keyed,
-            clocked=submission.annotator_kind == "human",
-        )
-        return exposure_rows(form, exposures, hidden.systems, hidden.positions)
 
     def tables(self, *, with_complete: bool, exclusions: pl.DataFrame) -> Tables:
         """Build the tables from what was gathered."""

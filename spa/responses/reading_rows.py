@@ -71,7 +71,7 @@ def _served(page: Page, text: str, until: float, submission_id: str, keyed: Call
 def exposure_rows(
     form: Form, exposures: Mapping[str, KnownExposure], systems: Mapping[str, str], positions: Mapping[str, int]
 ) -> Iterator[tuple[object, ...]]:
-    """Yield the columns of table ``READING`` for each output on the pages that were measured.
+    """Yield the columns ``EXPOSED`` for each output on the pages that were measured.
 
     ``exposures`` is what :func:`exposures_of` returned; ``systems`` and ``positions`` give system id and column by
     label.

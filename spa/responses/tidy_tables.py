@@ -66,8 +66,7 @@ DASHBOARD_LOG = {  # one row a decision, a download, a change of who may review,
     "decision": pl.Int64,  # its number, where it is one
     "detail": pl.String,
 }
-READING = {  # one row an output on a page of a person's form; a page without outputs has one row
-    **WHO,
+EXPOSED = {  # how an output was seen on a page; a page without outputs has one row
     "page": pl.String,
     "page_kind": pl.String,
     "page_seconds": pl.Float64,
@@ -82,8 +81,8 @@ READING = {  # one row an output on a page of a person's form; a page without ou
     "scrolled": pl.Float64,
     "turn": pl.Int64,
     "known_by": pl.String,  # script, server, or refuted by the server's clock
-    **VISIT,
 }
+READING = {**WHO, **EXPOSED, **VISIT}  # one row an output on a page of a person's form
 RARE = ("turn",)  # columns that tables have only where something stands in them
 TYPES = {"String": pl.String, "Int64": pl.Int64, "Float64": pl.Float64}
 

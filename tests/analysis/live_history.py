@@ -22,6 +22,7 @@ from analysis.sequential.monitor import Monitor
 from analysis.sequential.top_k import BordaCounts
 from spa.commands.workspace import Workspace, open_workspace
 from spa.elicitation.choices import ChoiceTarget
+from spa.elicitation.gamble import GambleTarget
 from spa.elicitation.ranking import RankingTarget
 from spa.elicitation.ratings import RatingTarget
 from spa.elicitation.spa import PreferenceTarget
@@ -31,9 +32,10 @@ from spa.responses.admission import AdmissionRefused, AdmissionRules
 from spa.responses.erasure import forget
 from spa.responses.leases import Lease
 from spa.responses.outcomes import COMPLETED, FAILED_CHECKS, RETURNED, SCREENED_OUT
+from spa.responses.payloads import save_page
 from spa.responses.store_schema import adapted
 from spa.study.stopping import ranks_systems
-from spa.widgets import SpansAnswer
+from spa.widgets import ChoiceListAnswer, SpansAnswer, list_switching_at
 from tests.spa.small_study import answer_form
 
 START = 1_000_000.0
@@ -69,6 +71,9 @@ def answers(form: Form, systems: dict[str, str], rng: np.random.Generator) -> di
         elif isinstance(question.answer, SpansAnswer):
             found, worst = int(rng.integers(0, 5 - 2 * BETTER[systems[target.label]])), question.answer.severities[-1]
             value = json.dumps([{"start": at, "end": at + 1, "severity": worst.value} for at in range(found)])
+        elif isinstance(target, GambleTarget) and isinstance(question.answer, ChoiceListAnswer):
+            share = 0.4 + 0.2 * BETTER[systems[target.label]] + rng.normal(0, 0.2)
+            value = list_switching_at(question.answer, float(share))
         elif isinstance(target, CheckTarget) and failing:
             value = "table"
         elif isinstance(target, ScreeningTarget) and failing and rng.random() < 0.3:
@@ -78,11 +83,26 @@ def answers(form: Form, systems: dict[str, str], rng: np.random.Generator) -> di
     return raw
 
 
+def send_reading(workspace: Workspace, lease: Lease, rng: np.random.Generator, *, now: float) -> None:
+    """Send what the script of each page measures; some people hurry, and some see half of the outputs."""
+    second, share = 0.02 if rng.random() < 0.2 else 0.5, 0.5 if rng.random() < 0.2 else 1.0
+    with workspace.store.transaction() as connection:
+        for number, page in enumerate(workspace.form(lease.assignment_id).pages):
+            seconds = [second * (1 + rng.random()) for _ in page.outputs]
+            seen = {
+                shown.exhibit_id: [0.0, each, share] for shown, each in zip(page.outputs, seconds, strict=True) if each
+            }
+            sent = {"reading": json.dumps({"seconds": sum(seconds), "outputs": seen})}
+            save_page(connection, lease.submission_id, page.page_id, json.dumps(sent), now=now - 60 + 10 * number)
+
+
 def hand_in(
     workspace: Workspace, lease: Lease, rng: np.random.Generator, *, now: float, outcome: str = COMPLETED
 ) -> None:
     """Let somebody end a visit with answers of their own."""
     form = workspace.form(lease.assignment_id)
+    if workspace.study.analysis.min_outputs_seen is not None:
+        send_reading(workspace, lease, rng, now=now)
     raw = answers(form, workspace.store.assignments.key(lease.assignment_id).systems, rng)
     workspace.store.visits.finish(answer_form(lease, form, **raw), outcome, "code", now=now, rules=RULES)
 

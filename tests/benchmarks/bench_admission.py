@@ -1,7 +1,8 @@
 """Letting somebody into a live study after 10 to 2,857 visits, beside a bare insert and commit of SQLite.
 
 Nothing is decided at any size, so that each admission looks at all pairs; in the second study the pairs to ask about
-next are dealt anew by the answers, at each admission that knows more of them.
+next are dealt anew by the answers, at each admission that knows more of them. The others leave out by rules of careless
+answering, decide by orders, or count people as they complete.
 Targets: 10 ms of CPU at each size; 30 inserts at 400 visits, 100 at 2,857.
 """
 
@@ -20,12 +21,13 @@ from click.testing import CliRunner
 from spa.cli import main
 from spa.commands.workspace import Workspace, open_workspace
 from spa.elicitation.choices import ChoiceTarget
+from spa.elicitation.ranking import RankingTarget
 from spa.elicitation.ratings import RatingTarget
 from spa.elicitation.spa import PreferenceTarget
 from spa.live import LiveProgress
 from spa.responses.leases import Lease
 from spa.responses.outcomes import COMPLETED
-from tests.analysis.live_history import RULES
+from tests.analysis.live_history import RULES, send_reading
 from tests.benchmarks.measure import Figure
 from tests.spa.small_study import BEGINNING, STUDY, answer_form, write_study
 
@@ -33,6 +35,9 @@ VISITS = (10, 200, 400, 2_857)
 TIMES = 5  # of which the median is taken
 START, APART = 1_000_000.0, 30.0  # seconds since 1970, and between two people
 PLACES = VISITS[-1] + 1_000
+PLAIN = STUDY.replace("annotators = 6", f"annotators = {PLACES}")
+ALONE = f"{BEGINNING}\npeople = {{annotators = {PLACES}, seconds_per_100_words = 0}}\n"
+RULES_DECLARED = "\n[analysis]\nmax_same_answers = 0.99\nmin_outputs_seen = 0.01\nmax_words_per_minute = 100000\n"
 UNDECIDED = """
 [stopping]
 rule = "when_decided"
@@ -40,14 +45,12 @@ effect = 0.45
 error_rate = 1e-12
 """
 STUDIES = {
-    "live admission": f"{STUDY.replace('annotators = 6', f'annotators = {PLACES}')}{UNDECIDED}",
-    "live admission, best of all": f"""{BEGINNING}
-people = {{annotators = {PLACES}, seconds_per_100_words = 0}}
-
-[choices]
-per_annotator = 6
-{UNDECIDED.replace("effect = 0.45", "top = 1")}tolerance = 1e-5
-""",
+    "live admission": PLAIN + UNDECIDED,
+    "live admission, best of all": f"{ALONE}[choices]\nper_annotator = 6\n"
+    f"{UNDECIDED.replace('effect = 0.45', 'top = 1')}tolerance = 1e-5\n",
+    "live admission, careless rules": PLAIN + UNDECIDED + RULES_DECLARED,
+    "live admission, rankings": f"{ALONE}[ranking]\n{UNDECIDED}",
+    "live admission, as completed": f'{PLAIN}{UNDECIDED}counted = "completed"\n',
 }
 
 
@@ -124,6 +127,8 @@ def _admit(workspace: Workspace, number: int) -> Lease:
 def _answer(workspace: Workspace, lease: Lease, number: int, rng: np.random.Generator) -> None:
     """Answer without preferring anything."""
     form = workspace.form(lease.assignment_id)
+    if workspace.study.analysis.min_outputs_seen is not None:
+        send_reading(workspace, lease, rng, now=START + APART * number + 20)
     raw = {}
     for question in form.questions("people"):
         if isinstance(question.target, PreferenceTarget):
@@ -132,5 +137,7 @@ def _answer(workspace: Workspace, lease: Lease, number: int, rng: np.random.Gene
             raw[question.question_id] = str(int(rng.integers(1, 6)))
         elif isinstance(question.target, ChoiceTarget):
             raw[question.question_id] = str(rng.choice(["x", "y"]))
+        elif isinstance(question.target, RankingTarget):
+            raw[question.question_id] = " > ".join(rng.permutation(question.target.labels).tolist())
     now = START + APART * number + 20
     workspace.store.visits.finish(answer_form(lease, form, **raw), COMPLETED, "code", now=now, rules=RULES)

@@ -72,9 +72,13 @@ STUDIES = {
     "open pairs": f'{PAIRS}freed = "open_pairs"\n',
     "best of all": f"{PAIRS}top = 1\nepsilon = 0.2\n",
     "order": f"{PAIRS}order = true\nepsilon = 0.2\n",
-    "careless": f"{LIVE}[analysis]\nmax_same_answers = 0.9\n",
+    "careless": f"{LIVE}[analysis]\nmax_same_answers = 0.6\nmin_outputs_seen = 0.8\nmax_words_per_minute = 600\n",
     "order of three": PAIRS.replace("[choices]\nper_annotator = 6\n", "[ranking]\nsize = 3\n"),
-    "marked errors": MARKS,
+    "gambles": f'{LIVE}answers = "choices"\n[gamble]\nrepeats = 1\n[analysis]\nmax_same_answers = 0.7\n',
+    "marked errors": f"{MARKS}[analysis]\nmax_same_answers = 0.5\n",
+    "errors rated and marked": MARKS.replace("[spans]\n", "[spans]\n[likert]\noverall = false\n").replace(
+        'title = "A small study"', 'title = "A small study"\ncriteria = [{id = "errors", name = "errors"}]'
+    ),
     "as completed": f'{LIVE}counted = "completed"\n',
 }
 FOLLOWED = [kind for kind in STUDIES if kind != "as completed"]  # which is computed anew
