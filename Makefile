@@ -60,6 +60,7 @@ calibrate: $(VENV)/.installed-test
 	$(BIN)/python -m tests.calibration.careless --out tests/calibration/careless.md
 	$(BIN)/python -m tests.calibration.sum_rule --out tests/calibration/sum_rule.md
 	$(BIN)/python -m tests.calibration.arrival --out tests/calibration/arrival.md
+	$(BIN)/python -m tests.calibration.circles --out tests/calibration/circles.md
 	$(BIN)/python -m tests.calibration.sequential --out tests/calibration/sequential.md
 
 schema: $(VENV)/.installed-test  # of results.json and of study.toml, from the records

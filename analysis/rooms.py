@@ -6,6 +6,7 @@ from typing import Final
 
 from analysis.agreement.contribution import CONTRIBUTION as AGREEMENT
 from analysis.both_orders.contribution import CONTRIBUTION as BOTH_ORDERS
+from analysis.circles.contribution import CONTRIBUTION as CIRCLES
 from analysis.comparisons.contribution import CONTRIBUTION as COMPARISONS
 from analysis.contamination.contribution import CONTRIBUTION as CONTAMINATION
 from analysis.contribution import Contribution
@@ -34,6 +35,7 @@ CONTRIBUTIONS: Final[tuple[Contribution, ...]] = (
     COMPARISONS,  # whose tests most others wait for
     AGREEMENT,
     BOTH_ORDERS,
+    CIRCLES,
     CONTAMINATION,
     CORRELATIONS,
     COVARIATES,

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from analysis.figures.plain_text import clean
+from analysis.printing.circle_words import circle_notes
 from analysis.printing.names import Names
 from analysis.printing.words import shortened_list
 from analysis.records.results import Results
@@ -45,6 +46,8 @@ def print_answer(results: Results, said: Collection[str]) -> None:
         cells = (criterion, asked_by, row.group, f"{order} (no rank: {aside})" if aside else order)
         table.add_row(*(Text(cell, overflow="fold") for cell in cells))
     shown.print(table)
+    for note in circle_notes(results, names, rankings):
+        shown.print(Text(note))
     more = len(rankings) - RANKINGS_SHOWN
     if more > 0:
         shown.print(f"{more} more rankings are in the report.")

@@ -224,7 +224,7 @@ def draw_scores(
             continue
         keys = sorted(_key(rankings[place]) for place in members)
         rng = np.random.default_rng([seed, crc32(keys[0].encode())])
-        names = _by_answers([rankings[place] for place in members])
+        names = units_by_answers([rankings[place] for place in members])
         n_units = min(len(names), MOST_UNITS)
         dealt = np.arange(len(names)) if n_units == len(names) else rng.permutation(len(names)) % n_units
         unit_of = dict(zip(names, dealt.tolist(), strict=True))
@@ -246,7 +246,7 @@ def _key(ranking: ReplicateSums) -> str:
     return "\x1f".join((ranking.source, ranking.criterion))
 
 
-def _by_answers(rankings: Sequence[ReplicateSums]) -> list[str]:
+def units_by_answers(rankings: Sequence[ReplicateSums]) -> list[str]:
     """Return the names of all units, ordered by a weighted sum of what each gave; those who gave the same are alike.
 
     A weight follows from the scores of the system, or of two in their order, and from the ranking; only among units

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from analysis.contribution import Shown
 from analysis.orders.contribution import ORDERS
 from analysis.printing.cells import Field, cell, tabulate, text_column
+from analysis.printing.circle_words import circle_notes
 from analysis.printing.document import Block, Cell, Column, Fold, Paragraph, Section, Table, build_table
 from analysis.printing.names import Names
 from analysis.printing.words import number, percent, plural, sentence
@@ -38,6 +39,7 @@ def strengths(
     if rankings:
         own = [entry for entry in rankings if entry.source not in APART]
         blocks += [_rankings(names, own, "rankings")] if own else []
+        blocks += [Paragraph(text=note) for note in circle_notes(shown.results, names, own)]
     apart = [row for row in rows if row.source in APART]
     ranked = [entry for entry in rankings if entry.source in APART]
     if apart or ranked:

@@ -9,6 +9,7 @@ from functools import partial
 from analysis.comparisons.ratings_section import means_figure
 from analysis.comparisons.share_figures import leading_figure
 from analysis.printing.cells import Field, cell, number_column, tabulate, text_column
+from analysis.printing.circle_words import circle_notes
 from analysis.printing.document import (
     Block,
     Bullets,
@@ -171,6 +172,7 @@ def _ranking_table(results: Results, names: Names, criteria: tuple[str, ...]) ->
     absent = any(system not in order for order in ranks for system in systems)
     notes = [f"1 is best{'; =, shared' if tied else ''}{f'; {NONE}, no place' if absent else ''}."]
     notes += [f"No place for {names.system(system)}: {reason}." for system, reason in apart.items()]
+    notes += circle_notes(results, names, chosen)
     if left_out:
         notes.append(f"{plural(left_out, 'more ranking')} under \u201cStrengths and rankings\u201d.")
     fields: list[Field[str]] = [text_column("System", names.system)]

@@ -43,6 +43,7 @@ ORDER = (  # of the report; sections that are not listed precede the warnings
     "robustness",
     "equivalence",
     "strengths",
+    "circles",
     "held-constant",
     "agreement",
     "comparison",

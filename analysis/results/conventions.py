@@ -59,6 +59,7 @@ ORDER = (  # terms that are not listed follow the last
     "more than 300 systems",
     "ratings as comparisons",
     "rankings",
+    "circles",
     "ranking agreement",
     "ranks that the answers allow",
     "ranking differences",

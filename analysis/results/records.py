@@ -43,7 +43,8 @@ ORDER: Final = """
     serial_arms rating_counts
     category_shares interview identical_pairs choices.pairs both_orders orders order_strengths order_places
     best_worst utility_shares utilities utility_differences utility_means utility_lists
-    utility_checks families bradley_terry ties rankings ranking_agreement ranking_differences covariate_effects
+    utility_checks families bradley_terry ties rankings ranking_agreement ranking_differences circles
+    circle_triples covariate_effects
     controlled_strengths equal_length agreement annotator_pairs correlations
     comparisons_of_correlations correlations_by_system correlations_of_averages metrics llm_vs_people first_shown raters
     juries jury_agreement jury_without self_preference examples explanations

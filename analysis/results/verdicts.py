@@ -189,6 +189,8 @@ def as_decided(results: Results) -> Results:
         families=(),
         serial_context=(),
         serial_arms=(),
+        circles=(),
+        circle_triples=(),
         bradley_terry=_untested(found.bradley_terry, intervals=True),
         covariate_effects=_untested(found.covariate_effects, intervals=True),
         controlled_strengths=_untested(found.controlled_strengths, intervals=True),

@@ -1,0 +1,352 @@
+"""Rows of results.json: whether one order explains what was preferred to what, and the triples that go round."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+from zlib import crc32
+
+import numpy as np
+
+from analysis.answers.plan import Plan
+from analysis.answers.units import Unit
+from analysis.circles.flows import Answers, PairGraph, against_one_order, strongest_circle
+from analysis.comparisons.unanimity import unanimous_p
+from analysis.ranking.replicates import ReplicateSums, units_by_answers
+from analysis.statistics.coding import Floats, Ints
+from analysis.statistics.corrections import adjust, reaches
+from analysis.statistics.reasons import Reason, why
+from analysis.statistics.record import Count, Probability, RankedSource, Record, Share, replace_fields
+from analysis.statistics.t_tests import one_sample, t_bound
+
+Compared = Literal["preferences", "choices", "ratings_bt"]
+MOST_SYSTEMS = 60
+MOST_TRIPLES = 100
+BUNDLES = 1000  # of units, from which on they are dealt into bundles, each drawn whole
+FEWEST = 8  # units from which on the test was seen to hold its level
+EVEN = 0.5
+NOTABLE = 0.05  # share beyond noise that goes round, below which an order still says all but little
+AROUND = 3  # systems of the shortest circle
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class CircleRow(Record):
+    """Whether one order explains the pairs of one source, group and criterion.
+
+    The log odds of the pairs are a flow that falls apart into what one value for each system gives (gradient), what
+    goes round triples (curl) and what goes round longer circles (harmonic; Jiang, Lim, Yao & Ye, 2011). Ratings count
+    as the share of items on which x was rated higher; of preferences each annotator's own log odds are averaged.
+    """
+
+    explained: ClassVar[tuple[str, ...]] = ("share_gradient", "share_curl", "share_harmonic", "expected_cyclic")
+
+    source: RankedSource
+    group: str
+    criterion: str
+    unit: Unit | None
+    n: Count
+    """Units."""
+    n_systems: Count
+    n_pairs: Count
+    n_cycles: Count
+    """Independent cycles among the pairs compared; 0: nothing can go round."""
+    n_triples: Count
+    """Three systems of which all three pairs were compared."""
+    share_gradient: Share | None = None
+    """Share of the variation of log odds, pairs weighted by units, that one order explains."""
+    share_curl: Share | None = None
+    share_harmonic: Share | None = None
+    expected_cyclic: Share | None = None
+    """Share of curl and harmonic part together that noise alone leaves where the fitted order is true."""
+    p_value: Probability | None = None
+    """Of the fitted order (wild bootstrap of units): curl and harmonic part together are no larger than noise."""
+    p_adjusted: Probability | None = None
+    n_tests: Count | None = None
+    verdict: Literal["circle", "no scale", "order"] | None = None
+    """Order: the fitted order is not rejected, or what goes round beyond noise is less than a twentieth; circle: it is
+    rejected, and each step of a circle is clear; no scale: it is rejected."""
+    circle: tuple[str, ...] = ()
+    """Each preferred to the next, the last to the first, by the mean answers: the circle whose weakest step is
+    strongest; empty where there is none."""
+    circle_shares: tuple[Share, ...] = ()
+    """Mean share of each of its steps."""
+    weak_broken: Count | None = None
+    """Triples whose mean answers violate weak stochastic transitivity."""
+    moderate_broken: Count | None = None
+    """Moderate: a over c at least as often as the smaller of the two steps."""
+    strong_broken: Count | None = None
+    """Strong: at least as often as the larger."""
+    reason: Reason | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class CircleTriple(Record):
+    """Three systems, a preferred to b and b to c by the mean answers; the triples that go round most.
+
+    Margins are the mean share of a over c minus what weak, moderate and strong stochastic transitivity ask for at
+    least; below 0 it is violated. Their t intervals take the order of the three, which the same answers gave, as
+    given.
+    """
+
+    source: RankedSource
+    group: str
+    criterion: str
+    system_a: str
+    system_b: str
+    system_c: str
+    n: Count
+    """Units that answered about one of the pairs."""
+    share_ab: Share
+    share_bc: Share
+    share_ac: Share
+    around: float
+    """Log odds of a over b, b over c and c over a, added up: 0 where one order explains the three."""
+    weak_margin: float
+    weak_low: float | None
+    weak_high: float | None
+    moderate_margin: float
+    moderate_low: float | None
+    moderate_high: float | None
+    strong_margin: float
+    strong_low: float | None
+    strong_high: float | None
+
+
+def circles(rankings: Sequence[ReplicateSums], plan: Plan) -> tuple[list[CircleRow], list[CircleTriple]]:
+    """Ask of all comparisons whether one order explains them.
+
+    Parameters
+    ----------
+    rankings : sequence of ReplicateSums
+        Sums by unit and pair; those of means are left out.
+    plan : Plan
+        Seed, correction and its rate, confidence.
+
+    Returns
+    -------
+    rows : list of CircleRow
+        None where fewer than three systems were compared. The tests of a group are a family.
+    triples : list of CircleTriple
+        Up to 100 a row, those that go round most first.
+    """
+    rows: list[CircleRow] = []
+    triples: list[CircleTriple] = []
+    steps: list[bool] = []
+    for sums in rankings:
+        if sums.pairs is None or len(sums.systems) < AROUND:
+            continue
+        row, own, clear = _circle(sums, plan)
+        rows.append(row)
+        triples += own
+        steps.append(clear)
+    return _with_verdicts(rows, steps, plan), triples
+
+
+def cyclic(row: CircleRow) -> float:
+    """Return the share of curl and harmonic part together."""
+    return 1 - (1.0 if row.share_gradient is None else row.share_gradient)
+
+
+def _circle(sums: ReplicateSums, plan: Plan) -> tuple[CircleRow, list[CircleTriple], bool]:
+    """Return the row of one table, its triples, and whether each step of its circle is clear."""
+    assert sums.pairs is not None
+    unit: Unit = sums.unit  # type: ignore[assignment]
+    base = CircleRow(
+        source=sums.source,  # type: ignore[arg-type]
+        group=sums.group,
+        criterion=sums.criterion,
+        unit=unit,
+        n=len(sums.names),
+        n_systems=len(sums.systems),
+        n_pairs=len(sums.pairs.low),
+        n_cycles=0,
+        n_triples=0,
+    )
+    if len(sums.systems) > MOST_SYSTEMS:
+        return replace_fields(base, reason=why("circles_of_many", most=MOST_SYSTEMS)), [], False
+    answers = answers_of(sums, plan)
+    graph = answers.graph
+    base = replace_fields(base, n_pairs=len(graph.low), n_cycles=graph.n_cycles, n_triples=len(graph.triangles))
+    if not graph.n_cycles:
+        return replace_fields(base, reason=why("nothing_goes_round")), [], False
+    shares = graph.shares(answers.flow, answers.n)
+    if shares is None:
+        return replace_fields(base, reason=why("answers_even")), [], False
+    rng = np.random.default_rng([plan.seed, crc32(f"{sums.source}\x1f{sums.criterion}".encode())])
+    tested = against_one_order(answers, rng=rng)
+    way = strongest_circle(graph, answers.share)
+    order, margins = _margins(answers)
+    broken = [int(np.sum(one < 0)) for one in margins]
+    row = replace_fields(
+        base,
+        share_gradient=shares.gradient,
+        share_curl=shares.curl,
+        share_harmonic=shares.harmonic,
+        expected_cyclic=tested.expected,
+        p_value=tested.p_value if base.n >= FEWEST else None,
+        circle=tuple(sums.systems[system] for system in way),
+        circle_shares=tuple(_over(answers, *two) for two in _steps(way)),
+        weak_broken=broken[0],
+        moderate_broken=broken[1],
+        strong_broken=broken[2],
+        reason=None if base.n >= FEWEST else why("few_units_for_circles", n=base.n, needed=FEWEST),
+    )
+    triples = list(_triples(sums, answers, order, margins, plan.confidence))
+    return row, triples, bool(way) and _all_clear(answers, way, plan)
+
+
+def answers_of(sums: ReplicateSums, plan: Plan) -> Answers:
+    """Return what each unit said of each pair, of many units what bundles of them said.
+
+    Units stand in an order that their answers give, so that neither the order of rows nor names change what is drawn.
+    """
+    assert sums.pairs is not None
+    names = units_by_answers([sums])
+    n_units = min(len(names), BUNDLES)
+    own = sums.over({name: number % n_units for number, name in enumerate(names)}, n_units)
+    total, count = (one if isinstance(one, np.ndarray) else one.toarray() for one in (own.sums, own.counts))
+    met = count.sum(axis=1) > 0
+    total, count = total[met], count[met]
+    value = np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
+    return Answers(
+        graph=PairGraph(k=len(sums.systems), low=sums.pairs.low[met], high=sums.pairs.high[met]),
+        value=(1 - value if sums.turned else value).T,
+        n_answers=count.sum(axis=1),
+        stated=sums.source == "preferences",
+    )
+
+
+def _steps(way: Sequence[int]) -> Iterator[tuple[int, int]]:
+    return zip(way, (*way[1:], *way[:1]), strict=True)
+
+
+def _pair(answers: Answers, x: int, y: int) -> int:
+    graph = answers.graph
+    return int(np.flatnonzero((graph.low == min(x, y)) & (graph.high == max(x, y)))[0])
+
+
+def _over(answers: Answers, x: int, y: int) -> float:
+    share = float(answers.share[_pair(answers, x, y)])
+    return share if x < y else 1 - share
+
+
+def _all_clear(answers: Answers, way: Sequence[int], plan: Plan) -> bool:
+    """Say whether each step of a circle is clear among the tests of all pairs, corrected together."""
+    p_values = []
+    for pair in range(len(answers.n)):
+        values = answers.value[answers.given[:, pair], pair]
+        test = one_sample(values, against=EVEN, confidence=plan.confidence)
+        p_values.append(unanimous_p(test.mean, len(values)) if test.p_value is None else test.p_value)
+    adjusted = adjust(p_values, correction=plan.correction, rate=plan.fwer).p_adjusted
+    found = (adjusted[_pair(answers, *two)] for two in _steps(way))
+    return all(p_adjusted is not None and reaches(p_adjusted, plan.fwer) for p_adjusted in found)
+
+
+def _margins(answers: Answers) -> tuple[Ints, tuple[Floats, Floats, Floats]]:
+    """Order each triple, and return the margins of weak, moderate and strong transitivity.
+
+    Returns
+    -------
+    order : array of int, shape (triangles, 3)
+        Systems a, b, c with a over b and b over c; of the three ways round a circle the one whose third pair is
+        nearest to even.
+    margins : three arrays of float, shape (triangles,)
+    """
+    graph, share = answers.graph, answers.share
+    ab, bc, ac = (share[graph.triangles[:, side]] for side in range(AROUND))
+    one, two, three = (
+        graph.low[graph.triangles[:, 0]],
+        graph.high[graph.triangles[:, 0]],
+        graph.high[graph.triangles[:, 1]],
+    )
+    over = {(0, 1): ab, (1, 0): 1 - ab, (1, 2): bc, (2, 1): 1 - bc, (0, 2): ac, (2, 0): 1 - ac}
+    ways = ((0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0))
+    thirds = np.array(
+        [np.where(np.minimum(over[a, b], over[b, c]) >= EVEN, over[a, c], -1) for a, b, c in ways]
+    ).reshape(len(ways), -1)
+    best = thirds.argmax(axis=0)
+    systems = np.stack([one, two, three])
+    order = np.take_along_axis(systems, np.array(ways)[best].T, axis=0).T
+    first, second, third = (
+        np.array([over[way[i], way[j]] for way in ways]).reshape(len(ways), -1)[best, np.arange(len(best))]
+        for i, j in ((0, 1), (1, 2), (0, 2))
+    )
+    return order, (third - EVEN, third - np.minimum(first, second), third - np.maximum(first, second))
+
+
+def _triples(
+    sums: ReplicateSums, answers: Answers, order: Ints, margins: tuple[Floats, Floats, Floats], confidence: float
+) -> Iterator[CircleTriple]:
+    around = answers.graph.around @ answers.flow
+    listed = np.argsort(-np.abs(around), kind="stable")[:MOST_TRIPLES]
+    for number in listed.tolist():
+        a, b, c = order[number].tolist()
+        steps, third = [_Step.of(answers, a, b), _Step.of(answers, b, c)], _Step.of(answers, a, c)
+        smaller, larger = sorted(steps, key=lambda step: step.share)
+        found: dict[str, float | None] = {}
+        for name, least in (("weak", None), ("moderate", smaller), ("strong", larger)):
+            found |= _interval(name, third, least, confidence)
+        weak, moderate, strong = (float(margin[number]) for margin in margins)
+        yield CircleTriple(
+            source=sums.source,  # type: ignore[arg-type]
+            group=sums.group,
+            criterion=sums.criterion,
+            system_a=sums.systems[a],
+            system_b=sums.systems[b],
+            system_c=sums.systems[c],
+            n=int(np.sum(answers.given[:, answers.graph.triangles[number]].any(axis=1))),
+            share_ab=steps[0].share,
+            share_bc=steps[1].share,
+            share_ac=third.share,
+            around=steps[0].flow + steps[1].flow - third.flow,
+            weak_margin=weak,
+            moderate_margin=moderate,
+            strong_margin=strong,
+            **found,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Step:
+    """One system over another: mean share, log odds, and each unit's deviation from the share over all units."""
+
+    share: float
+    flow: float
+    away: Floats
+
+    @classmethod
+    def of(cls, answers: Answers, x: int, y: int) -> _Step:
+        pair = _pair(answers, x, y)
+        share = float(answers.share[pair])
+        away = np.where(answers.given[:, pair], answers.value[:, pair] - share, 0) / answers.n[pair]
+        flow = float(answers.flow[pair])
+        return cls(share, flow, away) if x < y else cls(1 - share, -flow, -away)
+
+
+def _interval(name: str, third: _Step, least: _Step | None, confidence: float) -> dict[str, float | None]:
+    """Return the t interval of a margin, units clustered: each adds its deviations from both shares."""
+    away = third.away if least is None else third.away - least.away
+    margin, n = third.share - (EVEN if least is None else least.share), len(away)
+    variance = float(np.sum(away**2))
+    if n < 2 or variance <= 0:
+        return {f"{name}_low": None, f"{name}_high": None}
+    half = t_bound(n - 1, confidence) * np.sqrt(variance * n / (n - 1))
+    return {f"{name}_low": float(margin - half), f"{name}_high": float(margin + half)}
+
+
+def _with_verdicts(rows: Sequence[CircleRow], clear: Sequence[bool], plan: Plan) -> list[CircleRow]:
+    """Correct the tests of each group together, and say what each found."""
+    done = list(rows)
+    for group in dict.fromkeys(row.group for row in rows):
+        places = [place for place, row in enumerate(rows) if row.group == group]
+        result = adjust([rows[place].p_value for place in places], correction=plan.correction, rate=plan.fwer)
+        for place, p_adjusted in zip(places, result.p_adjusted, strict=True):
+            if p_adjusted is not None:
+                rejected = reaches(p_adjusted, plan.fwer)
+                beyond = rejected and cyclic(rows[place]) - (rows[place].expected_cyclic or 0) >= NOTABLE
+                verdict = "order" if not beyond else "circle" if clear[place] else "no scale"
+                done[place] = replace_fields(
+                    rows[place], p_adjusted=p_adjusted, n_tests=result.n_tests, verdict=verdict
+                )
+    return done

@@ -1,0 +1,275 @@
+"""Log odds of pairs as a flow on a graph of systems: what one order explains, what goes round in triples, and longer.
+
+References
+----------
+Jiang, X., Lim, L.-H., Yao, Y. and Ye, Y. (2011). Statistical ranking and combinatorial Hodge theory. Mathematical
+Programming 127(1), 203-244, sections 3 to 5.
+Cameron, A. C., Gelbach, J. B. and Miller, D. L. (2008). Bootstrap-based improvements for inference with clustered
+errors. Review of Economics and Statistics 90(3), 414-427.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import lsmr
+
+from analysis.statistics.coding import Floats, Ints
+
+DRAWS = 999
+STILL = 1e-12  # of the projections on triangles
+NOTHING = 1e-9  # share of a flow below which a part of it is rounding
+HELD = 1 << 20  # numbers held at once
+NEAREST = 0.005  # to 0 and 1 that stated chances are taken: half of a percent, the finest step of the forms
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shares:
+    """Shares of the weighted sum of squares of a flow; they add up to 1."""
+
+    gradient: float
+    curl: float
+    harmonic: float
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PairGraph:
+    """Compared pairs as edges between systems 0 .. k - 1, each once, ``low`` below ``high``, shape (pairs,)."""
+
+    k: int
+    low: Ints
+    high: Ints
+
+    @property
+    def n_cycles(self) -> int:
+        """Number of independent cycles: 0 in a chain, a star, or where nothing else closes."""
+        edges = (np.ones(len(self.low)), (self.low, self.high))
+        parts = connected_components(csr_array(edges, shape=(self.k, self.k)), directed=False)[0]
+        return int(len(self.low) - self.k + parts)
+
+    @cached_property
+    def differences(self) -> csr_array:
+        """What a value for each system gives each pair: that of ``low`` less that of ``high``."""
+        pairs = np.arange(len(self.low))
+        rows = np.concatenate([pairs, pairs])
+        signs = np.repeat([1.0, -1.0], len(pairs))
+        return csr_array((signs, (rows, np.concatenate([self.low, self.high]))), shape=(len(pairs), self.k))
+
+    @cached_property
+    def triangles(self) -> Ints:
+        """Pairs of each three systems that were all compared, shape (triangles, 3): ab, bc and ac with a < b < c."""
+        number = {(a, b): pair for pair, (a, b) in enumerate(zip(self.low.tolist(), self.high.tolist(), strict=True))}
+        beside: dict[int, list[int]] = {}
+        for a, b in sorted(number):
+            beside.setdefault(a, []).append(b)
+        found = [
+            (number[a, b], number[b, c], number[a, c])
+            for a, after in beside.items()
+            for b, c in combinations(after, 2)
+            if (b, c) in number
+        ]
+        return np.array(found, dtype=np.int64).reshape(-1, 3)
+
+    @cached_property
+    def around(self) -> csr_array:
+        """What goes round each triangle: ab + bc - ac."""
+        n = len(self.triangles)
+        signs = np.tile([1.0, 1.0, -1.0], n)
+        rows = np.repeat(np.arange(n), 3)
+        return csr_array((signs, (rows, self.triangles.ravel())), shape=(n, len(self.low)))
+
+    def orders(self, weights: Floats) -> Floats:
+        """Return an orthonormal basis of what orders give pairs, each times the root of its weight: (pairs, rank)."""
+        basis, sizes, _ = np.linalg.svd(self.differences.toarray() * np.sqrt(weights)[:, None], full_matrices=False)
+        found: Floats = basis[:, sizes > NOTHING * sizes.max()]
+        return found
+
+    def shares(self, flow: Floats, weights: Floats) -> Shares | None:
+        """Split a flow, shape (pairs,), into gradient, curl and harmonic part; ``None`` where it is 0 throughout."""
+        whole, root = float(weights @ flow**2), np.sqrt(weights)
+        if whole <= 0:
+            return None
+        left = unexplained(self.orders(weights), flow * root)
+        cyclic, curl = _share(float(left @ left) / whole), 0.0
+        if len(self.triangles) and cyclic:
+            turning = self.around.T.multiply(1 / root[:, None]).tocsr()
+            potential = lsmr(turning, left, atol=STILL, btol=STILL, maxiter=10 * len(self.low) + 100)[0]
+            curl = _share(float(np.sum((turning @ potential) ** 2)) / whole)
+        harmonic = _share(cyclic - curl)
+        return Shares(gradient=1 - cyclic, curl=cyclic - harmonic, harmonic=harmonic)
+
+
+def unexplained(orders: Floats, scaled: Floats) -> Floats:
+    """Return what no order explains of flows times the roots of their weights."""
+    found: Floats = scaled - orders @ (orders.T @ scaled)
+    return found
+
+
+def _share(value: float) -> float:
+    return 0.0 if value < NOTHING else min(value, 1.0)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Answers:
+    """What units (annotators, assignments or items) said of pairs.
+
+    Attributes
+    ----------
+    graph : PairGraph
+        The pairs.
+    value : array of float, shape (units, pairs)
+        Share of the answers, or mean stated chance, that speaks for ``low``; NaN where a unit said nothing of a pair.
+    n_answers : array of float, shape (pairs,)
+        Answers behind each pair.
+    stated : bool
+        Whether the values are chances that units state: then each has log odds of its own.
+    """
+
+    graph: PairGraph
+    value: Floats
+    n_answers: Floats
+    stated: bool
+
+    @cached_property
+    def given(self) -> npt.NDArray[np.bool_]:
+        """Say which units spoke of which pairs."""
+        found: npt.NDArray[np.bool_] = ~np.isnan(self.value)
+        return found
+
+    @cached_property
+    def n(self) -> Floats:
+        """Units by pair; each has one vote."""
+        found: Floats = self.given.sum(axis=0).astype(np.float64)
+        return found
+
+    @cached_property
+    def share(self) -> Floats:
+        """Mean over units of what speaks for ``low``, shape (pairs,)."""
+        found: Floats = np.where(self.given, self.value, 0).sum(axis=0) / self.n
+        return found
+
+    @cached_property
+    def flow(self) -> Floats:
+        """Log odds of ``low`` over ``high``, shape (pairs,): mean of the units' own, or those of the mean share."""
+        if not self.stated:
+            return self.log_odds(self.share[:, None])[:, 0]
+        found: Floats = np.where(self.given, self._own, 0).sum(axis=0) / self.n
+        return found
+
+    def log_odds(self, share: Floats) -> Floats:
+        """Return log odds of shares, shape (pairs, draws), kept half an answer from 0 and 1."""
+        least = (0.5 / (self.n_answers + 1))[:, None]
+        within = np.clip(share, least, 1 - least)
+        found: Floats = np.log(within) - np.log1p(-within)
+        return found
+
+    @cached_property
+    def _own(self) -> Floats:
+        within = np.clip(np.where(self.given, self.value, 0.5), NEAREST, 1 - NEAREST)
+        found: Floats = np.log(within) - np.log1p(-within)
+        return found
+
+    def drawn(self, fitted: Floats, signs: Floats) -> Floats:
+        """Return flows, shape (pairs, draws), of answers that one order explains but for their units' deviations.
+
+        Each unit's deviations from ``fitted`` get one sign of ``signs``, shape (units, draws).
+        """
+        if self.stated:
+            away = np.where(self.given, self._own - fitted, 0) / self.n
+            found: Floats = fitted[:, None] + away.T @ signs
+            return found
+        middle = 1 / (1 + np.exp(-fitted))
+        away = np.where(self.given, self.value - middle, 0) / self.n
+        return self.log_odds(middle[:, None] + away.T @ signs)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoOrder:
+    """How far no order explains a flow, beside answers that one order explains.
+
+    ``expected`` is the mean share that noise alone leaves unexplained; ``p_value`` tests curl and harmonic part
+    together.
+    """
+
+    expected: float
+    p_value: float
+
+
+def against_one_order(answers: Answers, *, rng: np.random.Generator, draws: int = DRAWS) -> NoOrder:
+    """Test whether more goes round than noise leaves, against the fitted order (wild bootstrap of units).
+
+    The statistic is the weighted sum of squares that no order explains, weights being units by pair. Under the null
+    hypothesis each unit's deviations from the fitted order keep their sizes and get a random common sign, so that
+    pairs judged by the same units vary together (Rademacher weights, the order imposed; Cameron et al. 2008).
+
+    Parameters
+    ----------
+    answers : Answers
+        At least one cycle among their pairs.
+    rng : Generator
+        Of the signs.
+    draws : int
+        Number of draws.
+    """
+    graph, weights, flow = answers.graph, answers.n, answers.flow
+    root, orders = np.sqrt(weights), graph.orders(weights)
+    left = unexplained(orders, flow * root)
+    found, fitted = float(left @ left), flow - left / root
+    sizes: list[Floats] = []
+    shares: list[Floats] = []
+    step = max(1, HELD // max(1, *answers.value.shape))
+    for start in range(0, draws, step):
+        signs = rng.choice([-1.0, 1.0], size=(min(step, draws - start), len(answers.value))).T
+        scaled = answers.drawn(fitted, signs) * root[:, None]
+        size, whole = np.sum(unexplained(orders, scaled) ** 2, axis=0), np.sum(scaled**2, axis=0)
+        sizes.append(size)
+        shares.append(np.divide(size, whole, out=np.zeros_like(size), where=whole > 0))
+    beyond = np.concatenate(sizes) >= found * (1 - NOTHING)
+    return NoOrder(expected=float(np.concatenate(shares).mean()), p_value=float((1 + beyond.sum()) / (1 + len(beyond))))
+
+
+def strongest_circle(graph: PairGraph, share: Floats) -> tuple[int, ...]:
+    """Return the circle of systems, each beating the next, whose weakest step is strongest; empty where there is none.
+
+    ``share``, shape (pairs,), speaks for ``low``; at a half nobody beats. Of circles as strong the shortest.
+
+    >>> three = PairGraph(k=3, low=np.array([0, 1, 0]), high=np.array([1, 2, 2]))
+    >>> strongest_circle(three, np.array([0.8, 0.7, 0.4])), strongest_circle(three, np.array([0.8, 0.7, 0.6]))
+    ((0, 1, 2), ())
+    """
+    margin = share - 0.5
+    won = np.zeros((graph.k, graph.k))
+    won[graph.low, graph.high], won[graph.high, graph.low] = np.maximum(margin, 0), np.maximum(-margin, 0)
+    margins = np.unique(won[won > 0])[::-1]  # a circle of at least one margin is one of every smaller margin
+    first = bisect_left(margins, True, key=lambda least: bool(_shortest_circle(won >= least)))
+    return _shortest_circle(won >= margins[first]) if first < len(margins) else ()
+
+
+def _shortest_circle(beats: npt.NDArray[np.bool_]) -> tuple[int, ...]:
+    """Return a shortest circle of a relation by the lowest numbers, from its lowest; empty where there is none."""
+    k = len(beats)
+    after = [np.flatnonzero(row).tolist() for row in beats]
+    best: tuple[int, ...] = ()
+    for start in range(k):
+        came: dict[int, int] = {start: -1}
+        line = [start]
+        for system in line:
+            if start in after[system]:
+                way = [system]
+                while came[way[-1]] >= 0:
+                    way.append(came[way[-1]])
+                if not best or len(way) < len(best):
+                    best = tuple(reversed(way))
+                break
+            for other in after[system]:
+                if other not in came:
+                    came[other] = system
+                    line.append(other)
+    return best

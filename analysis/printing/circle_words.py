@@ -1,0 +1,31 @@
+"""What must stand beside a ranking of systems that beat each other in a circle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from analysis.printing.names import Names
+from analysis.printing.words import percent, sentence
+from analysis.records.results import Results
+
+RATED = {"ratings": "ratings_bt"}  # means always have an order; the shares of items behind them may go round
+
+
+def circle_notes(results: Results, names: Names, rankings: Iterable[Any]) -> list[str]:
+    """Return a sentence for each of these rankings whose systems go round in a circle."""
+    ranked = {(RATED.get(entry.source, entry.source), entry.group, entry.criterion) for entry in rankings}
+    found = [
+        row for row in results.circles if row.verdict == "circle" and (row.source, row.group, row.criterion) in ranked
+    ]
+    return [
+        f"{sentence(names.source_by_group(row.source, row.group))}, {names.criterion(row.criterion)}: no order exists, "
+        f"as {way_round(row, names)}."
+        for row in found
+    ]
+
+
+def way_round(row: Any, names: Names) -> str:
+    """Return "A beats B (83%), B beats C (72%), C beats A (75%)" of a row of ``circles``."""
+    steps = zip(row.circle, (*row.circle[1:], *row.circle[:1]), row.circle_shares, strict=True)
+    return ", ".join(f"{names.system(x)} beats {names.system(y)} ({percent(share)})" for x, y, share in steps)

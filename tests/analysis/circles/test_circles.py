@@ -1,0 +1,209 @@
+"""Does one order exist: published decompositions, properties, simulations with known truth, sentences."""
+
+from __future__ import annotations
+
+import json
+from itertools import combinations, permutations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis import Plan
+from analysis.circles.flows import Answers, PairGraph, against_one_order, strongest_circle
+from analysis.statistics.coding import Floats
+from tests.analysis.made_answers import choices, preferences, ratings, render_report, run
+from tests.calibration.circles import rejections, studied
+
+OPEN = Plan(consistency_tau=None)
+
+
+def complete(k: int) -> PairGraph:
+    low, high = np.triu_indices(k, 1)
+    return PairGraph(k=k, low=low, high=high)
+
+
+def test_four_cycle_is_harmonic_only(shared_data: Path) -> None:
+    """No triangle, so what goes round is harmonic: numpy's figures for the linear flow, by the same split."""
+    folder = shared_data.parent / "cases" / "statistics" / "four-cycle"
+    if not folder.exists():
+        pytest.skip("the case is not here")
+    wanted = json.loads((folder / "expected.json").read_text())
+    shares = [wanted["win_share"][pair] for pair in ("A over B", "B over C", "C over D", "D over A")]
+    graph = PairGraph(k=4, low=np.array([0, 1, 2, 0]), high=np.array([1, 2, 3, 3]))
+    found = graph.shares(np.array([*shares[:3], 1 - shares[3]]) - 0.5, np.full(4, 60.0))
+    assert found is not None
+    assert (graph.n_cycles, len(graph.triangles)) == (1, wanted["triangles"])
+    assert found.gradient == pytest.approx(wanted["share_gradient"], abs=1e-9)
+    assert (found.curl, found.harmonic) == (0.0, pytest.approx(wanted["share_harmonic"], abs=1e-9))
+    (row,) = run(choices=pl.read_csv(folder / "choices.csv", infer_schema=False))["circles"]
+    assert (row["verdict"], row["circle"]) == ("circle", ["A", "B", "C", "D"])
+    assert row["circle_shares"] == pytest.approx(shares)
+    assert (row["share_curl"], row["n_triples"], row["n_cycles"]) == (0, 0, 1)
+    assert row["share_harmonic"] > 0.95
+    assert row["p_adjusted"] == 0.001
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(3, 6), st.integers(0, 10_000))
+def test_parts_of_a_flow_by_projections(k: int, seed: int) -> None:
+    """Shares equal those of dense weighted projections on orders and triangles, and add up to 1."""
+    rng = np.random.default_rng(seed)
+    low, high = np.triu_indices(k, 1)
+    kept = rng.random(len(low)) < 0.8
+    kept[: k - 1] = True
+    graph = PairGraph(k=k, low=low[kept], high=high[kept])
+    flow, weights = rng.normal(size=kept.sum()), rng.integers(1, 9, kept.sum()).astype(np.float64)
+    found = graph.shares(flow, weights)
+    root = np.sqrt(weights)
+    around = graph.around.toarray() / root
+
+    def projected(columns: Floats) -> float:
+        fitted = columns @ np.linalg.lstsq(columns, flow * root, rcond=None)[0]
+        return float(fitted @ fitted / np.sum((flow * root) ** 2))
+
+    assert found is not None
+    assert found.gradient == pytest.approx(projected(graph.differences.toarray() * root[:, None]))
+    assert found.curl == pytest.approx(projected(around.T) if len(around) else 0, abs=1e-8)
+    assert found.gradient + found.curl + found.harmonic == pytest.approx(1)
+
+
+def test_an_order_leaves_nothing_round() -> None:
+    graph = complete(5)
+    values = np.array([0.3, -0.2, 1.5, 0.0, -0.9])
+    found = graph.shares(values[graph.low] - values[graph.high], np.arange(1.0, 11))
+    assert found is not None
+    assert (found.curl, found.harmonic) == (0, 0)
+    assert strongest_circle(graph, 1 / (1 + np.exp(values[graph.high] - values[graph.low]))) == ()
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(3, 5), st.data())
+def test_the_strongest_circle_by_trying_all(k: int, data: Any) -> None:
+    graph = complete(k)
+    share = np.array(data.draw(st.lists(st.integers(0, 10), min_size=len(graph.low), max_size=len(graph.low)))) / 10
+    over = {(a, b): value for a, b, value in zip(graph.low.tolist(), graph.high.tolist(), share.tolist(), strict=True)}
+    over |= {(b, a): 1 - value for (a, b), value in over.items()}
+
+    def weakest(way: tuple[int, ...]) -> float:
+        return min(over[two] for two in zip(way, (*way[1:], way[0]), strict=True))
+
+    every = [way for size in range(3, k + 1) for part in combinations(range(k), size) for way in permutations(part)]
+    best = max(weakest(way) for way in every)
+    found = strongest_circle(graph, share)
+    if best <= 0.5:
+        assert found == ()
+    else:
+        assert weakest(found) == pytest.approx(best)
+        assert len(found) == min(len(way) for way in every if weakest(way) >= best - 1e-12)
+
+
+def rock_paper_scissors(n: int = 12, *, sure: float = 0.75, seed: int = 1) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    pairs = (("rock", "scissors"), ("scissors", "paper"), ("paper", "rock"))
+    return choices(
+        (f"p{who}", f"i{item}", x, y, "x" if rng.random() < sure else "y")
+        for who in range(n)
+        for item in range(6)
+        for x, y in pairs
+    )
+
+
+def test_circle_is_said_beside_rankings() -> None:
+    results = run(choices=rock_paper_scissors())
+    (row,) = results["circles"]
+    assert row["verdict"] == "circle"
+    assert row["circle"] == ["rock", "scissors", "paper"]
+    assert row["weak_broken"] == row["moderate_broken"] == row["strong_broken"] == 1
+    (triple,) = results["circle_triples"]
+    assert triple["weak_high"] < 0
+    assert triple["weak_margin"] == pytest.approx(triple["share_ac"] - 0.5)
+    text = render_report(results)["report.md"]
+    assert text.count("no order exists") == 3  # beside the places, the rankings, and in the section
+    assert "rock beats scissors" in text
+
+
+def test_circles_with_names_sides_and_rows_changed() -> None:
+    """Other names of people, swapped sides and shuffled rows change no figure."""
+    frame = rock_paper_scissors()
+    turned = frame.with_columns(
+        pl.col("annotator_id").str.replace("p", "z9").alias("annotator_id"),
+        pl.col("system_y").alias("system_x"),
+        pl.col("system_x").alias("system_y"),
+        pl.col("winner").replace({"x": "y", "y": "x"}),
+    ).sample(fraction=1, shuffle=True, seed=3)
+    one, two = (run(choices=each)["circles"][0] for each in (frame, turned))
+    same = ("share_gradient", "share_curl", "expected_cyclic", "p_value", "verdict", "n", "strong_broken")
+    assert [one[name] for name in same] == pytest.approx([two[name] for name in same])
+    assert set(one["circle"]) == set(two["circle"])
+
+
+def test_ratings_count_as_shares_never_means() -> None:
+    """Each system has the higher rating of the next on two of three items; their means are the same."""
+    dice = {"a": (2, 4, 9), "b": (1, 6, 8), "c": (3, 5, 7)}
+    frame = ratings(
+        (f"p{who}", f"i{one}{two}", system, faces[roll])
+        for who in range(12)
+        for one in range(3)
+        for two in range(3)
+        for system, faces, roll in (("a", dice["a"], one), ("b", dice["b"], two))
+    )
+    other = ratings(
+        (f"p{who}", f"j{pair}{one}{two}", system, dice[system][roll])
+        for who in range(12)
+        for pair in ("bc", "ca")
+        for one in range(3)
+        for two in range(3)
+        for system, roll in zip(pair, (one, two), strict=True)
+    )
+    (row,) = run(ratings=pl.concat([frame, other]))["circles"]
+    assert row["source"] == "ratings_bt"
+    assert row["circle"] == ["a", "b", "c"]
+    assert row["circle_shares"] == pytest.approx([5 / 9] * 3)
+    lower = run(ratings=pl.concat([frame, other]), plan=Plan(lower_is_better=frozenset({"overall"})))["circles"][0]
+    assert lower["circle"] == ["a", "c", "b"]
+
+
+def test_a_chain_says_that_nothing_goes_round() -> None:
+    rows = [(f"p{who}", *pair, 0.6 + who / 50) for who in range(10) for pair in (("a", "b"), ("b", "c"))]
+    (row,) = run(preferences=preferences(rows), plan=OPEN)["circles"]
+    assert (row["share_gradient"], row["p_value"], row["n_cycles"]) == (None, None, 0)
+    assert "chain" in row["reason"]
+    assert run(preferences=preferences([("a", "x", "y", 0.6), ("b", "x", "y", 0.7)]))["circles"] == []
+
+
+def test_seven_people_are_not_tested() -> None:
+    (row,) = run(choices=rock_paper_scissors(7), plan=Plan(unit="annotator"))["circles"]
+    assert (row["p_value"], row["verdict"]) == (None, None)
+    assert row["share_curl"] > 0.5
+    assert "7 units are too few" in row["reason"]
+
+
+def test_noise_leaves_its_share_of_a_complete_graph() -> None:
+    """Without any preference (k - 2) / k of the variation goes round, and the expectation says so."""
+    rng, graph = np.random.default_rng(4), complete(5)
+    value = rng.binomial(4, 0.5, (60, len(graph.low))) / 4
+    answers = Answers(graph=graph, value=value, n_answers=np.full(len(graph.low), 240.0), stated=False)
+    assert against_one_order(answers, rng=rng, draws=199).expected == pytest.approx(3 / 5, abs=0.06)
+
+
+@pytest.mark.parametrize("stated", [False, True])
+def test_one_order_is_rarely_rejected(stated: bool) -> None:
+    assert rejections(k=4, n=12, circle=0.0, stated=stated, runs=150, draws=99, seed=5) <= 0.085  # 5 % and 2 errors
+
+
+@pytest.mark.parametrize("stated", [False, True])
+def test_a_circle_is_found(stated: bool) -> None:
+    assert rejections(k=3, n=20, circle=0.8, stated=stated, runs=40, draws=99, seed=6) >= 0.9
+
+
+def test_circles_stated_chances_by_each_own_odds() -> None:
+    """Annotators whose own log odds add up give no circle, though their mean chances do not add up."""
+    answers = studied(k=3, n=200, circle=0.0, stated=True, spread=2.0, rng=np.random.default_rng(7))
+    shares = answers.graph.shares(answers.flow, answers.n)
+    assert shares is not None
+    assert shares.curl < 0.02
