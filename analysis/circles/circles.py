@@ -24,7 +24,7 @@ Compared = Literal["preferences", "choices", "ratings_bt"]
 MOST_SYSTEMS = 60
 MOST_TRIPLES = 100
 BUNDLES = 1000  # of units, from which on they are dealt into bundles, each drawn whole
-FEWEST = 8  # units from which on the test was seen to hold its level
+FEWEST = 8  # units of a pair (median over pairs), from which on the test was seen to hold its level
 EVEN = 0.5
 NOTABLE = 0.05  # share beyond noise that goes round, below which an order still says all but little
 AROUND = 3  # systems of the shortest circle
@@ -176,6 +176,8 @@ def _circle(sums: ReplicateSums, plan: Plan) -> tuple[CircleRow, list[CircleTrip
     rng = np.random.default_rng([plan.seed, crc32(f"{sums.source}\x1f{sums.criterion}".encode())])
     tested = against_one_order(answers, rng=rng)
     way = strongest_circle(graph, answers.share)
+    of_pair = int(np.median(answers.n))
+    few = None if of_pair >= FEWEST else why("few_units_for_circles", n=of_pair, needed=FEWEST)
     order, margins = _margins(answers)
     broken = [int(np.sum(one < 0)) for one in margins]
     row = replace_fields(
@@ -184,13 +186,13 @@ def _circle(sums: ReplicateSums, plan: Plan) -> tuple[CircleRow, list[CircleTrip
         share_curl=shares.curl,
         share_harmonic=shares.harmonic,
         expected_cyclic=tested.expected,
-        p_value=tested.p_value if base.n >= FEWEST else None,
+        p_value=None if few else tested.p_value,
         circle=tuple(sums.systems[system] for system in way),
         circle_shares=tuple(_over(answers, *two) for two in _steps(way)),
         weak_broken=broken[0],
         moderate_broken=broken[1],
         strong_broken=broken[2],
-        reason=None if base.n >= FEWEST else why("few_units_for_circles", n=base.n, needed=FEWEST),
+        reason=few,
     )
     triples = list(_triples(sums, answers, order, margins, plan.confidence))
     return row, triples, bool(way) and _all_clear(answers, way, plan)

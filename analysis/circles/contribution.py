@@ -28,8 +28,8 @@ WORDS = (
         "circles",
         "Log odds of pairs (of preferences the mean of each annotator's own, at least 0.5% from 0 and 1; else of the "
         "mean share, half an answer from them), weighted by units, less what one value for each system explains "
-        f"(HodgeRank). Against the fitted order: {DRAWS} wild bootstraps by unit, from {FEWEST} units on. Each step "
-        "of a circle must be clear by a t-test; those of all pairs are corrected together.",
+        f"(HodgeRank). Against the fitted order: {DRAWS} wild bootstraps by unit, from {FEWEST} units a pair on. Each "
+        "step of a circle must be clear by a t-test; those of all pairs are corrected together.",
         lambda results: any(row.share_gradient is not None for row in CIRCLES.of(results)),
     ),
 )

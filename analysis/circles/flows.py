@@ -244,7 +244,7 @@ def strongest_circle(graph: PairGraph, share: Floats) -> tuple[int, ...]:
     >>> strongest_circle(three, np.array([0.8, 0.7, 0.4])), strongest_circle(three, np.array([0.8, 0.7, 0.6]))
     ((0, 1, 2), ())
     """
-    margin = share - 0.5
+    margin = np.round(share - 0.5, 12)  # a share and its complement are as far from even
     won = np.zeros((graph.k, graph.k))
     won[graph.low, graph.high], won[graph.high, graph.low] = np.maximum(margin, 0), np.maximum(-margin, 0)
     margins = np.unique(won[won > 0])[::-1]  # a circle of at least one margin is one of every smaller margin

@@ -66,7 +66,7 @@ WORDS: dict[ReasonCode, str] = {
     "few_systems": "{n} systems are too few to compare correlations, at least {needed} are needed",
     "few_to_tune": "too few answers to tune lambda on",
     "few_units_for_model": "{n} units are too few for the {parameters} numbers of the model",
-    "few_units_for_circles": "{n} units are too few for a test of the fitted order, at least {needed} are needed",
+    "few_units_for_circles": "{n} units a pair are too few to test the fitted order, at least {needed} are needed",
     "few_units_of_all": "{n} units were answered by all {raters} raters: at least 2 are needed",
     "infinite_odds": "every annotator gave 0 or 1 to one of the pairs, whose odds are infinite",
     "infinite_values": "{n:=infinite value}",
