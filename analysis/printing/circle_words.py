@@ -9,19 +9,19 @@ from analysis.printing.names import Names
 from analysis.printing.words import percent, sentence
 from analysis.records.results import Results
 
-RATED = {"ratings": "ratings_bt"}  # means always have an order; the shares of items behind them may go round
+RATED_AS = {"ratings_bt": "ratings"}  # means always have an order; the shares of items behind them may go round
 
 
 def circle_notes(results: Results, names: Names, rankings: Iterable[Any]) -> list[str]:
-    """Return a sentence for each of these rankings whose systems go round in a circle."""
-    ranked = {(RATED.get(entry.source, entry.source), entry.group, entry.criterion) for entry in rankings}
-    found = [
-        row for row in results.circles if row.verdict == "circle" and (row.source, row.group, row.criterion) in ranked
-    ]
+    """Return a sentence for each of these rankings whose systems go round in a circle beyond noise."""
+    ranked = {(entry.source, entry.group, entry.criterion) for entry in rankings}
     return [
-        f"{sentence(names.source_by_group(row.source, row.group))}, {names.criterion(row.criterion)}: no order exists, "
-        f"as {way_round(row, names)}."
-        for row in found
+        f"{sentence(names.source_by_group(row.source, row.group))}, {names.criterion(row.criterion)}: no order "
+        f"{'exists' if row.verdict == 'circle' else 'explains the pairs'}, as {way_round(row, names)}."
+        for row in results.circles
+        if row.verdict in ("circle", "no scale")
+        and row.circle
+        and (RATED_AS.get(row.source, row.source), row.group, row.criterion) in ranked
     ]
 
 

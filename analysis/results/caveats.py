@@ -12,6 +12,7 @@ from analysis.comparisons.pair_tables import partly_paired
 from analysis.comparisons.ratings import RatingTest
 from analysis.contamination.contribution import contaminations
 from analysis.contamination.results import seen_words
+from analysis.printing.circle_words import RATED_AS, way_round
 from analysis.printing.lookup import SOURCES, PairResult, grouped, pair_results, rank_of, tests_by_source
 from analysis.printing.names import Names
 from analysis.printing.words import listed, percent, plural, sentence
@@ -118,6 +119,12 @@ def _weights_reverse(known: Known) -> Lines:
 
 
 def _circle(known: Known) -> Lines:
+    """Say where no order fits: clear comparisons contradict it, or more goes round than noise leaves."""
+    yield from _against_order(known)
+    yield from _no_order(known)
+
+
+def _against_order(known: Known) -> Lines:
     """Say where clear comparisons contradict the order that all of them together give."""
     if known.source is None or known.group is None:
         return
@@ -158,6 +165,19 @@ def _circle(known: Known) -> Lines:
                 more = f" and {len(against) - 2} more" if len(against) > 2 else ""
                 text = plural(len(against), "clear comparison contradicts", "clear comparisons contradict")
                 yield f"{about}{text} the order: {listed(better_than)}{more}.", known.section
+
+
+def _no_order(known: Known) -> Lines:
+    """Say where no order explains the pairs, though not each step of their circle is clear by itself."""
+    clear = {claim.criterion for claim, _ in known.found if claim.circle}
+    for row in known.results.circles:
+        judged = (known.source, known.group) == (RATED_AS.get(row.source, row.source), row.group)
+        if not judged or row.criterion in clear or not row.circle or row.verdict not in ("circle", "no scale"):
+            continue
+        if any(claim.criterion == row.criterion for claim, _ in known.found):
+            about = "" if len(known.found) == 1 else f"{sentence(known.names.criterion(row.criterion))}: "
+            text = f"no order explains the pairs: {way_round(row, known.names)}"
+            yield f"{about or text[0].upper()}{text if about else text[1:]}.", "circles"
 
 
 def _disconnected(known: Known) -> Lines:

@@ -183,6 +183,19 @@ def test_seven_people_are_not_tested() -> None:
     assert "7 units a pair are too few" in row["reason"]
 
 
+def test_a_circle_of_unclear_steps_is_a_caveat() -> None:
+    """The order is rejected, though not every step is clear: the places do not stand without that sentence."""
+    results = run(choices=rock_paper_scissors(sure=0.62))
+    (row,) = results["circles"]
+    assert (row["verdict"], len(row["circle"])) == ("no scale", 3)
+    said = [problem["text"] for problem in results["headline"]["problems"] if problem["kind"] == "circle"]
+    assert said == [
+        "No order explains the pairs: rock beats scissors (59.7%), scissors beats paper (59.7%), paper beats rock "
+        "(62.5%)."
+    ]
+    assert render_report(results)["report.md"].count("no order explains the pairs, as rock beats") == 2
+
+
 def test_what_may_be_noise_is_no_circle() -> None:
     """More goes round than expected, in a circle by the means, and the test does not reject: one order stays."""
     (row,) = run(choices=rock_paper_scissors(sure=0.56, seed=12))["circles"]

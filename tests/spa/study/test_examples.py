@@ -24,7 +24,9 @@ from tests.analysis.verification.in_process import Unasked
 
 EXAMPLES = Path(spa.examples.__file__).parent
 assert {path.parent.name for path in EXAMPLES.glob("*/study.toml")} == set(NAMES)
-STUDIES = sorted(path for path in EXAMPLES.rglob("*.toml") if path.parent.name != "raters")
+STUDIES = sorted(
+    path for path in EXAMPLES.rglob("*.toml") if path.parent.name != "raters" and path.name != "truth.toml"
+)
 REFERENCE = Path(__file__).parents[3] / "docs" / "study-file.md"
 
 
