@@ -246,7 +246,8 @@ def _comparison_pages(view: AssignmentView, *, read_before: bool) -> list[Page]:
     made = []
     for number, comparison in enumerate(comparisons, start=1):
         exposure = view.assignment.blocks[comparison.block].exposure
-        x, y = (view.system(label) for label in comparison.directions[0])
+        columns = _in_columns(view, comparison)
+        x, y = map(view.system, columns)
         intro = view.say("comparison_again" if read_before else "comparison_intro", x=x, y=y)
         made.append(
             Page(
@@ -255,7 +256,7 @@ def _comparison_pages(view: AssignmentView, *, read_before: bool) -> list[Page]:
                 title=view.say("comparison_title", number=str(number), total=str(len(comparisons)), x=x, y=y),
                 blocks=(
                     TextBlock(markdown=intro),
-                    *_pair_side_by_side(view, comparison.block, comparison.directions[0], repeated=read_before),
+                    *_pair_side_by_side(view, comparison.block, columns, repeated=read_before),
                     *_preference_questions(view, comparison.directions, exposure),
                 ),
             )
@@ -263,11 +264,16 @@ def _comparison_pages(view: AssignmentView, *, read_before: bool) -> list[Page]:
     return made
 
 
+def _in_columns(view: AssignmentView, comparison: Comparison) -> list[str]:
+    """Return the two labels as the page names and shows them: in label order, whichever direction is asked first."""
+    return sorted(comparison.directions[0], key=view.assignment.blocks[comparison.block].labels.index)
+
+
 def _pair_side_by_side(
-    view: AssignmentView, block: int, labels: tuple[str, str], *, repeated: bool
+    view: AssignmentView, block: int, columns: Sequence[str], *, repeated: bool
 ) -> Sequence[PageBlock]:
-    """Return two labels' outputs row by row; columns stay in label order, whichever direction is asked first."""
-    x, y = sorted(map(view.assignment.blocks[block].labels.index, labels))
+    """Return two labels' outputs row by row."""
+    x, y = map(view.assignment.blocks[block].labels.index, columns)
     found = view.rows(block)
     if all([row.one_item for row in found]):
         return [

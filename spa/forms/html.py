@@ -114,13 +114,24 @@ class PageRegion:
         """Names of the columns for the switch of narrow screens; empty where nothing, or only short texts, would be."""
         outputs = [exhibit for block in self.exhibits for exhibit in block.exhibits]
         short = all((words := words_of(each)) is not None and words <= SHORT_TEXT for each in outputs)
-        if short or not 1 < len(self.columns) <= MOST_TABS:
-            return ()
+        return () if short or not 1 < len(self.columns) <= MOST_TABS else self.names
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Short names of the columns: their captions where these are few and short."""
+        outputs = [exhibit for block in self.exhibits for exhibit in block.exhibits]
         captions = {column_name(exhibit): exhibit.caption for exhibit in outputs}
         alike = len({exhibit.caption for exhibit in outputs}) == len(self.columns)
         if alike and len(captions) <= 3 and all(len(caption) <= SHORT_CAPTION for caption in captions.values()):
             return tuple(captions[name] for name in self.columns)
         return self.columns
+
+    @cached_property
+    def folds(self) -> tuple[ExhibitsBlock, ...]:
+        """What earlier pages showed, among other texts: folded on narrow screens."""
+        if len(self.exhibits) == 1:
+            return ()
+        return tuple(block for block in self.exhibits if block.repeated and not block.exhibits[0].turn)
 
     @property
     def first_tab(self) -> int:

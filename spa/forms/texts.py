@@ -34,7 +34,7 @@ TURN_TEXTS = (
 _DISPENSABLE = frozenset(
     {
         *(f"page.in_use_{part}" for part in ("title", "text", "address", "go")),
-        *("page.minutes", "page.instructions", "page.unsent", "page.saved"),
+        *("page.minutes", "page.instructions", "page.read_again", "page.unsent", "page.saved"),
         *("page.pause", "page.pause_text", "page.pause_copy", "page.pause_copied", "page.pause_platform"),
         *READING_TEXTS,
         *(

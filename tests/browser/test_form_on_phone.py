@@ -61,6 +61,11 @@ def test_button_at_page_end_on_wide_and_low_screens(browser: Browser) -> None:
         for size in (DESK, {"width": 844, "height": 390}):
             tab.set_viewport_size(size)
             assert tab.evaluate(position) == "static"
+        tab.set_viewport_size({"width": 1600, "height": 900})
+        tab.goto(f"{url}/p/p3")  # texts alone: the way on is at their far end
+        right = "one => one.getBoundingClientRect().right"
+        assert tab.locator(".next").evaluate(right) == tab.locator(".exhibit").last.evaluate(right)
+        tab.goto(f"{url}/p/p4")
         tab.set_viewport_size(PHONE)
         assert tab.evaluate(position) == "fixed"
         tab.emulate_media(media="print")
@@ -125,6 +130,12 @@ def test_comparison_shows_texts_again(browser: Browser) -> None:
             expect(tab.locator(".exhibit:visible")).to_have_count(0)
             tab.locator("summary").first.click()
             expect(tab.locator(".exhibit:visible")).to_have_count(2)  # short texts, below one another
+            tab.reload()
+            again = tab.locator(".read-again")
+            tab.locator(".question").last.scroll_into_view_if_needed()
+            assert again.evaluate("one => one.getBoundingClientRect().top >= 0")  # in sight beside the questions
+            again.get_by_role("link").first.press("Enter")
+            expect(tab.locator(".exhibit").first).to_be_in_viewport()
         with open_context(browser, viewport=PHONE, java_script_enabled=False) as context:
             tab = context.new_page()
             tab.goto(f"{url}/p/{page.page_id}")

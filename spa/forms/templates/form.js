@@ -34,11 +34,21 @@ function foldRepeated() {
   for (const item of document.querySelectorAll("details.repeated")) item.open = !narrow.matches;
 }
 
-// What was read before opens where its tab is chosen.
-function openWithTab() {
+// What was read before opens where its tab is chosen, or its name among the questions.
+function openRepeated() {
+  const open = (stage, column) => {
+    for (const item of stage.querySelectorAll(`details.repeated:has(.column-${column})`)) item.open = true;
+  };
   for (const tab of document.querySelectorAll(".switch input")) {
-    const folded = tab.closest(".stage").querySelectorAll(`details.repeated:has(.column-${tab.value})`);
-    tab.addEventListener("change", () => folded.forEach((item) => (item.open = true)));
+    tab.addEventListener("change", () => open(tab.closest(".stage"), tab.value));
+  }
+  for (const link of document.querySelectorAll(".read-again a")) {
+    link.addEventListener("click", () => {
+      const stage = link.closest(".stage");
+      const tab = stage.querySelector(`.tab-${link.dataset.column} input`);
+      if (tab) tab.checked = true;
+      open(stage, link.dataset.column);
+    });
   }
 }
 
@@ -194,7 +204,7 @@ if (form) {
   form.querySelectorAll(".question.order").forEach(addSorting);
   form.addEventListener("input", clearGap);
   foldRepeated();
-  openWithTab();
+  openRepeated();
   narrow.addEventListener("change", foldRepeated);
   keepCaptionsInSight();
 }

@@ -163,6 +163,22 @@ def test_comparisons_ask_all_criteria_per_direction():
     assert answer.low_text == "0%: certain that System C is no better"
 
 
+def test_a_comparison_is_headed_in_the_order_of_its_columns() -> None:
+    """Whichever direction comes first; and each direction comes first on some form."""
+    directions = set()
+    for form in forms_of(small_study(spa={"exposure": 1}), count=6):
+        for page in form.pages:
+            if page.kind != "comparison":
+                continue
+            columns = list(dict.fromkeys(f"System {one.label}" for one in exhibits_of(page) if one.label))
+            assert page.title.endswith(": " + " and ".join(columns))
+            assert str(page.blocks[0]).count(" and ".join(columns)) == 1
+            target = page.questions[0].target
+            assert isinstance(target, PreferenceTarget)
+            directions.add(target.label_x < target.label_y)
+    assert directions == {True, False}
+
+
 def test_reading_with_questions_on_comparison_page():
     """Reading with the questions shows the texts on the page of the comparison."""
     study = small_study(spa={"exposure": 2, "reading": "with_questions", "comparisons": "chain"})
