@@ -89,7 +89,7 @@ $(VENV)/.installed: pyproject.toml
 
 $(VENV)/.installed-part: $(VENV)/.installed constraints-test.txt
 	[ -e $(VENV)/.installed-test ] || $(call install,$(BIN)) --constraint constraints-test.txt --group test-part $(EDITABLE) \
-		"$(PROJECT)[dashboard,mturk,postgres,metrics,openapi,explanations,xlsx,cluster]"
+		"$(PROJECT)[dashboard,mturk,postgres,metrics,openapi,explanations,xlsx,archive,cluster]"
 	touch $@
 
 $(VENV)/.installed-test: $(VENV)/.installed constraints-test.txt

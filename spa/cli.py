@@ -43,6 +43,8 @@ ORDER = (
     "review-explanations",
     "settle-review",
     "contamination",
+    "bundle",
+    "replay",
     "forget",
     "backup",
     "restore",

@@ -35,6 +35,7 @@ EXTRAS = {  # module -> the extra, or the dependency group, that brings it
     **dict.fromkeys(("jsonschema", "readme_renderer", "comrak", "twine"), "group test"),
     **dict.fromkeys(("mypy", "ruff", "importlinter"), "group check"),
     **dict.fromkeys(("sklearn", "umap"), "extra explanations"),
+    "rocrate": "extra archive",
     "yake": "extra keywords",
     **dict.fromkeys(("rouge_score", "sacrebleu"), "extra metrics"),
     **dict.fromkeys(("errant", "spacy"), "extra errant"),

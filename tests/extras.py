@@ -170,6 +170,7 @@ def without_extras(env: Environment) -> None:
         "errant": ("metrics", "corrections/study.toml", "--metric", "errant"),
         "cluster": ("report", "--json", "--ratings", "parts/*.csv", "--cluster", "local:1"),
         "xlsx": ("report", "--json", "--ratings", "ratings.xlsx"),
+        "archive": ("bundle", STUDY, "--out", "study.zip"),
         "slurm": ("report", "--json", "--ratings", "parts/*.csv", "--cluster", "slurm:jobs.toml", "--scratch", "."),
     }
     env.spa_in_turn(*((words, f'".[{extra}]"') for extra, words in missing.items()))
@@ -276,6 +277,13 @@ def xlsx(env: Environment) -> None:
     assert json.loads(env.spa("report", "--json", "--ratings", "ratings.xlsx"))["ratings"]
 
 
+def archive(env: Environment) -> None:
+    """Write an archive and make its report again."""
+    rows = (f"a{n % 3},i{n // 6},{'xy'[n // 3 % 2]},{1 + n % 5}\n" for n in range(24))
+    (env.folder / "scores.csv").write_text("annotator_id,item_id,system,score\n" + "".join(rows))
+    env.spa_in_turn((("bundle", "scores.csv", "--out", "scores.zip"), ""), (("replay", "scores.zip"), ""))
+
+
 def add_rater(env: Environment, model: str) -> None:
     """Add a model of this machine to the study."""
     with (env.folder / STUDY).open("a") as study:
@@ -298,6 +306,7 @@ EXTRAS: dict[str, Callable[[Environment], None]] = {
     "slurm": slurm,
     "s3": s3,
     "xlsx": xlsx,
+    "archive": archive,
 }
 PART_OF = {"keywords": "explanations"}  # the extra brings the other
 

@@ -77,6 +77,7 @@ ROOMS = {  # extra -> where its libraries are imported; without one: where none 
     "explanations": ("analysis/explanations/",),
     "keywords": ("analysis/explanations/",),
     "xlsx": ("spa/tables/",),
+    "archive": ("analysis/archive/",),
     "cluster": ("spa/cluster.py", "spa/raters/cluster/", "analysis/parts/"),
     "slurm": ("spa/cluster.py",),
     "s3": ("spa/tables/",),

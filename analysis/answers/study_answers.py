@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -68,6 +68,46 @@ def _uneven(workspace: Workspace) -> tuple[str, ...]:
     return tuple(one.found for one in balance.caveats())
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatheredAnswers:
+    """What a report of a study is made of, not yet checked: the tables of its store and of files beside it.
+
+    Attributes
+    ----------
+    frames : mapping of str to pl.DataFrame
+        Tables of the store; of a plan that controls for something, the outputs, too.
+    files : mapping of str to Path
+        Tables of metrics, where there are some.
+    plan, facts
+        How they are analysed, and what the report says of the study.
+    outputs_read : pl.DataFrame or None
+        Which outputs each assignment shows, where the plan controls for something of them.
+    reading : pl.DataFrame or None
+        The table of that name, where it was asked for.
+    """
+
+    frames: Mapping[str, pl.DataFrame]
+    files: Mapping[str, Path]
+    plan: Plan
+    facts: StudyFacts
+    outputs_read: pl.DataFrame | None = None
+    reading: pl.DataFrame | None = None
+
+    def checked(self) -> AnswerTables:
+        """Check the tables by the rules of all tables.
+
+        Raises
+        ------
+        AnalysisError
+            With every mistake of every table.
+        """
+        reading = Reading(output_columns=control_columns(self.plan.control))
+        tables = check_frames(self.frames, reading, files=self.files, agreed=True)
+        if self.outputs_read is not None and tables.preferences is not None:
+            tables = replace(tables, outputs_read=self.outputs_read)
+        return tables
+
+
 def answers_of(
     workspace: Workspace, *, with_reading: bool = False, metrics: Path | None = None, told: Told = untold
 ) -> StudyAnswers:
@@ -89,6 +129,15 @@ def answers_of(
     AnalysisError
         If there are no answers yet.
     """
+    found = gather_answers(workspace, with_reading=with_reading, metrics=metrics, told=told)
+    told("checking the answers")
+    return StudyAnswers(tables=found.checked(), plan=found.plan, facts=found.facts, reading=found.reading)
+
+
+def gather_answers(
+    workspace: Workspace, *, with_reading: bool = False, metrics: Path | None = None, told: Told = untold
+) -> GatheredAnswers:
+    """Do what :func:`answers_of` does, and leave the tables unchecked."""
     told("reading the answers")
     plan = plan_of(workspace.study)
     of_reading = needs_reading(plan)
@@ -139,16 +188,19 @@ def answers_of(
         exploration=explored,
         rater_costs=_rater_costs(calls) if calls is not None and plan.juries else {},
     )
-    reading = exported.reading if with_reading else None
     files = metric_files(metrics or sidecar_path(workspace.study, METRICS))
-    told("checking the answers")
-    reading_of_outputs = Reading(output_columns=control_columns(plan.control))
+    read = None
     if (outputs := study_outputs(workspace.study, workspace.outputs)) is not None:
         frames["outputs"] = outputs
-    tables = check_frames(frames, reading_of_outputs, files=files, agreed=True)
-    if outputs is not None and tables.preferences is not None:
-        tables = replace(tables, outputs_read=outputs_read(workspace.store.assignments.drawn()))
-    return StudyAnswers(tables=tables, plan=plan, facts=facts, reading=reading)
+        read = None if frames["preferences"].is_empty() else outputs_read(workspace.store.assignments.drawn())
+    return GatheredAnswers(
+        frames=frames,
+        files=files,
+        plan=plan,
+        facts=facts,
+        outputs_read=read,
+        reading=exported.reading if with_reading else None,
+    )
 
 
 def _calls(workspace: Workspace) -> CallIndex:

@@ -1,1 +1,1 @@
-"""The commands report, plan, demo, freeze and heds."""
+"""The commands report, bundle, replay, plan, demo, freeze and heds."""

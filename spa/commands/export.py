@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from spa.commands.options import json_option, out_folder_option, rehearsal_option, store_option, study_argument
+from spa.commands.options import (
+    json_option,
+    licence_option,
+    out_folder_option,
+    rehearsal_option,
+    store_option,
+    study_argument,
+)
 from spa.commands.workspace import open_answers
 from spa.exporters import export_keys, exporter_of
 
@@ -33,9 +40,7 @@ TABLE_FORMATS = ("csv", "parquet", "jsonl")
     show_default=True,
     help="Tidy tables as files, or what another tool reads.",
 )
-@click.option(
-    "--licence", default="unknown", show_default=True, help="Licence of a huggingface dataset: an id as cc0-1.0."
-)
+@licence_option
 @click.option("--incomplete", is_flag=True, help="Include the finished pages of incomplete visits.")
 @click.option("--raw", is_flag=True, help="Also write every LLM call, with request and response, to calls.jsonl.")
 @store_option
@@ -57,9 +62,9 @@ def export(
     One row is one answer; an unusable answer has an empty value and a missing_reason. In CSV files,
     text that a spreadsheet would run as a formula is prefixed with an apostrophe.
 
-    Other tools: arena (battles of each criterion), huggingface (a dataset folder with its card), inspect (records of
-    precomputed_scores), mqm (marked errors as WMT's), shown (pages with everything that was shown, its files and the
-    answers beside it). What a format cannot hold is one line.
+    Other tools: arena (battles of each criterion), huggingface (a dataset folder with its card and --licence), inspect
+    (records of precomputed_scores), mqm (marked errors as WMT's), shown (pages with everything that was shown, its
+    files and the answers beside it). What a format cannot hold is one line.
     """
     import json
 

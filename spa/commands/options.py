@@ -121,6 +121,9 @@ rehearsal_option = click.option(
     is_flag=True,
     help="Use the rehearsal's store, beside that of the study, where simulated visits are kept.",
 )
+licence_option = click.option(
+    "--licence", default="unknown", show_default=True, help="Licence of what is written: an id as cc0-1.0."
+)
 NUMBER_OF_ANNOTATORS = click.IntRange(1, 1_000_000)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 yes_option = click.option("--yes", is_flag=True, help="Apply; the default is a dry run.")

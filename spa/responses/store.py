@@ -36,6 +36,7 @@ from spa.responses.store_schema import (
     journal,
     meta,
     metadata,
+    people,
     places,
     submissions,
     tokens,
@@ -237,6 +238,20 @@ class Store(Database):
         query = select(tokens.c.token).order_by(tokens.c.number)
         with self.reading() as connection:
             return tuple(connection.scalars(query.where(tokens.c.personal) if personal else query))
+
+    def secrets(self) -> dict[str, str]:
+        """Return what must not leave this machine, and what each is: keys, codes, links, who people are elsewhere."""
+        known = select(meta.c.value, meta.c.name).where((meta.c.name == "secret") | meta.c.name.startswith("code:"))
+        with self.reading() as connection:
+            found = {
+                value: "a completion code" if ":" in name else "its key" for value, name in connection.execute(known)
+            }
+            found |= dict.fromkeys(connection.scalars(select(tokens.c.token)), "somebody's link")
+            named = (people.c.external_person, submissions.c.external_id)
+            for column in named:
+                given = connection.scalars(select(column).where(column.is_not(None)))
+                found |= dict.fromkeys(given, "somebody's name on a platform")
+        return found
 
     def submissions(self, *, probes: bool = False) -> Iterator[Submission]:
         """Yield the completed visits in the order in which they began; or those that only tried a rater out."""
