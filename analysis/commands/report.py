@@ -232,6 +232,11 @@ Examples:
 @verify_options
 @click.option("--full", is_flag=True, help="Put the appendix into the report itself.")
 @click.option("--thumbnails", is_flag=True, help="Of a STUDY: show small pictures of outputs beside explanations.")
+@click.option(
+    "--paper",
+    type=click.Choice(["acl", "neurips", "generic"]),
+    help="Write paper/, too: tables and figures that fit the columns of this LaTeX class.  [[report] of the STUDY]",
+)
 @click.option("--pdf", is_flag=True, help="Write report.pdf and appendix.pdf too, printed by Chromium, Chrome or Edge.")
 @click.option(
     "--browser",
@@ -251,6 +256,7 @@ def report(
     observed_power: float | None,
     full: bool,
     thumbnails: bool,
+    paper: str | None,
     pdf: bool,
     browser: Path | None,
     in_parts: bool,
@@ -281,8 +287,8 @@ def report(
 
     if out is None and not as_json:
         out = DEFAULT_FOLDER
-    if out is None and (full or pdf):
-        raise click.UsageError("--full, --pdf: expected --out DIRECTORY, too")
+    if out is None and (full or pdf or paper is not None):
+        raise click.UsageError(f"{'--full, --pdf' if full or pdf else '--paper'}: expected --out DIRECTORY, too")
     if pdf:
         from analysis.report.pdf import find_browser
 
@@ -298,7 +304,10 @@ def report(
                 options_of = {param.name: param.opts[0] for param in click.get_current_context().command.params}
                 also = ", ".join(options_of[name] for name in [*paths, *given])
                 raise click.UsageError(f"{also}: not with a STUDY, whose [analysis] section sets it")
-            tables, plan, facts = _from_study(study, store, metrics, rehearsal=rehearsal, quiet=as_json, told=told)
+            tables, plan, facts, own_paper = _from_study(
+                study, store, metrics, rehearsal=rehearsal, quiet=as_json, told=told
+            )
+            paper = paper or own_paper
             results = analyse(tables, plan, study=facts, observed_power=observed_power, told=told, verifier=verifier)
         else:
             results = _of_tables(
@@ -318,7 +327,9 @@ def report(
             from analysis.report.files import write_results
 
             small = thumbnails_of(study) if thumbnails and study is not None else None
-            write_results(results, out, full=full, pdf=pdf, browser=browser, thumbnails=small, before=before)
+            write_results(
+                results, out, full=full, pdf=pdf, browser=browser, thumbnails=small, paper=paper, before=before
+            )
             found.keep(out)
     if as_json:
         click.echo(to_json(results), nl=False)
@@ -341,13 +352,14 @@ def _tune_process(files: Sequence[str | Path]) -> None:
 
 def _from_study(
     path: Path, store: str | None, metrics: Path | None, *, rehearsal: bool, quiet: bool, told: Told
-) -> tuple[AnswerTables, Plan, StudyFacts | None]:
+) -> tuple[AnswerTables, Plan, StudyFacts | None, str | None]:
+    """Return the answers, the plan, what is known of the study, and the class of a paper that it names."""
     from analysis.answers.study_answers import answers_of
     from spa.commands.workspace import open_answers
 
     with open_answers(path, store, rehearsal=rehearsal, quiet=quiet) as workspace:
         found = answers_of(workspace, metrics=metrics, told=told)
-        return found.tables, found.plan, found.facts
+        return found.tables, found.plan, found.facts, workspace.study.report.paper
 
 
 def _paths(given: dict[str, Any]) -> Paths:

@@ -31,6 +31,7 @@ def write_report(
     pdf: bool = False,
     browser: Path | None = None,
     thumbnails: Thumbnails | None = None,
+    paper: str | None = None,
 ) -> list[Path]:
     """Write the report of results.
 
@@ -49,13 +50,15 @@ def write_report(
     thumbnails : callable, optional
         Small pictures of an output (item, system, sample), shown beside what is said of it, as addresses that hold
         them (``data:image/...``).
+    paper : str, optional
+        Class whose columns tables and figures for a paper fit: "acl", "neurips" or "generic".
 
     Returns
     -------
     list of Path
         report.html and report.md, appendix.html and appendix.md, methods.md, methods.tex and methods.bib, report.pdf
-        and appendix.pdf, then figures/*.svg and tables/*.csv, tables/*.tex. The same results give the same bytes, of a
-        PDF apart from its date.
+        and appendix.pdf, then figures/*.svg and tables/*.csv, tables/*.tex; for a paper also paper/*.tex, *.pdf and
+        *.svg. The same results give the same bytes, of a PDF of the report apart from its date.
 
     Raises
     ------
@@ -63,7 +66,7 @@ def write_report(
         A file cannot be written, or no PDF can be made. Each file is written beside its place and then renamed.
     """
     written = []
-    contents = report_files(results, full=full, pdf=pdf, browser=browser, thumbnails=thumbnails)
+    contents = report_files(results, full=full, pdf=pdf, browser=browser, thumbnails=thumbnails, paper=paper)
     for name, content in contents.items():
         path = folder / name
         try:
@@ -84,6 +87,7 @@ def report_files(
     pdf: bool = False,
     browser: Path | None = None,
     thumbnails: Thumbnails | None = None,
+    paper: str | None = None,
     before: Mapping[str, Section | None] | None = None,
 ) -> dict[str, bytes]:
     """Return the content of every file that :func:`write_report` writes, by its path within the folder.
@@ -96,6 +100,11 @@ def report_files(
     if pdf:  # all of it before the first file is touched
         for stem, part in _parts(build_document(clean(results)), full=full).items():
             rendered[f"{stem}.pdf"] = print_pdf(render_html(replace(part, beside=""), thumbnails), command)
+    if paper is not None:
+        from analysis.report.paper import paper_files
+
+        shown: Results = clean(results)
+        rendered |= paper_files(shown, full_report(build_document(shown, before or {})), paper)
     return rendered
 
 

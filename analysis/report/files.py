@@ -15,7 +15,14 @@ from spa.errors import AnalysisError
 
 RESULTS = "results.json"
 OURS = r'\{\s*"schema"\s*:\s*\d+\s*,\s*"settings"'  # how results.json begins
-PARTS = ("appendix.*", "report.pdf", "figures/*.svg", "tables/*.csv", "tables/*.tex")  # not in every report
+PARTS = (
+    "appendix.*",
+    "report.pdf",
+    "figures/*.svg",
+    "tables/*.csv",
+    "tables/*.tex",
+    "paper/*.*",
+)  # not in every report
 
 
 def write_results(results: Results, folder: Path, **more: Any) -> list[Path]:

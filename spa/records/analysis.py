@@ -48,6 +48,12 @@ class Analysis(TomlTable):
     control: tuple[Annotated[str, Field(pattern=CONTROL)], ...] = added(())  # what strengths are fitted with as well
 
 
+class ReportFiles(TomlTable):
+    """What a report writes beside itself."""
+
+    paper: Literal["acl", "neurips", "generic"] | None = None  # class whose columns tables and figures fit; None: none
+
+
 class Stopping(TomlTable):
     """When a study ends: after its planned annotators, or once every pair that it asks about is decided."""
 

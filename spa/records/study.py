@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import Field, PrivateAttr, SerializeAsAny, StringConstraints
 
-from spa.records.analysis import Analysis, Stopping
+from spa.records.analysis import Analysis, ReportFiles, Stopping
 from spa.records.raters import Jury, Rater
 from spa.records.toml_table import Ident, KeyOf, Text, TomlTable, added
 from spa.tables.options import TableOptions
@@ -353,6 +353,7 @@ class Study(TomlTable):
     juries: tuple[Jury, ...] = added(())
     analysis: Analysis = Analysis()
     stopping: Stopping = added(Stopping())
+    report: ReportFiles = added(ReportFiles())
     _folder: Path | None = PrivateAttr(None)
     _platforms: Mapping[str, Mapping[str, Any]] = PrivateAttr(default_factory=dict)
 

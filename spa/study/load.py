@@ -178,7 +178,7 @@ def former_fingerprints(path: Path, study: Study) -> Iterator[str]:
 
 
 _ASIDE: dict[str, Any] = {
-    **dict.fromkeys(("raters", "juries", "analysis", "stopping", "people"), True),
+    **dict.fromkeys(("raters", "juries", "analysis", "stopping", "report", "people"), True),
     **dict.fromkeys(("allowed_names", "debriefing"), True),
     "systems": {"__all__": {"maker"}},
     "outputs": {"files", "references"},

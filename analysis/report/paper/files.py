@@ -1,0 +1,134 @@
+r"""The files of a paper: ``paper.tex`` shows which table and figure is which, and compiles as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from analysis.printing.document import Document, Section, Table, every_block
+from analysis.records.results import Results
+from analysis.report.latex import LEFT_OUT, WHITE, cell_text, short_title
+from analysis.report.paper.classes import PAPERS, PaperClass
+from analysis.report.paper.layout import LONG_WORD, SHORT, Rows, Sheet, breakable, render_sheet
+from analysis.report.paper.main_tables import main_tables
+from analysis.report.paper.stand_ins import StandIns
+from analysis.report.parts import full_report
+from analysis.report.sections import build_document, shown_results
+from analysis.results.files import to_json
+
+FLOATS = 20  # after which a page ends, as LaTeX keeps few waiting
+MAIN, APPENDIX = "paper/paper.tex", "paper/appendix.tex"
+
+
+def paper_files(results: Results, document: Document, paper: str) -> dict[str, bytes]:
+    """Return the files of a report for a class by their path within the folder.
+
+    Parameters
+    ----------
+    results : Results
+        Without what no format may hold (:func:`analysis.figures.plain_text.clean`).
+    document : Document
+        The report of these results, with all that it says.
+    paper : str
+        Key of :data:`PAPERS`.
+    """
+    kind = PAPERS[paper]
+    stand_ins = StandIns(to_json(results))
+    if stand_ins.declared:
+        results = stand_ins.printable(results)
+        document = full_report(build_document(results))
+    main = {f"paper/{sheet.name}.tex": sheet for sheet in main_tables(shown_results(results))}
+    sections = [(section, list(_sheets(section))) for section in document.sections]
+    made = {sheet.name: render_sheet(sheet, kind) for _, sheets in sections for sheet in sheets}
+    files = {path: render_sheet(sheet, kind) for path, sheet in main.items()}
+    files |= {f"tables/{name}.tex": text for name, text in made.items()}
+    files[APPENDIX] = _appendix(
+        [(section, {sheet.name: made[sheet.name] for sheet in own}) for section, own in sections if own]
+    )
+    named = {path: _commented(text, stand_ins) for path, text in files.items()}
+    named[MAIN] = _paper(document, kind, list(main.values()), stand_ins)
+    return {path: text.encode("utf-8") for path, text in named.items()}
+
+
+def _sheets(section: Section) -> Iterator[Sheet]:
+    for table in every_block(section.blocks):
+        if isinstance(table, Table) and table.name not in LEFT_OUT:
+            yield as_sheet(table)
+
+
+def as_sheet(table: Table) -> Sheet:
+    """Return a table of the report as plain text."""
+    rows = tuple(tuple(WHITE.sub(" ", cell_text(field)).strip() for field in row) for row in table.rows)
+    return Sheet(
+        name=table.name,
+        caption=WHITE.sub(" ", f"{table.caption}."),
+        titles=tuple(WHITE.sub(" ", short_title(column.title)) for column in table.columns),
+        numeric=tuple(column.numeric for column in table.columns),
+        groups=(Rows(heading="", rows=rows),),
+        notes=tuple(WHITE.sub(" ", note) for note in (*_explained(table), *table.notes)),
+    )
+
+
+def _explained(table: Table) -> list[str]:
+    """Say what the columns of a table mean, since a table of a paper stands alone."""
+    lines = [f"{short_title(column.title)}: {column.explanation}" for column in table.columns if column.explanation]
+    return [f"{'; '.join(lines)}."] if lines else []
+
+
+def _commented(text: str, stand_ins: StandIns) -> str:
+    return "\n".join(["% needs \\usepackage{booktabs}", *stand_ins.comments(text), text])
+
+
+def _appendix(sections: Sequence[tuple[Section, Mapping[str, str]]]) -> str:
+    lines: list[str] = []
+    floats = 0
+    for section, tables in sections:
+        which = ", ".join(rf"\ref{{tab:{name}}}" for name in tables)
+        lines += [rf"\subsection*{{{_heading(section.title)}}}", rf"Table{'s' if len(tables) > 1 else ''} {which}."]
+        for table in tables.values():
+            lines.append(table)
+            floats += table.count(r"\begin{table")
+            if floats >= FLOATS:
+                lines.append(r"\clearpage")
+                floats = 0
+    return "\n".join([*lines, r"\clearpage", ""])
+
+
+def _heading(title: str) -> str:
+    return rf"\raggedright {breakable(WHITE.sub(' ', title), SHORT)}"
+
+
+def _paper(document: Document, kind: PaperClass, sheets: Sequence[Sheet], stand_ins: StandIns) -> str:
+    """Return a document of the class's lengths that shows all tables and figures under what they are."""
+    declared = [f"% {name} stands for {run}" for name, run in stand_ins.declared.items()]
+    lines = [
+        f"% What each table and figure of this folder is. Lengths are those of {kind.title}; in a paper:",
+        f"% {kind.preamble} \\usepackage{{booktabs,graphicx}}",
+        *(
+            ["% LaTeX cannot set these letters here, so that other names stand for them:", *declared]
+            if declared
+            else []
+        ),
+        rf"\documentclass[{kind.size}pt{',twocolumn' if kind.columns == 2 else ''}]{{article}}",
+        r"\usepackage{booktabs,graphicx}",
+        rf"\setlength{{\textwidth}}{{{kind.text}in}}",
+        *([rf"\setlength{{\columnsep}}{{{kind.text - 2 * kind.column:.4f}in}}"] if kind.columns == 2 else []),
+        rf"\setlength{{\oddsidemargin}}{{{(8.5 - kind.text) / 2 - 1:.4f}in}}",
+        r"\setlength{\topmargin}{-.5in}\setlength{\headheight}{0pt}\setlength{\headsep}{0pt}",
+        r"\setlength{\textheight}{9in}\raggedbottom",
+        r"\renewcommand{\topfraction}{.95}\renewcommand{\dbltopfraction}{.95}\renewcommand{\textfraction}{.05}",
+        r"\renewcommand{\floatpagefraction}{.8}\renewcommand{\dblfloatpagefraction}{.8}",
+        r"\setcounter{topnumber}{9}\setcounter{dbltopnumber}{9}\setcounter{totalnumber}{20}",
+        r"\begin{document}\sloppy\emergencystretch\columnwidth",
+        rf"\section*{{{_heading(document.title)}}}",
+    ]
+    if declared:
+        lines.append(r"Names in letters that \LaTeX{} cannot set here are written as [name 1] and so on.")
+    for place, sheet in enumerate(sheets, 1):
+        lines += [
+            rf"\subsection*{{\texttt{{{_heading(f'{sheet.name}.tex')}}}}}",
+            rf"{breakable(sheet.caption, LONG_WORD)} Table~\ref{{tab:{sheet.name}}}.",
+            rf"\input{{{sheet.name}}}",
+            *([r"\clearpage"] if place % FLOATS == 0 else []),
+        ]
+    lines += [r"\clearpage", r"\appendix", r"\section*{Appendix: \texttt{appendix.tex}}", r"\input{appendix}"]
+    return "\n".join([*lines, r"\end{document}", ""])
