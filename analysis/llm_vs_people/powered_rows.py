@@ -40,8 +40,8 @@ class PredictionPoweredRow(Record):
     ci_high: float | None
     se: float | None = None
     df: float | None = None
-    llm_weight: Probability
-    """Lambda; 0 = people alone."""
+    llm_weight: float
+    """Lambda, people's units per unit of the LLM's scores; 0 = people alone, below 0: they run the other way."""
     tuned: bool | None = None
     n: Count
     n_more: Count

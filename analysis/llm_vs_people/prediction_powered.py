@@ -21,7 +21,8 @@ FEW_CLUSTERS = 20
 class PredictionPoweredMean:
     """Estimate of people's mean; ``people_*`` is what people's answers say alone.
 
-    ``llm_weight`` is lambda: 0 leaves the LLM out, 1 trusts it fully. ``n`` units have both answers,
+    ``llm_weight`` is lambda: 0 leaves the LLM out; it is in people's units per unit of the LLM's scores, below 0 where
+    these run the other way. ``n`` units have both answers,
     ``n_more`` the LLM's only; ``n_clusters`` counts independent units behind each.
     """
 
@@ -59,10 +60,11 @@ def prediction_powered_mean(
     theta = lambda · mean(llm_more) + mean(people - lambda · llm) (PPI++, section 2), with variance
     V(lambda) = lambda² Var(mean llm_more) + Var(mean(people - lambda · llm)). The LLM's errors are measured
     where both answered and taken off, so a biased LLM gives a wider interval, not a wrong one. Unless given,
-    lambda is the value that makes V least, Cov(mean people, mean llm) / (Var(mean llm) + Var(mean llm_more)),
-    kept in [0, 1]; without clusters and with equal variances of the LLM on both sides this is
-    Cov(Y, f) / ((1 + n / N) Var f), the paper's example 6.1. For a preference give P(x preferred to y) by
-    form; for a difference of ratings give x minus y by item.
+    lambda is the value that makes V least, Cov(mean people, mean llm) / (Var(mean llm) + Var(mean llm_more));
+    without clusters and with equal variances of the LLM on both sides this is
+    Cov(Y, f) / ((1 + n / N) Var f), the paper's example 6.1. It has no bounds: an LLM that bunches its scores, or
+    counts errors, knows as much as one with the same scores on people's scale, and gives the same interval. For a
+    preference give P(x preferred to y) by form; for a difference of ratings give x minus y by item.
 
     The interval is theta ± t(df) sqrt(V), df after Welch and Satterthwaite. A tuned lambda costs one degree
     of freedom of the rectifier, and its own error is allowed for as in regression estimation (Cochran, section
@@ -112,11 +114,11 @@ def prediction_powered_mean(
         raise ValueError("people: expected at least one answer, got none")
     codes, codes_more = cluster_codes(clusters, len(y)), cluster_codes(clusters_more, len(more), "clusters_more")
     weight, note = _weight(y, f, more, codes, codes_more) if llm_weight is None else (float(llm_weight), None)
-    tuned = llm_weight is None and weight > 0
+    tuned = llm_weight is None and weight != 0
     alone = _interval(y, np.zeros(0), 0.0, codes, codes_more, confidence, tuned=False)
     found = _interval(y - weight * f, more, weight, codes, codes_more, confidence, tuned=tuned) if weight else alone
     centre, se, df, half, reason = found
-    few = smallest_count(codes) < FEW_CLUSTERS and half is not None and weight > 0
+    few = smallest_count(codes) < FEW_CLUSTERS and half is not None and weight != 0
     return PredictionPoweredMean(
         estimate=centre,
         ci_low=None if half is None else centre - half,
@@ -188,9 +190,9 @@ def _weight(
         return 0.0, "the LLM gave one answer to everything that people answered; people alone count"
     shared = covariance_of_means(y, f, codes)
     spread = covariance_of_means(f, f, codes) + variance_of_mean(more, codes_more)
-    if not (shared > 0 and spread > 0):
+    if not (shared and spread > 0):
         return 0.0, "the LLM does not follow people; people alone count"
-    return min(shared / spread, 1.0), None
+    return shared / spread, "the LLM's scores run against people's, and count so" if shared < 0 else None
 
 
 def _finite(values: Any, name: str) -> Floats:

@@ -219,7 +219,11 @@ def _powered_table(
             lambda row: _with_interval(row.estimate, row.ci_low, row.ci_high, share),
             f"with the {confidence} confidence interval",
         ),
-        number_column("Weight", lambda row: number(row.llm_weight), "lambda, 0 to 1"),
+        number_column(
+            "Weight",
+            lambda row: number(row.llm_weight),
+            "lambda: people\u2019s units per unit of the LLM\u2019s scores; 0: people alone",
+        ),
         number_column("Both", lambda row: count(row.n), "answers of people to what the LLM answered too"),
         number_column("LLM only", lambda row: count(row.n_more), "answers of the LLM beyond"),
     ]

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from scipy.stats import norm, t, ttest_1samp
 
+from analysis import Plan
 from analysis.llm_vs_people import PredictionPoweredMean, prediction_powered_mean
 from analysis.llm_vs_people.clustered import cluster_codes, covariance_of_means, variance_of_mean
+from tests.analysis.made_answers import analyse, check
 
 STUDIES = 1000
 ERROR = 3 * np.sqrt(0.95 * 0.05 / STUDIES)  # three Monte-Carlo standard errors
@@ -133,13 +138,39 @@ def test_powered_variance_by_clusters() -> None:
 
 
 def test_an_llm_that_knows_nothing_is_left_out_with_a_word() -> None:
-    people, llm, more = draw(np.random.default_rng(4), 30, 100, 0.8)
+    people, _, more = draw(np.random.default_rng(4), 30, 100, 0.8)
     flat = prediction_powered_mean(people, np.full(30, 3.0), more)
     assert flat.llm_weight == 0
     assert flat.warning == "the LLM gave one answer to everything that people answered; people alone count"
-    against = prediction_powered_mean(people, -llm, -more)
-    assert (against.llm_weight, against.ci_low) == (0.0, against.people_ci_low)
-    assert against.warning == "the LLM does not follow people; people alone count"
+
+
+@pytest.mark.parametrize(("scale", "shift"), [(0.25, 50.0), (-1.0, 0.0), (-30.0, 2.0)])
+def test_the_unit_and_sign_of_the_llm_do_not_matter(scale: float, shift: float) -> None:
+    people, llm, more = draw(np.random.default_rng(4), 30, 100, 0.8)
+    plain, other = (
+        prediction_powered_mean(people, a, b) for a, b in ((llm, more), (shift + scale * llm, shift + scale * more))
+    )
+    assert other.llm_weight == pytest.approx(plain.llm_weight / scale)
+    assert (other.estimate, other.ci_low, other.se) == pytest.approx((plain.estimate, plain.ci_low, plain.se))
+    assert (other.warning is None) == (scale > 0)
+
+
+def test_a_judge_on_a_quarter_of_the_scale(shared_data: Path) -> None:
+    """The same judge, its scores drawn together: the weight grows, the interval stays."""
+    folder = shared_data.parent / "cases" / "statistics" / "judge-narrow-scale"
+    if not folder.exists():
+        pytest.skip("the case is not here")
+    wanted = json.loads((folder / "expected.json").read_text())
+    for name, own in wanted["alpha_minus_beta"].items():
+        tables = check(llms=("judge",), ratings=pl.read_csv(folder / name, infer_schema=False))
+        rows = analyse(tables, Plan())["llm_vs_people"]["prediction_powered"]
+        (row,) = (row for row in rows if row["system_y"] == "beta")
+        within = own.get("tolerance", 1e-5)
+        assert row["llm_weight"] == pytest.approx(own["llm_weight"], abs=max(within, 1e-5))
+        assert (row["estimate"], row["se"]) == (
+            pytest.approx(own["estimate"], abs=within),
+            pytest.approx(own["se"], abs=within),
+        )
 
 
 def test_what_cannot_be_estimated_has_a_reason() -> None:
