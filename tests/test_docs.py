@@ -84,8 +84,9 @@ def test_commands_of_services_and_containers_can_be_typed() -> None:
     found = []
     for document in (ROOT / "docs" / "deploy").iterdir():
         found += re.findall(r"^ExecStart=\S*/(spa .*)$", document.read_text(), flags=re.M)
-        found += [shlex.join(json.loads(words)) for words in re.findall(r"^CMD (\[.*\])$", document.read_text(), re.M)]
-    assert len(found) >= 2
+        listed = re.findall(r"^(?:CMD| +command:) (\[.*\])$", document.read_text(), re.M)
+        found += [shlex.join(json.loads(words)) for words in listed]
+    assert len(found) >= 4
     assert [(text, wrong) for text in found if (wrong := mistake_in(programs(text)[0][1:]))] == []
 
 

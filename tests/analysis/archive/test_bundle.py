@@ -211,7 +211,9 @@ def test_compare_with_other_versions(tmp_path: Path, version: str, now: object, 
     """With the same libraries bytes must be equal, with others numbers to nine digits, words apart."""
     for name, mean, words in (("recorded", 0.25, "One."), ("made", now, "Other words.")):
         (tmp_path / name).mkdir()
-        results = {"settings": {"versions": {"numpy": words}}, "preferences": [{"mean": mean, "reason": words, "n": 4}]}
+        row = {"mean": mean, "reason": words, "n": 4}
+        made = {"versions": {"numpy": words}}
+        results = {"settings": made, "preferences": [row], "verification": {"figures": len(words)}}
         (tmp_path / name / "results.json").write_text(json.dumps(results))
     folders = tmp_path / "recorded", tmp_path / "made"
     found = compare_reports(*folders, versions={"numpy": "2.0"}, now={"numpy": version})
