@@ -40,7 +40,7 @@ class Continuous(RatingSection):
 
     def answer(self, view: AssignmentView, criterion: str) -> Answer:
         """Return the answer from 0 to 100."""
-        return zero_to_hundred(view, self.key, self.low, self.high)
+        return zero_to_hundred(view, criterion, self.low, self.high)
 
     def orientation(self, view: AssignmentView, item_id: str, heading: Exhibit | None) -> list[PageBlock]:
         """Return what 100 and 0 look like for an item, where the section names such references."""

@@ -17,6 +17,7 @@ from spa.elicitation.ratings import (
     rating_question,
     scale_end,
     text_comes_after,
+    words_at_ends,
 )
 from spa.elicitation.scale_words import reversed_ends
 from spa.elicitation.view import AssignmentView, seeded_position
@@ -58,7 +59,8 @@ class Likert(RatingSection):
 
     def answer(self, view: AssignmentView, criterion: str) -> Answer:
         """Return the answers 1 to k, words at both ends."""
-        return view.text_cache.cached("likert", lambda: _scale(view, self))
+        ends = words_at_ends(view, criterion, self.low, self.high)
+        return view.text_cache.cached(("likert", ends), lambda: _scale(view, self, ends))
 
     def insert_pages(self, view: AssignmentView, pages: list[Page]) -> None:
         """Put pages on which an output equals its source among the others."""
@@ -101,8 +103,8 @@ def overview(study: Study, section: Likert) -> str:
     return f"1 to {section.points}"
 
 
-def _scale(view: AssignmentView, section: Likert) -> OptionsAnswer:
-    words = {1: section.low or view.say("rating_low"), section.points: section.high or view.say("rating_high")}
+def _scale(view: AssignmentView, section: Likert, ends: tuple[str, str]) -> OptionsAnswer:
+    words = dict(zip((1, section.points), ends, strict=True))
     return OptionsAnswer(
         options=tuple(
             AnswerOption(value=str(point), text=scale_end(view, point, words.get(point)), score=float(point))

@@ -77,6 +77,10 @@ class RatingSection(Section):
             view.say("reason") if asks_why else None,
         )
 
+    def has_ends(self) -> bool:
+        """Return whether ratings are given on a scale with words at both ends: the fields ``low`` and ``high``."""
+        return "low" in type(self).model_fields
+
     def orientation(self, view: AssignmentView, item_id: str, heading: Exhibit | None) -> list[PageBlock]:
         """Return what is shown above the outputs of an item, under its text, to say what the scale means."""
         return []
@@ -104,6 +108,7 @@ def rating_sections(study: Study) -> Mapping[str, RatingSection]:
 def rating_problems(study: Study) -> Iterator[StudyProblem]:
     """Yield what sections that rate mean wrongly beside one another."""
     yield from _one_rating_each(study)
+    yield from _ends(study)
     yield from _pages(study)
     yield from _single_outputs(study)
 
@@ -118,6 +123,31 @@ def _one_rating_each(study: Study) -> Iterator[StudyProblem]:
                 do = f"set {key} in one of them"
                 yield mistake(f"[{table}]", "each criterion rated in one way", got, do, rated_in[criterion], "criteria")
             rated_in.setdefault(criterion, table)
+
+
+def _ends(study: Study) -> Iterator[StudyProblem]:
+    scales = [(table, one) for table, one in rating_sections(study).items() if one.has_ends()]
+    rated = {criterion for _, one in scales for criterion in one.asks(study)}
+    own = {one.id: one for one in study.criteria if one.low is not None or one.high is not None}
+    for name, criterion in own.items():
+        place = f"[[criteria]] {name}"
+        if criterion.low is None or criterion.high is None:
+            given, missing = ("high", "low") if criterion.low is None else ("low", "high")
+            do = f"add {missing}, or remove {given}"
+            yield mistake(f"{place}, {missing}", "words at both ends of its scale", f"those of {given} alone", do)
+        if criterion.options:
+            yield mistake(f"{place}, low and high", "none beside options, which have texts", "some", "remove them")
+        elif name not in rated:
+            do = "remove them, or ask it there"
+            yield mistake(f"{place}, low and high", "a rating in [likert], [continuous] or [spans]", "none", do)
+    for table, section in scales:
+        said = [key for key in ("low", "high") if key in section.model_fields_set]
+        if said and set(section.asks(study)) <= own.keys():
+            got, do = "one that no question shows", "remove it, or the words of a criterion"
+            for key in said:
+                yield mistake(
+                    f"[{table}] {key}", "none where all criteria have words of their own", got, do, "criteria"
+                )
 
 
 def _pages(study: Study) -> Iterator[StudyProblem]:
@@ -367,16 +397,21 @@ def rating_question(view: AssignmentView, label: str | None, criterion_id: str) 
     return view.say("rating_criterion", system=system, criterion=criterion.name)
 
 
-def zero_to_hundred(view: AssignmentView, table: str, low: str | None, high: str | None) -> NumberAnswer:
-    """Return the answer from 0 to 100 of a section that words its ends, or leaves that to the locale."""
+def words_at_ends(view: AssignmentView, criterion_id: str, low: str | None, high: str | None) -> tuple[str, str]:
+    """Return the words at the ends of a scale: the criterion's, else its section's, else the locale's."""
+    if criterion_id != OVERALL:
+        criterion = view.criterion(criterion_id)
+        low, high = criterion.low or low, criterion.high or high
+    return low or view.say("rating_low"), high or view.say("rating_high")
+
+
+def zero_to_hundred(view: AssignmentView, criterion_id: str, low: str | None, high: str | None) -> NumberAnswer:
+    """Return the answer from 0 to 100 about a criterion, in a section that words the ends or does not."""
+    ends = words_at_ends(view, criterion_id, low, high)
     return view.text_cache.cached(
-        table,
+        ("0 to 100", ends),
         lambda: NumberAnswer(
-            low=0,
-            high=100,
-            scale=1,
-            low_text=scale_end(view, 0, low or view.say("rating_low")),
-            high_text=scale_end(view, 100, high or view.say("rating_high")),
+            low=0, high=100, scale=1, low_text=scale_end(view, 0, ends[0]), high_text=scale_end(view, 100, ends[1])
         ),
     )
 

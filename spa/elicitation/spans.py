@@ -21,7 +21,7 @@ from spa.records.clean_text import printable
 from spa.records.form import OUTPUT, SHOWN, Answer, AnswerOption, Column, Judgement, Question, SimulatedReader
 from spa.records.problems import StudyProblem, mistake, repeated
 from spa.records.study import OVERALL, Deciding, Study
-from spa.records.toml_table import Ident, Text
+from spa.records.toml_table import Ident, Text, added
 from spa.widgets import NO_ERRORS, MarkedSpan, SpansAnswer, spans_from_json
 
 MQM_WEIGHTS = tuple(5.0**place for place in range(9))  # minor 1, major 5 (Freitag et al. 2021, table 4)
@@ -40,6 +40,7 @@ class Spans(RatingSection):
 
     criteria: tuple[Ident, ...] | None = None  # None: one question about all errors
     severities: Annotated[tuple[Text, ...], Field(min_length=1, max_length=9)] = ("minor", "major")  # lightest first
+    meanings: tuple[Text, ...] | None = added(None)  # of the severities, beside the question; None: the locale's
     weights: tuple[Annotated[float, Field(ge=0)], ...] | None = None  # of the severities; None: 1, 5, 25, ... as in MQM
     categories: Annotated[tuple[Text, ...], Field(max_length=30)] = ()  # kinds of errors, each of which may be named
     score: bool = True  # whether a rating from 0 to 100 follows
@@ -56,7 +57,11 @@ class Spans(RatingSection):
 
     def words(self) -> tuple[str, ...]:
         """Return what marks are called, and the words at the ends of the rating after them."""
-        return (*self.severities, *self.categories, self.low or "", self.high or "")
+        return (*self.severities, *(self.meanings or ()), *self.categories, self.low or "", self.high or "")
+
+    def has_ends(self) -> bool:
+        """Return whether a rating follows."""
+        return self.score
 
     def questions(self, view: AssignmentView, output: ShownOutput, criterion: str) -> list[Question]:
         """Return the question that has errors of an output marked, and the rating from 0 to 100 that follows.
@@ -73,14 +78,27 @@ class Spans(RatingSection):
             severities=tuple(AnswerOption(value=each, text=each, score=weight) for each, weight in weights),
             categories=self.categories,
             no_errors=view.say("spans_none"),
+            meanings=view.text_cache.cached("severities", lambda: self._severities_explained(view)),
         )
         asked = [Question(text=view.ask(self.key, criterion), answer=answer, target=errors)]
         if self.score:
-            scale = zero_to_hundred(view, self.key, self.low, self.high)
+            scale = zero_to_hundred(view, criterion, self.low, self.high)
             scored = rating_question(view, None if view.text_cache.single_outputs else output.label, criterion)
             target = RatingTarget(**asdict(errors), elicitation=SCORED)
             asked.append(Question(text=scored, answer=scale, target=target))
         return asked
+
+    def _severities_explained(self, view: AssignmentView) -> tuple[str, ...]:
+        """Return what each severity means, by its name; none where neither the study nor the locale says it of all."""
+        preset = [f"spans_{one}" for one in self.severities]
+        if self.meanings is not None:
+            meanings: tuple[str, ...] = self.meanings
+        elif all(view.text_cache.texts.has(f"form.{name}", "form.spans_severity") for name in preset):
+            meanings = tuple(map(view.say, preset))
+        else:
+            return ()
+        pairs = zip(self.severities, meanings, strict=True)
+        return tuple(view.say("spans_severity", severity=severity, meaning=meaning) for severity, meaning in pairs)
 
     def decides(self) -> Deciding | None:
         """Return that the rating after the marks can end a live study; counts have no upper end."""
@@ -91,9 +109,10 @@ def problems(study: Study, section: Spans) -> Iterator[StudyProblem]:
     """Yield what the section means wrongly beside the others."""
     yield from repeated("[spans] severities", section.severities)
     yield from repeated("[spans] categories", section.categories)
-    if section.weights is not None and len(section.weights) != len(section.severities):
-        got = f"{len(section.weights)} for {len(section.severities)}"
-        yield mistake("[spans] weights", "one for each severity", got, "add or remove some")
+    for key, given in (("weights", section.weights), ("meanings", section.meanings)):
+        if given is not None and len(given) != len(section.severities):
+            got = f"{len(given)} for {len(section.severities)}"
+            yield mistake(f"[spans] {key}", "one for each severity", got, "add or remove some")
     if not (medium := medium_of(study.outputs.kind)).is_text:
         yield mistake("[spans]", "text outputs, to mark words in", medium.many, "remove it", "outputs")
     for criterion in study.criteria:
@@ -230,5 +249,8 @@ WAY = WayOfAsking(
     decides_with="with a score",
     heds_form=6,
     heds_seen_as=4,
-    late_texts=("instructions_spans", "spans_overall", "spans_criterion", "spans_none"),
+    late_texts=(
+        *("instructions_spans", "spans_overall", "spans_criterion", "spans_none"),
+        *("spans_severity", "spans_minor", "spans_major"),
+    ),
 )

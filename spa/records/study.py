@@ -106,6 +106,8 @@ class Criterion(TomlTable):
     id: Ident
     name: Text  # completes "better ... with regard to NAME"
     question: Text | None = None  # for one output; a default is made from the name
+    low: Text | None = added(None)  # words at the ends of its scale, both; its section's where absent
+    high: Text | None = added(None)
     options: tuple[Option, ...] = ()  # count or category answers with their scores: asked in [categories]
     lower_is_better: bool = False
     against_source: bool = False  # asked with the item text beside the output

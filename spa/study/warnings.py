@@ -164,6 +164,8 @@ def _scales(study: Study) -> Iterator[str]:
         scored = sorted((option.score, option.text) for option in criterion.options if option.score is not None)
         if scored and not criterion.lower_is_better:
             yield from reversed_scale(f"[[criteria]] {criterion.id}, options", scored[0][1], scored[-1][1])
+        if not criterion.lower_is_better:
+            yield from reversed_scale(f"[[criteria]] {criterion.id}", criterion.low or "", criterion.high or "")
 
 
 def effort_warnings(people: People, *, minutes: float, hourly: Decimal | None) -> tuple[str, ...]:
@@ -403,8 +405,8 @@ def _texts_shown(study: Study) -> Iterator[tuple[str, str]]:
     yield "[consent]", study.consent.text or ""
     for criterion in study.criteria:
         options = " | ".join(option.text for option in criterion.options)
-        words = (criterion.name, criterion.question or "", criterion.guidelines or "", options)
-        yield f"[[criteria]] {criterion.id}", " | ".join(words)
+        words = (criterion.name, criterion.question, criterion.low, criterion.high, criterion.guidelines, options)
+        yield f"[[criteria]] {criterion.id}", " | ".join(one or "" for one in words)
     for key, section in study.sections.items():
         yield f"[{key}]", " | ".join(section.words())
     for question in study.screening:

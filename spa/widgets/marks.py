@@ -34,6 +34,7 @@ class SpansAnswer(Answer):
     severities: tuple[AnswerOption, ...]  # lightest first
     categories: tuple[str, ...]
     no_errors: str  # what the box says
+    meanings: tuple[str, ...] = ()  # "minor: ...", what each severity means; none: their names alone
     source: str | None = None  # from which the text is rendered, and which LLMs read and quote; else they read the text
 
 
@@ -92,10 +93,17 @@ class MarksWidget(Widget[SpansAnswer]):
     )
 
     def offers(self, answer: SpansAnswer) -> tuple[OfferedText, ...]:
-        """Return the severities, the categories and the box for no errors."""
-        named = [(one.text, one.value) for one in answer.severities] + [(one, one) for one in answer.categories]
-        box = OfferedText(role="box", text=answer.no_errors)
-        return (*(OfferedText(role="option", text=text, value=value) for text, value in named), box)
+        """Return the severities with what they mean, the categories and the box for no errors."""
+        named = answer.meanings or [one.text for one in answer.severities]
+        offered = [*zip(named, answer.severities, strict=True)]
+        return (
+            *(
+                OfferedText(role="option", text=text, value=one.value if text == one.text else None)
+                for text, one in offered
+            ),
+            *(OfferedText(role="option", text=one, value=one) for one in answer.categories),
+            OfferedText(role="box", text=answer.no_errors),
+        )
 
     def wanted(self, answer: SpansAnswer, say: Say, names: str, separator: str) -> str:
         """Return how an LLM marks errors in JSON."""

@@ -83,9 +83,14 @@
     const { text, hint, remove, marked, category } = question.dataset;
     const field = question.querySelector("textarea[hidden]");
     const box = question.querySelector("input[type=checkbox]");
-    const labels = [...question.querySelectorAll(".severity")].map((label) => label.textContent);
+    const severities = [...question.querySelectorAll(".severity")];
+    const labels = severities.map((label) => label.dataset.value);
     const kinds = [...question.querySelectorAll(".categories li")].map((item) => item.textContent);
-    for (const part of question.querySelectorAll(".severity, .lines, .categories")) part.remove();
+    for (const part of question.querySelectorAll(".lines, .categories")) part.remove();
+    for (const label of severities) { // what it means stays
+      if (label.textContent === label.dataset.value) label.remove();
+      else label.replaceWith(made("p", "meaning", label.textContent));
+    }
     box.removeAttribute("name");
     question.querySelector(".hint").textContent = hint;
     const surface = surfaceOf(question, text);

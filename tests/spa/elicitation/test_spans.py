@@ -17,7 +17,7 @@ from spa.commands.workspace import open_workspace
 from spa.elicitation.ratings import RatingTarget
 from spa.elicitation.spans import SpanTarget, marked_errors, true_errors, words_of
 from spa.forms.html import PageState, render_page
-from spa.forms.prompt import answer_format
+from spa.forms.prompt import answer_format, render_prompt
 from spa.forms.texts import load_texts
 from spa.media.markdown_html import rendered
 from spa.records.form import AnswerOption, Form, Question
@@ -243,6 +243,21 @@ def test_a_page_escapes_the_text_and_a_prompt_says_how_to_quote() -> None:
 
 
 @pytest.mark.parametrize("language", ["en", "zh", "ar"])
+def test_severities_are_explained_by_default(language: str) -> None:
+    """In the study's words, else the language's for minor and major; severities of one's own have their names alone."""
+    texts = load_texts(language, {})
+    form = forms_of(small_study(language=language, spa=None, spans={}))[0]
+    page = next(page for page in form.pages if page.kind == "rating")
+    explained = texts.say("form.spans_severity", severity="major", meaning=texts.say("form.spans_major"))
+    assert explained in render_page(form, page, texts)
+    assert explained in render_prompt(form).chat_messages()[0]["content"]
+    own = spans_form(severities=["slip", "fault"], meanings=["may pass", "must go"]).questions("everybody")
+    assert [one.text for one in MarksWidget().offers(next(own).answer)][:2] == ["slip: may pass", "fault: must go"]
+    bare = spans_form(severities=["minor", "fault"]).questions("everybody")
+    assert [one.text for one in MarksWidget().offers(next(bare).answer)][:2] == ["minor", "fault"]
+
+
+@pytest.mark.parametrize("language", ["en", "zh", "ar"])
 def test_page_and_prompt_say_the_same(language: str) -> None:
     study = small_study(language=language, spa=None, spans={"outputs": "all", "categories": ["<b>fluency</b>"]})
     for form in forms_of(study, outputs_of(study, texts=HOSTILE), 2):
@@ -254,6 +269,7 @@ def test_page_and_prompt_say_the_same(language: str) -> None:
     [
         ({"severities": ["minor", "minor"]}, '[spans] severities: expected no duplicates, got "minor" twice'),
         ({"weights": [1]}, "[spans] weights: expected one for each severity, got 1 for 2"),
+        ({"meanings": ["slight"]}, "[spans] meanings: expected one for each severity, got 1 for 2"),
     ],
 )
 def test_a_wrong_section_is_refused(section: dict[str, object], said: str) -> None:
