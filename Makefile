@@ -58,6 +58,7 @@ calibrate: $(VENV)/.installed-test
 	$(BIN)/python -m tests.calibration.planning --out tests/calibration/planning.md
 	$(BIN)/python -m tests.calibration.top_k --out tests/calibration/top_k.md
 	$(BIN)/python -m tests.calibration.careless --out tests/calibration/careless.md
+	$(BIN)/python -m tests.calibration.conduct --out tests/calibration/conduct.md
 	$(BIN)/python -m tests.calibration.sum_rule --out tests/calibration/sum_rule.md
 	$(BIN)/python -m tests.calibration.arrival --out tests/calibration/arrival.md
 	$(BIN)/python -m tests.calibration.circles --out tests/calibration/circles.md

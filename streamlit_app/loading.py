@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from analysis.preference_checks.filtering import SweepRow
     from analysis.printing.document import Section
     from spa.raters.request_log import CallIndex
+    from spa.responses.conduct_rows import VisitConduct
 
 
 PEOPLE = ("human", "simulated")  # groups of a live study that are no LLM
@@ -156,6 +157,21 @@ def sections(state: str, names: Iterable[str]) -> dict[str, Section]:
     """Return those of some sections that there are, by id."""
     made = {name: section(state, name) for name in names}
     return {name: found for name, found in made.items() if found is not None}
+
+
+@st.cache_resource(show_spinner="Reading how pages were filled in\N{HORIZONTAL ELLIPSIS}", max_entries=2)
+def conduct(state: str) -> dict[str, VisitConduct]:
+    """Return how people's visits were filled in, by visit; those without anything to say are absent."""
+    from spa.responses.conduct_evidence import conduct_asked
+    from spa.responses.conduct_rows import may_have_conduct, visit_conduct
+
+    found, store = {}, workspace().store
+    asked = conduct_asked(workspace().study, workspace().texts)
+    for visit in visits():
+        payloads = store.visits.payloads(visit.submission_id) if visit.pages else ()
+        if may_have_conduct(payloads, visit.annotator_kind, asked=asked.counts):
+            found[visit.submission_id] = visit_conduct(workspace().form(visit.assignment_id), payloads, asked)
+    return found
 
 
 @st.cache_resource(show_spinner=False, max_entries=2)

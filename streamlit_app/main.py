@@ -24,6 +24,7 @@ PAGES = {
     "Reviewers": ":material/handshake:",
     "Systems": ":material/leaderboard:",
     "Annotators": ":material/group:",
+    "Conduct": ":material/mouse:",
     "Raters": ":material/smart_toy:",
     "Explanations": ":material/scatter_plot:",
     "Report": ":material/description:",

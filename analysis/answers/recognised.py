@@ -37,6 +37,7 @@ BESIDE = {  # columns that tell a table beside the answers, and its option
     "reading": ("annotator_id", "page", "page_seconds"),
     "metrics": ("system", "metric", "score"),
 }
+UNREAD = ("annotator_id", "page", "unprompted")  # columns that tell the table of conduct, which no report reads
 OF_ANNOTATORS = ("submissions", "screening_passed", "checks_failed", "checks_total", "seconds")
 LOOKED_AT = 1_000  # rows in which our names are looked for
 EVERY = frozenset().union(*KNOWN.values())
@@ -185,6 +186,10 @@ def _found(source: Source, plain: Sequence[str], place: str, options: Reading) -
     tidy = _tidy(source, options)
     if (kind := _kind_named(tidy, place, options)) is not None:
         return TableFound(place=place, kind=kind)
+    if {*UNREAD} <= {*tidy}:
+        raise AnalysisError(
+            f"{place}: expected answers, got a table of conduct, evidence that no report reads; leave the file out"
+        )
     if (beside := _beside(tidy)) is not None:
         option = f"--{beside.replace('_', '-')}"
         raise AnalysisError(

@@ -69,6 +69,7 @@ def export(
     import json
 
     from spa.exporters.export_format import StudyExport
+    from spa.responses.conduct_evidence import conduct_asked
     from spa.responses.export import export_tables
     from spa.responses.set_apart import count_apart
     from spa.responses.table_files import write_tables
@@ -76,7 +77,8 @@ def export(
 
     with open_answers(study, store, rehearsal=rehearsal, quiet=as_json) as workspace:
         partial = unfinished(workspace) if incomplete else ()
-        tables = export_tables(workspace.store, incomplete=partial, form_of=workspace.form)
+        conduct = conduct_asked(workspace.study, workspace.texts)
+        tables = export_tables(workspace.store, incomplete=partial, form_of=workspace.form, conduct=conduct)
         notes: list[str] = []
         rows: dict[Path, int | None]
         if format_ in export_keys():

@@ -18,7 +18,12 @@ SCRIPT = "text/javascript; charset=utf-8"
 STYLE = "text/css; charset=utf-8"
 FONT = "font/woff2"
 FACE = re.compile(r"@font-face \{[^}]*\}\n")
-OF_ALL_PAGES = {"form.css": STYLE, "form.js": SCRIPT, "connection.js": SCRIPT}  # name -> media type
+OF_ALL_PAGES = {
+    "form.css": STYLE,
+    "form.js": SCRIPT,
+    "connection.js": SCRIPT,
+    "conduct.js": SCRIPT,
+}  # name -> media type
 
 
 def media_types() -> dict[str, str]:

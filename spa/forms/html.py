@@ -22,7 +22,17 @@ from spa.forms.assets import asset_name, asset_text, inline_fonts, inline_style
 from spa.forms.form_text import exhibits_of
 from spa.forms.markdown import render_emphasis, render_markdown
 from spa.media import data_url, medium_of, page_sources, words_of
-from spa.records.form import Exhibit, ExhibitsBlock, Form, Page, PageBlock, Question, TextBlock
+from spa.records.form import (
+    NOTHING_ASKED,
+    ConductAsked,
+    Exhibit,
+    ExhibitsBlock,
+    Form,
+    Page,
+    PageBlock,
+    Question,
+    TextBlock,
+)
 from spa.records.texts import Texts
 from spa.widgets import Say, Widget, fields_of, widget_of
 
@@ -65,6 +75,7 @@ class PageState:
     gaps: Mapping[str, Gap] = field(default_factory=dict)  # questions to answer before going on
     unseen: tuple[Exhibit, ...] = ()  # outputs to look at before going on
     minimum_seconds: Mapping[str, float] | None = None  # on screen, by exhibit id; None: reading is not measured
+    conduct: ConductAsked = NOTHING_ASKED  # what the page records, and says, of how it is filled in
     step: ReadingStep | None = None  # what is shown of a page to browsers without script; None: all of it
     resume_address: str | None = None  # where to go on with another device; "": where the platform says; None: unsaid
     preview: bool = False  # nothing is stored, and the page says so
@@ -349,6 +360,7 @@ def _environment() -> Environment:
         "asked": _asked,
         "fields": fields_of,
         "scripts": _scripts_of,
+        "writes": lambda questions: any(widget_of(one.answer).is_free for one in questions),
         "is_long": lambda exhibit: len(exhibit.text) > LONG_ITEM or bool(exhibit.file or exhibit.within),
     }
     return environment

@@ -37,6 +37,7 @@ _DISPENSABLE = frozenset(
         *("page.minutes", "page.instructions", "page.read_again", "page.unsent", "page.saved"),
         *("page.pause", "page.pause_text", "page.pause_copy", "page.pause_copied", "page.pause_platform"),
         *READING_TEXTS,
+        *(f"page.{name}" for name in ("consent_conduct", "consent_programs", "honeypot", "injected")),
         *(
             "form.rubric_of_item",
             "form.reference_of_item",

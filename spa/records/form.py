@@ -285,6 +285,18 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ConductAsked:
+    """What the pages of a study record of how they are filled in."""
+
+    counts: bool = False  # whether their script counts; without it there is nothing else either
+    honeypot: bool = False  # whether they hold a box for programs that no person sees
+    injected: str | None = None  # the word that they ask programs to write into free texts
+
+
+NOTHING_ASKED = ConductAsked()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Form:
     """Everything that one annotator reads, sees and answers."""
 

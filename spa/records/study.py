@@ -201,6 +201,9 @@ class People(TomlTable):
     repeat: bool = False  # whether the same person may take part again
     sessions: Annotated[int, Field(ge=1)] = 1  # how often one person is asked, each time with another assignment
     seconds_per_100_words: Annotated[float, Field(ge=0, le=600)] = added(6.0)  # least time on screen; 0: not measured
+    conduct: bool = added(True)  # whether pages record, where they say so, how they are filled in
+    honeypot: bool = added(False)  # a box that no person sees, for programs to tick; only where conduct is recorded
+    injected: Text | None = added(None)  # a word that pages ask programs to write into free texts; likewise
     forget_after_days: Annotated[int, Field(ge=1, le=36_500)] | None = added(None)  # said with the consent text
     end_after_failed_checks: Annotated[int, Field(ge=1)] | None = None  # attention checks; None: they end nothing
     family: Ident | None = None  # studies of one family take each person once

@@ -17,8 +17,17 @@ import polars as pl
 
 from spa.records.assignment import Assignment, AssignmentLabels, BlindingKey
 from spa.records.clean_text import printable
-from spa.records.form import CheckTarget, ExplanationTarget, Form, InterviewTarget, Judgement, ScreeningTarget
+from spa.records.form import (
+    CheckTarget,
+    ConductAsked,
+    ExplanationTarget,
+    Form,
+    InterviewTarget,
+    Judgement,
+    ScreeningTarget,
+)
 from spa.records.submission import Missing, RaterCondition, Response, Submission
+from spa.responses.conduct_rows import conduct_rows, may_have_conduct
 from spa.responses.dashboard_log import both_logs, read_entries
 from spa.responses.database import VISITS
 from spa.responses.decisions import Decision, read_decisions
@@ -78,6 +87,7 @@ def export_tables(
     form_of: Callable[[str], Form] | None = None,
     counted: Collection[str] | None = None,
     coded: Collection[str] = (),
+    conduct: ConductAsked | None = None,
 ) -> Tables:
     """Build the tidy tables of a store.
 
@@ -94,6 +104,9 @@ def export_tables(
         Submission ids: no other visits of people are exported, and these as they were when they ended.
     coded : collection of str, optional
         Tables of answers whose texts are of polars' categorical type, a quarter of the memory.
+    conduct : ConductAsked, optional
+        What the study's pages record of how they are filled in: where they count, those that came without evidence are
+        rows of the table ``conduct`` too. Without it, or without ``form_of``, that table is empty.
 
     Returns
     -------
@@ -101,7 +114,7 @@ def export_tables(
         One row an answer. A missing answer has an empty value and its ``missing_reason``.
     """
     labels = _Labels(store)
-    gathered = _Gathered(store, form_of, coded)
+    gathered = _Gathered(store, form_of, coded, conduct)
     for submission, hidden in labels.beside(store.submissions()):
         if counted is not None and submission.annotator_kind != "llm":
             if submission.submission_id not in counted:
@@ -150,12 +163,31 @@ def visit_exposures(
     return exposure_rows(form, exposures, hidden.systems, hidden.positions)
 
 
+def visit_conduct_rows(
+    store: Store, submission: Submission, form_of: Callable[[str], Form], asked: ConductAsked
+) -> Iterable[tuple[object, ...]]:
+    """Return how the pages of a person's visit were filled in: columns of ``CONDUCT`` between whose and which visit."""
+    if submission.annotator_kind == "llm":
+        return ()
+    payloads = store.visits.payloads(submission.submission_id)
+    if not may_have_conduct(payloads, submission.annotator_kind, asked=asked.counts):
+        return ()
+    return conduct_rows(form_of(submission.assignment_id), payloads, asked)
+
+
 class _Gathered:
     """Rows of all tables, gathered submission by submission."""
 
-    def __init__(self, store: Store, form_of: Callable[[str], Form] | None, coded: Collection[str]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        form_of: Callable[[str], Form] | None,
+        coded: Collection[str],
+        conduct: ConductAsked | None = None,
+    ) -> None:
         self._store = store
         self._coded = coded
+        self._conduct = conduct
         self._form_of = form_of
         self.columns = {table: {**names, "complete": pl.Boolean} for table, names in row_tables().items()}
         self.rows: dict[str, list[tuple[object, ...]]] = {table: [] for table in self.columns}
@@ -176,6 +208,9 @@ class _Gathered:
             (*who, *cells, *visit, complete)
             for cells in visit_exposures(self._store, submission, hidden, self._form_of)
         ]
+        if self._form_of is not None and self._conduct is not None:
+            counted = visit_conduct_rows(self._store, submission, self._form_of, self._conduct)
+            self.rows["conduct"] += [(*who, *cells, *visit, complete) for cells in counted]
         for answer in submission.answers:
             value = answer.value if isinstance(answer, Response) else None
             reason = printable(answer.reason) if isinstance(answer, Missing) else None

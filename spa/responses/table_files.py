@@ -19,6 +19,7 @@ ABOUT = {
     "exclusions": "whom reviewers left out of the analysis, and why",
     "decisions": "what two reviewers decided, who and when",
     "dashboard_log": "who decided, took files away or looked behind the labels, and when",
+    "conduct": "how each page was filled in, one row a page: evidence, no verdict",
     "reading": "how long each output was on screen, one row an output on a page",
 }
 

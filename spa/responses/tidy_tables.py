@@ -83,7 +83,29 @@ EXPOSED = {  # how an output was seen on a page; a page without outputs has one 
     "known_by": pl.String,  # script, server, or refuted by the server's clock
 }
 READING = {**WHO, **EXPOSED, **VISIT}  # one row an output on a page of a person's form
-RARE = ("turn",)  # columns that tables have only where something stands in them
+CONDUCT = {  # one row a page that a person sent
+    **WHO,
+    "page": pl.String,
+    "page_kind": pl.String,
+    "known_by": pl.String,  # script, none, unreadable, or refuted by the server's clock
+    "clock_seconds": pl.Float64,  # by the server's clock
+    "pastes": pl.Int64,
+    "pasted_letters": pl.Int64,
+    "away": pl.Int64,
+    "away_seconds": pl.Float64,
+    "moves": pl.Int64,
+    "touches": pl.Int64,
+    "keys": pl.Int64,
+    "answers": pl.Int64,
+    "unprompted": pl.Int64,
+    "timed": pl.Int64,
+    "fast": pl.Int64,
+    "automated": pl.Int64,
+    "honeypot": pl.Int64,  # 1 where the box for programs is ticked
+    "injected": pl.Int64,  # 1 where the word for programs is written
+    **VISIT,
+}
+RARE = ("turn", "honeypot", "injected")  # columns that tables have only where something stands in them
 TYPES = {"String": pl.String, "Int64": pl.Int64, "Float64": pl.Float64}
 
 
@@ -98,7 +120,7 @@ def answer_tables() -> dict[str, dict[str, Any]]:
 
 def row_tables() -> dict[str, dict[str, Any]]:
     """Return the tables that are gathered row by row, and their columns."""
-    return {**answer_tables(), "identical_pairs": IDENTICAL_PAIRS, "reading": READING}
+    return {**answer_tables(), "identical_pairs": IDENTICAL_PAIRS, "reading": READING, "conduct": CONDUCT}
 
 
 PREFERENCES, RATINGS, CHOICES, ORDERS, SPANS = (
@@ -106,7 +128,7 @@ PREFERENCES, RATINGS, CHOICES, ORDERS, SPANS = (
 )
 # an analysis takes these
 TABLES = ("preferences", "ratings", "choices", "orders", "spans", "identical_pairs", "annotators", "exclusions")
-MORE = ("reading", "decisions", "dashboard_log")
+MORE = ("reading", "conduct", "decisions", "dashboard_log")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +144,7 @@ class Tables:
     orders: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=ORDERS))
     spans: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=SPANS))
     reading: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=READING))
+    conduct: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=CONDUCT))
     decisions: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=DECISIONS))
     dashboard_log: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=DASHBOARD_LOG))
     more: Mapping[str, pl.DataFrame] = field(default_factory=dict)  # of ways of asking with a table of their own

@@ -38,12 +38,13 @@ from starlette.requests import Request
 
 from spa.forms.html import render_notice
 from spa.live import LiveProgress
-from spa.records.form import Form
+from spa.records.form import ConductAsked, Form
 from spa.records.platforms import installed_platforms
 from spa.records.study import Study
 from spa.records.submission import AnnotatorKind
 from spa.records.texts import Texts
 from spa.responses.admission import AdmissionRefused, AdmissionRules, NoneLeft, QuotaFull, UnknownGroup
+from spa.responses.conduct_evidence import conduct_asked
 from spa.responses.outcomes import Outcome, is_claim
 from spa.responses.reading_evidence import required_seconds
 from spa.responses.store import Store
@@ -112,6 +113,11 @@ class SurveyContext:
     def seconds_per_100_words(self) -> float:
         """The least time that outputs are on screen; 0 if nothing is measured, or the language lacks its texts."""
         return required_seconds(self.study, self.texts)
+
+    @property
+    def conduct(self) -> ConductAsked:
+        """What pages record of how they are filled in."""
+        return conduct_asked(self.study, self.texts)
 
     def first_page(
         self, request: Request, *, own_address: bool = False, fields: Mapping[str, str] = NO_FIELDS

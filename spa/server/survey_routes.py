@@ -18,7 +18,7 @@ from starlette.routing import Route
 from spa.forms.effort import whole_minutes
 from spa.forms.html import Addresses, PageState, render_notice
 from spa.live import is_live
-from spa.records.form import Form, Page
+from spa.records.form import NOTHING_ASKED, Form, Page
 from spa.responses import outcomes
 from spa.responses.batches import BatchedReader, BatchedWriter
 from spa.responses.leases import Lease, lease_of_token, lock_leases
@@ -351,6 +351,7 @@ class SurveyRoutes:
             minutes=self._minutes_of(visit) if page is visit.form.pages[0] else None,
             unseen=visit.unseen(page) if mark_gaps else (),
             minimum_seconds=minimum_seconds(page, visit.seconds_per_100_words) if measured else None,
+            conduct=self.context.conduct if measured else NOTHING_ASKED,
             resume_address=site + base if self._by_address(visit.lease) else "",
             step=visit.step(page, now=self.context.clock(), again=mark_gaps) if in_steps else None,
         )

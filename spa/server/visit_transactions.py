@@ -17,6 +17,7 @@ from spa.responses.admission import Arrival, QuotaFull
 from spa.responses.answers import unknown_keys
 from spa.responses.capacity import free_seat, keep_place, reclaim
 from spa.responses.completion_codes import code_source, random_code
+from spa.responses.conduct_evidence import CONDUCT, HONEYPOT
 from spa.responses.leases import Lease, lease_of_token, lock_leases
 from spa.responses.outcomes import Outcome
 from spa.responses.payloads import read_pages, save_page, save_unreadable
@@ -230,7 +231,7 @@ def _refusal(visit: FormProgress, page: Page | None, post: FormPost) -> Refusal 
 
 
 def _has_only_own_fields(visit: FormProgress, sent: SentPage) -> bool:
-    """Return whether a page has all fields that were sent: its questions, and evidence of reading that can be read."""
+    """Return whether a page has all fields that were sent: its questions and evidence, of reading if it can be read."""
     if READING in sent.fields and sent.exposure is None:
         return False
     if SERVED in sent.fields:
@@ -238,4 +239,4 @@ def _has_only_own_fields(visit: FormProgress, sent: SentPage) -> bool:
             parse_served(sent.fields[SERVED], visit.sign(sent.page))
         except ValueError:
             return False
-    return set(unknown_keys(sent.page.questions, sent.fields)) <= {READING, SERVED}
+    return set(unknown_keys(sent.page.questions, sent.fields)) <= {READING, SERVED, CONDUCT, HONEYPOT}

@@ -16,6 +16,7 @@ import httpx2
 
 from spa.errors import ResponseError
 from spa.records.form import Form, Page
+from spa.responses.conduct_evidence import HONEYPOT
 from spa.responses.reading_evidence import READING
 from spa.widgets import widget_of
 
@@ -311,7 +312,7 @@ class PageReader(HTMLParser):
             values = form.offered[self._select]
             if values is not None and given.get("value"):
                 values.append(given["value"])
-        if not name:
+        if not name or name == HONEYPOT:  # which no person sees
             return
         if tag == "select":
             self._select = name

@@ -104,6 +104,14 @@ def _careless(study: Study) -> Iterator[str]:
                 f"[analysis] {name}: excludes nobody, as [people] seconds_per_100_words = 0 measures no reading; "
                 "a small number, such as 0.01, measures and asks for next to nothing"
             )
+    if "conduct" in study.people.model_fields_set and study.people.conduct and not study.people.seconds_per_100_words:
+        yield (
+            "[people] conduct = true: records nothing, as seconds_per_100_words = 0 measures no reading; "
+            "a small number, such as 0.01, measures both"
+        )
+    traps = [name for name in ("honeypot", "injected") if getattr(study.people, name)]
+    if traps and not (study.people.conduct and study.people.seconds_per_100_words):
+        yield f"[people] {traps[0]}: is not shown, as it needs conduct = true and seconds_per_100_words above 0"
     medium = medium_of(study.outputs.kind)
     if speed is not None and not medium.has_words:
         yield f"[analysis] max_words_per_minute: excludes nobody, as {medium.many} have no words"

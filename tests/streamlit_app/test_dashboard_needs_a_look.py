@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.browser, pytest.mark.one_process("dashboard")]
 
-PAGES = ("", "submissions", "systems", "annotators", "raters", "report", "plan")
+PAGES = ("", "submissions", "systems", "annotators", "conduct", "raters", "report", "plan")
 SIDE = 600  # pixels of an image; a form with some of them is far larger than the 2 MB that an address may hold
 
 

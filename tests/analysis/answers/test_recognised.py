@@ -535,6 +535,8 @@ def test_tables_beside_answers_are_named_by_their_option(tmp_path: Path) -> None
     assert people(found) == 3
     metrics = write(tmp_path / "m.csv", [{"item_id": 1, "system": "a", "metric": "bleu", "score": 1}])
     assert "--metrics m.csv" in refused(metrics)
+    counted = [{"annotator_id": "p0", "page": "p1", "page_seconds": 1.0, "unprompted": 0}]
+    assert "a table of conduct, evidence that no report reads" in refused(write(tmp_path / "conduct.csv", counted))
 
 
 def test_several_files_are_one_table(tmp_path: Path) -> None:
