@@ -144,7 +144,7 @@ def _matrix_of(tables: AnswerTables, plan: Plan, hypotheses: Hypotheses, group: 
     strings = pl.col("annotator_id", "assignment_id").cast(pl.String)
     answered = table.filter(pl.col("criterion").cast(pl.String).is_in(hypotheses.criteria)).with_columns(strings)
     answered = answered.join(visits, on=["annotator_id", "assignment_id"], maintain_order="left")
-    answered = answered.with_columns(name.alias(UNIT))
+    answered = answered.filter(pl.col("place").is_not_null()).with_columns(name.alias(UNIT))  # completed
     kept = apply_exclusions(answered, exclusions)
     units = kept.group_by(UNIT).agg(pl.col("place", "assignment_id").sort_by("place").first()).sort("place")
     names = tuple(units[UNIT].to_list())

@@ -17,13 +17,13 @@ from spa.responses.capacity import deadline
 from spa.responses.leases import Lease
 from spa.responses.outcomes import COMPLETED, NOT_SUBMITTED
 from spa.responses.prepared_statements import PreparedStatement
-from spa.responses.recounts import RECOUNTED
+from spa.responses.recounts import RECOUNTED, RESEATED
 from spa.responses.store_schema import meta
 
 BEGUN_UNTIL = "begun_until"  # fact of a store: everybody who began earlier is known, though a platform hands out forms
 _NAME = meta.c.name
 _NOTED = PreparedStatement(
-    select(_NAME, meta.c.value).where(or_(_NAME == bindparam("recounted"), _NAME == bindparam("until")))
+    select(_NAME, meta.c.value).where(or_(*(_NAME == bindparam(name) for name in ("recounted", "reseated", "until"))))
 )
 VisitStatus = Literal["counts", "open", "passed over"]
 
@@ -66,11 +66,32 @@ def visit_status(visit: Lease, now: float, known_until: float | None = None) -> 
     return "open" if visit.outcome is None or visit.claimed or others_unknown else "counts"
 
 
-def counting_facts(connection: Connection) -> tuple[int, float | None]:
-    """Return how many times visits were to be counted anew, and ``known_until`` as for :func:`begun_order`."""
-    noted = dict(_NOTED.rows(connection, recounted=RECOUNTED, until=BEGUN_UNTIL))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountingFacts:
+    """What a store notes of how its visits are counted.
+
+    Attributes
+    ----------
+    recounts, reseated : int
+        How many times visits were to be counted anew, and completed answers lost a place or found one.
+    known_until : float or None
+        As for :func:`begun_order`.
+    """
+
+    recounts: int
+    reseated: int
+    known_until: float | None
+
+
+def counting_facts(connection: Connection) -> CountingFacts:
+    """Return what is noted by now."""
+    noted = dict(_NOTED.rows(connection, recounted=RECOUNTED, reseated=RESEATED, until=BEGUN_UNTIL))
     until = noted.get(BEGUN_UNTIL)
-    return int(noted.get(RECOUNTED, 0)), None if until is None else float(until)
+    return CountingFacts(
+        recounts=int(noted.get(RECOUNTED, 0)),
+        reseated=int(noted.get(RESEATED, 0)),
+        known_until=None if until is None else float(until),
+    )
 
 
 def begun_order(visits: Iterable[Lease], now: float, known_until: float | None = None) -> dict[str, BegunOrder]:

@@ -17,7 +17,7 @@ from sqlalchemy import ColumnElement, Connection, ScalarSelect, and_, bindparam,
 from spa.responses.leases import Lease, give, lease_from_row, lease_of, select_leases
 from spa.responses.outcomes import CLAIMED, COMPLETED, STANDBY, TIMED_OUT
 from spa.responses.prepared_statements import PreparedStatement
-from spa.responses.recounts import note_recount
+from spa.responses.recounts import note_recount, note_reseated
 from spa.responses.store_schema import payloads, places, submissions
 
 MINUTE = 60.0  # seconds
@@ -108,6 +108,8 @@ def release(connection: Connection, submission_id: str, reason: str, *, now: flo
     since = lease.released_at or now  # who was passed over, and seated again since, is not in time by leaving
     done = lease.outcome == COMPLETED
     _set(connection, submission_id, seat=None, released_at=since, release_reason=reason, extra=done)
+    if done:
+        note_reseated(connection)
     seat_extra(connection, lease.assignment_id, lease.seat)
     recount(connection, lease.assignment_id)
     return True
@@ -188,7 +190,10 @@ def displace(
     if row is None:
         return None
     lease = lease_from_row(row)
-    _set(connection, lease.submission_id, seat=None, release_reason=STANDBY, extra=lease.outcome == COMPLETED)
+    done = lease.outcome == COMPLETED
+    _set(connection, lease.submission_id, seat=None, release_reason=STANDBY, extra=done)
+    if done:
+        note_reseated(connection)
     recount(connection, lease.assignment_id)
     return lease.assignment_id, str(lease.seat)
 
@@ -201,6 +206,7 @@ def seat_again(connection: Connection, submission_id: str, per_assignment: int) 
     seat = free_seat(connection, lease.assignment_id, per_assignment)
     # without one it waits, as those do who stand by
     _set(connection, submission_id, seat=seat, extra=seat is None, release_reason=None if seat else STANDBY)
+    note_reseated(connection)
     recount(connection, lease.assignment_id)
     return seat is not None
 
@@ -225,6 +231,7 @@ def seat_extra(connection: Connection, assignment_id: str, seat: str) -> None:
     lease = lease_from_row(row)
     if lease.finished:
         _set(connection, lease.submission_id, seat=seat, extra=False)
+        note_reseated(connection)
     else:
         _set(connection, lease.submission_id, seat=seat, release_reason=None)
 

@@ -129,14 +129,18 @@ def export_tables(
 
 
 def visit_tables(
-    store: Store, submission: Submission, hidden: AssignmentLabels, *, form_of: Callable[[str], Form] | None = None
+    store: Store,
+    visits: Iterable[tuple[Submission, AssignmentLabels]],
+    *,
+    form_of: Callable[[str], Form] | None = None,
 ) -> Tables:
-    """Build the tidy tables of one completed visit as if there were no other, as it was when it ended.
+    """Build the tidy tables of some visits that have ended, as if there were no other.
 
     What reviewers decided is left out; ``form_of`` is as for :func:`export_tables`.
     """
     gathered = _Gathered(store, form_of, ())
-    gathered.add(replace(submission, extra=False), hidden, complete=True)
+    for submission, hidden in visits:
+        gathered.add(submission, hidden, complete=True)
     return gathered.tables(with_complete=False, exclusions=pl.DataFrame(schema=EXCLUSIONS))
 
 

@@ -13,9 +13,19 @@ from spa.responses.database import note
 from spa.responses.store_schema import meta
 
 RECOUNTED = "recounted"  # the fact: how many times, a whole number
+RESEATED = "reseated"  # another: how many times completed answers lost their place, or found one
 
 
 def note_recount(connection: Connection) -> None:
     """Have everybody who has counted visits count them anew, once the caller's transaction is done."""
-    known = connection.scalar(select(meta.c.value).where(meta.c.name == RECOUNTED))
-    note(connection, RECOUNTED, str(int(known or 0) + 1))
+    _raise(connection, RECOUNTED)
+
+
+def note_reseated(connection: Connection) -> None:
+    """Say that completed answers are, or are no more, beside those that hold a place (``extra``)."""
+    _raise(connection, RESEATED)
+
+
+def _raise(connection: Connection, fact: str) -> None:
+    known = connection.scalar(select(meta.c.value).where(meta.c.name == fact))
+    note(connection, fact, str(int(known or 0) + 1))

@@ -210,15 +210,6 @@ class StoredVisits:
             done = select(func.count()).select_from(submissions).where(submissions.c.outcome == COMPLETED)
             return connection.scalar(done) or 0
 
-    def completed_mark(self) -> tuple[int, int, int]:
-        """Return what differs where another visit is completed, or one holds a place that did not before."""
-        number = submissions.c.number
-        without = func.sum(case((submissions.c.extra, number), else_=0))
-        done = select(func.count(), func.sum(number), without).where(submissions.c.outcome == COMPLETED)
-        with self._database.reading() as connection:
-            count, numbers, extra = connection.execute(done).one()
-        return count, int(numbers or 0), int(extra or 0)
-
     def completion_order(self) -> dict[tuple[str, str], int]:
         """Return annotator and assignment of every completed visit, raters' too, numbered as they were completed."""
         done = submissions.c.outcome == COMPLETED

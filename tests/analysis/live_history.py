@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple, dataclass, field, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -34,14 +34,21 @@ from spa.responses.leases import Lease
 from spa.responses.outcomes import COMPLETED, FAILED_CHECKS, RETURNED, SCREENED_OUT
 from spa.responses.payloads import save_page
 from spa.responses.store_schema import adapted
-from spa.study.stopping import ranks_systems
+from spa.study.stopping import counts_as_begun, ranks_systems
 from spa.widgets import ChoiceListAnswer, SpansAnswer, list_switching_at
 from tests.spa.small_study import answer_form
 
 START = 1_000_000.0
 MINUTES = 10.0
 RULES = AdmissionRules(late_counts=False, minutes_to_begin=4.0)
+AGAIN = 0.3  # of those who begin, where people may come again
 BETTER = {"alpha": 2, "beta": 1, "gamma": 0}
+
+
+def rules_of(workspace: Workspace) -> AdmissionRules:
+    """Return how a study lets people in."""
+    study = workspace.study
+    return replace(RULES, late_counts=not counts_as_begun(study), repeat=study.people.repeat)
 
 
 def answers(form: Form, systems: dict[str, str], rng: np.random.Generator) -> dict[str, str]:
@@ -104,7 +111,8 @@ def hand_in(
     if workspace.study.analysis.min_outputs_seen is not None:
         send_reading(workspace, lease, rng, now=now)
     raw = answers(form, workspace.store.assignments.key(lease.assignment_id).systems, rng)
-    workspace.store.visits.finish(answer_form(lease, form, **raw), outcome, "code", now=now, rules=RULES)
+    rules = rules_of(workspace)
+    workspace.store.visits.finish(answer_form(lease, form, **raw), outcome, "code", now=now, rules=rules)
 
 
 @dataclass
@@ -118,6 +126,7 @@ class History:
     at_work: list[Lease] = field(default_factory=list)
     gone: list[Lease] = field(default_factory=list)  # whose time was up
     done: list[Lease] = field(default_factory=list)
+    persons: dict[str, str] = field(default_factory=dict)  # by the name of a visit
 
     def __post_init__(self) -> None:
         """Begin to follow."""
@@ -134,21 +143,29 @@ class History:
         ACTS[act](self)
         return act
 
-    def admit(self, person: str) -> None:
+    def admit(self, person: str, visit: str) -> None:
         """Let somebody in as the server does."""
         self.live.refresh()
+        rules = rules_of(self.workspace)
         try:
             lease = self.workspace.store.visits.admit(
-                source="link", person=person, external_id=person, minutes_allowed=MINUTES, rules=RULES, now=self.now
+                source="link", person=person, external_id=visit, minutes_allowed=MINUTES, rules=rules, now=self.now
             )
         except AdmissionRefused:
             return
+        went_on = lease.annotator_id, lease.assignment_id  # whose page leads to this visit from now on
+        for waiting in (self.at_work, self.gone):
+            waiting[:] = [one for one in waiting if (one.annotator_id, one.assignment_id) != went_on]
         self.at_work.append(lease)
 
     def newcomer(self) -> None:
         """Let somebody begin."""
         self.people += 1
-        self.admit(f"p{self.people}")
+        name = visit = f"p{self.people}"
+        if self.workspace.study.people.repeat and self.rng.random() < AGAIN:
+            name = f"p{self.rng.integers(1, self.people + 1)}"
+        self.persons[visit] = name
+        self.admit(name, visit)
 
     def complete(self) -> None:
         """Let one of those at work hand in, in whatever order."""
@@ -160,9 +177,9 @@ class History:
 
     def visit(self) -> None:
         """Let somebody begin and hand in, while others are at work."""
-        before = len(self.at_work)
+        before = [*self.at_work]
         self.newcomer()
-        if len(self.at_work) > before:
+        if self.at_work and self.at_work[-1] not in before:
             self.now += 9.0
             hand_in(self.workspace, lease := self.at_work.pop(), self.rng, now=self.now)
             self.done.append(lease)
@@ -190,7 +207,8 @@ class History:
                 hand_in(self.workspace, lease, self.rng, now=self.now)
                 self.done.append(lease)
             else:
-                self.admit(str(lease.external_id))
+                visit = str(lease.external_id)
+                self.admit(self.persons[visit], visit)
 
     def erase(self) -> None:
         """Forget somebody, with or without answers."""
@@ -207,7 +225,7 @@ class History:
             lease = self.done[int(self.rng.integers(len(self.done)))]
             visits = self.workspace.store.visits
             if not visits.release(lease.submission_id, RETURNED, now=self.now, finished=True):
-                visits.seat_again(lease.submission_id, rules=RULES)
+                visits.seat_again(lease.submission_id, rules=rules_of(self.workspace))
 
 
 ACTS: dict[str, Callable[[History], None]] = {

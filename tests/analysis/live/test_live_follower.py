@@ -17,9 +17,10 @@ from spa.cli import main
 from spa.commands.workspace import Workspace, open_workspace
 from spa.live import LiveProgress
 from spa.responses.erasure import forget
-from spa.responses.leases import Lease
-from spa.responses.outcomes import RETURNED
+from spa.responses.leases import Lease, known_lease
+from spa.responses.outcomes import RETURNED, claimed_name
 from spa.responses.recounts import RECOUNTED
+from spa.responses.visit_ends import confirm_visit
 from spa.study.narrowing import CountedUpTo
 from tests.analysis import live_history
 from tests.analysis.live_history import (
@@ -62,6 +63,7 @@ per_annotator = 6
 rule = "when_decided"
 least = 5
 """
+COME_AGAIN = LIVE.replace("annotators = 60", "annotators = 60, repeat = true")
 MARKS = PAIRS.replace("[choices]\nper_annotator = 6\n", "[spans]\n")
 STUDIES = {
     "preferences": LIVE,
@@ -80,8 +82,9 @@ STUDIES = {
         'title = "A small study"', 'title = "A small study"\ncriteria = [{id = "errors", name = "errors"}]'
     ),
     "as completed": f'{LIVE}counted = "completed"\n',
+    "as completed, again": f'{COME_AGAIN}counted = "completed"\n[analysis]\nmax_same_answers = 0.6\n',
+    "order, as completed": f'{PAIRS}order = true\nepsilon = 0.2\ncounted = "completed"\n',
 }
-FOLLOWED = [kind for kind in STUDIES if kind != "as completed"]  # which is computed anew
 
 NARROWED = ("open pairs", "best of all", "order")  # in forms that somebody has begun
 
@@ -103,9 +106,7 @@ def check_history(workspace: Workspace, kind: str, *, steps: int) -> None:
         found = history.live.refresh()
         matrices = matrices_of(workspace, history.now)
         assert found == computed(workspace, matrices), act
-        assert (follower_of(history.live).tally is not None) is (kind in FOLLOWED)
-        if kind in FOLLOWED:
-            check_tally(workspace, history.live, matrices)
+        check_tally(workspace, history.live, matrices)
         if found is not None and found.next_pairs and not found.enough:
             each, pairs = workspace.study.items_per_annotator, [list(astuple(pair)) for pair in found.next_pairs]
             hands = [pairs[start : start + each] for start in range(0, len(pairs), each)]
@@ -124,7 +125,7 @@ def test_live_follower_histories(tmp_path: Path, kind: str) -> None:
         check_history(workspace, kind, steps=45)
 
 
-@pytest.mark.parametrize("kind", ["preferences", "ratings", "choices", "open pairs"])
+@pytest.mark.parametrize("kind", ["preferences", "ratings", "open pairs", "as completed, again"])
 def test_live_follower_on_postgresql(tmp_path: Path, postgres_url: str, kind: str) -> None:
     """So it is on PostgreSQL."""
     with open_workspace(built(tmp_path, kind, postgres_url), postgres_url) as workspace:
@@ -163,7 +164,7 @@ class Answering:
         return True
 
 
-@pytest.mark.parametrize("kind", ["late decisions", "open pairs"])
+@pytest.mark.parametrize("kind", ["late decisions", "open pairs", "as completed"])
 def test_live_followers_of_two_processes(tmp_path: Path, database: str, kind: str) -> None:
     """Two servers at once find the same after the same visits, and what the store gives as a whole."""
     path = built(tmp_path, kind, database, least=10)  # whoever comes first, not decided before
@@ -316,3 +317,25 @@ def test_a_visit_taken_away_from_its_person_is_recounted(tmp_path: Path) -> None
         admit(person="real", displaces=[lease.submission_id], now=START + 62)
         assert live.refresh() is None
         assert computed(workspace, matrices_of(workspace, now[0])) is None
+
+
+def test_completed_answers_count_once_confirmed(tmp_path: Path) -> None:
+    """People counted as they complete: not by a visit that is only claimed, and where it ended once it is confirmed."""
+    with open_workspace(built(tmp_path, "as completed")) as workspace:
+        visits, rng = workspace.store.visits, np.random.default_rng(1)
+        live = LiveProgress(workspace.study, workspace.store, "human", clock=lambda: START)
+        admit = partial(visits.admit, source="mturk", minutes_allowed=MINUTES, rules=RULES, now=START)
+        claimed = admit(person="first", external_id=claimed_name("first"))
+        hand_in(workspace, claimed, rng, now=START + 60)
+        assert live.refresh() is None
+        for number in range(3):
+            hand_in(workspace, admit(person=f"p{number}", external_id=f"v{number}"), rng, now=START + 70 + number)
+        live.refresh()
+        check_tally(workspace, live, before := matrices_of(workspace, START))
+        with workspace.store.transaction() as connection:
+            confirm_visit(connection, known_lease(connection, claimed.submission_id), "v first")
+        found = live.refresh()
+        after = matrices_of(workspace, START)
+        check_tally(workspace, live, after)
+        assert found == computed(workspace, after)
+        assert after[0].units[1:] == before[0].units

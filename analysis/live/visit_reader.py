@@ -1,0 +1,106 @@
+"""What visits add to a live study, read from the store one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from sqlalchemy import Connection
+
+from analysis.live.hypotheses import Hypotheses
+from analysis.live.unit_matrix import forms_read, live_plan, matrices_of
+from analysis.live.visit_units import VisitUnit, visit_unit
+from spa.records.assignment import AssignmentLabels
+from spa.records.study import Study
+from spa.records.submission import Submission
+from spa.responses.answer_rows import read_submission
+from spa.responses.export import labels_of, visit_exposures, visit_tables
+from spa.responses.leases import Lease
+from spa.responses.outcomes import COMPLETED
+from spa.responses.store import Store
+from spa.responses.stored_assignments import AskedAssignment, asked_of_people
+from spa.study.narrowing import DealtPair
+
+NOTHING = VisitUnit(asked=False, excluded=False, values=None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadVisit:
+    """What one person adds.
+
+    Attributes
+    ----------
+    unit : VisitUnit
+    dealt : sequence of DealtPair or None
+        In the place of the pairs drawn, on the form that counts.
+    assignment_id : str or None
+        That of this form, where the person is a unit.
+    """
+
+    unit: VisitUnit
+    dealt: Sequence[DealtPair] | None = None
+    assignment_id: str | None = None
+
+
+class VisitReader:
+    """Reads the visits of one group of a live study."""
+
+    def __init__(self, study: Study, store: Store, group: str) -> None:
+        self._study, self._store, self._group = study, store, group
+        self._plan = live_plan(study)
+        self._form_of = forms_read(study, store, self._plan)
+        self._hypotheses = Hypotheses.of(study, store.live_rules)
+
+    def one(self, connection: Connection, visit: Lease) -> ReadVisit:
+        """Return what a person adds of whom this visit alone counts, as it was when it was completed."""
+        found = self._read(connection, visit)
+        if found is None:  # deleted since: the mark of recounts says so next time
+            return ReadVisit(unit=NOTHING)
+        submission, asked = found
+        return self._added(replace(submission, extra=False), asked)
+
+    def all_of(self, connection: Connection, visits: Sequence[Lease]) -> ReadVisit:
+        """Return what a person adds of whom these visits have ended, in the order in which they began."""
+        read = [found for visit in visits if (found := self._read(connection, visit)) is not None]
+        if not read:
+            return ReadVisit(unit=NOTHING)
+        if len(read) == 1 and len(visits) == 1 and visits[0].completed and not visits[0].extra:
+            return self._added(*read[0])
+        done = [visit for visit in visits if visit.outcome == COMPLETED]
+        order = sorted(done, key=lambda visit: visit.completed_at or 0.0)  # of those at one time, as they began
+        return self._of_tables(read, [visit.assignment_id for visit in order])
+
+    def _read(self, connection: Connection, visit: Lease) -> tuple[Submission, AskedAssignment] | None:
+        submission = read_submission(connection, visit.submission_id)
+        asked = None if submission is None else asked_of_people(connection, visit.assignment_id)
+        return None if submission is None or asked is None else (submission, asked)
+
+    def _added(self, submission: Submission, asked: AskedAssignment) -> ReadVisit:
+        labels = _labels(asked)
+        exposures = partial(visit_exposures, self._store, submission, labels, self._form_of)
+        unit = visit_unit(submission, labels, self._hypotheses, self._plan, exposures)
+        if unit is None:
+            return self._of_tables([(submission, asked)], [submission.assignment_id])
+        return ReadVisit(unit=unit, dealt=asked.dealt, assignment_id=submission.assignment_id)
+
+    def _of_tables(self, read: Sequence[tuple[Submission, AskedAssignment]], completed: Sequence[str]) -> ReadVisit:
+        """Return what checked tables say of one person's visits; ``completed`` are assignments, in order."""
+        exported = visit_tables(
+            self._store, ((submission, _labels(asked)) for submission, asked in read), form_of=self._form_of
+        )
+        annotator = read[0][0].annotator_id
+        places = {(annotator, name): place for place, name in enumerate(completed)}
+        for matrix in matrices_of(self._study, exported, self._plan, self._hypotheses, places, self._group):
+            excluded = matrix.excluded > 0
+            if not matrix.units:
+                return ReadVisit(unit=VisitUnit(asked=True, excluded=excluded, values=None))
+            name = matrix.assignments[0]
+            dealt = next(asked.dealt for submission, asked in read if submission.assignment_id == name)
+            unit = VisitUnit(asked=True, excluded=excluded, values=matrix.values[0])
+            return ReadVisit(unit=unit, dealt=dealt, assignment_id=name)
+        return ReadVisit(unit=NOTHING)
+
+
+def _labels(asked: AskedAssignment) -> AssignmentLabels:
+    return labels_of(asked.assignment, asked.key)
