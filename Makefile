@@ -76,8 +76,9 @@ golden: $(VENV)/.installed-test
 	$(BIN)/python -m tests.golden $(if $(DATA),--data $(DATA)) --papers
 	$(BIN)/python -m tests.golden.rows $(if $(DATA),--data $(DATA))
 
-peers: $(VENV)/.installed-test  # what the tools find in our exports that read them; pdflatex in our tables
+peers: $(VENV)/.installed-test  # what the tools, R among them, find in our exports that read them; pdflatex in our tables
 	$(BIN)/python -m tests.peers --out tests/peers/peers.json
+	$(BIN)/python -m tests.r --out tests/golden/in_r.json
 	$(BIN)/python -m pytest -q tests/analysis/report/test_paper_latex.py
 
 engine: $(VENV)/.installed-test  # a study of each medium by keyboard in Firefox, where that is installed

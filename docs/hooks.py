@@ -13,11 +13,13 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 SYSTEMS = Path(__file__).parents[1] / "tests" / "golden" / "rows.md"
+IN_R = Path(__file__).parents[1] / "tests" / "r" / "in-r.Rmd"
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the generated page."""
+    """Add the generated pages."""
     files.append(File.generated(config, "commands.md", content=commands()))
+    files.append(File.generated(config, "r.md", content=in_r()))
     return files
 
 
@@ -37,6 +39,11 @@ def on_page_markdown(markdown: str, *, page: Page, **_: Any) -> str:
 def systems() -> str:
     """Return the systems of the papers, without the title of their table."""
     return SYSTEMS.read_text(encoding="utf-8").partition("\n\n")[2]
+
+
+def in_r() -> str:
+    """Return the page that R runs, its chunks as code to read."""
+    return re.sub(r"(?m)^```\{r [^}]*\}$", "```r", IN_R.read_text(encoding="utf-8"))
 
 
 def commands() -> str:

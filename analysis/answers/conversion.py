@@ -14,7 +14,9 @@ import polars as pl
 from analysis.statistics.reasons import Reason
 from analysis.statistics.record import Record, plain, reasons_of
 from spa.errors import AnalysisError, ArgumentProblem, shortened
+from spa.tables.r_names import own_names
 
+NOT_IN_R = ("repeat",)  # columns that `spa export --column-names r` calls otherwise
 Frame: TypeAlias = Any  # a polars or pandas frame, an Arrow table, or a mapping of column names to values
 
 
@@ -79,11 +81,13 @@ def rename_columns(frame: pl.DataFrame, mapping: Mapping[str, str] | None, *, pl
 
 def tidy_names(columns: Iterable[str], mapping: Mapping[str, str], place: str) -> dict[str, str]:
     """Return each column's name in the tidy table; refuse two of one name."""
-    names = {name: mapping.get(name, name) for name in columns}
+    given = [*columns]
+    own = own_names(given, NOT_IN_R)
+    names = {name: mapping.get(name, own.get(name, name)) for name in given}
     doubled = sorted(name for name, times in Counter(names.values()).items() if times > 1)
     if doubled:
-        given = shortened(", ".join(names), 200)
-        before = f"{place}: expected each column once, got {shortened(', '.join(doubled))} twice (columns {given}); "
+        listed = shortened(", ".join(names), 200)
+        before = f"{place}: expected each column once, got {shortened(', '.join(doubled))} twice (columns {listed}); "
         raise AnalysisError(ArgumentProblem("mapping", before=f"{before}rename one (", after=")"))
     return names
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from spa.commands.workspace import Workspace
     from spa.records.submission import Submission
-    from spa.responses.table_files import TableFormat
+    from spa.responses.table_files import Names, TableFormat
 
 TABLE_FORMATS = ("csv", "parquet", "jsonl")
 
@@ -40,6 +40,14 @@ TABLE_FORMATS = ("csv", "parquet", "jsonl")
     show_default=True,
     help="Tidy tables as files, or what another tool reads.",
 )
+@click.option(
+    "--column-names",
+    "names",
+    type=click.Choice(["own", "r"]),
+    default="own",
+    show_default=True,
+    help="Names of columns: our own, or such as R takes (repeat_, screening_ID); codebook.tsv has both.",
+)
 @licence_option
 @click.option("--incomplete", is_flag=True, help="Include the finished pages of incomplete visits.")
 @click.option("--raw", is_flag=True, help="Also write every LLM call, with request and response, to calls.jsonl.")
@@ -50,6 +58,7 @@ def export(
     study: Path,
     out: Path,
     format_: str,
+    names: str,
     licence: str,
     incomplete: bool,
     raw: bool,
@@ -60,7 +69,8 @@ def export(
     """Write the answers of STUDY as tidy tables, with the systems' names restored, or as another tool reads them.
 
     One row is one answer; an unusable answer has an empty value and a missing_reason. In CSV files,
-    text that a spreadsheet would run as a formula is prefixed with an apostrophe.
+    text that a spreadsheet would run as a formula is prefixed with an apostrophe. codebook.tsv names every column,
+    its type, and its name and class in R.
 
     Other tools: arena (battles of each criterion), huggingface (a dataset folder with its card and --licence), inspect
     (records of precomputed_scores), mqm (marked errors as WMT's), shown (pages with everything that was shown, its
@@ -72,9 +82,11 @@ def export(
     from spa.responses.conduct_evidence import conduct_asked
     from spa.responses.export import export_tables
     from spa.responses.set_apart import count_apart
-    from spa.responses.table_files import write_tables
+    from spa.responses.table_files import write_codebook, write_tables
     from spa.study.outputs import load_outputs
 
+    if names != "own" and format_ in export_keys():
+        raise click.UsageError(f"--column-names {names}: expected --format {', '.join(TABLE_FORMATS)}, got {format_}")
     with open_answers(study, store, rehearsal=rehearsal, quiet=as_json) as workspace:
         partial = unfinished(workspace) if incomplete else ()
         conduct = conduct_asked(workspace.study, workspace.texts)
@@ -93,8 +105,9 @@ def export(
             written = other.write(study_export, out)
             rows, notes = written.rows, [*other.left_out(tables), *written.notes]
         else:
-            paths = write_tables(tables, out, format=cast("TableFormat", format_))
+            paths = write_tables(tables, out, format=cast("TableFormat", format_), names=cast("Names", names))
             rows = {path: tables.files[path.stem].height for path in paths}
+            rows[write_codebook(tables, out)] = sum(len(table.columns) for table in tables.files.values())
         if raw:
             from spa.raters.request_log import write_calls
 

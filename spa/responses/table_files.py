@@ -9,10 +9,13 @@ import polars as pl
 
 from spa.elicitation import judgements
 from spa.files import written_whole
+from spa.responses.codebook import FILE, codebook
 from spa.responses.tidy_tables import Tables
 from spa.tables.formulas import without_formulas
+from spa.tables.r_names import r_names
 
 TableFormat = Literal["csv", "parquet", "jsonl"]
+Names = Literal["own", "r"]
 ABOUT = {
     "identical_pairs": "ratings of outputs that equal their source, one row an answer",
     "annotators": "one row an annotator, under a pseudonym",
@@ -29,13 +32,25 @@ def table_words() -> dict[str, str]:
     return ABOUT | {one.table: one.about for one in judgements().values()}
 
 
-def write_tables(tables: Tables, folder: Path, *, format: TableFormat = "csv") -> list[Path]:
-    """Write each table to a file of its own, whole or not at all, and return the paths."""
+def write_tables(tables: Tables, folder: Path, *, format: TableFormat = "csv", names: Names = "own") -> list[Path]:
+    """Write each table to a file of its own, whole or not at all, and return the paths.
+
+    ``names``: "own", or "r" for columns that R takes as they are (:func:`spa.tables.r_names.r_names`).
+    """
     paths = []
     for name, table in tables.files.items():
         paths.append(folder / f"{name}.{format}")
-        write_table(table, paths[-1], format=format)
+        written = table if names == "own" else table.rename(r_names(table.columns))
+        write_table(written, paths[-1], format=format)
     return paths
+
+
+def write_codebook(tables: Tables, folder: Path) -> Path:
+    """Write what columns the tables have, tab-separated, and return the path."""
+    path = folder / FILE
+    with written_whole(path, private=True) as temporary:
+        without_formulas(codebook(tables.files)).write_csv(temporary, separator="\t")
+    return path
 
 
 def write_table(frame: pl.DataFrame, path: Path, *, format: TableFormat) -> None:

@@ -1,0 +1,1 @@
+"""What R computes from exported tables beside what the report says."""
