@@ -38,6 +38,14 @@ class Analysed:
             found.setdefault(row.annotator_id, {})[row.rule.replace("_", " ")] = None
         return {annotator: tuple(rules) for annotator, rules in found.items()}
 
+    @property
+    def signs(self) -> dict[str, tuple[str, ...]]:
+        """Return the signs of careless answering that each annotator shows, in words."""
+        found: dict[str, list[str]] = {}
+        for row in self.results.careless_signs:
+            found.setdefault(row.annotator_id, []).append(row.sign.replace("_", " "))
+        return {annotator: tuple(signs) for annotator, signs in found.items()}
+
 
 def state_of_source(options: DashboardOptions, workspace: Workspace | None) -> str:
     """Return a version string of what is shown; of tables it is made of the times of their files."""

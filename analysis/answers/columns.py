@@ -93,6 +93,8 @@ ANNOTATOR_COLUMNS = (
     "checks_failed",
     "checks_total",
     "seconds",
+    "usual_seconds",
+    "passed_seconds",
 )
 IDENTICAL_PAIR_COLUMNS = ("annotator_id", "annotator_kind", "group", "variant", "criterion", "score", "expected")
 READING_COLUMNS = (
@@ -126,7 +128,9 @@ KNOWN = {
     "spans": frozenset(
         (*ANSWER_COLUMNS, *SPAN_COLUMNS, *MARKED_TEXTS, "readout", "form", "visit", "label", "position")
     ),
-    "reading": frozenset((*READING_COLUMNS, "turn", "annotator_kind", "group", "label", "variant", "known_by")),
+    "reading": frozenset(
+        (*READING_COLUMNS, "turn", "annotator_kind", "group", "label", "variant", "known_by", "usual_seconds")
+    ),
     "exclusions": frozenset((*EXCLUSION_COLUMNS, "annotator_kind", "group")),
     "outputs": frozenset(("item_id", "system", "sample", "text", "output")),
 }
@@ -142,6 +146,8 @@ NUMBERS = frozenset(  # columns that hold them; in texts without commas between 
         "weight",
         "seconds",
         "page_seconds",
+        "usual_seconds",
+        "passed_seconds",
         "scrolled",
         "words",
         "mass",

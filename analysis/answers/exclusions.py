@@ -57,7 +57,7 @@ def find_exclusions(tables: AnswerTables, plan: Plan) -> list[Exclusion]:
     ``extra_answers``, ``incomplete_answers``, ``ended_early``
         From the column ``visit`` of the answers: the assignment leaves, or the annotator where the table
         names no assignment.
-    ``outputs_seen``, ``reading_speed``, ``same_answers``
+    ``outputs_seen``, ``reading_speed``, ``relative_speed``, ``same_answers``
         For people, where the plan declares them: :mod:`analysis.answers.careless`.
     ``self_consistency``
         For everybody, from preferences asked in both directions (of the first submission where only
@@ -116,11 +116,18 @@ def careless_checks(tables: AnswerTables, plan: Plan, exclusions: Sequence[Exclu
     """Judge people by the rules of careless answering that the plan declares, without visits that do not count."""
     if not declared_rules(plan):
         return []
+    answers, reading = answers_judged(tables, tables.reading, exclusions)
+    return list(check_careless(answers, reading, plan, tables.annotators))
+
+
+def answers_judged(
+    tables: AnswerTables, reading: pl.DataFrame | None, exclusions: Sequence[Exclusion]
+) -> tuple[dict[str, pl.DataFrame], pl.DataFrame | None]:
+    """Return by what people are judged: answers of those who have names, and how they read, of visits that count."""
     visits = [row for row in exclusions if row.assignment_id is not None]
     named = {name: table.filter(~is_nameless()) for name, table in tables.answers().items()}
     answers = {name: apply_exclusions(table, visits) for name, table in named.items()}
-    reading = None if tables.reading is None else apply_exclusions(tables.reading, visits)
-    return list(check_careless(answers, reading, plan))
+    return answers, None if reading is None else apply_exclusions(reading, visits)
 
 
 def apply_exclusions(table: pl.DataFrame, exclusions: Sequence[Exclusion]) -> pl.DataFrame:

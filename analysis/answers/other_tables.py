@@ -62,8 +62,9 @@ def _check_annotators(check: Check) -> None:
             check.whole(column)
     if "screening_passed" in check.frame.columns:
         check.truth("screening_passed")
-    if "seconds" in check.frame.columns:
-        check.number("seconds", "seconds")
+    for column in ("seconds", "usual_seconds", "passed_seconds"):
+        if column in check.frame.columns:
+            check.number(column, column)
     doubled = pl.col("annotator_id").is_duplicated() & pl.col("annotator_id").is_not_null()
     check.refuse(doubled, "annotator_id", "expected one row an annotator")
 
@@ -74,7 +75,8 @@ def _check_reading(check: Check) -> None:
     if "annotator_kind" in check.frame.columns:
         check_kind(check)
     check.whole("words")
-    for column in ("page_seconds", "seconds", "scrolled"):
+    usual = {"usual_seconds"} & {*check.frame.columns}
+    for column in ("page_seconds", "seconds", "scrolled", *usual):
         check.number(column, column)
         check.refuse(pl.col(column) < 0, column, f"{column} must be 0 or more")
     check.refuse(pl.col("scrolled") > 1, "scrolled", "scrolled must be a share of the output's height, at most 1")

@@ -84,11 +84,17 @@ class Plan:
         Checks that a person may fail where systems named as controls count as checks, too; ``None``: nobody leaves for
         having preferred a control.
     min_outputs_seen : float or None
-        Least share of the outputs shown that a person must have seen; ``None``, as of the next two: no such rule.
+        Least share of the outputs shown that a person must have seen; ``None``, as of the next three: no such rule.
     max_words_per_minute : float or None
         Fastest reading that is believed, in words (of Chinese and Japanese: characters) a minute.
+    max_reading_speed : float or None
+        Fastest reading that is believed, in multiples of the usual silent speed of the texts' script; by the time on
+        screen, and by the server's clock.
     max_same_answers : float or None
         Largest share of a person's answers that may be one and the same.
+    usual_answer : float or None
+        Share of an answer among people who vary theirs, from which giving it always excludes nobody; ``None``: no
+        such exception.
     repeat_submissions : {"exclude", "first"}
         Whether a person who submitted twice leaves, or keeps the first submission.
     extra_answers : {"exclude", "keep"}
@@ -150,7 +156,9 @@ class Plan:
     max_failed_controls: int | None = None
     min_outputs_seen: float | None = None
     max_words_per_minute: float | None = None
+    max_reading_speed: float | None = None
     max_same_answers: float | None = None
+    usual_answer: float | None = None
     repeat_submissions: Literal["exclude", "first"] = "exclude"
     extra_answers: Literal["exclude", "keep"] = "exclude"
     incomplete_answers: Literal["exclude", "keep"] = "exclude"
@@ -191,10 +199,13 @@ class Plan:
             check_whole("max_failed_controls", self.max_failed_controls)
         if self.min_outputs_seen is not None and not 0 < self.min_outputs_seen <= 1:
             raise ValueError(f"min_outputs_seen must lie in (0, 1], got {self.min_outputs_seen!r}")
-        if self.max_words_per_minute is not None:
-            check_finite("max_words_per_minute", self.max_words_per_minute, above=0)
+        for name in ("max_words_per_minute", "max_reading_speed"):
+            if (speed := getattr(self, name)) is not None:
+                check_finite(name, speed, above=0)
         if self.max_same_answers is not None and not 0.5 <= self.max_same_answers < 1:
             raise ValueError(f"max_same_answers must lie in [0.5, 1), got {self.max_same_answers!r}")
+        if self.usual_answer is not None and not 0 < self.usual_answer <= 1:
+            raise ValueError(f"usual_answer must lie in (0, 1], got {self.usual_answer!r}")
         if self.regularisation is not None:
             check_finite("regularisation", self.regularisation, above=0)
         if self.flips is not None:

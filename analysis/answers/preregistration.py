@@ -18,7 +18,7 @@ from spa.study.stopping import stopping_facts
 FACT = "preregistered"  # name of the fact in the store
 NOT_PLANNED = ("seed",)
 LATER = (
-    *("juries", "flips", "max_flips", "makers", "examples"),
+    *("max_reading_speed", "usual_answer", "juries", "flips", "max_flips", "makers", "examples"),
     *("williams_alternative", "williams_correction", "williams_criteria"),
 )
 FORMER_STOPPING = {"counted": "completed"}  # what plans meant that were frozen before [stopping] could say it

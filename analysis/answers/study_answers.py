@@ -103,6 +103,8 @@ class GatheredAnswers:
         """
         reading = Reading(output_columns=control_columns(self.plan.control))
         tables = check_frames(self.frames, reading, files=self.files, agreed=True)
+        if not needs_reading(self.plan):
+            tables = replace(tables, reading=None, seen=tables.reading)
         if self.outputs_read is not None and tables.preferences is not None:
             tables = replace(tables, outputs_read=self.outputs_read)
         return tables
@@ -140,13 +142,14 @@ def gather_answers(
     """Do what :func:`answers_of` does, and leave the tables unchecked."""
     told("reading the answers")
     plan = plan_of(workspace.study)
-    of_reading = needs_reading(plan)
     exported = export_tables(
         workspace.store,
-        form_of=workspace.form if with_reading or of_reading else None,
+        form_of=workspace.form,
         coded=() if stopping_facts(workspace.study) else CODED,  # a rule that stops a study reads texts
     )
-    frames = {name: getattr(exported, name) for name in (*TABLES, *(["reading"] if of_reading else []))}
+    frames = {
+        name: getattr(exported, name) for name in (*TABLES, *([] if exported.reading.is_empty() else ["reading"]))
+    }
     frames |= {name: frame for name, frame in exported.more.items() if name in KNOWN}
     if all(frames[name].is_empty() for name in (*ANSWERS, "spans") if name in frames):
         raise AnalysisError(

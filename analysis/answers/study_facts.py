@@ -141,6 +141,7 @@ class StudyFacts(StudyReport):
     rater_costs: Mapping[str, float | None] = field(default_factory=dict)  # of members of juries; None: not known
     gamble_difference: float | None = None  # of two utilities, above which annotators are counted
     shared_anchors: bool = False  # whether the study says that all annotators find both references equally good
+    sum_explained: bool = True  # whether forms say that both directions of a pair are at most 100% together
     texts: str | None = None  # hash of those that the files before are about, where there are some
     exploration: Sidecar | None = None
 
@@ -206,6 +207,7 @@ def facts_of(
         choice_ties=choices is None or choices.ties,
         gamble_difference=None if gamble is None else gamble.difference,
         shared_anchors=gamble is not None and gamble.shared_anchors,
+        sum_explained=study.instructions.explains_sum,
         simulated_raters=(*(rater.id for rater in study.raters if rater.id in simulated), *played),
     )
 

@@ -95,6 +95,7 @@ class AnswerTables:
     annotators: pl.DataFrame | None = None
     spans: pl.DataFrame | None = None  # marked errors, whose counts stand among the ratings
     reading: pl.DataFrame | None = None  # how each output was seen on each page
+    seen: pl.DataFrame | None = None  # the same where no rule of the plan asks for it, for signs of careless answering
     item_preferences: pl.DataFrame | None = None  # as they were asked; ``choices`` hold them, too
     exclusions: pl.DataFrame | None = None  # who leaves by a decision taken outside of the plan's rules
     inputs: tuple[InputFile, ...] = ()

@@ -84,6 +84,8 @@ def visit_unit(
         or _contradicts(tables.get("preferences", []), plan)
     )
     if tables and not excluded and declared_rules(plan):
+        if plan.max_reading_speed is not None:
+            return None  # the table of annotators says what the server's clock does
         if any(row.get("turn") is not None for row in tables.get("ratings", ())):
             return None  # scores of turns are averaged before they are looked at
         excluded = _is_careless(tables, exposures, submission, plan)

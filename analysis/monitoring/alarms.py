@@ -9,7 +9,9 @@ from typing import Literal, Protocol
 from analysis.answers.exclusions import CONSISTENCY
 from analysis.monitoring.annotator_profiles import AnnotatorProfile
 from analysis.monitoring.short_names import short_names
+from analysis.printing.words import sentence
 from analysis.records.results import Results
+from analysis.results.sign_words import NOT_PLANNED, sign_title
 from spa.journal import STARTED
 from spa.raters.request_log import CallCount
 from spa.responses.decisions import Decision
@@ -94,8 +96,8 @@ def find_alarms(
     Returns
     -------
     list of Alarm
-        Contradictions, answers that a rule leaves out, straight-lining, failing or constant raters, dropouts, uneven
-        assignments, unconfirmed visits, unpaid bonuses.
+        Contradictions, answers that a rule leaves out, signs of careless answering, straight-lining, failing or
+        constant raters, dropouts, uneven assignments, unconfirmed visits, unpaid bonuses.
     """
     kinds = {} if results is None else {row.group: row.annotator_kind for row in results.groups}
     people = [each for each in profiles if kinds.get(each.group) != "llm"]
@@ -116,6 +118,7 @@ def find_alarms(
         _contradictions(results, kinds),
         _sums(results, people, names),
         *_left_out(results, kinds, names),
+        *_signs(results, kinds, names),
         _straight_lining([each.annotator_id for each in straight if each in people], names),
         _dropouts(visits),
         _unconfirmed(visits),
@@ -167,6 +170,24 @@ def _left_out(results: Results | None, kinds: Mapping[str, str], names: Mapping[
         for words, who in found.items()
         if who
     ]
+
+
+def _signs(results: Results | None, kinds: Mapping[str, str], names: Mapping[str, str]) -> list[Alarm]:
+    """Name the people who show a sign of careless answering and count, sign by sign."""
+    if results is None:
+        return []
+    found = []
+    for row in results.careless_sign_counts:
+        who = [
+            one.annotator_id
+            for one in results.careless_signs
+            if (one.sign, one.group) == (row.sign, row.group) and one.excluded_by is None
+        ]
+        if who and kinds.get(row.group) != "llm":
+            title = sentence(sign_title(row.sign, results.settings, row.bound))
+            text = f"{title}: {_named([names[one] for one in who])} (excluded: {NOT_PLANNED})."
+            found.append(Alarm(text=text, page="Annotators", whole=tuple(who)[:NAMED]))
+    return found
 
 
 def _straight_lining(annotators: Sequence[str], names: Mapping[str, str]) -> Alarm | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from analysis.answers.careless import CarelessRule
+from analysis.answers.careless_signs import SignKind
 from analysis.answers.columns import Scale
 from analysis.answers.plan import PairsFrom
 from analysis.answers.rescaling import Rescaled
@@ -59,6 +60,8 @@ WarningKind = Literal[
     "unnamed",
     "constant_scores",
     "summed",
+    "careless",
+    "untouched_sliders",
 ]
 LeftOut = Literal[
     "agreement",
@@ -83,6 +86,7 @@ LeftOut = Literal[
     "codes",
     "explanations",
     "self_agreement",
+    "careless_signs",
 ]  # in the order in which they are named
 
 
@@ -106,11 +110,15 @@ class Settings(Record):
     max_failed_controls: Count | None = None
     """Checks that may be failed where controls (--control) count as checks; null: nobody leaves for controls."""
     min_outputs_seen: float | None = None
-    """Least share of the outputs shown that a person must have seen; null, as of the next two: no such rule."""
+    """Least share of the outputs shown that a person must have seen; null, as of the next three: no such rule."""
     max_words_per_minute: float | None = None
     """Fastest reading allowed, in words a minute."""
+    max_reading_speed: float | None = None
+    """Fastest reading allowed, in multiples of the usual silent speed of the texts' script."""
     max_same_answers: float | None = None
     """Largest share of a person's answers that may be one and the same."""
+    usual_answer: float | None = None
+    """Share of an answer among people who vary theirs, from which giving it always excludes nobody; null: none."""
     repeat_submissions: Literal["exclude", "first"] | None = None
     extra_answers: Literal["exclude", "keep"] | None = None
     """Answers that came when the person's place was somebody else's."""
@@ -186,7 +194,8 @@ class ExclusionRow(Record):
     """Human, simulated, an LLM's id or id/variant, or a group named in the table."""
     rule: str
     """Self_consistency, screening, attention_checks, repeat_submissions, extra_answers, incomplete_answers,
-    ended_early, outputs_seen, reading_speed, same_answers, or a rule of the table of exclusions, such as review."""
+    ended_early, outputs_seen, reading_speed, relative_speed, same_answers, or a rule of the table of exclusions, such
+    as review."""
     evidence: str
 
 
@@ -201,6 +210,38 @@ class CarelessCount(Record):
     not_checkable: Count
     """Who gave too little to judge by, and is kept."""
     excluded: Count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class CarelessSignRow(Record):
+    """One person who shows a sign of careless answering."""
+
+    sign: SignKind
+    """Reading_speed: faster than bound times the usual silent speed of the texts' script (or words a minute, where the
+    plan bounds those alone); same_answers: one and the same answer throughout; both_directions: one answer to both
+    directions of pairs, above the bound together; attention_checks: failed."""
+    annotator_id: str
+    group: str
+    evidence: str
+    excluded_by: str | None
+    """Rule of the plan that leaves this person out, for this or something else; null: their answers count."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class CarelessSignCount(Record):
+    """How many people of a group show a sign of careless answering."""
+
+    sign: SignKind
+    bound: float
+    declared: bool
+    """Whether the plan declares the bound; else it is the one by which everybody is looked at."""
+    group: str
+    annotators: Count
+    not_checkable: Count
+    """Who gave too little to judge by."""
+    shown: Count
+    excluded: Count
+    """Of those who show it: left out, by whatever rule of the plan."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

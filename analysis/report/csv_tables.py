@@ -14,7 +14,7 @@ from analysis.statistics.reasons import Reason
 from analysis.statistics.record import fields_of, kind_of, names_of, plain, values_of
 from spa.tables.formulas import without_formula
 
-WITHOUT = ("careless", "observed_power", "warnings", "warning_rows", "conventions")
+WITHOUT = ("careless", "careless_sign_counts", "observed_power", "warnings", "warning_rows", "conventions")
 NESTED = json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=plain)
 NUMBERS = {int, float, type(None)}
 TEXTS = {str, type(None)}

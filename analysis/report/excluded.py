@@ -11,8 +11,9 @@ from analysis.printing.document import Block, Column, Fold, Paragraph, Section, 
 from analysis.printing.lookup import confidence_words
 from analysis.printing.names import Names
 from analysis.printing.words import interval, number, plural, rule_name, sentence
-from analysis.records.overview import CarelessCount, ExclusionRow, MissingCount
+from analysis.records.overview import CarelessCount, CarelessSignCount, CarelessSignRow, ExclusionRow, MissingCount
 from analysis.records.results import Results
+from analysis.results.sign_words import excluded_words, sign_title
 
 RULES = {
     "self_consistency": "the chances given to the two directions of one pair add up to more than the bound allows",
@@ -24,6 +25,7 @@ RULES = {
     "ended_early": "the form ended before its last page",
     "outputs_seen": "saw fewer of the outputs shown than the study asks for",
     "reading_speed": "read faster than the study allows",
+    "relative_speed": "read faster than so many times the usual speed that the study allows",
     "same_answers": "gave one and the same answer to more questions than the study allows",
     "review": "left out by a reviewer, who noted why",
 }
@@ -32,6 +34,7 @@ QUESTIONS = {"payment": "approve or reject", "analysis": "leave out or keep"}
 BOUNDS = {
     "outputs_seen": "least share of outputs:",
     "reading_speed": "most words a minute:",
+    "relative_speed": "most times the usual speed:",
     "same_answers": "largest share of one answer:",
 }
 
@@ -39,7 +42,7 @@ BOUNDS = {
 def excluded(results: Results) -> Section | None:
     """Count exclusions by rule and group; the evidence of each stands in a fold."""
     names, exclusions, missing = Names(results), results.exclusions, results.missing
-    if not exclusions and not missing and not results.careless and not results.reviewers:
+    if not (exclusions or missing or results.careless or results.reviewers or results.careless_signs):
         return None
     blocks: list[Block] = []
     appendix: tuple[Block, ...] = ()
@@ -52,11 +55,15 @@ def excluded(results: Results) -> Section | None:
             _counts(results, names),
         ]
         summary = f"Evidence for {plural(len(exclusions), 'exclusion')}"
-        appendix = (Fold(summary=summary, blocks=(_evidence(results, names),)),)
+        appendix += (Fold(summary=summary, blocks=(_evidence(results, names),)),)
     else:
         blocks.append(Paragraph(text="Nobody was excluded."))
     if results.careless:
         blocks.append(_careless(results, names))
+    if results.careless_signs:
+        blocks.append(_signs(results, names))
+        summary = f"Evidence for {plural(len(results.careless_signs), 'sign')} of careless answering"
+        appendix += (Fold(summary=summary, blocks=(_sign_evidence(results, names),)),)
     if results.reviewers:
         blocks.append(_reviewers(results))
     if missing:
@@ -98,6 +105,39 @@ def _careless(results: Results, names: Names) -> Table:
         number_column("Excluded", lambda row: f"{row.excluded:,}"),
     ]
     return tabulate("careless", "Rules of careless answering, declared beforehand", fields, results.careless)
+
+
+def _signs(results: Results, names: Names) -> Table:
+    settings = results.settings
+    fields: list[Field[CarelessSignCount]] = [
+        text_column("Sign", lambda row: sentence(sign_title(row.sign, settings, row.bound))),
+        text_column("Bound", lambda row: "declared" if row.declared else "default"),
+        text_column("Group", lambda row: names.group(row.group)),
+        number_column("Annotators", lambda row: f"{row.annotators:,}"),
+        number_column("Not checkable", lambda row: f"{row.not_checkable:,}", "too little to judge by"),
+        number_column("Show it", lambda row: f"{row.shown:,}"),
+        number_column(
+            "Excluded", lambda row: f"{row.excluded:,}", "of those who show it, by whatever rule of the plan"
+        ),
+    ]
+    notes = [
+        "A sign excludes nobody, and does not affect pay: only rules that the plan declares exclude.",
+        "Reading speed is by the time on screen and by the server\u2019s clock, beside the usual silent speed of each "
+        "text\u2019s script. The same answer is no sign where others gave it to half of their questions or more.",
+    ]
+    return tabulate("careless_signs", "Signs of careless answering", fields, results.careless_sign_counts, notes)
+
+
+def _sign_evidence(results: Results, names: Names) -> Table:
+    fields: list[Field[CarelessSignRow]] = [
+        text_column("Annotator", lambda row: shown_name(row.annotator_id)),
+        text_column("Group", lambda row: names.group(row.group)),
+        text_column("Sign", lambda row: rule_name(row.sign)),
+        text_column("Evidence", lambda row: row.evidence),
+        text_column("Excluded", lambda row: excluded_words([row])),
+    ]
+    caption = "Evidence for each sign of careless answering"
+    return tabulate("sign_evidence", caption, fields, results.careless_signs, constant=("Group",), csv="careless_signs")
 
 
 def _reviewers(results: Results) -> Table:

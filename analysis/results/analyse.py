@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from analysis import rooms
+from analysis.answers.careless_signs import careless_signs
 from analysis.answers.columns import Scale
 from analysis.answers.controls import control_checks
 from analysis.answers.exclusions import Exclusion, careless_checks
@@ -29,6 +30,7 @@ from analysis.results.headline import headline_of
 from analysis.results.nameless import without_raters
 from analysis.results.place_words import about_places
 from analysis.results.records import SCHEMA, make_results
+from analysis.results.slider_words import about_sliders
 from analysis.results.verdicts import as_decided, with_decisions
 from analysis.results.verified import gather
 from analysis.results.warnings import (
@@ -87,7 +89,7 @@ def analyse(
     analysis = Analysis(
         prepared, (*rooms.CONTRIBUTIONS, TESTED, overview.COUNTED), told=told, observed_power=observed_power
     )
-    results = with_decisions(without_raters(rounded(_results(analysis))))
+    results = with_decisions(without_raters(rounded(_results(analysis, tables))))
     said = as_decided(results)
     rows = (
         *warn(said, prepared.plan),
@@ -97,6 +99,7 @@ def analyse(
         *about_documents(tables.documents),
         *(about_scores(tables.codes, tables.other_scales) if study is None else ()),
         *(about_spans(tables.span_doubts) if study is None else ()),
+        *(about_sliders(tables) if study is None else ()),
         *about_controls(said),
         *about_pairs(analysis.of(TESTS).untested),
     )
@@ -106,13 +109,17 @@ def analyse(
     return results
 
 
-def _results(analysis: Analysis) -> Results:
-    """Return all but what is made from other results."""
+def _results(analysis: Analysis, asked: AnswerTables) -> Results:
+    """Return all but what is made from other results; ``asked``: the answers as they were given."""
     prepared = analysis.prepared
     tables, plan, study = prepared.tables, prepared.plan, prepared.study
+    told_sum = study is None or study.sum_explained
+    signs = careless_signs(asked, plan, prepared.exclusions, sum_explained=told_sum)
     own = {
         "study": study.reported() if study else None,
         "careless": overview.careless_counts(careless_checks(tables, plan, prepared.exclusions), plan),
+        "careless_signs": overview.sign_rows(signs),
+        "careless_sign_counts": overview.sign_counts(signs, plan),
         "controls": tuple(control_checks(tables.controls, plan.lower_is_better)),
     }
     found = assembled(

@@ -30,7 +30,7 @@ from analysis.ranking.means_of_sums import NumberedUnits
 from analysis.ranking.sources import RankingSources
 from analysis.rating_checks.other_tests import OtherTests
 from analysis.records.results import Results
-from analysis.results.analyse_sums import analyse_summed
+from analysis.results.analyse_sums import SIGNS, analyse_summed
 from analysis.results.comparison_tests import TESTED, all_tests, tests_of_units
 from analysis.statistics.coding import fold
 from analysis.statistics.record import names_of
@@ -52,6 +52,7 @@ def _repeated_agreement(totals: PreferenceTotals, results: Results) -> str | Non
 
 
 LEFT_OUT = (
+    SIGNS,
     NeedsSingleAnswers("explanations", ("explanations",), _explanations),
     NeedsSingleAnswers("self_agreement", ("agreement", "raters", "warning_rows"), _self_agreement),
     BIAS,

@@ -30,10 +30,16 @@ from analysis.results.warnings import about_names, about_pairs, about_scores, wa
 from analysis.statistics.record import rounded
 from analysis.sums.doubts import CODES, DOCUMENTS, NEAR_ITEMS, doubtful_sums
 from analysis.sums.left_out import NeedsSingleAnswers, left_out_of
-from analysis.sums.totals import AnswerTotals
+from analysis.sums.totals import AnswerTotals, TableTotals
 from spa.errors import AnalysisError
 
-OF_NO_ROOM = (DOCUMENTS, NEAR_ITEMS, CODES)
+
+def _signs(totals: TableTotals, results: Results) -> str | None:
+    return "signs of careless answering" if any(kind != "llm" for _, kind in totals.groups) else None
+
+
+SIGNS = NeedsSingleAnswers("careless_signs", ("careless_signs", "careless_sign_counts", "warning_rows"), _signs)
+OF_NO_ROOM = (DOCUMENTS, NEAR_ITEMS, CODES, SIGNS)
 
 
 def left_out_entries() -> list[NeedsSingleAnswers]:

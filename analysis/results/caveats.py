@@ -23,6 +23,7 @@ from analysis.results.claim_words import Found, Wording
 from analysis.results.claims import better, path
 from analysis.results.headline_rows import CaveatKind, HeadlineProblem
 from analysis.results.live import about_live, live_row
+from analysis.results.sign_words import groups_with_signs, signs_of_group
 from analysis.statistics.corrections import OUTSIDE_FAMILY
 from analysis.statistics.record import Source
 from spa.responses.outcomes import NEVER_SHOWN
@@ -223,6 +224,24 @@ def _as_warned(kind: WarningKind) -> Callable[[Known], Lines]:
 def _contamination(known: Known) -> Lines:
     for model in contaminations(known.results):
         yield from ((line, "contamination") for line in seen_words(model))
+
+
+def _careless(known: Known) -> Lines:
+    """Say who shows signs of careless answering and counts nevertheless."""
+    yield from _signs(known, counts=True)
+
+
+def _careless_excluded(known: Known) -> Lines:
+    """Say where everybody who shows one is left out."""
+    yield from _signs(known, counts=False)
+
+
+def _signs(known: Known, *, counts: bool) -> Lines:
+    for group, some_count in groups_with_signs(known.results).items():
+        if some_count == counts:
+            text = signs_of_group(known.results, known.names, group)
+            named = group in ("human", "simulated")
+            yield text if named else f"{sentence(known.names.group(group))}: {text}", "excluded"
 
 
 def _one_gave_most(known: Known) -> Lines:
@@ -443,6 +462,7 @@ SEVERITY: tuple[tuple[CaveatKind, Callable[[Known], Lines]], ...] = (
     ("circle", _circle),
     ("disconnected", _disconnected),
     ("live", _live),
+    ("careless", _careless),
     ("one_gave_most", _one_gave_most),
     ("documents", _as_warned("documents")),
     ("control_like", _as_warned("control_like")),
@@ -458,12 +478,14 @@ SEVERITY: tuple[tuple[CaveatKind, Callable[[Known], Lines]], ...] = (
     ("unpaired", _unpaired),
     ("inconsistent", _inconsistent),
     ("many_excluded", _many_excluded),
+    ("careless_excluded", _careless_excluded),
     ("few_annotators", _few_annotators),
     ("unnamed", _as_warned("unnamed")),
     ("assumed_direction", _assumed_direction),
     ("constant_scores", _as_warned("constant_scores")),
     ("maybe_codes", _as_warned("maybe_codes")),
     ("output_lengths", _as_warned("output_lengths")),
+    ("untouched_sliders", _as_warned("untouched_sliders")),
     ("missing_answers", _missing_answers),
     ("dropped_items", _dropped_items),
 )

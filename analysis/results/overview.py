@@ -15,6 +15,7 @@ import polars as pl
 import scipy
 
 from analysis.answers.careless import CarelessCheck, declared_rules
+from analysis.answers.careless_signs import CarelessSign, sign_bounds
 from analysis.answers.columns import Scale
 from analysis.answers.exclusions import Exclusion, excluded_counts
 from analysis.answers.groups import distinct
@@ -25,7 +26,17 @@ from analysis.answers.study_facts import StudyFacts
 from analysis.answers.tables import InputFile, answered_rows
 from analysis.answers.unnamed import MEANS, cell_of, is_nameless
 from analysis.contribution import Analysis, Contribution, Found
-from analysis.records.overview import GROUPS, MISSING, CarelessCount, ExclusionRow, Group, MissingCount, Settings
+from analysis.records.overview import (
+    GROUPS,
+    MISSING,
+    CarelessCount,
+    CarelessSignCount,
+    CarelessSignRow,
+    ExclusionRow,
+    Group,
+    MissingCount,
+    Settings,
+)
 from analysis.statistics.record import AnnotatorKind, record_like
 from spa.records.submission import SIMULATED_RATER
 
@@ -205,6 +216,33 @@ def careless_counts(checks: Sequence[CarelessCheck], plan: Plan) -> tuple[Carele
             excluded=excluded[rule, group],
         )
         for rule, group in judged
+    )
+
+
+def sign_rows(signs: Sequence[CarelessSign]) -> tuple[CarelessSignRow, ...]:
+    """Return a row for each person and sign that is shown."""
+    return tuple(record_like(CarelessSignRow, one, evidence=one.evidence or "") for one in signs if one.shown)
+
+
+def sign_counts(signs: Sequence[CarelessSign], plan: Plan) -> tuple[CarelessSignCount, ...]:
+    """Count people by sign and group."""
+    bounds = sign_bounds(plan)
+    judged = Counter((one.sign, one.group) for one in signs)
+    unknown = Counter((one.sign, one.group) for one in signs if one.evidence is None)
+    shown = Counter((one.sign, one.group) for one in signs if one.shown)
+    excluded = Counter((one.sign, one.group) for one in signs if one.shown and one.excluded_by is not None)
+    return tuple(
+        CarelessSignCount(
+            sign=sign,
+            bound=bounds[sign].bound,
+            declared=bounds[sign].declared,
+            group=group,
+            annotators=judged[sign, group],
+            not_checkable=unknown[sign, group],
+            shown=shown[sign, group],
+            excluded=excluded[sign, group],
+        )
+        for sign, group in judged
     )
 
 

@@ -9,7 +9,16 @@ from analysis import rooms
 from analysis.answers.controls import ControlCheck
 from analysis.answers.study_facts import StudyReport
 from analysis.contribution import Contribution
-from analysis.records.overview import GROUPS, MISSING, CarelessCount, ExclusionRow, Settings, WarningRow
+from analysis.records.overview import (
+    GROUPS,
+    MISSING,
+    CarelessCount,
+    CarelessSignCount,
+    CarelessSignRow,
+    ExclusionRow,
+    Settings,
+    WarningRow,
+)
 from analysis.records.results import Key, nested_class, one, results_class, rows
 from analysis.results.conventions import Convention
 from analysis.results.headline_rows import Headline
@@ -23,6 +32,8 @@ OWN: Final[tuple[Key[Any], ...]] = (  # of no room
     GROUPS,
     rows("exclusions", ExclusionRow, needed=True),
     rows("careless", CarelessCount, "Declared rules of careless answering; empty where the plan declares none."),
+    rows("careless_signs", CarelessSignRow, "People who show a sign of careless answering; a sign excludes nobody."),
+    rows("careless_sign_counts", CarelessSignCount, "How many show each sign; empty where no person answered."),
     rows("controls", ControlCheck, "What annotators answered about systems that are attention checks (--control)."),
     MISSING,
     Key("warnings", tuple[str, ...]),
@@ -37,7 +48,8 @@ OWN: Final[tuple[Key[Any], ...]] = (  # of no room
     one("headline", Headline, "The four lines that a report opens with; null in files written before there were any."),
 )
 ORDER: Final = """
-    schema settings study groups exclusions careless reviewers controls missing preferences preference_directions
+    schema settings study groups exclusions careless careless_signs careless_sign_counts reviewers controls missing
+    preferences preference_directions
     exposure_curve exposure_trend first_exposure consistency_sweep coherence ratings.means ratings.pairs
     ratings.robustness ratings.respacing ratings.by_system ratings.by_variant ratings.by_annotator serial_context
     serial_arms rating_counts

@@ -23,6 +23,7 @@ from analysis.printing.words import listed, plural, shortened_list
 from analysis.records.overview import WarningKind, WarningRow
 from analysis.records.results import Results
 from analysis.results.live import about_live
+from analysis.results.sign_words import about_signs
 from analysis.results.small_designs import about_coverage
 from analysis.statistics.corrections import OUTSIDE_FAMILY
 from analysis.statistics.reason_codes import ReasonCode
@@ -63,6 +64,7 @@ def warn(results: Results, plan: Plan) -> tuple[WarningRow, ...]:
     return (
         *about_live(results),
         *_about_groups(results),
+        *about_signs(results),
         *_about_repeats(results, plan),
         *_about_tests(results, plan),
         *_about_strengths(results),

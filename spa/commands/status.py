@@ -23,10 +23,14 @@ if TYPE_CHECKING:
 )
 @json_option
 def status(study: Path, store: str | None, rehearsal: bool, codes: bool, as_json: bool) -> None:
-    """Show the progress of STUDY: places, dropouts, outcomes, minutes, hourly pay, and what a live study decided."""
+    """Show the progress of STUDY: places, dropouts, outcomes, minutes, hourly pay, and what a live study decided.
+
+    Signs of careless answering are counted; a sign excludes nobody and changes no pay.
+    """
     import time
     from dataclasses import asdict
 
+    from spa.careless import signs_found
     from spa.commands.live_lines import live_lines
     from spa.commands.workspace import open_answers
     from spa.live import live_states
@@ -44,13 +48,17 @@ def status(study: Path, store: str | None, rehearsal: bool, codes: bool, as_json
         sources = dict.fromkeys(line.source for line in found.lines) or {LINK: None}
         known = {source: workspace.store.visits.outcome_codes(source) for source in sources} if codes else {}
         paused = paused_since(workspace.store)
+        signs = signs_found(workspace.study, workspace.store, workspace.form)
         states, title = live_states(workspace.study, workspace.store), workspace.study.title
     if as_json:
         more = {"live": [asdict(state) | {"enough": state.enough} for state in states]} if states else {}
         amounts = {name: getattr(found, name) for name in ("pay", "hourly_pay", "planned_hourly_pay")}
         money = {name: None if amount is None else str(amount) for name, amount in amounts.items()}
         since = {} if paused is None else {"paused_since": paused}
-        print_json(asdict(found) | money | more | since | ({"codes": known} if codes else {}))
+        careless = {"counts": list(map(asdict, signs.counts)), "shown": list(map(asdict, signs.shown))}
+        print_json(
+            asdict(found) | money | more | since | {"careless_signs": careless} | ({"codes": known} if codes else {})
+        )
         return
     counts = f"{found.completed} of {found.places} submitted, {found.at_work} in progress, {found.free} free"
     click.echo(f"{title}: {counts}")
@@ -58,6 +66,8 @@ def status(study: Path, store: str | None, rehearsal: bool, codes: bool, as_json
         click.echo(PAUSED_LINE)
     _show_lines(found.lines)
     for line in _pace_lines(found):
+        click.echo(line)
+    for line in signs.words:
         click.echo(line)
     for state in states:
         for line in live_lines(workspace.study, state):

@@ -76,6 +76,21 @@ def whole_minutes(study: Study, form: Form) -> int:
     return ceil(minutes_of(study, form))
 
 
+def usual_seconds(form: Form) -> float:
+    """Return how long the words that a form shows anew usually take to read silently, by the script of each text.
+
+    Every text counts once, however often pages repeat it; questions and answering take no time.
+    """
+    read = {}
+    for page in form.pages:
+        for part in page_text(page):
+            shown = part.exhibit if part.role == "material" else None
+            read[part.text if shown is None else shown.exhibit_id] = (
+                words_by_speed(part.text) if shown is None else words_by_speed(medium_of(shown).reads(shown.text))
+            )
+    return 60 * sum(counts.minutes for counts in read.values())
+
+
 def _texts_read(form: Form) -> Iterator[WordCounts]:
     """Yield the words of each text of a form; the answers of a question are read once for each wording."""
     known_parts: set[str] = set()

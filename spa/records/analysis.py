@@ -33,7 +33,11 @@ class Analysis(TomlTable):
     # Rules of careless answering; None: no such rule.
     min_outputs_seen: Annotated[float, Field(gt=0, le=1)] | None = added(None)  # share of the outputs shown
     max_words_per_minute: Annotated[float, Field(gt=0)] | None = added(None)  # at which outputs are read
+    max_reading_speed: Annotated[float, Field(gt=0)] | None = added(None)  # in multiples of the usual silent speed of
+    # the texts' script, by the time on screen and by the server's clock
     max_same_answers: Annotated[float, Field(ge=0.5, lt=1)] | None = added(None)  # share of the most frequent answer
+    usual_answer: Annotated[float, Field(gt=0, le=1)] | None = added(None)  # share among others from which giving it
+    # always excludes nobody; None: no such exception
     max_flips: Annotated[float, Field(gt=0, lt=1)] = added(0.2)  # share of choices changed by the order of outputs,
     # above which a report names who gave them
     repeat_submissions: Literal["exclude", "first"] = "exclude"

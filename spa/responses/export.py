@@ -15,6 +15,7 @@ from itertools import islice
 
 import polars as pl
 
+from spa.forms.effort import usual_seconds
 from spa.records.assignment import Assignment, AssignmentLabels, BlindingKey
 from spa.records.clean_text import printable
 from spa.records.form import (
@@ -31,6 +32,7 @@ from spa.responses.conduct_rows import conduct_rows, may_have_conduct
 from spa.responses.dashboard_log import both_logs, read_entries
 from spa.responses.database import VISITS
 from spa.responses.decisions import Decision, read_decisions
+from spa.responses.outcomes import COMPLETED
 from spa.responses.reading_rows import exposure_rows, exposures_of, may_be_measured
 from spa.responses.store import Store
 from spa.responses.tidy_tables import ANNOTATORS, ASKED, DASHBOARD_LOG, DECISIONS, EXCLUSIONS, RARE, Tables, row_tables
@@ -54,6 +56,8 @@ class Annotator:
     eligible: list[bool] = field(default_factory=list)
     checks: list[bool] = field(default_factory=list)
     seconds: float | None = None
+    usual_seconds: float | None = None
+    passed_seconds: float | None = None
     own_words: dict[str, str | None] = field(default_factory=dict)  # by column: screening:ID, interview:ID
 
     def count(self, submission: Submission, *, complete: bool) -> None:
@@ -64,6 +68,11 @@ class Annotator:
         self.people_group = submission.people_group or self.people_group
         if submission.seconds is not None:
             self.seconds = (self.seconds or 0.0) + submission.seconds
+
+    def clock(self, usual: float, passed: float) -> None:
+        """Add a visit's time on the server's clock, beside that in which its words are usually read."""
+        self.usual_seconds = (self.usual_seconds or 0.0) + usual
+        self.passed_seconds = (self.passed_seconds or 0.0) + passed
 
     def note(self, answer: Response | Missing) -> None:
         """Note what is no row of a table: an attention check, a screening question, what was said in the interview."""
@@ -215,6 +224,8 @@ class _Gathered:
         if self._form_of is not None and self._conduct is not None:
             counted = visit_conduct_rows(self._store, submission, self._form_of, self._conduct)
             self.rows["conduct"] += [(*who, *cells, *visit, complete) for cells in counted]
+        if self._form_of is not None:
+            self._clock(annotator, submission, self._form_of)
         for answer in submission.answers:
             value = answer.value if isinstance(answer, Response) else None
             reason = printable(answer.reason) if isinstance(answer, Missing) else None
@@ -243,6 +254,14 @@ class _Gathered:
             frame.with_columns(pl.col(pl.String).cast(pl.Categorical)) if table in self._coded else frame
         )
         self.rows[table].clear()
+
+    def _clock(self, annotator: Annotator, submission: Submission, form_of: Callable[[str], Form]) -> None:
+        """Note how long a completed visit took, which may have gone on under another name of the platform's."""
+        if submission.annotator_kind != "human" or submission.outcome != COMPLETED or submission.seconds is None:
+            return
+        received = [payload.received_at for payload in self._store.visits.payloads(submission.submission_id)]
+        passed = max(submission.seconds, max(received, default=0.0) - min(received, default=0.0))
+        annotator.clock(usual_seconds(form_of(submission.assignment_id)), passed)
 
     def tables(self, *, with_complete: bool, exclusions: pl.DataFrame) -> Tables:
         """Build the tables from what was gathered."""
@@ -284,6 +303,7 @@ def _annotator_row(annotator_id: str, each: Annotator) -> tuple[object, ...]:
         each.checks.count(False) if checked else None,
         len(each.checks) if checked else None,
         each.seconds,
+        *(None if time is None else round(time, 2) for time in (each.usual_seconds, each.passed_seconds)),
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import Literal
 
-from spa.media import words_of
+from spa.media import minutes_to_read, words_of
 from spa.records.form import Exhibit, Form, Page
 from spa.responses.payloads import Payload, fields_of
 from spa.responses.reading_evidence import READING, PageExposure, clocked_seconds, parse_exposure
@@ -92,9 +92,10 @@ def _exposure_row(
 ) -> tuple[object, ...]:
     about = page.page_id, page.kind, exposure.seconds
     if exhibit is None or exhibit.label is None:
-        return (*about, *(None,) * 10)
+        return (*about, *(None,) * 11)
     label, words = exhibit.label, words_of(exhibit)
     shown = exhibit.item_id, systems[label], exhibit.sample, label, positions.get(label), words
     seen = exposure.outputs.get(exhibit.exhibit_id)
     measured = (None, 0.0, 0.0) if seen is None else (seen.first_seen, seen.seconds, seen.scrolled)
-    return (*about, *shown, *measured, exhibit.turn)
+    usual = None if words is None else round(60 * minutes_to_read(exhibit), 2)
+    return (*about, *shown, *measured, exhibit.turn, usual)

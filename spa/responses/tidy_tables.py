@@ -43,6 +43,8 @@ ANNOTATORS = {
     "checks_failed": pl.Int64,
     "checks_total": pl.Int64,
     "seconds": pl.Float64,
+    "usual_seconds": pl.Float64,  # of people: that the words shown usually take to read silently, by their script
+    "passed_seconds": pl.Float64,  # and those that passed on the server's clock meanwhile
 }
 EXCLUSIONS = {**WHO, "rule": pl.String, "evidence": pl.String}
 DECISIONS = {  # of two reviewers, one row an entry of their log
@@ -80,6 +82,7 @@ EXPOSED = {  # how an output was seen on a page; a page without outputs has one 
     "seconds": pl.Float64,
     "scrolled": pl.Float64,
     "turn": pl.Int64,
+    "usual_seconds": pl.Float64,  # that the words usually take to read silently, by their script
     "known_by": pl.String,  # script, server, or refuted by the server's clock
 }
 READING = {**WHO, **EXPOSED, **VISIT}  # one row an output on a page of a person's form
@@ -105,7 +108,8 @@ CONDUCT = {  # one row a page that a person sent
     "injected": pl.Int64,  # 1 where the word for programs is written
     **VISIT,
 }
-RARE = ("turn", "honeypot", "injected")  # columns that tables have only where something stands in them
+# columns that tables have only where something stands in them
+RARE = ("turn", "honeypot", "injected", "usual_seconds", "passed_seconds")
 TYPES = {"String": pl.String, "Int64": pl.Int64, "Float64": pl.Float64}
 
 

@@ -20,6 +20,7 @@ from spa.starting.proposal import ANNOTATORS, ProposedForm
 from spa.starting.settling import Settled
 from spa.study.file_schema import SCHEMA_FILE, SCHEMA_NAME, schema_line
 
+MAX_READING_SPEED, MAX_SAME_ANSWERS, USUAL_ANSWER = 2.6, 0.95, 0.5  # tests/calibration/careless.md
 OUTPUTS, STUDY, REFERENCE = "outputs.jsonl", "study.toml", "reference"
 GIVEN = "given"  # folder of files that systems were given
 
@@ -204,11 +205,24 @@ def study_text(folder: Path, study: Settled, proposal: ProposedForm, *, pay: str
     if pay is not None:
         _add(people, "pay", pay, "for each, in USD: 12 an hour")
     document.add("people", people)
+    analysis = tomlkit.table()
+    for key, value, comment in _careless(study):
+        _add(analysis, key, value, comment)
+    document.add("analysis", analysis)
     document.add(tomlkit.nl())
     document.add(tomlkit.comment("More to ask beside the overall question, of every pair or output:"))
     for line in ("[[criteria]]", 'id = "fluency"', 'name = "fluency"  # completes "better with regard to ..."'):
         document.add(tomlkit.comment(line))
     return f"{schema_line()}\n{tomlkit.dumps(document)}"
+
+
+def _careless(study: Settled) -> Iterator[tuple[str, float, str]]:
+    """Yield the rules of careless answering of a new study, each with its comment."""
+    if medium_of(study.kind).has_words:
+        speed = "times the usual speed of the texts' script; who reads faster is left out, and paid"
+        yield "max_reading_speed", MAX_READING_SPEED, speed
+    yield "max_same_answers", MAX_SAME_ANSWERS, "who gives one answer to more of the questions is left out,"
+    yield "usual_answer", USUAL_ANSWER, "unless others gave it to half of theirs"
 
 
 def _sections(proposal: ProposedForm) -> Iterator[tuple[str, list[tuple[str, Any, str | None]]]]:

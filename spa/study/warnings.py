@@ -24,6 +24,7 @@ from spa.study.outputs import count_rules
 from spa.study.validation import parse_expected
 from spa.tables.near_matches import matches_shown, near_matches
 
+FAST_TIMES = 2.1  # times the usual speed, as FAST_READING is of English
 FAST_READING = 500  # words a minute; Brysbaert (2019) gives 175 to 300 as usual for silent reading of English
 FEW_ANNOTATORS = 10  # below this the tests speak of these annotators only
 LENGTH_RATIO = 1.5  # systems whose mean lengths differ by more are recognised by length
@@ -98,6 +99,11 @@ def _careless(study: Study) -> Iterator[str]:
     """Warn of rules of careless answering that cannot apply to anybody, or apply to honest readers."""
     plan, speed = study.analysis, study.analysis.max_words_per_minute
     of_reading = {"min_outputs_seen": plan.min_outputs_seen, "max_words_per_minute": speed}
+    if plan.max_reading_speed is not None and plan.max_reading_speed < FAST_TIMES:
+        yield (
+            f"[analysis] max_reading_speed = {plan.max_reading_speed:g}: honest people read that many times as fast as "
+            f"usual; expected {FAST_TIMES:g} or more"
+        )
     for name, bound in of_reading.items():
         if bound is not None and not study.people.seconds_per_100_words:
             yield (
@@ -113,8 +119,11 @@ def _careless(study: Study) -> Iterator[str]:
     if traps and not (study.people.conduct and study.people.seconds_per_100_words):
         yield f"[people] {traps[0]}: is not shown, as it needs conduct = true and seconds_per_100_words above 0"
     medium = medium_of(study.outputs.kind)
-    if speed is not None and not medium.has_words:
-        yield f"[analysis] max_words_per_minute: excludes nobody, as {medium.many} have no words"
+    for name in ("max_words_per_minute", "max_reading_speed"):
+        if getattr(plan, name) is not None and not medium.has_words:
+            yield f"[analysis] {name}: excludes nobody, as {medium.many} have no words"
+    if plan.usual_answer is not None and plan.max_same_answers is None:
+        yield "[analysis] usual_answer: does nothing without max_same_answers, whose exception it is"
     if speed is not None and speed < FAST_READING:
         yield (
             f"[analysis] max_words_per_minute = {speed:g}: honest people read that fast; "

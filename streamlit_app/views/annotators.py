@@ -25,6 +25,7 @@ COLUMNS = {
     ),
     "group": ("Group", "people or simulated annotators"),
     "excluded": ("Excluded", "rule of the plan that excludes this annotator"),
+    "signs": ("Signs", "signs of careless answering, which exclude nobody by themselves"),
     "answers": ("Answers", "usable answers"),
     "missing": ("Missing", "questions without a usable answer"),
     "minutes": ("Minutes", "from opening the form to the last answer"),
@@ -44,7 +45,7 @@ COLUMNS = {
     "outputs_seen": ("Outputs seen", "share of outputs scrolled to their end; empty where not measured"),
     "seconds_per_output": ("Seconds per output", "median time that an output was on screen"),
 }
-WHOLE = ("annotator_id", "group", "excluded", "answers", "missing")  # the others have decimals
+WHOLE = ("annotator_id", "group", "excluded", "signs", "answers", "missing")  # the others have decimals
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7"]
 DRAWN = {name: title for name, (title, _) in COLUMNS.items() if name not in WHOLE}
 
@@ -59,7 +60,7 @@ def show() -> None:
     if not people:
         st.info("Nobody has submitted a form yet.")
         return
-    frame = _frame(people, found.rules)
+    frame = _frame(people, found.rules, found.signs)
     shown = frame.drop([name for name in frame.columns if frame[name].null_count() == frame.height])
     height = min(600, 38 * (frame.height + 1))
     names = short_names([each.annotator_id for each in people])
@@ -73,13 +74,21 @@ def show() -> None:
     _spread(shown)
 
 
-def _frame(people: list[AnnotatorProfile], rules: dict[str, tuple[str, ...]]) -> pl.DataFrame:
+def _frame(
+    people: list[AnnotatorProfile], rules: dict[str, tuple[str, ...]], signs: dict[str, tuple[str, ...]]
+) -> pl.DataFrame:
     rows = [asdict(each) for each in people]
     frame = pl.DataFrame(rows, infer_schema_length=None).with_columns(
         minutes=pl.col("seconds").cast(pl.Float64) / 60,
-        excluded=pl.Series([", ".join(rules.get(each.annotator_id, ())) or None for each in people], dtype=pl.String),
+        excluded=_joined(people, rules),
+        signs=_joined(people, signs),
     )
     return frame.select(*COLUMNS)
+
+
+def _joined(people: list[AnnotatorProfile], said: dict[str, tuple[str, ...]]) -> pl.Series:
+    """Return what is said of each, in one cell."""
+    return pl.Series([", ".join(said.get(each.annotator_id, ())) or None for each in people], dtype=pl.String)
 
 
 def _linked(names: Mapping[str, str]) -> pl.Series:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,10 +17,12 @@ import polars as pl
 
 from analysis import Plan, Reading, check_frames
 from analysis.answers.careless import reading_speeds
+from analysis.answers.careless_signs import SIGNS, careless_signs
 from analysis.answers.exclusions import find_exclusions
 from analysis.answers.tables import AnswerTables
 from spa.commands.init import write_example
 from spa.elicitation.ratings import RatingTarget
+from spa.elicitation.spa import PreferenceTarget
 from spa.forms.build import build_form
 from spa.forms.texts import load_texts
 from spa.records.assignment import BlindingKey
@@ -33,6 +35,7 @@ from spa.simulation.true_utilities import even_truth
 from spa.study.load import load_study
 from spa.study.outputs import load_outputs
 from spa.study.sampling import sample_assignments, study_rng
+from tests.calibration.careless_languages import language_rows
 
 PLAN = Plan(min_outputs_seen=0.9, max_words_per_minute=600, max_same_answers=0.95)
 RULES = ("outputs_seen", "reading_speed", "same_answers", "attention_checks")
@@ -53,6 +56,32 @@ median of each output's words by its own time on screen.
 
 | annotators | outputs seen | reading speed | same answers | attention checks | by total | each alone |
 | --- | --- | --- | --- | --- | --- | --- |
+"""
+SIGNS_HEAD = """
+## Signs
+
+Whom the signs find that are looked for by default, in the same forms with their twelve stated preferences: over 2.6
+times the usual speed, over 95% of 10 answers of a kind alike unless half of what others gave who varied theirs is
+that answer, over 90% of 3 pairs or more alike in both directions above 110%, a failed attention check. Simulated
+annotators take no time on the server's clock. A straight-liner shows no pair alike where the answer is 50% or less.
+Whoever answers at random or alike does the one or the other by even chance.
+
+| annotators | reading speed | same answers | both directions | attention checks |
+| --- | --- | --- | --- | --- |
+"""
+LANGUAGES_HEAD = """
+## Languages
+
+The sign of reading speed for one message in seven ways of writing, which takes a reader as long in each: counted in
+texts a minute, the speeds of 17 languages differ by 0.13 of 1.42 (one SD; Trauzettel-Klosinski and Dietz 2012), and
+the readers of all but English are faster by that SD. Honest readers have a median of 238 English words a minute, nine
+in ten 181 to 312 (Brysbaert 2019: most adults, 175 to 300); fast ones 350, as above; racing ones 1,500. "Usual" is
+the time, in seconds, that the words take by the speed of their script. Each reads 32 outputs, alone on a page or four
+beside each other; by the server's clock alone nobody takes any time to answer, which makes everybody as fast as can
+be.
+
+| text | words | usual | honest | beside | by clock | fast | beside | by clock | race | beside | by clock |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 """
 
 
@@ -101,6 +130,7 @@ def simulate(habit: Habit, number: int, rng: np.random.Generator) -> AnswerTable
     """Let annotators of one habit answer and read."""
     forms = forms_of_stories(side_by_side=habit.side_by_side)
     ratings: list[tuple[object, ...]] = []
+    stated: list[tuple[object, ...]] = []
     people: list[tuple[object, ...]] = []
     read: list[pl.DataFrame] = []
     for place, own in enumerate(rng.spawn(number)):
@@ -113,12 +143,18 @@ def simulate(habit: Habit, number: int, rng: np.random.Generator) -> AnswerTable
             match question.target:
                 case RatingTarget(item_id=item, label=label, criterion=criterion):
                     ratings.append((who, item, key.systems[label], criterion, answers[question.question_id]))
+                case PreferenceTarget(label_x=x, label_y=y, criterion=criterion):
+                    percent = float(answers[question.question_id])
+                    stated.append((who, key.systems[x], key.systems[y], criterion, percent / 100))
                 case CheckTarget(expected=expected):
                     failed += answers[question.question_id] != expected
         people.append((who, failed))
         read.append(_reading(habit, annotator, form, key, who, own))
     frames = {
         "ratings": pl.DataFrame(ratings, ["annotator_id", "item_id", "system", "criterion", "score"], orient="row"),
+        "preferences": pl.DataFrame(
+            stated, ["annotator_id", "system_x", "system_y", "criterion", "preference"], orient="row"
+        ),
         "annotators": pl.DataFrame(people, ["annotator_id", "checks_failed"], orient="row"),
         "reading": pl.concat(read),
     }
@@ -151,7 +187,8 @@ def _reading(
 
 
 def shares(tables: AnswerTables, number: int) -> list[float]:
-    """Return the share of annotators that each rule finds, and that the speed rule would find by other measures."""
+    """Return the share of annotators that each rule finds by ratings, and the speed rule would by other measures."""
+    tables = replace(tables, preferences=None)
     found = find_exclusions(tables, PLAN)
     by_rule = [sum(row.rule == rule for row in found) / number for rule in RULES]
     assert tables.reading is not None
@@ -168,6 +205,12 @@ def shares(tables: AnswerTables, number: int) -> list[float]:
     return [*by_rule, *others]
 
 
+def sign_shares(tables: AnswerTables, number: int) -> list[float]:
+    """Return the share of annotators who show each sign, whatever is declared."""
+    signs = careless_signs(tables, Plan(), ())
+    return [sum(one.shown for one in signs if one.sign == sign) / number for sign in SIGNS]
+
+
 def mean_words() -> float:
     """Return the mean length of the outputs shown."""
     tables = simulate(Habit(name="", temperament=Temperament()), 12, np.random.default_rng(0))
@@ -179,9 +222,15 @@ def mean_words() -> float:
 def write(number: int, seed: int) -> str:
     """Return the table."""
     rng = np.random.default_rng(seed)
-    lines = [(habit.name, shares(simulate(habit, number, rng), number)) for habit in habits()]
+    made = [(habit.name, simulate(habit, number, rng)) for habit in habits()]
     head = HEAD.format(number=f"{number:,}", seed=seed, words=mean_words())
-    return head + "".join(f"| {name} | {_row(values)} |\n" for name, values in lines)
+    rules = "".join(f"| {name} | {_row(shares(tables, number))} |\n" for name, tables in made)
+    signs = "".join(f"| {name} | {_row(sign_shares(tables, number))} |\n" for name, tables in made)
+    languages = "".join(
+        f"| {language} | {words} | {usual:.1f} | {_row(found)} |\n"
+        for language, words, usual, found in language_rows(number, np.random.default_rng(seed))
+    )
+    return f"{head}{rules}{SIGNS_HEAD}{signs}{LANGUAGES_HEAD}{languages}"
 
 
 def _row(values: Sequence[float]) -> str:

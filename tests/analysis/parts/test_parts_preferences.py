@@ -30,7 +30,8 @@ from tests.analysis.parts.test_parts_read import split
 from tests.compare_results import differences
 from tests.dask_here import in_this_process
 
-SINGLE = ("explanations", "llm_vs_people", "warnings", "warning_rows", "headline", "settings")
+SIGNS = ("careless_signs", "careless_sign_counts")
+SINGLE = (*SIGNS, "explanations", "llm_vs_people", "warnings", "warning_rows", "headline", "settings")
 
 
 def preferences(

@@ -26,7 +26,8 @@ from tests.analysis.made_answers import Results, analyse, check, choices, rating
 from tests.analysis.totals_in_memory import totals_of
 from tests.compare_results import differences
 
-SINGLE = ("annotator_pairs", "first_shown", "both_orders", "warnings", "warning_rows")
+SIGNS = ("careless_signs", "careless_sign_counts")
+SINGLE = (*SIGNS, "annotator_pairs", "first_shown", "both_orders", "warnings", "warning_rows")
 SINGLE_OF_LLMS = ("bias", "prediction_powered", "calibration")
 LEVELS = ("nominal", "ordinal", "interval")
 FROM_COUNTS = (*(f"krippendorff_alpha_{level}" for level in LEVELS), "exact_agreement", "gwet_ac1", "fleiss_kappa")
@@ -122,9 +123,10 @@ def differing(tables: AnswerTables, kind: LargeKind, plan: Plan) -> Iterator[str
 def _leave_flips_out(*headlines: dict[str, Any]) -> None:
     """Leave out what parts do not know; as others then take its place, all that is told is compared as one list."""
     every = [[*one["problems"], *one["more_problems"]] for one in headlines]
-    if any(row["kind"] == "flips" for rows in every for row in rows):
+    unknown = ("flips", "careless", "careless_excluded")
+    if any(row["kind"] in unknown for rows in every for row in rows):
         for one, rows in zip(headlines, every, strict=True):
-            one["problems"] = [row for row in rows if row["kind"] != "flips"]
+            one["problems"] = [row for row in rows if row["kind"] not in unknown]
             del one["more_problems"]
 
 
