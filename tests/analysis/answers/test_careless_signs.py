@@ -16,6 +16,7 @@ from analysis.answers.careless import relative_speeds
 from analysis.answers.careless_signs import SIGNS, careless_signs
 from analysis.answers.exclusions import find_exclusions
 from tests.analysis.made_answers import check, preferences, ratings, render_report, run, validate
+from tests.calibration.careless_languages import READERS, TEXTS, found_share
 
 Frames = dict[str, pl.DataFrame]
 PAIRS = [(x, y) for x in "wxyz" for y in "wxyz" if x < y]
@@ -193,6 +194,16 @@ def test_signs_need_enough_to_judge_by() -> None:
     assert [one.evidence for one in careless_signs(tables, Plan(), [])] == [None] * 4
     told = careless_signs(check(**frames()), Plan(), [], sum_explained=False)
     assert all(one.evidence is None for one in told if one.sign == "both_directions")
+
+
+@pytest.mark.parametrize("language", TEXTS)
+def test_signs_spare_fast_readers_of_a_script(language: str) -> None:
+    """Small; the table is ``make calibrate``. At 1,500 English words a minute everybody shows the sign."""
+    _, fast, race = READERS
+    for beside, clock in ((False, False), (True, False), (False, True)):
+        rng = np.random.default_rng(5)
+        assert found_share(language, fast, 100, rng, beside=beside, clock=clock) <= 0.02
+        assert found_share(language, race, 5, rng, beside=beside, clock=clock) == 1.0
 
 
 def test_signs_are_reported() -> None:

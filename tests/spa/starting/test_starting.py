@@ -50,6 +50,18 @@ def test_each_shape_becomes_a_study_that_people_can_answer(tmp_path: Path, shape
     assert not any(system in page for system in SYSTEMS)
 
 
+def test_new_studies_declare_rules_of_carelessness(tmp_path: Path) -> None:
+    """Outputs of one's own, and the examples that people begin with; not those that follow a paper."""
+    started(tmp_path / "own", *SHAPES[next(iter(SHAPES))](tmp_path))
+    declared = {}
+    for example in ("stories", "zh", "ar", "chhun"):
+        spa("init", tmp_path / example, "--example", example)
+    for name in ("own", "stories", "zh", "ar", "chhun"):
+        plan = load_study(tmp_path / name / "study.toml").analysis
+        declared[name] = (plan.max_reading_speed, plan.max_same_answers, plan.usual_answer)
+    assert declared == dict.fromkeys(("own", "stories", "zh", "ar"), (2.6, 0.95, 0.5)) | {"chhun": (None, None, None)}
+
+
 @pytest.mark.parametrize("shape", [name for name in SHAPES if name != "folder"])
 def test_the_shape_of_a_file_makes_no_other_study(tmp_path: Path, shape: str) -> None:
     started(tmp_path / "study", *SHAPES[shape](tmp_path))
