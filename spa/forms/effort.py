@@ -9,8 +9,9 @@ from math import ceil
 from spa.forms.form_text import exhibits_of, page_text
 from spa.media import medium_of, seconds_of
 from spa.media.words import CJK_CHARACTERS_PER_MINUTE, WordCounts, words_by_speed
-from spa.records.form import Form
+from spa.records.form import ExplanationTarget, Form, Judgement
 from spa.records.study import Study
+from spa.records.texts import Texts
 from spa.study.stopping import counts_as_begun
 
 # Assumed, not measured: making up one's mind, finding one's way on a page.
@@ -69,6 +70,26 @@ def minutes_allowed(study: Study, form: Form) -> float | None:
     if study.people.minutes_allowed is not None or not counts_as_begun(study):
         return study.people.minutes_allowed
     return SLACK * minutes_of(study, form)
+
+
+def overview(form: Form, texts: Texts) -> str:
+    """Return what is asked, of how many outputs, and who gets the answers; "" where a translation lacks the words.
+
+    Ways of asking that the texts have no words for are counted and not named.
+    """
+    shown = [one for page in form.pages for block in page.exhibits for one in block.exhibits if one.label is not None]
+    if not shown or not texts.has("page.overview"):
+        return ""
+    targets = [one.target for one in form.questions("everybody") if not isinstance(one.target, ExplanationTarget)]
+    ways = dict.fromkeys(target.way for target in targets if isinstance(target, Judgement))
+    named = [texts.say(key) for way in ways if texts.has(key := f"page.asks_{way}")]
+    questions = str(len(targets))
+    if named:
+        words = texts.entries["form.list_separator"].join(dict.fromkeys(named))
+        questions = texts.say("form.scale_end", number=questions, words=words)
+    key = f"page.overview{medium_of(shown[0]).wording}"
+    outputs = len({(one.label, one.item_id, one.sample) for one in shown})
+    return texts.say(key if texts.has(key) else "page.overview", outputs=str(outputs), questions=questions)
 
 
 def whole_minutes(study: Study, form: Form) -> int:

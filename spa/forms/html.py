@@ -19,6 +19,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from spa.forms.assets import asset_name, asset_text, inline_fonts, inline_style
+from spa.forms.effort import overview
 from spa.forms.form_text import exhibits_of
 from spa.forms.markdown import render_emphasis, render_markdown
 from spa.media import data_url, medium_of, page_sources, words_of
@@ -176,6 +177,7 @@ def render_page(
     state = state or PageState()
     parts = sections(page if state.step is None else state.step.page)
     columns = max((part.width for part in parts if isinstance(part, PageRegion)), default=0)
+    number = form.pages.index(page) + 1
     return _document(
         "page.html",
         texts,
@@ -184,7 +186,8 @@ def render_page(
         sections=parts,
         told_on=_told_on(form),
         width=f" wide-{min(columns, 3)}" if columns else "",
-        number=form.pages.index(page) + 1,
+        number=number,
+        overview=overview(form, texts) if number == 1 else "",
         total=len(form.pages),
         addresses=addresses or Addresses(),
         state=state,
@@ -210,6 +213,7 @@ def render_whole(
         form=form,
         pages=[(page, sections(page)) for page in form.pages],
         told_on=_told_on(form),
+        overview=overview(form, texts),
         addresses=Addresses(file=data_url),
         state=PageState(
             preview=posting is None and answers is None, answers=answers or {}, minimum_seconds=minimum_seconds

@@ -63,6 +63,8 @@ _DISPENSABLE = frozenset(
             for wording in ("", *(medium.wording for medium in all_media()))
         ),
         *(f"form.{name}{TURN}" for name in TURN_TEXTS),
+        *(f"page.overview{medium.wording}" for medium in all_media()),
+        *(f"page.asks_{way.settings.way}" for way in WAYS),
         "form.turn_caption",
         *(text for widget in WIDGETS for text in widget.late_texts),
     }

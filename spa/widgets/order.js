@@ -1,6 +1,5 @@
-// A list that can be sorted, above numbers that are then hidden: they are what is sent, and stay empty until an entry is
-// moved or tied, or the order is left as it is by a button of its own. Whether an entry shares the place of the one
-// above it is a box on the entry.
+// A list that can be sorted, above numbers that are then hidden: they are what is sent, and stay empty until the list
+// is touched or left as it is. Whether an entry shares the place of the one above it is a box on the entry.
 function addSorting(question) {
   const texts = JSON.parse(question.dataset.texts);
   const list = question.querySelector(".ranks");
@@ -60,10 +59,8 @@ function addSorting(question) {
     });
     handle.addEventListener("pointermove", ({ clientY, pointerId }) => {
       if (!handle.hasPointerCapture(pointerId)) return;
-      const middle = (other) => { // of its handle: an entry with a box below its name is taller than the first
-        const { top, height } = other.querySelector(".handle").getBoundingClientRect();
-        return top + height / 2;
-      };
+      // of the handle: entries differ in height
+      const middle = ({ firstElementChild: grip }) => grip.getBoundingClientRect().top + grip.offsetHeight / 2;
       // a quick finger passes several entries between two events
       while (entry.previousElementSibling && clientY < middle(entry.previousElementSibling)) move(entry, -1);
       while (entry.nextElementSibling && clientY > middle(entry.nextElementSibling)) move(entry, 1);

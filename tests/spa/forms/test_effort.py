@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from spa.forms.effort import estimate_effort, minutes_of, whole_minutes
+from spa.forms.effort import estimate_effort, minutes_of, overview, whole_minutes
+from spa.forms.html import render_page
+from spa.forms.prompt import render_prompt
+from spa.forms.texts import load_texts
 from spa.records.form import Exhibit, ExhibitsBlock, Form, Page, Segment
 from spa.records.study import Study
 from tests.spa.forms.test_build_form import forms_of
@@ -93,3 +96,26 @@ def test_images_of_a_study_take_time(tmp_path: Path):
     kept = [tuple(one for one in page.blocks if not isinstance(one, ExhibitsBlock)) for page in many.pages]
     blank = replace(many, pages=tuple(replace(page, blocks=one) for page, one in zip(many.pages, kept, strict=True)))
     assert estimate_effort(many).minutes - estimate_effort(blank).minutes >= len(shown) * 0.1 - 0.05
+
+
+@pytest.mark.parametrize("language", ["ar", "en", "zh"])
+def test_the_first_page_says_what_is_asked(language: str) -> None:
+    """Of how many outputs, how many questions in which ways, and who gets the answers; people alone are told."""
+    study = small_study(language=language, spa={"exposure": 2}, likert={"outputs": "all"}, consent={"text": "Consent."})
+    form, texts = forms_of(study)[0], load_texts(language, {})
+    number = len(render_prompt(form).question_ids)
+    asked = texts.say("form.scale_end", number=str(number), words=f"{{}}{texts.say('form.list_separator')}{{}}")
+    words = texts.say("page.asks_spa"), texts.say("page.asks_likert")
+    said = texts.say("page.overview", outputs="6", questions=asked.format(*words))
+    first, *others = (render_page(form, page, texts) for page in form.pages)
+    assert f'<p class="length" data-chrome>{said}</p>' in first
+    assert not any("page.overview" in html or said in html for html in others)
+    assert said not in str(render_prompt(form).chat_messages())
+
+
+def test_an_own_translation_need_not_say_what_is_asked() -> None:
+    entries = {key: text for key, text in load_texts("en", {}).entries.items() if key[:11] != "page.asks_s"}
+    form = forms_of(small_study(spa={"exposure": 2}))[0]
+    assert "Questions about them: 6. " in overview(form, load_texts("xx", entries))
+    del entries["page.overview"]
+    assert overview(form, load_texts("xx", entries)) == ""

@@ -12,12 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import spa
+from spa.elicitation import WAYS
 from spa.forms.assets import asset_name, asset_text, inline_style
 from spa.forms.build import build_form
 from spa.forms.form_text import page_text
 from spa.forms.html import PageRegion, PageState, Posting, render_page, render_whole, sections
 from spa.forms.markdown import render_markdown
 from spa.forms.texts import load_texts
+from spa.media import all_media
 from spa.media.words import count_words
 from spa.records.form import ExhibitsBlock, Form, Page, Question, Segment, TextBlock
 from spa.records.texts import placeholders
@@ -325,6 +327,8 @@ def test_locales_share_their_page_texts() -> None:
     text = "".join(path.read_text(encoding="utf-8") for path in sources)
     used = set(re.findall(r'"(page\.[a-z_]+)"', text))
     notices = {f"page.{name}_{part}" for name in re.findall(r'"([a-z_]+)"', text) for part in ("title", "text")}
+    used |= {f"page.asks_{way.settings.way}" for way in WAYS}
+    used |= {f"page.overview{medium.wording}" for medium in all_media()}
     assert used <= set(english)
     assert set(english) - used - notices == set()
 
