@@ -9,10 +9,12 @@ from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from spa import widgets
 from spa.media import all_media, mathematics
 from spa.media.medium import Medium
+from spa.widgets import Widget
 
 SCRIPT = "text/javascript; charset=utf-8"
 STYLE = "text/css; charset=utf-8"
@@ -39,14 +41,18 @@ def asset_content(name: str) -> bytes:
 
 
 @cache
-def inline_style(shown: frozenset[str]) -> str:
+def inline_style(shown: frozenset[str], asked: frozenset[str] | None = None) -> str:
     """Return the style sheet for a page that stands alone, as HITs have it, which may be no larger than so much.
 
-    It has what the media that are ``shown`` add, by their keys, and no fonts (see ``inline_fonts``).
+    It has what the media that are ``shown`` and the widgets that are ``asked`` (None: all) add, by their keys, and no
+    fonts (see ``inline_fonts``).
     """
-    text = common_style() + _with_parts(_read("form.css"), ".css", [one for one in all_media() if one.key in shown])
-    for path in (path for one in all_media() for path in one.collected):
-        text = text.replace(_import_of(path.name), "")
+    media = [one for one in all_media() if one.key in shown]
+    used = [one for one in widgets.WIDGETS if asked is None or one.key in asked]
+    text = common_style() + _with_parts(_read("form.css"), ".css", media, used)
+    others = [path.name for one in all_media() for path in one.collected]
+    for name in (*others, *(part for one in widgets.WIDGETS for part in one.collected)):
+        text = text.replace(_import_of(name), "")
     return FACE.sub("", text)
 
 
@@ -85,17 +91,17 @@ def asset_text(name: str) -> str:
     text = _read(name)
     suffix = name[name.index(".") :]
     if name.startswith("form."):
-        text = _with_parts(text, suffix, all_media())
+        text = _with_parts(text, suffix, all_media(), widgets.WIDGETS)
         for font in _fonts():
             text = text.replace(f'url("{font}")', f'url("{asset_name(font)}")')
     return common_style() + text if suffix == ".css" else text
 
 
-def _with_parts(text: str, suffix: str, media: Iterable[Medium]) -> str:
+def _with_parts(text: str, suffix: str, media: Iterable[Medium], used: Iterable[Widget[Any]]) -> str:
     """Put what media and widgets add in the place of the lines that import it; at the end where there are none."""
     paths = dict.fromkeys(path for one in media for path in one.collected)
     parts = [(path.name, path.read_text(encoding="utf-8")) for path in paths if path.suffix == suffix]
-    named = [(widget, part) for widget in widgets.WIDGETS for part in widget.collected if part.endswith(suffix)]
+    named = [(widget, part) for widget in used for part in widget.collected if part.endswith(suffix)]
     for name, part in [*parts, *((part, widget.text_of(part)) for widget, part in named)]:
         line = _import_of(name)
         text = text.replace(line, part) if line in text else text + part

@@ -218,7 +218,7 @@ def render_whole(
         state=PageState(
             preview=posting is None and answers is None, answers=answers or {}, minimum_seconds=minimum_seconds
         ),
-        style=Markup(inline_style(_media_of(form))),  # our own files
+        style=Markup(inline_style(_media_of(form), _widgets_of(form))),  # our own files
         scripts=[Markup(asset_text(name)) for name in ("form.js", *_scripts_of(*form.pages))],
         posting=posting,
     )
@@ -235,6 +235,11 @@ def _media_of(form: Form) -> frozenset[str]:
     blocks = [block for page in form.pages for block in page.exhibits]
     shown = [one for block in blocks for one in (block.heading, *block.exhibits) if one is not None]
     return frozenset(key for one in shown for key in (one.medium, *(inner.medium for inner in one.within)))
+
+
+def _widgets_of(form: Form) -> frozenset[str]:
+    """Return the widgets by which the questions of a form are answered."""
+    return frozenset(widget_of(question.answer).key for question in form.questions("people"))
 
 
 def render_notice(name: Literal["start", "done", "notice"], texts: Texts, **values: object) -> str:

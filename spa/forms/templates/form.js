@@ -34,7 +34,7 @@ function foldRepeated() {
   for (const item of document.querySelectorAll("details.repeated")) item.open = !narrow.matches;
 }
 
-// What was read before opens where its tab is chosen, or its name among the questions.
+// What was read before opens by its tab, or its name at the questions.
 function openRepeated() {
   const open = (stage, column) => {
     for (const item of stage.querySelectorAll(`details.repeated:has(.column-${column})`)) item.open = true;
@@ -44,10 +44,9 @@ function openRepeated() {
   }
   for (const link of document.querySelectorAll(".read-again a")) {
     link.addEventListener("click", () => {
-      const stage = link.closest(".stage");
-      const tab = stage.querySelector(`.tab-${link.dataset.column} input`);
-      if (tab) tab.checked = true;
-      open(stage, link.dataset.column);
+      const [stage, { column }] = [link.closest(".stage"), link.dataset];
+      stage.querySelector(`.tab-${column} input`)?.click();
+      open(stage, column);
     });
   }
 }

@@ -348,6 +348,11 @@ def test_a_page_that_stands_alone_has_the_style_of_what_it_shows() -> None:
     plain = inline_style(frozenset(("text",)))
     assert ".markdown" not in plain
     assert "@import" not in plain
+    rated = inline_style(frozenset(("text",)), frozenset(("options",)))
+    assert ".rank {" in plain
+    assert ".rank {" not in rated
+    assert "@import" not in rated
+    assert ".row .choices" in rated
     assert set(plain.splitlines()) <= set(asset_text("form.css").splitlines())
 
 
