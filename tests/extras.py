@@ -274,7 +274,8 @@ def xlsx(env: Environment) -> None:
         "for n in range(24): add([f'a{n % 3}', f'i{n // 6}', 'xy'[n // 3 % 2], 1 + n % 5])\n"
         "book.save('ratings.xlsx')"
     )
-    assert json.loads(env.spa("report", "--json", "--ratings", "ratings.xlsx"))["ratings"]
+    told = env.spa("report", "--json", "--ratings", "ratings.xlsx", "--no-verify")  # libraries of no extra do that
+    assert json.loads(told)["ratings"]
 
 
 def archive(env: Environment) -> None:
