@@ -6,7 +6,7 @@ PROJECT := .
 EDITABLE = $(if $(filter .,$(PROJECT)),--editable)
 # how packages come into the environment with this bin folder; WITHOUT_PIP=--without-pip where another installer does it
 install = $(1)/python -m pip install --quiet
-.PHONY: demo test check lint docs fix dist bench soak mutants calibrate golden peers engine schema strings clean
+.PHONY: demo test check lint docs fix dist bench soak mutants calibrate golden peers engine schema strings release-rehearsal clean
 
 demo: $(VENV)/.installed
 	rm -rf demo-out
@@ -27,6 +27,7 @@ lint: $(VENV)/.installed-check
 	$(BIN)/lint-imports
 
 docs: $(VENV)/.installed-docs
+	$(BIN)/python docs/pages.py site-pages
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
 
 fix: $(VENV)/.installed-check
@@ -81,6 +82,10 @@ peers: $(VENV)/.installed-test  # what the tools, R among them, find in our expo
 	$(BIN)/python -m tests.r --out tests/golden/in_r.json
 	$(BIN)/python -m pytest -q tests/analysis/report/test_paper_latex.py
 
+# VERSION=1.2.3: all that a release does, in a clone that is thrown away; publishes nothing
+release-rehearsal: $(VENV)/.installed-docs
+	$(BIN)/python -m tests.release $(VERSION)
+
 engine: $(VENV)/.installed-test  # a study of each medium by keyboard in Firefox, where that is installed
 	$(BIN)/python -m tests.browser.second_engine --out screenshots
 
@@ -117,4 +122,4 @@ $(VENV)/.installed-docs: $(VENV)/.installed-test
 	touch $@
 
 clean:
-	rm -rf $(VENV) .venv-build demo-out dist site
+	rm -rf $(VENV) .venv-build demo-out dist site site-pages

@@ -1,35 +1,51 @@
-"""Pages of the site that are made from the code: commands from their help, results.json from its schema, the API."""
+"""The pages of the site as files that any builder renders: those of this folder, and what is made from the code.
+
+``python docs/pages.py FOLDER`` fills in commands from their help, results.json from its schema, the API, made tables.
+"""
 
 from __future__ import annotations
 
 import re
+import shutil
+import sys
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
 import click
-from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.structure.files import File, Files
-from mkdocs.structure.pages import Page
 
-SYSTEMS = Path(__file__).parents[1] / "tests" / "golden" / "rows.md"
-IN_R = Path(__file__).parents[1] / "tests" / "r" / "in-r.Rmd"
-
-
-def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the generated pages."""
-    files.append(File.generated(config, "commands.md", content=commands()))
-    files.append(File.generated(config, "r.md", content=in_r()))
-    return files
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+SYSTEMS = ROOT / "tests" / "golden" / "rows.md"
+IN_R = ROOT / "tests" / "r" / "in-r.Rmd"
+COMMANDS, IN_R_PAGE = "commands.md", "r.md"  # made whole
+LLMS = "llms.txt"  # of the repository, on the site too
 
 
-def on_page_markdown(markdown: str, *, page: Page, **_: Any) -> str:
+def write_pages(folder: Path) -> list[str]:
+    """Write all pages and what they show into a folder, in place of what is there; return their names.
+
+    A folder with anything but pages is refused with FileExistsError.
+    """
+    if folder.exists() and any(folder.iterdir()) and not (folder / COMMANDS).is_file():
+        raise FileExistsError(f"{folder}: expected a new folder or one with pages, got another")
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(HERE, folder, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
+    shutil.copyfile(ROOT / LLMS, folder / LLMS)
+    for page in sorted(folder.glob("*.md")):
+        page.write_text(filled(page.name, page.read_text(encoding="utf-8")), encoding="utf-8")
+    for name, text in ((COMMANDS, commands()), (IN_R_PAGE, in_r())):
+        (folder / name).write_text(filled(name, text.rstrip("\n")) + "\n", encoding="utf-8")
+    return sorted(path.name for path in folder.glob("*.md"))
+
+
+def filled(name: str, markdown: str) -> str:
     """Fill in what is made from the code, and let links to files outside of the pages name the files only."""
     from analysis.agreement.measures import markdown_table as measures
     from spa.importers import markdown_table as formats
 
-    if page.file.src_uri == "python.md":
-        return "\n\n".join([markdown, results(), api()])
+    if name == "python.md":
+        return "\n\n".join([markdown, results(), api()]) + "\n"
     markdown = markdown.replace("<!-- measures of agreement -->", measures())
     markdown = markdown.replace("<!-- what files mean -->", formats())
     markdown = markdown.replace("<!-- systems of the papers -->", systems())
@@ -115,3 +131,7 @@ def api() -> str:
             if home is not None and callable(found):
                 parts.append(f"::: {home}.{found.__name__}")
     return "\n\n".join(parts)
+
+
+if __name__ == "__main__":
+    write_pages(Path(sys.argv[1]))
