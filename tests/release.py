@@ -76,8 +76,8 @@ def rehearse(version: str, day: str) -> Iterator[str]:
         run(folder, sys.executable, "-m", "twine", "check", "--strict", str(wheel), str(sdist))
         yield "twine check: both are fit for an index"
         run(folder, sys.executable, "docs/pages.py", "site-pages")
-        run(folder, sys.executable, "-m", "mike", "deploy", "--update-aliases", version, "latest")
-        run(folder, sys.executable, "-m", "mike", "set-default", "latest")
+        run(folder, "mike", "deploy", "--update-aliases", version, "latest")
+        run(folder, "mike", "set-default", "latest")
         pages = run(folder, "git", "ls-tree", "-r", "--name-only", "gh-pages").splitlines()
         if f"{version}/index.html" not in pages or "versions.json" not in pages:
             raise ValueError(f"gh-pages: expected the pages of {version}, got {len(pages)} other files")
