@@ -54,6 +54,9 @@ def sample_assignments(
     ranked equally often to within one; where all are, each has every place on the page once in each run of as many
     rankings.
 
+    Where ``[design] assignments`` names a file, it says who sees what: there are at most as many assignments as it has
+    forms, and what it does not say is drawn as above.
+
     Parameters
     ----------
     study : Study
@@ -66,9 +69,6 @@ def sample_assignments(
         Only the raw bits of its bit generator are used; ``study_rng(study.seed)`` for the study's own draw.
     balancing : {"places and neighbours", "places"}
         "places" continues the draw of a store that was built before neighbours were balanced.
-
-    Where ``[design] assignments`` names a file, it says who sees what: there are at most as many assignments as it has
-    forms, and what it does not say is drawn as above.
 
     Raises
     ------
