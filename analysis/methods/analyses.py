@@ -84,7 +84,15 @@ def _tests(results: Results, names: Names) -> Iterator[Sentence]:
             f"one-sample t-tests over {over}",
             *facts,
         )
-    rated = _run(results.ratings.pairs)
+    unnamed = {row.group for row in results.groups if row.unnamed is not None}
+    if any(row.group in unnamed for row in _run(results.ratings.pairs)):
+        yield from said(
+            "Mean ratings of one item by people whom the data do not name were subtracted, and the differences of "
+            "items tested against no difference by two-sided t-tests",
+            "groups.unnamed",
+            "ratings.pairs.test",
+        )
+    rated = [row for row in _run(results.ratings.pairs) if row.group not in unnamed]
     for kind in dict.fromkeys(row.test for row in rated):
         words, cites = RATED[kind]
         units = _units([row for row in rated if row.test == kind], names)

@@ -48,7 +48,9 @@ def _people(people: Sequence[Group], names: Names) -> Iterator[Sentence]:
         yield from said(f"{plural(row.annotators, 'annotator')}{which} {verb}{forms}", *facts)
     elif named:
         shown = [f"{names.group(row.group)} ({plural(row.annotators, 'annotator')})" for row in named]
-        yield from said(f"{len(named)} groups of people answered and were analysed apart: {listed(shown)}", *facts)
+        yield from said(
+            f"{len(named)} groups of people answered and were analysed apart: {listed(shown)}", "groups", *facts
+        )
     for row in people:
         if row.unnamed is not None:
             of = "" if row.group == "human" else f" of group {shown_name(row.group)}"

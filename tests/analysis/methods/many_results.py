@@ -9,8 +9,8 @@ from typing import Any
 
 import polars as pl
 
-from analysis import Plan, parse_expectations
-from tests.analysis.made_answers import choices, preferences, ratings, run
+from analysis import Jury, Plan, Reading, check_frames, parse_expectations
+from tests.analysis.made_answers import analyse, choices, preferences, ratings, run
 from tests.analysis.sample_results import empty_results, full_results
 
 Results = dict[str, Any]
@@ -120,6 +120,17 @@ def _careless() -> Results:
     return run(ratings=frame, plan=Plan(max_same_answers=0.9))
 
 
+def _nobody_named() -> Results:
+    tables = check_frames({"ratings": _scores(PEOPLE).drop("annotator_id")}, Reading(unnamed=True))
+    return analyse(tables, Plan())
+
+
+def _jury() -> Results:
+    llms = ("gpt", "cmd")
+    frame = pl.concat([_scores(PEOPLE), *(_scores([name]) for name in llms)])
+    return run(ratings=frame, llms=llms, plan=Plan(juries=(Jury(id="both", raters=llms),)))
+
+
 def _full(**changes: object) -> Results:
     found = full_results()
     found["study"] |= changes
@@ -137,6 +148,8 @@ MADE: dict[str, Callable[[], Results]] = {
     "two groups": _two_groups,
     "welch": _welch,
     "one annotator": lambda: run(ratings=_scores(["ann"])),
+    "nobody is named": _nobody_named,
+    "a jury": _jury,
     "one system": lambda: run(ratings=_scores(PEOPLE).filter(pl.col("system") == "alpha")),
     "LLM alone": lambda: run(ratings=_scores(["gpt"]), llms=("gpt",)),
     "several exposures": _several_exposures,

@@ -38,7 +38,13 @@ PEOPLE = {
 }
 NUMBER = re.compile(r"\d(?:[\d,]*\d)?(?:\.\d+)?")
 NAMES = re.compile(r"SHA-256|CR2")  # whose digits are no facts
-COUNTED = (("group",), ("rule",), ("group", "rule"), ("group", "rule", "assignment_id"))  # rows of one list
+COUNTED = (
+    ("group",),
+    ("annotator_kind",),
+    ("rule",),
+    ("group", "rule"),
+    ("group", "rule", "assignment_id"),
+)  # rows of one list
 
 
 def written(results: Results) -> Methods:
@@ -90,7 +96,6 @@ def numbers_of(results: Results, sentence: Sentence) -> set[str]:
             counts += [len(rows), *counts_of(rows)]
         numbers = [value for value in values if isinstance(value, int)]
         counts += [
-            len(values),
             sum(numbers),
             *sums_by_group(results, fact),
             sum(len(v) for v in values if isinstance(v, list)),
@@ -236,6 +241,20 @@ def test_one_annotator_is_one() -> None:
     assert "within annotators" not in said
     assert "averaged within items" in said
     assert "Agreement" not in said
+
+
+def test_people_without_names_are_not_told_apart() -> None:
+    said = text_of(made("nobody is named"))
+    assert "The people are not named in the data (12 unnamed people an output)" in said
+    assert "by people whom the data do not name were subtracted" in said
+    assert "by one annotator" not in said
+    assert "12 annotators" not in said
+
+
+def test_a_jury_puts_answers_together() -> None:
+    said = text_of(made("a jury"))
+    assert "both (jury) puts the answers of gpt and cmd together." in said
+    assert "of both (jury) was excluded" not in said
 
 
 def test_pay_of_all_and_bonuses_of_some() -> None:
