@@ -18,14 +18,14 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import lsmr
 
 from analysis.statistics.coding import Floats, Ints
+from analysis.statistics.graphs import connected_parts
 
 DRAWS = 999
 STILL = 1e-12  # of the projections on triangles
 NOTHING = 1e-9  # share of a flow below which a part of it is rounding
+FEW = 120  # triangles, those of ten systems, that need no sparse solver
 HELD = 1 << 20  # numbers held at once
 NEAREST = 0.005  # to 0 and 1 that stated chances are taken: half of a percent, the finest step of the forms
 
@@ -51,8 +51,8 @@ class PairGraph:
     def n_cycles(self) -> int:
         """Number of independent cycles: 0 in a chain, a star, or where nothing else closes."""
         edges = (np.ones(len(self.low)), (self.low, self.high))
-        parts = connected_components(csr_array(edges, shape=(self.k, self.k)), directed=False)[0]
-        return int(len(self.low) - self.k + parts)
+        parts = connected_parts(csr_array(edges, shape=(self.k, self.k)))
+        return len(self.low) - self.k + int(parts.max(initial=-1)) + 1
 
     @cached_property
     def differences(self) -> csr_array:
@@ -100,8 +100,7 @@ class PairGraph:
         cyclic, curl = _share(float(left @ left) / whole), 0.0
         if len(self.triangles) and cyclic:
             turning = self.around.T.multiply(1 / root[:, None]).tocsr()
-            potential = lsmr(turning, left, atol=STILL, btol=STILL, maxiter=10 * len(self.low) + 100)[0]
-            curl = _share(float(np.sum((turning @ potential) ** 2)) / whole)
+            curl = _share(float(np.sum(_projected(turning, left) ** 2)) / whole)
         harmonic = _share(cyclic - curl)
         return Shares(gradient=1 - cyclic, curl=cyclic - harmonic, harmonic=harmonic)
 
@@ -109,6 +108,18 @@ class PairGraph:
 def unexplained(orders: Floats, scaled: Floats) -> Floats:
     """Return what no order explains of flows times the roots of their weights."""
     found: Floats = scaled - orders @ (orders.T @ scaled)
+    return found
+
+
+def _projected(columns: csr_array, onto: Floats) -> Floats:
+    """Return the part of a vector that the columns of a table can make up."""
+    if columns.shape[1] <= FEW:
+        dense: Floats = columns.toarray()
+        return dense @ np.linalg.lstsq(dense, onto)[0]
+    from scipy.sparse.linalg import lsmr  # loads scipy.linalg: a tenth of what a report's start takes
+
+    made_of = lsmr(columns, onto, atol=STILL, btol=STILL, maxiter=10 * columns.shape[0] + 100)[0]
+    found: Floats = columns @ made_of
     return found
 
 

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis import Plan
+from analysis.circles import flows
 from analysis.circles.flows import Answers, PairGraph, against_one_order, strongest_circle
 from analysis.statistics.coding import Floats
 from tests.analysis.made_answers import choices, preferences, ratings, render_report, run
@@ -233,3 +234,18 @@ def test_circles_stated_chances_by_each_own_odds() -> None:
     shares = answers.graph.shares(answers.flow, answers.n)
     assert shares is not None
     assert shares.curl < 0.02
+
+
+def test_circles_of_few_triangles_as_of_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few triangles are solved for at once, and many step by step, to the same shares."""
+    rng = np.random.default_rng(5)
+    low, high = np.array([*combinations(range(7), 2)]).T[:, np.sort(rng.permutation(21)[:17])]
+    graph = PairGraph(k=7, low=low, high=high)
+    flow, weights = rng.normal(size=17), rng.integers(1, 60, 17).astype(np.float64)
+    few = graph.shares(flow, weights)
+    monkeypatch.setattr(flows, "FEW", 0)
+    many = graph.shares(flow, weights)
+    assert few is not None
+    assert many is not None
+    assert (few.curl, few.harmonic) == pytest.approx((many.curl, many.harmonic), abs=1e-10)
+    assert few.curl > 0.05
