@@ -187,4 +187,6 @@ STAND_IN = NeedsSingleAnswers("stand_in", ("llm_vs_people.alternative_annotator"
 ANNOTATOR_RANKS = NeedsSingleAnswers("annotator_ranks", ("llm_vs_people.rank_tables",), _lost_people)
 VISIT_RANKS = NeedsSingleAnswers("visit_ranks", ("llm_vs_people.rank_tables",), _lost_ranks)
 BIAS = NeedsSingleAnswers("bias", ("llm_vs_people.bias", "first_shown", "raters"), _lost_bias)
-PREDICTION_POWERED = NeedsSingleAnswers("prediction_powered", ("llm_vs_people.prediction_powered",), _lost_powered)
+PREDICTION_POWERED = NeedsSingleAnswers(
+    "prediction_powered", ("llm_vs_people.prediction_powered", "llm_vs_people.people_saved"), _lost_powered
+)

@@ -22,6 +22,7 @@ from analysis.llm_vs_people.alternative_annotator import (
 )
 from analysis.llm_vs_people.bias_rows import BiasRow, bias_rows
 from analysis.llm_vs_people.calibration_rows import CalibrationRow, calibration_rows
+from analysis.llm_vs_people.people_saved import PeopleSavedRow, people_saved
 from analysis.llm_vs_people.powered_rows import (
     PredictionPoweredRow,
     numbered,
@@ -70,6 +71,8 @@ class LLMsAndPeople(Record):
     """Stated preferences of a group against choices between outputs of the same systems."""
     bias: tuple[BiasRow, ...]
     """What an LLM adds to people's answers to the same outputs or pairs, by how they were shown."""
+    people_saved: tuple[PeopleSavedRow, ...] = ()
+    """Share of people whose answers an LLM's stand in for, at the same precision."""
 
 
 NO_LLMS = LLMsAndPeople(**dict.fromkeys(names_of(LLMsAndPeople), ()))
@@ -124,6 +127,7 @@ def compare_llms_with_people(
         llm_only=tuple(found.llm_only),
         calibration=tuple(calibration_rows(kept, orders, plan)),
         bias=tuple(bias_rows(kept, orders, features, plan)),
+        people_saved=tuple(people_saved(kept, orders, plan)),
     )
 
 

@@ -11,6 +11,7 @@ from analysis.llm_vs_people.bias_rows import BiasRow
 from analysis.llm_vs_people.llms_and_people import LLMOnlyMean, LLMsAndPeople
 from analysis.llm_vs_people.powered_rows import PredictionPoweredRow
 from analysis.llm_vs_people.rank_tables_section import rank_tables
+from analysis.llm_vs_people.saved_section import people_saved
 from analysis.printing.cells import Field, cell, criterion_cell, number_column, tabulate, text_column
 from analysis.printing.document import (
     Block,
@@ -52,6 +53,7 @@ def llm_vs_people(found: LLMsAndPeople, shown: Shown) -> Section | None:
         *tall,
         *every,
         *_powered(found.prediction_powered, names, confidence),
+        *people_saved(found.people_saved, names, confidence),
         *rank_tables(found.rank_tables, names),
         *_bias(found.bias, names, confidence),
         *_unchecked(found.llm_only, names, confidence),
