@@ -184,7 +184,7 @@ def render_page(
         form=form,
         page=page,
         sections=parts,
-        told_on=_told_on(form),
+        told_on=told_on(form),
         width=f" wide-{min(columns, 3)}" if columns else "",
         number=number,
         overview=overview(form, texts) if number == 1 else "",
@@ -212,7 +212,7 @@ def render_whole(
         texts,
         form=form,
         pages=[(page, sections(page)) for page in form.pages],
-        told_on=_told_on(form),
+        told_on=told_on(form),
         overview=overview(form, texts),
         addresses=Addresses(file=data_url),
         state=PageState(
@@ -225,8 +225,8 @@ def render_whole(
     return html.replace("</style>", f"{inline_fonts(html)}</style>", 1)
 
 
-def _told_on(form: Form) -> Page:
-    """Return the page that tells that reading is measured: where people consent, else the first."""
+def told_on(form: Form) -> Page:
+    """Return the page that tells what is measured and counted: where people consent, else the first."""
     return next((page for page in form.pages if page.kind == "consent"), form.pages[0])
 
 

@@ -12,11 +12,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 
-from spa.forms.html import Gap, ReadingStep
+from spa.forms.html import Gap, ReadingStep, told_on
 from spa.records.form import CheckTarget, Exhibit, Form, Page, ScreeningTarget
 from spa.records.submission import Missing, Response, Submission
 from spa.responses import outcomes
 from spa.responses.answers import parse_answers
+from spa.responses.conduct_evidence import CONDUCT
 from spa.responses.leases import Lease
 from spa.responses.payloads import Payload
 from spa.responses.reading_evidence import (
@@ -216,6 +217,15 @@ class FormProgress:
             if page_id in self.received_at and sent.exposure is not None
         ]
         return clocked_seconds(said, min([self.lease.leased_at, *self.received_at.values()]))
+
+    def may_count(self, page: Page) -> bool:
+        """Return whether a page may count how it is filled in: nobody was told who sent the page that says so before.
+
+        Such a visit began without script, under an earlier release, or while it was switched off.
+        """
+        telling = told_on(self.form)
+        sent = self.sent.get(telling.page_id)
+        return page is telling or sent is None or CONDUCT in sent.fields
 
     def served(self, page: Page) -> tuple[ServedOutput, ...]:
         """Return the outputs that were served one by one on a page; none where that cannot be read."""

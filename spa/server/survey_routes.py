@@ -351,7 +351,7 @@ class SurveyRoutes:
             minutes=self._minutes_of(visit) if page is visit.form.pages[0] else None,
             unseen=visit.unseen(page) if mark_gaps else (),
             minimum_seconds=minimum_seconds(page, visit.seconds_per_100_words) if measured else None,
-            conduct=self.context.conduct if measured else NOTHING_ASKED,
+            conduct=self.context.conduct if measured and visit.may_count(page) else NOTHING_ASKED,
             resume_address=site + base if self._by_address(visit.lease) else "",
             step=visit.step(page, now=self.context.clock(), again=mark_gaps) if in_steps else None,
         )

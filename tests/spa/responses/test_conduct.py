@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 from click.testing import CliRunner
+from fastapi.testclient import TestClient
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,6 +27,7 @@ from spa.responses.conduct_evidence import HONEYPOT, LONGEST, NAMES, OF_PROGRAMS
 from spa.responses.conduct_rows import KnownConduct, conduct_of, may_have_conduct, seconds_between, visit_conduct
 from spa.responses.export import export_tables
 from spa.responses.payloads import Payload
+from spa.server.preview import create_preview
 from spa.study.load import load_study, study_fingerprint
 from tests.spa.responses.test_reading import READ, Visitor, opened, seen
 from tests.spa.small_study import raw_answer, write_study
@@ -158,8 +160,14 @@ def test_pages_say_what_they_count(tmp_path: Path) -> None:
             html = visitor.client.get(f"/a/{visitor.token}/p/{first.page_id}").text
             assert ("which keys you press" in html, "not even keystrokes" in html) == (on, not on)
             assert ('data-conduct=""' in html, "/static/conduct." in html) == (on, on)
-            visitor.send(first, seen(first))
-            assert ("data-conduct" in visitor.client.get(f"/a/{visitor.token}/p/{second.page_id}").text) == on
+            fields = {question.question_id: raw_answer(question) for question in first.questions}
+            fields["reading"] = json.dumps(seen(first))
+            for sent, counted in ({}, False), ({"conduct": WHOLE}, on):  # whoever was not told is not counted
+                visitor.client.post(f"/a/{visitor.token}/p/{first.page_id}", data={**fields, **sent})
+                shown = visitor.client.get(f"/a/{visitor.token}/p/{second.page_id}").text
+                assert ("data-conduct" in shown) == counted
+            preview = TestClient(create_preview(visitor.form, workspace.texts)).get(f"/p/{first.page_id}").text
+            assert "data-conduct" not in preview
 
 
 def send_all(workspace: Workspace, conduct: dict[str, str | None], default: str | None = WHOLE) -> Visitor:
