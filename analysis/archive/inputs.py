@@ -29,6 +29,7 @@ TABLES, SIDECARS = "tables", "beside"  # folders
 TYPES = {"String": pl.String, "Int64": pl.Int64, "Float64": pl.Float64, "Boolean": pl.Boolean, "Null": pl.Null}
 OUTPUTS_READ = "outputs_read"
 Verify = Literal["on", "strict", "off"]
+Paper = Literal["acl", "neurips", "generic"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +50,8 @@ class StudyInputs:
         As in :class:`analysis.answers.study_answers.GatheredAnswers`.
     observed_power : float or None
         As :func:`analysis.results.analyse.analyse` takes it.
+    paper : {"acl", "neurips", "generic"} or None
+        The class whose columns tables and figures fit, where there are some for a paper.
     verify : {"on", "strict", "off"}
         Whether figures were computed again by libraries.
     """
@@ -62,6 +65,7 @@ class StudyInputs:
     plan: Plan
     facts: StudyFacts
     observed_power: float | None = None
+    paper: Paper | None = None
     verify: Verify = "on"
 
     def gathered(self, folder: Path) -> GatheredAnswers:
@@ -113,7 +117,12 @@ class TableInputs:
 
 
 def write_study(
-    contents: Contents, gathered: GatheredAnswers, *, observed_power: float | None, verify: Verify
+    contents: Contents,
+    gathered: GatheredAnswers,
+    *,
+    observed_power: float | None,
+    paper: Paper | None = None,
+    verify: Verify,
 ) -> StudyInputs:
     """Put what a study's report is made of into an archive, and return what it says of it."""
     frames = {name: frame for name, frame in gathered.frames.items() if not frame.is_empty()}
@@ -136,6 +145,7 @@ def write_study(
         plan=gathered.plan,
         facts=replace(facts, contamination=(), exploration=None),
         observed_power=observed_power,
+        paper=paper,
         verify=verify,
     )
     write_inputs(contents, found)

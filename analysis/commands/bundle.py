@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from analysis.archive.contents import Contents
     from analysis.archive.inputs import Verify
 
-OF_STUDY = ("metrics", "observed_power")  # options of spa report that a STUDY may have
+OF_STUDY = ("metrics", "observed_power", "paper")  # options of spa report that a STUDY may have
 REPORT, README = "report", "README.md"
 
 
@@ -186,14 +186,17 @@ def _of_study(
     from analysis.archive.study_files import add_documents, add_study, study_secrets, texts_of, without_words
     from spa.commands.workspace import open_answers
 
-    observed_power = options["observed_power"]
     with open_answers(study, store, rehearsal=rehearsal, quiet=quiet) as workspace:
         gathered = gather_answers(workspace, metrics=options["metrics"])
         gathered = gathered if texts else without_words(gathered)
-        inputs = write_study(contents, gathered, observed_power=observed_power, verify=verify)
-        results = report_of_study(
-            inputs.gathered(contents.folder), report, observed_power=observed_power, verify=verify
+        inputs = write_study(
+            contents,
+            gathered,
+            observed_power=options["observed_power"],
+            paper=options["paper"] or workspace.study.report.paper,
+            verify=verify,
         )
+        results = report_of_study(inputs, contents.folder, report)
         contents.add_folder(report, REPORT, "the report")
         add_study(contents, workspace, study, texts=texts)
         add_documents(contents, workspace, results, filled=datasheet)

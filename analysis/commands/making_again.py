@@ -16,8 +16,7 @@ from spa.commands.terminal import Stages
 from spa.errors import AnalysisError, shortened
 
 if TYPE_CHECKING:
-    from analysis.answers.study_answers import GatheredAnswers
-    from analysis.archive.inputs import Verify
+    from analysis.archive.inputs import StudyInputs, Verify
     from analysis.records.results import Results
 
 NOT_RECORDED = frozenset(  # where answers are, how a report looks, and what reaches beyond this machine's files
@@ -58,28 +57,27 @@ def names_file(option: str) -> bool:
     return any(option == one.opts[0] and one.name in FILES for one in OPTIONS)
 
 
-def report_of_study(
-    gathered: GatheredAnswers, folder: Path, *, observed_power: float | None, verify: Verify
-) -> Results:
-    """Write the report of a study's tables to a folder, as ``spa report`` does; return its results."""
+def report_of_study(inputs: StudyInputs, place: Path, folder: Path) -> Results:
+    """Write the report of a study's tables, which lie in ``place``, to a folder as ``spa report`` does."""
     from analysis.report import made_before
     from analysis.report.files import write_results
     from analysis.results.analyse import analyse
 
-    with Stages() as told, verifying(verify, no_verify=False, now=True) as verifier:
+    with Stages() as told, verifying(inputs.verify, no_verify=False, now=True) as verifier:
         told("checking the answers")
+        gathered = inputs.gathered(place)
         results = analyse(
             gathered.checked(),
             gathered.plan,
             study=gathered.facts,
-            observed_power=observed_power,
+            observed_power=inputs.observed_power,
             told=told,
             verifier=verifier,
         )
         told("writing the report")
         before = None if verifier is None else made_before(results)
         results = verified(results, verifier)
-        write_results(results, folder, before=before)
+        write_results(results, folder, paper=inputs.paper, before=before)
     return results
 
 

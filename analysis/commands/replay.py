@@ -40,8 +40,7 @@ def replay(archive: Path, out: Path | None, as_json: bool) -> None:
         extract_crate(archive, folder)
         inputs = read_inputs(folder)
         if isinstance(inputs, StudyInputs):
-            gathered = inputs.gathered(folder)
-            report_of_study(gathered, again, observed_power=inputs.observed_power, verify=inputs.verify)
+            report_of_study(inputs, folder, again)
         else:
             words = checked_words(inputs.options)
             files = [value for option, values in words if names_file(option) for value in values]
