@@ -16,6 +16,8 @@ from analysis.records.results import Results
 CARELESS = {
     "outputs_seen": "had seen less than {bound:.4g}% of the outputs shown to them",
     "reading_speed": "had read more than {bound:g} words a minute",
+    "relative_speed": "had read more than {bound:g} times as fast as their texts are usually read silently, by the "
+    "time on screen or the server's clock",
     "same_answers": "had given one and the same answer to more than {bound:.4g}% of the questions",
 }
 SHARES = ("outputs_seen", "same_answers")

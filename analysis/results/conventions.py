@@ -79,6 +79,9 @@ ORDER = (  # terms that are not listed follow the last
     "careless answering",
     "missing",
 )
+USUAL_ANSWER = (
+    " Of one kind of question, and not where others who varied theirs gave that answer to {share:g}% or more of them."
+)
 LIVE_VERDICT = (
     "The verdict of a pair is the decision of this live study (decision: x, y, equal, futile or open; not_deciding: an "
     "estimate alone, as other answers decide), which the keys verdict, expected, disagreements and ranking_differences "
@@ -123,8 +126,11 @@ def _careless(plan: Plan) -> dict[str, str]:
         "reading_speed": "Reading speed: words on screen of a page's outputs by their time there, together; of an "
         f"output on several pages over all of them; median over outputs, {FEWEST_OUTPUTS} or more. A Chinese or "
         "Japanese character counts as a word.",
+        "relative_speed": "Relative speed: as reading speed, beside the usual silent speed of each text's script; or "
+        "the usual time of all words of a form by the server's clock from its first page to its last answer.",
         "same_answers": "Same answers: the most frequent one, by kind of question; of comparisons only pairs judged in "
-        f"both orders, without 50% and ties, which say that neither is better; {FEWEST_ANSWERS} answers or more.",
+        f"both orders, without 50% and ties, which say that neither is better; {FEWEST_ANSWERS} answers or more."
+        + ("" if plan.usual_answer is None else USUAL_ANSWER.format(share=100 * plan.usual_answer)),
     }
     declared = " ".join(text for rule, text in rules.items() if rule in declared_rules(plan))
     kept = "Whoever gave less to judge by is kept. Exclusion does not affect pay."

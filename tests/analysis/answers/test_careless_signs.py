@@ -12,9 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis import Plan
-from analysis.answers.careless import relative_speeds
+from analysis.answers.careless import CARELESS_RULES, relative_speeds
 from analysis.answers.careless_signs import SIGNS, careless_signs
 from analysis.answers.exclusions import find_exclusions
+from analysis.methods.annotators import CARELESS
+from analysis.report.excluded import BOUNDS, RULES
 from tests.analysis.made_answers import check, preferences, ratings, render_report, run, validate
 from tests.calibration.careless_languages import READERS, TEXTS, found_share
 
@@ -225,6 +227,9 @@ def test_signs_are_reported() -> None:
     more = [*found["headline"]["problems"], *found["headline"]["more_problems"]]
     (caveat,) = [one for one in more if one["kind"].startswith("careless")]
     assert (caveat["kind"], "excluded: yes" in caveat["text"]) == ("careless_excluded", True)
+    written = render_report(found)  # every rule has its words, in the methods and among the terms, too
+    assert "times as fast as their texts are usually read silently" in " ".join(written.values())
+    assert {*CARELESS} == {*BOUNDS} == {*CARELESS_RULES} <= {*RULES}
     honest = {kind: frame.filter(pl.col("annotator_id").is_in([*VARIED])) for kind, frame in frames().items()}
     assert run(**honest)["careless_signs"] == []
     assert np.all([row["shown"] == 0 for row in run(**honest)["careless_sign_counts"]])
