@@ -96,7 +96,9 @@ def _offered(results: Results) -> Iterator[Sentence]:
             "study.median_minutes",
         )
     if study.last_answer is not None:
-        yield from said(f"The last answer came in on {study.last_answer} (UTC)", "study.last_answer")
+        asked_llms = any(row.annotator_kind == "llm" for row in results.groups)
+        of = ", of people or LLMs," if asked_llms else ""
+        yield from said(f"The last answer{of} came in on {study.last_answer} (UTC)", "study.last_answer")
 
 
 def _recruited(results: Results) -> Iterator[Sentence]:

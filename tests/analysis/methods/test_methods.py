@@ -161,7 +161,7 @@ ABSENT = {  # a fact of the results, the value that says nothing, and words of t
     "study.pay": (None, "offered"),
     "study.bonuses": ([], "bonus"),
     "study.median_minutes": (None, "minutes"),
-    "study.last_answer": (None, "last answer came"),
+    "study.last_answer": (None, "The last answer, of people or LLMs, came in on 2026-02-27"),
     "study.annotators_wanted": (None, "planned for"),
     "study.sources": ([], "recruited"),
     "study.preregistration": (None, "frozen"),
