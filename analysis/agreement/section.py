@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 
 from analysis.agreement.measures import MEASURES
 from analysis.agreement.rater_agreement import AgreementRow, AnnotatorPairRow
@@ -24,7 +25,7 @@ from analysis.printing.document import (
 )
 from analysis.printing.lookup import OVERALL, by_criterion, grouped
 from analysis.printing.names import Names
-from analysis.printing.pictures import BESIDE_AFTER
+from analysis.printing.pictures import BESIDE_AFTER, pictured
 from analysis.printing.words import count, interval, listed, number, percent, sentence, slug
 
 FEW_UNITS = 30
@@ -188,12 +189,12 @@ def _matrices(names: Names, pairs: Sequence[AnnotatorPairRow]) -> list[Block]:
 def _figure(rows: Sequence[AnnotatorPairRow], names: Names, name: str) -> Figure:
     """Return the matrix of how far every two raters agree, of one group and criterion."""
     alternative = f"Krippendorff\u2019s alpha of every two raters; {BESIDE_AFTER}."
-    svg = agreement_matrix([asdict(row) for row in rows], alternative=alternative)
+    drawing = partial(agreement_matrix, [asdict(row) for row in rows], alternative=alternative)
     of = f"{sentence(names.group(rows[0].group))}, {names.criterion(rows[0].criterion)}"
     judged = "outputs that both rated" if rows[0].source == "ratings" else "choices that both made"
     what = f"Krippendorff\u2019s alpha of every two raters over the {judged}"
     caption = f"{of}: {what}; the darker, the more they agree."
-    return Figure(name=name, svg=svg, caption=caption, alternative=BESIDE_AFTER)
+    return pictured(name, drawing, caption, BESIDE_AFTER)
 
 
 def _pairs(names: Names, rows: Sequence[AnnotatorPairRow]) -> Table:

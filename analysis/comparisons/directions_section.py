@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from analysis.comparisons.directions import DirectionSummary
 from analysis.contribution import Shown
@@ -134,14 +135,19 @@ def _figures_alone(rows: Sequence[DirectionSummary], names: Names) -> list[Figur
         if len({row.exposure for row in own}) < 2 or not _both_ways(own):
             continue
         points = _points(own, names, (("", "mean"),))
-        svg = lines_plot(
-            points, x_title=READ, y_title=STATED, references=(0.5,), alternative=f"Each direction; {BESIDE}."
+        drawing = partial(
+            lines_plot,
+            points,
+            x_title=READ,
+            y_title=STATED,
+            references=(0.5,),
+            alternative=f"Each direction; {BESIDE}.",
         )
         caption = (
             f"{sentence(names.group(group))}, {names.criterion(criterion)}: mean chance stated in each direction, by "
             "outputs read (as Figure 1 of Ethayarajh & Jurafsky, 2022)."
         )
-        figures.append(folded(f"each-direction-{slug(group)}-{slug(criterion)}", svg, caption, len(points)))
+        figures.append(folded(f"each-direction-{slug(group)}-{slug(criterion)}", drawing, caption, len(points)))
     return figures
 
 
@@ -226,7 +232,8 @@ def _directions_figures(rows: Sequence[DirectionSummary], names: Names) -> list[
         if len({row.exposure for row in own}) < 2 or all(row.n == row.n_before for row in own):
             continue
         points = _points(own, names, ((", before exclusions", "mean_before"), (", after exclusions", "mean")))
-        svg = lines_plot(
+        drawing = partial(
+            lines_plot,
             points,
             x_title=READ,
             y_title=STATED,
@@ -238,5 +245,5 @@ def _directions_figures(rows: Sequence[DirectionSummary], names: Names) -> list[
             "after exclusions (as Figure 5 of Ethayarajh & Jurafsky, 2022). Where both directions agree, one lies as "
             "far above 50% as the other below."
         )
-        figures.append(folded(f"directions-{slug(group)}-{slug(criterion)}", svg, caption, len(points)))
+        figures.append(folded(f"directions-{slug(group)}-{slug(criterion)}", drawing, caption, len(points)))
     return figures

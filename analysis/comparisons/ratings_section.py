@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 
 from analysis.comparisons.pair_tables import pair_table
 from analysis.comparisons.rating_counts import RatingCount
@@ -42,8 +43,10 @@ from analysis.printing.pictures import (
     called,
     drawn_groups,
     folded,
+    how_many,
     of_criterion,
     people_first,
+    pictured,
     with_intervals,
 )
 from analysis.printing.words import count, interval, number, percent, plural, sentence, slug
@@ -163,22 +166,27 @@ def means_figure(
 ) -> Figure | Fold:
     """Return the figure of mean ratings, folded where it is long."""
     drawn, left_out = drawn_groups(rows, names, most_groups)
-    svg = means_plot(
+    drawing = partial(
+        means_plot,
         [asdict(row) for row in drawn],
         **called(drawn, names),
         title=f"mean rating ({names.direction(criterion)})",
         alternative=f"Mean rating of each system with its interval; {BESIDE}.",
+        numbers=False,
     )
     caption = (
-        f"Mean ratings{with_intervals(drawn)}{of_criterion(names, criterion, several)}. "
+        f"Mean ratings{with_intervals(drawn, names)}{of_criterion(names, criterion, several)}. "
         f"The axis shows only the part of the scale that is used.{left_out}"
     )
-    return folded(f"ratings-{slug(criterion)}" if several else "ratings", svg, caption, len(drawn))
+    return folded(
+        f"ratings-{slug(criterion)}" if several else "ratings", drawing, caption, len(drawn), how_many(drawn, names)
+    )
 
 
 def _spread_figure(rows: Sequence[RatingCount], names: Names, scores: Sequence[float], name: str) -> Figure:
     """Return the bars of how often each system got each score, of one group and criterion."""
-    svg = rating_bars(
+    drawing = partial(
+        rating_bars,
         [asdict(row) for row in rows],
         scores=scores,
         system_names={row.system: names.system(row.system) for row in rows},
@@ -188,4 +196,4 @@ def _spread_figure(rows: Sequence[RatingCount], names: Names, scores: Sequence[f
         f"{sentence(names.group(rows[0].group))}: how often each system got each score. What lies below the middle "
         "of the scale goes to the left of the line, what lies above to the right, the middle itself half to each side."
     )
-    return Figure(name=name, svg=svg, caption=caption, alternative=BESIDE_AFTER)
+    return pictured(name, drawing, caption, BESIDE_AFTER)

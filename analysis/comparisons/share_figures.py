@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import partial
+from typing import Any
 
 from analysis.figures.figures import forest_plot
 from analysis.printing.document import Figure, Fold
 from analysis.printing.lookup import SHARES
 from analysis.printing.names import Names
-from analysis.printing.pictures import BESIDE, Rows, called, drawn_groups, folded, of_criterion, people_first
+from analysis.printing.pictures import BESIDE, Rows, called, drawn_groups, folded, how_many, of_criterion, people_first
 from analysis.printing.turning import aligned, turned
 from analysis.printing.words import listed, percent, slug
 
@@ -56,27 +58,31 @@ def leading_figure(
         f"{value} over {names.system(row.system_y)}" if whole else f"{names.over(row)} {value}" for row, value in values
     ]
     about = of_criterion(names, criterion, several)
+    drawing = partial(_shares, drawn, names, source, "the table of the answer\u2019s section holds the ranking")
     return Figure(
         name="answer",
-        svg=_shares(drawn, names, source, "the table of the answer\u2019s section holds the ranking"),
-        caption=f"{what}{_intervals(drawn)}{about}. {_line_words(drawn)}{left_out}{more}",
+        svg=drawing(),
+        units=how_many(drawn, names),
+        drawing=drawing,
+        caption=f"{what}{_intervals(drawn, names)}{about}. {_line_words(drawn)}{left_out}{more}",
         alternative=f"{what} ({names.group(first)}): {listed(said)}",
     )
 
 
-def _shares(drawn: Rows, names: Names, source: str, beside: str) -> str:
+def _shares(drawn: Rows, names: Names, source: str, beside: str, **more: Any) -> str:
     return forest_plot(
         [asdict(row) for row in drawn],
         **called(drawn, names),
         value=SHARES[source],
         alternative=f"{WHAT[source]}, with intervals; {beside}.",
+        **more,
     )
 
 
-def _intervals(drawn: Rows) -> str:
+def _intervals(drawn: Rows, names: Names) -> str:
     """Return what the lines of a figure are; nothing where no row has one."""
     if all(row.decision is None for row in drawn):
-        return ", with confidence intervals"
+        return f", with {names.confidence} confidence intervals"
     known = any(row.ci_low is not None for row in drawn)
     return ", with the intervals that the decisions rest on, which hold at every look" if known else ""
 
@@ -94,6 +100,9 @@ def share_figure(rows: Rows, names: Names, source: str, criterion: str, several:
     """Return the forest plot of preferences or choices, folded where it is long."""
     what = WHAT[source]
     drawn, left_out = drawn_groups(aligned(rows), names)
-    svg = _shares(drawn, names, source, BESIDE)
-    caption = f"{what}{_intervals(drawn)}{of_criterion(names, criterion, several)}. {_line_words(drawn)}{left_out}"
-    return folded(f"{source}-{slug(criterion)}" if several else source, svg, caption, len(drawn))
+    drawing = partial(_shares, drawn, names, source, BESIDE, numbers=False)
+    about = f"{_intervals(drawn, names)}{of_criterion(names, criterion, several)}"
+    caption = f"{what}{about}. {_line_words(drawn)}{left_out}"
+    return folded(
+        f"{source}-{slug(criterion)}" if several else source, drawing, caption, len(drawn), how_many(drawn, names)
+    )

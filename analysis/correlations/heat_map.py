@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from analysis.contribution import Shown
 from analysis.correlations.group_correlations import CorrelationRow
@@ -11,6 +12,7 @@ from analysis.figures.matrices import heat_map
 from analysis.printing.cells import Field, number_column, tabulate, text_column
 from analysis.printing.document import Block, Figure, Fold, Paragraph
 from analysis.printing.names import Names
+from analysis.printing.pictures import pictured
 from analysis.printing.words import count, number, p_value, plural, sentence, slug
 
 DRAWN = 30  # measures
@@ -48,13 +50,8 @@ def heat_maps(
         }
         only = f" The strongest {len(drawn)} of {plural(len(listed), 'measure')}." if len(drawn) < len(listed) else ""
         caption = f"Kendall\u2019s tau with {names.measure(target)}, {what}; darker the further from 0.{only}"
-        svg = heat_map(cells, alternative=f"{caption} {sentence(BESIDE)}.")
-        yield Figure(
-            name=f"correlations-heat-map-{slug(target.partition(':')[2])}-{level}",
-            svg=svg,
-            caption=caption,
-            alternative=BESIDE,
-        )
+        drawing = partial(heat_map, cells, alternative=f"{caption} {sentence(BESIDE)}.")
+        yield pictured(f"correlations-heat-map-{slug(target.partition(':')[2])}-{level}", drawing, caption, BESIDE)
 
 
 def _strongest(rows: Sequence[CorrelationRow]) -> list[str]:

@@ -1,1 +1,1 @@
-"""Figures as SVG."""
+"""Figures as SVG and PDF."""

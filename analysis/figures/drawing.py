@@ -9,6 +9,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import repeat
 from typing import TypeVar
 from xml.sax.saxutils import escape, quoteattr
@@ -34,17 +35,62 @@ FONT = "system-ui, Noto Sans, Noto Sans CJK SC, WenQuanYi Zen Hei, Noto Sans Ara
 LINE = 15  # pixels a line of text
 SIDE = 12  # pixels left and right of a figure: readers' fonts may be wider than reckoned with
 AXIS = 40  # pixels under a drawing for its axis
+PAPER_FONT = "Bitstream Vera Sans, DejaVu Sans, Verdana, sans-serif"  # the first two have the same letters
+BLACK = "#000000"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """Where a figure is to stand: on screen as wide as each likes, in a paper as wide as a column.
+
+    Attributes
+    ----------
+    total : float, optional
+        Width with both sides, in the units in which a line of text is 12 high; each drawing's own where absent.
+    zoom : float
+        Pixels a unit.
+    side : float
+        Units left and right of a drawing.
+    letters : float
+        How much wider letters are than is reckoned with.
+    """
+
+    total: float | None = None
+    zoom: float = 1.0
+    side: float = SIDE
+    letters: float = 1.0
+
+    def inner(self, own: float, left: float = 0.0) -> float:
+        """Return the width of a drawing, whose own is given, with so much before it."""
+        return own if self.total is None else self.total - 2 * self.side - left
+
+    def wrap(self, words: str, width: float) -> list[str]:
+        """Break words into lines that fit a width."""
+        return wrap_text(words, width / self.letters)
+
+
+SCREEN = Look()
 
 
 def figure(
-    marks: Iterable[str], width: float, height: float, alternative: str, *, left: float = 0.0, above: float = 0.0
+    marks: Iterable[str],
+    width: float,
+    height: float,
+    alternative: str,
+    *,
+    left: float = 0.0,
+    above: float = 0.0,
+    look: Look = SCREEN,
 ) -> str:
     """Return marks as an SVG document; ``left`` and ``above`` are the room for what stands before 0."""
-    wide, high = _n(left + width + 2 * SIDE), _n(above + height + 8)
+    wide, high = left + width + 2 * look.side, above + height + 8
+    drawn = "".join(marks)
     return (
         f'<svg role="img" aria-label={quoteattr(str(clean(alternative)))} xmlns="http://www.w3.org/2000/svg" '
-        f'width="{wide}" height="{high}" viewBox="{_n(-left - SIDE)} {_n(-above - 4)} {wide} {high}">'
-        f'<g font-family="{FONT}">{"".join(marks)}</g></svg>'
+        f'width="{_n(look.zoom * wide)}" height="{_n(look.zoom * high)}" '
+        f'viewBox="{_n(-left - look.side)} {_n(-above - 4)} {_n(wide)} {_n(high)}">'
+        f'<g font-family="{FONT if look.total is None else PAPER_FONT}">'
+        f"{drawn if look.total is None else drawn.replace(INK, BLACK)}</g></svg>"
     )
 
 
@@ -132,9 +178,10 @@ def horizontal_axis(
     title: str,
     ticks: Sequence[float],
     labels: Sequence[str],
+    look: Look = SCREEN,
 ) -> list[str]:
     """Draw an axis under a drawing; where labels would touch, every second is left out, or more."""
-    widest = max(map(text_width, labels), default=0.0) + 6
+    widest = look.letters * max(map(text_width, labels), default=0.0) + 6
     every = 1
     while len(ticks) > every and abs(across(ticks[every]) - across(ticks[0])) < widest:
         every *= 2
@@ -143,9 +190,12 @@ def horizontal_axis(
         x = across(tick)
         marks.append(rule(x, top, x, top + 5, width=1))
         if number % every == 0:
-            anchor = "start" if x < 1 else "end" if x > width - 1 else "middle"
+            half = look.letters * text_width(label) / 2
+            first, last = x < max(1, half - look.side), x > width - max(1, half - look.side)
+            anchor = "start" if first else "end" if last else "middle"
             marks.append(text(x, top + 12, label, size=11, anchor=anchor))
-    return [*marks, text(width / 2, top + 28, title, anchor="middle")]
+    size = 12 if look.letters * text_width(title) <= width else 10
+    return [*marks, text(width / 2, top + 28, title, size=size, anchor="middle")]
 
 
 def system_colours(systems: Iterable[str]) -> dict[str, str]:

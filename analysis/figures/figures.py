@@ -17,7 +17,9 @@ from analysis.figures.drawing import (
     DASHES,
     INK,
     LINE,
+    SCREEN,
     SHAPES,
+    Look,
     cycle,
     figure,
     horizontal_axis,
@@ -29,7 +31,6 @@ from analysis.figures.drawing import (
     scale,
     stacked,
     text,
-    wrap_text,
 )
 from analysis.figures.matrices import agreement_matrix, pair_matrix
 from analysis.figures.plain_text import clean, percent
@@ -49,9 +50,9 @@ __all__ = [
     "rating_bars",
     "scatter_plot",
 ]
-PLOT_WIDTH = 310  # pixels of the axis
-NUMBER_WIDTH = 64  # pixels for the number at its right
-WIDTH = PLOT_WIDTH + NUMBER_WIDTH
+WIDTH = 374  # pixels of a drawing on screen
+NUMBER_WIDTH = 64  # pixels for the number at the right of the axis
+EDGE = 6  # pixels at the right of an axis without numbers, for a sign at its end
 SQUARE = 210  # pixels of the side of a drawing with two axes, a half of its width
 DOT = 17  # pixels a dot
 GAP = 10  # pixels between the rows of one label and the next label
@@ -93,6 +94,8 @@ def forest_plot(
     colours: Mapping[str, str] | None = None,
     value: str = "mean",
     alternative: str = "Preferences with their intervals; the table beside this figure holds the same numbers.",
+    numbers: bool = True,
+    look: Look = SCREEN,
 ) -> str:
     """Draw shares between 0 and 1 with intervals, a line at 50%.
 
@@ -109,6 +112,10 @@ def forest_plot(
         Key of the share: ``"mean"`` or ``"win_rate"``.
     alternative : str
         What a screen reader says in place of the figure.
+    numbers : bool
+        Write each share beside its dot; not where a table beside says them.
+    look : Look
+        Where the figure is to stand.
 
     Returns
     -------
@@ -123,7 +130,7 @@ def forest_plot(
         if several_exposures:
             label += f" ({row['exposure']} {'output' if row['exposure'] == 1 else 'outputs'} each)"
         share = row.get(value)
-        text = "no answers" if share is None else percent(share)
+        text = "no answers" if share is None else percent(share) if numbers else ""
         dots.append(
             Dot(
                 panel=named(criterion_names, row.get("criterion", "")),
@@ -138,7 +145,7 @@ def forest_plot(
         )
     title = "second better  \u2190  even  \u2192  first better"
     axis = Axis(low=0, high=100, title=title, unit="%", reference=50, ticks=(0, 25, 50, 75, 100))
-    return draw(dots, axis, alternative, colours=_shown_colours(colours, group_names))
+    return draw(dots, axis, alternative, colours=_shown_colours(colours, group_names), look=look)
 
 
 def means_plot(
@@ -150,6 +157,8 @@ def means_plot(
     colours: Mapping[str, str] | None = None,
     title: str = "mean rating",
     alternative: str = "Mean ratings with their intervals; the table beside this figure holds the same numbers.",
+    numbers: bool = True,
+    look: Look = SCREEN,
 ) -> str:
     """Draw mean ratings with intervals: one panel a criterion, one label a system, one dot a group.
 
@@ -165,7 +174,7 @@ def means_plot(
             value=row.get("mean"),
             low=row.get("ci_low"),
             high=row.get("ci_high"),
-            text=_mean_text(row.get("mean")),
+            text=_mean_text(row.get("mean")) if numbers or row.get("mean") is None else "",
         )
         for row in listed
     ]
@@ -174,7 +183,7 @@ def means_plot(
     whole = all(isinstance(dot.value, int) for dot in dots)  # places
     ticks = tuple(range(int(min(ends)), int(max(ends)) + 1)) if whole else ()
     axis = Axis(low=min(ends) - margin, high=max(ends) + margin, title=title, ticks=ticks)
-    return draw(dots, axis, alternative, colours=_shown_colours(colours, group_names))
+    return draw(dots, axis, alternative, colours=_shown_colours(colours, group_names), look=look)
 
 
 def _mean_text(mean: float | None) -> str:
@@ -187,7 +196,14 @@ def _shown_colours(colours: Mapping[str, str] | None, names: Mapping[str, str] |
     return {named(names, group): colour for group, colour in (colours or {}).items()}
 
 
-def draw(dots: Sequence[Dot], axis: Axis, alternative: str, *, colours: Mapping[str, str] | None = None) -> str:
+def draw(
+    dots: Sequence[Dot],
+    axis: Axis,
+    alternative: str,
+    *,
+    colours: Mapping[str, str] | None = None,
+    look: Look = SCREEN,
+) -> str:
     """Draw dots in panels, one below the other; of several groups a key comes first.
 
     Parameters
@@ -212,19 +228,20 @@ def draw(dots: Sequence[Dot], axis: Axis, alternative: str, *, colours: Mapping[
     for dot in dots:
         by_panel.setdefault(dot.panel, []).append(dot)
     looks = _looks([dot.group for dot in dots], colours or {})
+    width = look.inner(WIDTH)
     marks: list[str] = []
     top = 0.0
     if len(looks) > 1:
         signs = {group: _sign(look) for group, look in looks.items()}
-        marks, top = _key(signs, lambda group, y: moved([signs[group]], 5, y), 18, WIDTH)
+        marks, top = _key(signs, lambda group, y: moved([signs[group]], 5, y), 18, width, look)
     for panel, own in by_panel.items():
-        title = wrap_text(panel, WIDTH) if len(by_panel) > 1 else []
+        title = look.wrap(panel, width) if len(by_panel) > 1 else []
         marks += stacked(title, 0, top + LINE * len(title) / 2, size=13, weight="bold")
         top += LINE * len(title) + 6 * bool(title)
-        drawn, height = _panel(own, axis, looks)
+        drawn, height = _panel(own, axis, looks, width, look)
         marks.append(moved(drawn, 0, top))
         top += height + BETWEEN
-    return figure(marks, WIDTH, top - BETWEEN, alternative)
+    return figure(marks, width, top - BETWEEN, alternative, look=look)
 
 
 def _looks(groups: Iterable[str], colours: Mapping[str, str]) -> dict[str, tuple[str, str]]:
@@ -255,7 +272,13 @@ class Point:
 
 
 def lines_plot(
-    points: Sequence[Point], *, x_title: str, y_title: str, references: Sequence[float] = (), alternative: str
+    points: Sequence[Point],
+    *,
+    x_title: str,
+    y_title: str,
+    references: Sequence[float] = (),
+    alternative: str,
+    look: Look = SCREEN,
 ) -> str:
     """Draw lines of shares between 0 and 1, each named above and told apart by dashes, or as its points say.
 
@@ -283,12 +306,12 @@ def lines_plot(
     given = {name: own[0].dash for name, own in lines.items()}
     free = dict(zip(lines, cycle(DASHES, list(lines)), strict=True))
     dashes = {name: free[name] if dash is None else dash for name, dash in given.items()}
-    width = 2.0 * SQUARE
+    width = look.inner(2.0 * SQUARE, 54)
 
     def dashed(name: str, y: float) -> str:
         return path(f"M0,{y:g}h30", colour=lines[name][0].colour, dash=dashes[name])
 
-    marks, top = _key(lines, dashed, 38, width)
+    marks, top = _key(lines, dashed, 38, width, look)
     ends = min(point.x for point in points), max(point.x for point in points)
     across, up = scale(*ends, 0, width), scale(0, 1, top + SQUARE, top)
     marks += [rule(0, up(y), width, up(y), width=1, opacity=0.5) for y in references]
@@ -296,13 +319,13 @@ def lines_plot(
         outline = "L".join(f"{across(point.x):.2f},{up(point.y):.2f}" for point in own)
         marks.append(path(f"M{outline}", colour=own[0].colour, dash=dashes[name]))
     ticks, written = round_steps(*ends)
-    marks += horizontal_axis(across, width, up(0), x_title, ticks, [written(tick) for tick in ticks])
+    marks += horizontal_axis(across, width, up(0), x_title, ticks, [written(tick) for tick in ticks], look)
     marks.append(rule(0, up(0), 0, up(1), width=1))
     for tick in (0, 0.2, 0.4, 0.6, 0.8, 1):
         marks.append(rule(-5, up(tick), 0, up(tick), width=1))
         marks.append(text(-8, up(tick), f"{tick:.0%}", size=11, anchor="end"))
     marks.append(f'<g transform="translate(-48,{up(0.5):.2f})rotate(-90)">{text(0, 0, y_title, anchor="middle")}</g>')
-    return figure(marks, width, top + SQUARE + AXIS, alternative, left=54)
+    return figure(marks, width, top + SQUARE + AXIS, alternative, left=54, look=look)
 
 
 def scatter_plot(points: Sequence[tuple[str, float, float]], *, alternative: str) -> str:
@@ -328,7 +351,7 @@ def scatter_plot(points: Sequence[tuple[str, float, float]], *, alternative: str
         for kind, shape, colour in zip(kinds, cycle(SHAPES, kinds), cycle(COLOURS, kinds), strict=True)
     }
     width = 2.0 * SQUARE
-    marks, top = _key(looks, lambda kind, y: moved([looks[kind]], 4, y), 16, width)
+    marks, top = _key(looks, lambda kind, y: moved([looks[kind]], 4, y), 16, width, SCREEN)
     _, rights, ups = zip(*points, strict=True)
     across, up = scale(min(rights), max(rights), 0, width), scale(min(ups), max(ups), top + 1.5 * SQUARE, top)
     for kind, x, y in points:
@@ -336,37 +359,42 @@ def scatter_plot(points: Sequence[tuple[str, float, float]], *, alternative: str
     return figure(marks, width, top + 1.5 * SQUARE + LINE, alternative)
 
 
-def _key(names: Iterable[str], sign: Callable[[str, float], str], left: float, width: float) -> tuple[list[str], float]:
+def _key(
+    names: Iterable[str], sign: Callable[[str, float], str], left: float, width: float, look: Look
+) -> tuple[list[str], float]:
     """Return each name with its sign before it, and the height below them; ``sign`` gets a name and its height."""
     marks, top = [], 0.0
     for name in names:
-        words = wrap_text(clean(name), width - left)
+        words = look.wrap(clean(name), width - left)
         marks.append(sign(name, top + LINE / 2))
         marks += stacked(words, left, top + LINE * len(words) / 2)
         top += LINE * len(words) + 2
     return marks, top + 12
 
 
-def _panel(dots: Sequence[Dot], axis: Axis, looks: Mapping[str, tuple[str, str]]) -> tuple[list[str], float]:
-    """Return the marks of one panel and its height."""
-    across = scale(axis.low, axis.high, 0, PLOT_WIDTH)
+def _panel(
+    dots: Sequence[Dot], axis: Axis, looks: Mapping[str, tuple[str, str]], width: float, look: Look
+) -> tuple[list[str], float]:
+    """Return the marks of one panel and its height; numbers stand at the right of the axis where there are any."""
+    plot = width - NUMBER_WIDTH if any(dot.text for dot in dots) else width - EDGE
+    across = scale(axis.low, axis.high, 0, plot)
     by_label: dict[str, list[Dot]] = {}
     for dot in dots:
         by_label.setdefault(dot.label, []).append(dot)
     behind, marks, y = [], [], 0.0
     for label, own in by_label.items():
-        lines = wrap_text(label, WIDTH)
+        lines = look.wrap(label, width)
         top = y + LINE * len(lines) + 2
         marks += stacked(lines, 0, (y + top) / 2, weight="600")
         y = top
         for dot in own:
             middle = y + DOT / 2
-            look = looks[dot.group]
+            shape = looks[dot.group]
             if dot.low is not None and dot.high is not None:
-                marks.append(rule(across(dot.low), middle, across(dot.high), middle, colour=look[1]))
+                marks.append(rule(across(dot.low), middle, across(dot.high), middle, colour=shape[1]))
             if dot.value is not None:
-                marks.append(moved([_sign(look, hollow=dot.open)], across(dot.value), middle))
-            marks.append(text(PLOT_WIDTH + 10, middle, dot.text))
+                marks.append(moved([_sign(shape, hollow=dot.open)], across(dot.value), middle))
+            marks.append(text(plot + 10, middle, dot.text))
             y += DOT
         if axis.reference is not None:
             x = across(axis.reference)
@@ -376,7 +404,7 @@ def _panel(dots: Sequence[Dot], axis: Axis, looks: Mapping[str, tuple[str, str]]
     if axis.ticks:
         ticks, written = axis.ticks, "{:g}".format
     labels = [written(tick) + axis.unit for tick in ticks]
-    return [*behind, *marks, *horizontal_axis(across, PLOT_WIDTH, y, axis.title, ticks, labels)], y + AXIS
+    return [*behind, *marks, *horizontal_axis(across, plot, y, axis.title, ticks, labels, look)], y + AXIS
 
 
 def _within(percent: float | None) -> float | None:

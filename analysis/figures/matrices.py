@@ -6,13 +6,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from analysis.figures.drawing import INK, LINE, box, figure, grey, named, stacked, text, wrap_text
+from analysis.figures.drawing import INK, LINE, SCREEN, Look, box, figure, grey, named, stacked, text
 from analysis.figures.plain_text import clean, percent
 from spa.rounding import number
 
 CELL = 42  # pixels of a cell's side
 HEAD = 92  # pixels of a cell under the name of its column
 NAME_WIDTH = 170  # pixels for a name beside the matrix
+NARROW = 44  # pixels of a name, and 20 of a cell, that a narrow figure needs
+SMALL = 9  # pixels of the numbers in small cells
 DARK = 0.72  # the cell is so dark that its text turns light
 
 
@@ -23,6 +25,7 @@ def pair_matrix(
     systems: Iterable[str] = (),
     system_names: Mapping[str, str] | None = None,
     alternative: str = "How often the system of a row is better than that of a column.",
+    look: Look = SCREEN,
 ) -> str:
     """Draw every pair at once: the share of the row's system over the column's, darker the higher.
 
@@ -52,7 +55,7 @@ def pair_matrix(
         share = row.get(value)
         cells.append((row["system_x"], row["system_y"], share))
         cells.append((row["system_y"], row["system_x"], None if share is None else 1 - share))
-    return _draw(order, cells, partial(percent, decimals=0), system_names, alternative)
+    return _draw(order, cells, partial(percent, decimals=0), system_names, alternative, look)
 
 
 def agreement_matrix(
@@ -61,6 +64,7 @@ def agreement_matrix(
     value: str = "krippendorff_alpha",
     names: Mapping[str, str] | None = None,
     alternative: str = "How far every two annotators agree.",
+    look: Look = SCREEN,
 ) -> str:
     """Draw how far every two annotators agree, darker the more.
 
@@ -82,13 +86,14 @@ def agreement_matrix(
     """
     pairs = [(row["annotator_x"], row["annotator_y"], row.get(value)) for row in rows]
     order = list(dict.fromkeys(annotator for pair in pairs for annotator in pair[:2]))
-    return _draw(order, [*pairs, *((y, x, shown) for x, y, shown in pairs)], number, names, alternative)
+    return _draw(order, [*pairs, *((y, x, shown) for x, y, shown in pairs)], number, names, alternative, look)
 
 
 def heat_map(
     cells: Mapping[tuple[str, str], float | None],
     *,
     alternative: str,
+    look: Look = SCREEN,
 ) -> str:
     """Draw numbers from -1 to 1 by row and column, darker the further from 0.
 
@@ -107,23 +112,36 @@ def heat_map(
     if not cells:
         return ""
     rows, columns = (list(dict.fromkeys(key[place] for key in cells)) for place in (0, 1))
-    heads = [wrap_text(clean(name), HEAD - 6) for name in columns]
-    names = [wrap_text(clean(name), NAME_WIDTH) for name in rows]
+    beside, head = _widths(look, len(columns), HEAD)
+    if not head:
+        return ""
+    heads = [look.wrap(clean(name), head - 6) for name in columns]
+    names = [look.wrap(clean(name), beside) for name in rows]
     above = 8 + LINE * max(map(len, heads))
     height = max(LINE + 10, 4 + LINE * max(map(len, names)))
     marks = [
-        text(HEAD * (place + 0.5), LINE * (line - len(own) + 0.5) - 6, word, anchor="middle")
+        text(head * (place + 0.5), LINE * (line - len(own) + 0.5) - 6, word, anchor="middle")
         for place, own in enumerate(heads)
         for line, word in enumerate(own)
     ]
     for place, own in enumerate(names):
-        marks += stacked(own, -NAME_WIDTH - 8, height * (place + 0.5))
+        marks += stacked(own, -beside - 8, height * (place + 0.5))
     for (row, column), value in cells.items():
-        left, top = HEAD * columns.index(column), height * rows.index(row)
+        left, top = head * columns.index(column), height * rows.index(row)
         if value is not None:
-            marks.append(box(left + 1, top + 1, left + HEAD - 1, top + height - 1, grey(abs(value))))
-        marks.append(text(left + HEAD / 2, top + height / 2, number(value), anchor="middle", ink=_ink(value)))
-    return figure(marks, HEAD * len(columns), height * len(rows), alternative, left=NAME_WIDTH + 8, above=above)
+            marks.append(box(left + 1, top + 1, left + head - 1, top + height - 1, grey(abs(value))))
+        marks.append(text(left + head / 2, top + height / 2, number(value), anchor="middle", ink=_ink(value)))
+    return figure(marks, head * len(columns), height * len(rows), alternative, left=beside + 8, above=above, look=look)
+
+
+def _widths(look: Look, columns: int, own: float) -> tuple[float, float]:
+    """Return the room of names beside a matrix, and of each column; of a column 0 where a figure is too narrow."""
+    if look.total is None:
+        return NAME_WIDTH, own
+    room = look.inner(0.0) - 8
+    beside = min(NAME_WIDTH, max(NARROW, 0.35 * room))
+    column = min(own, (room - beside) / columns)
+    return room - column * columns, column if column >= 20 else 0.0
 
 
 def _ink(value: float | None) -> str:
@@ -137,24 +155,29 @@ def _draw(
     shown_as: Callable[[float | None], str],
     names: Mapping[str, str] | None,
     alternative: str,
+    look: Look,
 ) -> str:
     """Draw cells (row, column, value), with their numbers."""
     if not order:
         return ""
-    lines = [wrap_text(f"{place}  {named(names, key)}", NAME_WIDTH) for place, key in enumerate(order, 1)]
-    height = max(CELL, 4 + LINE * max(map(len, lines)))
+    beside, side = _widths(look, len(order), CELL)
+    if not side:
+        return ""
+    size = 12 if side >= CELL - 4 else SMALL
+    lines = [look.wrap(f"{place}  {named(names, key)}", beside) for place, key in enumerate(order, 1)]
+    height = max(side, 4 + LINE * max(map(len, lines)))
     marks = [
         mark
         for place, own in enumerate(lines)
         for mark in (
-            *stacked(own, -NAME_WIDTH - 8, height * (place + 0.5)),
-            text(CELL * (place + 0.5), -10, str(place + 1), anchor="middle"),
+            *stacked(own, -beside - 8, height * (place + 0.5)),
+            text(side * (place + 0.5), -10, str(place + 1), anchor="middle"),
         )
     ]
     for row, column, value in cells:
-        left, top = CELL * order.index(column), height * order.index(row)
+        left, top = side * order.index(column), height * order.index(row)
         if value is not None:
-            marks.append(box(left + 1, top + 1, left + CELL - 1, top + height - 1, grey(value)))
-        middle = left + CELL / 2, top + height / 2
-        marks.append(text(*middle, shown_as(value), anchor="middle", ink=_ink(value)))
-    return figure(marks, CELL * len(order), height * len(order), alternative, left=NAME_WIDTH + 8, above=18)
+            marks.append(box(left + 1, top + 1, left + side - 1, top + height - 1, grey(value)))
+        middle = left + side / 2, top + height / 2
+        marks.append(text(*middle, shown_as(value), size=size, anchor="middle", ink=_ink(value)))
+    return figure(marks, side * len(order), height * len(order), alternative, left=beside + 8, above=18, look=look)

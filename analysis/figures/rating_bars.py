@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from analysis.figures.drawing import LINE, box, figure, grey, named, rule, scale, stacked, text, wrap_text
+from analysis.figures.drawing import LINE, SCREEN, Look, box, figure, grey, named, rule, scale, stacked, text
 from analysis.figures.plain_text import percent
 
 WIDTH = 400  # pixels of the bars
@@ -24,6 +24,7 @@ def rating_bars(
     scores: Iterable[float] = (),
     system_names: Mapping[str, str] | None = None,
     alternative: str = "How often each system got each rating; the table beside this figure holds the same numbers.",
+    look: Look = SCREEN,
 ) -> str:
     """Draw diverging bars: what lies below the middle of the scale to the left, what lies above to the right.
 
@@ -57,11 +58,12 @@ def rating_bars(
         for system, shares in by_system.items()
     }
     ends = -max(below.values()), max(sum(shares.values()) - below[system] for system, shares in by_system.items())
-    across = scale(*ends, 0, WIDTH)
-    marks = _key(steps)
+    width = look.inner(WIDTH)
+    across = scale(*ends, 0, width)
+    marks = _key(steps, width)
     top = float(KEY)
     for system, shares in by_system.items():
-        lines = wrap_text(named(system_names, system), WIDTH)
+        lines = look.wrap(named(system_names, system), width)
         marks += stacked(lines, 0, top + LINE * len(lines) / 2, weight="600")
         top += LINE * len(lines)
         marks.append(rule(across(0), top - 4, across(0), top + BAR + 4))  # seen above and below the bar
@@ -69,17 +71,17 @@ def rating_bars(
         for score, share in sorted(shares.items()):
             part = _part(score, steps)
             marks.append(box(across(low), top, across(low + share), top + BAR, grey(part), edge=0.7))
-            words = percent(share, 0) if share >= NAMED else ""
+            words = percent(share, 0) if share >= NAMED * WIDTH / width else ""
             at = across(low + share / 2), top + BAR / 2
             marks.append(text(*at, words, size=10, anchor="middle", ink=_ink(part)))
             low += share
         top += BAR + GAP
-    return figure(marks, WIDTH, top, alternative)
+    return figure(marks, width, top, alternative, look=look)
 
 
-def _key(steps: list[float]) -> list[str]:
+def _key(steps: list[float], width: float) -> list[str]:
     """Draw the steps of the scale in their greys."""
-    apart = WIDTH / max(11, len(steps))
+    apart = width / max(11, len(steps))
     half = min(STEP, apart) / 2
     named_every = math.ceil(STEP / apart)
     marks = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from analysis.contribution import Shown
 from analysis.figures.drawing import DASHES
@@ -145,7 +146,8 @@ def _reliability_figure(curves: Sequence[tuple[str, Sequence[ReliabilityBin]]], 
         for part in bins
         if part.mean_stated is not None and part.mean_outcome is not None
     ]
-    svg = lines_plot(
+    drawing = partial(
+        lines_plot,
         points,
         x_title="stated chance of the one that is favoured",
         y_title="share chosen",
@@ -158,4 +160,4 @@ def _reliability_figure(curves: Sequence[tuple[str, Sequence[ReliabilityBin]]], 
     )
     if len(kept) < len(curves):
         caption += f" Only the first {len(kept)} of {len(curves)} curves are drawn; the table has all."
-    return folded(name, svg, caption, len(points))
+    return folded(name, drawing, caption, len(points))

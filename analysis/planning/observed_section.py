@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from analysis.contribution import Shown
 from analysis.figures.drawing import COLOURS, DASHES, INK, system_colours
@@ -12,6 +13,7 @@ from analysis.printing.cells import Field, number_column, tabulate, text_column
 from analysis.printing.document import Block, Figure, Paragraph, Section
 from analysis.printing.lookup import grouped
 from analysis.printing.names import Names
+from analysis.printing.pictures import pictured
 from analysis.printing.words import count, listed, number, p_value, percent, plural, sentence, slug
 
 NO_EVIDENCE = (
@@ -98,8 +100,13 @@ def _both(rows: Sequence[ObservedPowerRow], names: Names) -> Figure:
         for row in drawn
         for point in row.curve
     ]
-    svg = lines_plot(
-        points, x_title="annotators", y_title="power", references=(0.8,), alternative=f"Power by annotators; {BESIDE}."
+    drawing = partial(
+        lines_plot,
+        points,
+        x_title="annotators",
+        y_title="power",
+        references=(0.8,),
+        alternative=f"Power by annotators; {BESIDE}.",
     )
     first = rows[0]
     criteria = listed(list(dict.fromkeys(names.criterion(row.criterion) for row in rows)))
@@ -109,7 +116,7 @@ def _both(rows: Sequence[ObservedPowerRow], names: Names) -> Figure:
         "found held constant; dashed: stated chances, solid: ratings (as Figure 2 of Ethayarajh & Jurafsky, "
         f"2022).{only}"
     )
-    return Figure(name=f"observed-power-both-{slug(first.group)}", svg=svg, caption=caption, alternative=BESIDE)
+    return pictured(f"observed-power-both-{slug(first.group)}", drawing, caption)
 
 
 def _figure(rows: Sequence[ObservedPowerRow], names: Names) -> Figure:
@@ -135,8 +142,13 @@ def _figure(rows: Sequence[ObservedPowerRow], names: Names) -> Figure:
         for point in first.curve
         if point.planned is not None
     ]
-    svg = lines_plot(
-        points, x_title="annotators", y_title="power", references=(0.8,), alternative=f"Power by annotators; {BESIDE}."
+    drawing = partial(
+        lines_plot,
+        points,
+        x_title="annotators",
+        y_title="power",
+        references=(0.8,),
+        alternative=f"Power by annotators; {BESIDE}.",
     )
     only = f" The first {len(drawn)} of {len(rows)} are drawn." if len(drawn) < len(rows) else ""
     caption = (
@@ -144,4 +156,4 @@ def _figure(rows: Sequence[ObservedPowerRow], names: Names) -> Figure:
         f"power at level {first.alpha:g} by annotators, the effects found held constant, and as planned.{only}"
     )
     name = "-".join(("observed-power", first.source, slug(first.group), slug(first.criterion)))
-    return Figure(name=name, svg=svg, caption=caption, alternative=BESIDE)
+    return pictured(name, drawing, caption)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from analysis.contribution import Shown
 from analysis.figures.figures import Axis, Dot, draw
@@ -11,7 +12,7 @@ from analysis.printing.cells import VERDICT, Field, number_column, tabulate, tex
 from analysis.printing.document import Block, Bullets, Figure, Fold, Heading, Paragraph, Table
 from analysis.printing.lookup import grouped
 from analysis.printing.names import Names
-from analysis.printing.pictures import BESIDE
+from analysis.printing.pictures import BESIDE, how_many, pictured
 from analysis.printing.words import count, p_value, percent, plural, share_interval, signed
 
 Comparison = tuple[str, str, int | None, str, str]
@@ -141,7 +142,7 @@ def _figure(rows: Sequence[SweepRow], names: Names, comparisons: int) -> Figure:
                 value=None if row.mean is None else 100 * row.mean,
                 low=None if row.ci_low is None else 100 * max(row.ci_low, 0.0),
                 high=None if row.ci_high is None else 100 * min(row.ci_high, 1.0),
-                text="no answers" if row.mean is None else percent(row.mean),
+                text="no answers" if row.mean is None else "",
                 open=row.verdict is None,
             )
         )
@@ -153,7 +154,10 @@ def _figure(rows: Sequence[SweepRow], names: Names, comparisons: int) -> Figure:
         reference=50,
         ticks=(0, 25, 50, 75, 100),
     )
-    svg = draw(dots, axis, f"Mean preference under several bounds, with intervals; {BESIDE}.")
+    drawing = partial(draw, dots, axis, f"Mean preference under several bounds, with intervals; {BESIDE}.")
     only = f" The first {DRAWN} of {comparisons} comparisons are drawn." if comparisons > DRAWN else ""
-    caption = f"Mean chance that the first system is better, under several bounds, with confidence intervals.{only}"
-    return Figure(name="consistency-sweep", svg=svg, caption=caption, alternative=BESIDE)
+    caption = (
+        "Mean chance that the first system is better, under several bounds, "
+        f"with {names.confidence} confidence intervals.{only}"
+    )
+    return pictured("consistency-sweep", drawing, caption, units=how_many(rows, names))

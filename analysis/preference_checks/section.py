@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TypeVar
 
 from analysis.comparisons.preferences import PreferenceTest
@@ -25,7 +26,7 @@ from analysis.printing.document import (
 )
 from analysis.printing.levels import correction_name
 from analysis.printing.names import Names
-from analysis.printing.pictures import BESIDE
+from analysis.printing.pictures import BESIDE, pictured
 from analysis.printing.words import (
     count,
     interval,
@@ -207,14 +208,17 @@ def _figure(curve: Sequence[ExposurePoint], names: Names) -> Figure:
             value=_scaled(row.mean_distance),
             low=_scaled(row.ci_low),
             high=_scaled(row.ci_high),
-            text="no answers" if row.mean_distance is None else number(_scaled(row.mean_distance), 1),
+            text="no answers" if row.mean_distance is None else "",
         )
         for row in drawn
     ]
     axis = Axis(low=0, high=50, title="distance from 50%, in percentage points", ticks=(0, 10, 20, 30, 40, 50))
-    svg = draw(dots, axis, f"Mean distance from 50% by outputs read, with intervals; {BESIDE}.")
-    caption = "Mean distance of an answer from 50% by the number of outputs read, with confidence intervals."
-    return Figure(name="exposure-curve", svg=svg, caption=caption, alternative=BESIDE)
+    drawing = partial(draw, dots, axis, f"Mean distance from 50% by outputs read, with intervals; {BESIDE}.")
+    caption = (
+        "Mean distance of an answer from 50% by the number of outputs read, "
+        f"with {names.confidence} confidence intervals."
+    )
+    return pictured("exposure-curve", drawing, caption)
 
 
 def _trends(rows: Sequence[ExposureTrend], names: Names) -> Table:

@@ -97,6 +97,8 @@ class Figure:
     svg: str
     caption: str
     alternative: str
+    units: str = ""  # what a caption adds in a paper, where it stands far from its section: how many of what
+    drawing: Callable[..., str] | None = None  # draws it with the ``look`` of a paper; absent: on screen alone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -48,6 +48,7 @@ class Names:
 
     def __init__(self, results: Results) -> None:
         study = results.study
+        self.confidence = f"{100 * results.settings.confidence:g}%"  # level of intervals
         systems = {system.id: system.name or system.id for system in (study.systems if study else ())}
         shown = list(systems.values())
         self._systems = {key: name if shown.count(name) == 1 else f"{name} [{key}]" for key, name in systems.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import cycle
 from typing import Any, TypeAlias
 
@@ -40,9 +40,16 @@ def people_first(groups: Iterable[str], names: Names) -> list[str]:
     return sorted(dict.fromkeys(groups), key=lambda group: KIND_ORDER.get(names.kind(group), 2))
 
 
-def folded(name: str, svg: str, caption: str, dots: int) -> Figure | Fold:
+def pictured(
+    name: str, drawing: Callable[..., str], caption: str, alternative: str = BESIDE, units: str = ""
+) -> Figure:
+    """Return a figure as it looks on screen, which a paper can draw again with a ``look`` of its own."""
+    return Figure(name=name, svg=drawing(), caption=caption, alternative=alternative, units=units, drawing=drawing)
+
+
+def folded(name: str, drawing: Callable[..., str], caption: str, dots: int, units: str = "") -> Figure | Fold:
     """Return a figure of records, opened on demand where it is long."""
-    figure = Figure(name=name, svg=svg, caption=caption, alternative=BESIDE)
+    figure = pictured(name, drawing, caption, units=units)
     return Fold(summary=f"Figure of {dots} results", blocks=(figure,)) if dots > LONG_FIGURE else figure
 
 
@@ -61,6 +68,24 @@ def drawn_groups(rows: Rows, names: Names, most_groups: int = MOST_GROUPS) -> tu
     return drawn, f" Drawn: the first {len(kept)} of {len(groups)} groups; the table has all."
 
 
-def with_intervals(rows: Rows) -> str:
+def with_intervals(rows: Rows, names: Names) -> str:
     """Return the words of a caption on intervals; nothing where no row has one."""
-    return " with confidence intervals" if any(row.ci_low is not None for row in rows) else ""
+    return f" with {names.confidence} confidence intervals" if any(row.ci_low is not None for row in rows) else ""
+
+
+def how_many(rows: Rows, names: Names) -> str:
+    """Return the units that rows rest on, group by group: "n: 24 people, 18 to 20 forms of gpt", and a full stop.
+
+    Items are said to be items; of a mean rating the units of its interval count.
+    """
+    found: dict[tuple[str, str], set[int]] = {}
+    for row in rows:
+        units = found.setdefault((row.group, getattr(row, "unit", "annotator")), set())
+        units.add(getattr(row, "n_units", row.n))
+    parts = []
+    for (group, unit), several in found.items():
+        words = names.units(group, unit, max(several))
+        least = f"{min(several):,} to " if len(several) > 1 else ""
+        of = "" if words.endswith(names.group(group)) else f" of {names.group(group)}"
+        parts.append(f"{least}{words}{of}")
+    return f"n: {', '.join(parts)}." if parts else ""

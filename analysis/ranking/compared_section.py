@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from analysis.contribution import Shown
 from analysis.figures.figures import means_plot
@@ -142,13 +143,15 @@ def _places_figure(rankings: Rows, names: Names, criterion: str, several: bool) 
         for title, row in zip(titles, kept, strict=True)
         for place in row.places
     ]
-    svg = means_plot(
+    drawing = partial(
+        means_plot,
         dots,
         system_names={place.system: names.system(place.system) for row in kept for place in row.places},
         criterion_names={criterion: names.criterion(criterion)},
         title="place (1 = best)",
         alternative=f"Place of each system in each ranking, with the places that the answers allow; {BESIDE}.",
+        numbers=False,
     )
     left = f" Only the first {len(kept)} of {len(rankings)} rankings are drawn." if len(kept) < len(rankings) else ""
     caption = f"Place of each system in each ranking{of_criterion(names, criterion, several)}; 1 is best.{left}"
-    return folded(f"places-{slug(criterion)}" if several else "places", svg, caption, len(dots))
+    return folded(f"places-{slug(criterion)}" if several else "places", drawing, caption, len(dots))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from typing import TypeAlias
 
 from analysis.comparisons.choices import ChoiceTest
@@ -34,7 +35,7 @@ from analysis.printing.document import (
     build_table,
 )
 from analysis.printing.names import Names
-from analysis.printing.pictures import BESIDE, called, drawn_groups, folded
+from analysis.printing.pictures import BESIDE, called, drawn_groups, folded, how_many
 from analysis.printing.turning import aligned
 from analysis.printing.words import (
     MINUS,
@@ -371,11 +372,15 @@ def _superiority_figure(rows: Sequence[RatingTest], names: Names) -> Figure | Fo
     """Return the figure of how often the first system of a pair was rated above the second."""
     what = "Chance that a rating of the first system is above that of the second beside it, equal ones half"
     drawn, left_out = drawn_groups(aligned(rows), names)
-    svg = forest_plot(
+    drawing = partial(
+        forest_plot,
         [{**asdict(row), "ci_low": row.superiority_low, "ci_high": row.superiority_high} for row in drawn],
         **called(drawn, names),
         value="superiority",
         alternative=f"{what}, with intervals; {BESIDE}.",
+        numbers=False,
     )
-    caption = f"{what}, with confidence intervals. The line is 50%, no difference.{left_out}"
-    return folded("superiority", svg, caption, len(drawn))
+    known = any(row.superiority_low is not None for row in drawn)
+    intervals = f", with {names.confidence} confidence intervals" if known else ""
+    caption = f"{what}{intervals}. The line is 50%, no difference.{left_out}"
+    return folded("superiority", drawing, caption, len(drawn), how_many(drawn, names))

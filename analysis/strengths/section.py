@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import TypeAlias
 
 from analysis.contribution import Shown
@@ -75,17 +76,19 @@ def _figures(names: Names, rows: Strengths) -> list[Block]:
 def _figure(rows: Strengths, names: Names, source: str, criterion: str) -> Figure | Fold:
     fitted = [row for row in rows if row.strength is not None]
     drawn, left_out = drawn_groups(fitted, names)
-    svg = means_plot(
+    drawing = partial(
+        means_plot,
         [{**asdict(row), "mean": row.strength} for row in drawn],
         **called(drawn, names),
         title="strength",
         alternative=f"Strength of each system with its interval; {BESIDE}.",
+        numbers=False,
     )
     caption = (
-        f"Bradley-Terry strengths{with_intervals(drawn)}: {names.source(source)}, {names.criterion(criterion)}. "
+        f"Bradley-Terry strengths{with_intervals(drawn, names)}: {names.source(source)}, {names.criterion(criterion)}. "
         f"Compare strengths only within a group.{left_out}"
     )
-    return folded(f"strengths-{source}-{slug(criterion)}", svg, caption, len(drawn))
+    return folded(f"strengths-{source}-{slug(criterion)}", drawing, caption, len(drawn))
 
 
 def _note(row: SystemStrength) -> Cell:

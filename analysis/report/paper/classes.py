@@ -7,7 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from analysis.figures.drawing import Look
+
 TEX_POINTS, PDF_POINTS, PIXELS = 72.27, 72.0, 96.0  # an inch
+LINE_SIZE = 12  # units of most letters of figures
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +27,8 @@ class PaperClass:
         Width of a figure that needs no more room.
     size : int
         Points of the text: an option of ``article``.
+    caption : int
+        Points of captions, and of most letters of figures.
     columns : int
         Columns of the class itself.
     preamble : str
@@ -35,6 +40,7 @@ class PaperClass:
     column: float
     figure: float
     size: int
+    caption: int
     columns: int
     preamble: str
 
@@ -47,6 +53,7 @@ PAPERS: Mapping[str, PaperClass] = MappingProxyType(
             column=3.0315,
             figure=3.0315,
             size=11,
+            caption=10,
             columns=2,
             preamble=r"\documentclass[11pt]{article} \usepackage{acl}",
         ),
@@ -56,6 +63,7 @@ PAPERS: Mapping[str, PaperClass] = MappingProxyType(
             column=2.68,
             figure=5.5,
             size=10,
+            caption=10,
             columns=1,
             preamble=r"\documentclass{article} \usepackage{neurips_2025}",
         ),
@@ -65,11 +73,18 @@ PAPERS: Mapping[str, PaperClass] = MappingProxyType(
             column=2.3176,
             figure=4.7737,
             size=10,
+            caption=10,
             columns=1,
             preamble=r"\documentclass{article}",
         ),
     }
 )
+
+
+def look_of(inches: float, kind: PaperClass) -> Look:
+    """Return the look of figures of a width, whose lines of text are as large as the class's captions."""
+    zoom = kind.caption * PIXELS / TEX_POINTS / LINE_SIZE
+    return Look(total=math.floor(100 * rounded_down(inches, PIXELS) / zoom) / 100, zoom=zoom, side=3, letters=1.13)
 
 
 def rounded_down(inches: float, unit: float) -> float:

@@ -2,12 +2,15 @@ r"""The files of a paper: ``paper.tex`` shows which table and figure is which, a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from analysis.printing.document import Document, Section, Table, every_block
+from analysis.figures.pdf import svg_to_pdf
+from analysis.printing.document import Document, Figure, Section, Table, every_block
 from analysis.records.results import Results
 from analysis.report.latex import LEFT_OUT, WHITE, cell_text, short_title
-from analysis.report.paper.classes import PAPERS, PaperClass
+from analysis.report.paper.classes import PAPERS, PIXELS, TEX_POINTS, PaperClass, look_of
 from analysis.report.paper.layout import LONG_WORD, SHORT, Rows, Sheet, breakable, render_sheet
 from analysis.report.paper.main_tables import main_tables
 from analysis.report.paper.stand_ins import StandIns
@@ -15,6 +18,8 @@ from analysis.report.parts import full_report
 from analysis.report.sections import build_document, shown_results
 from analysis.results.files import to_json
 
+HEIGHT = re.compile(r' height="([\d.]+)"')  # of an SVG, in pixels
+TALLEST = 460.0  # points of a figure, which has its caption under it
 FLOATS = 20  # after which a page ends, as LaTeX keeps few waiting
 MAIN, APPENDIX = "paper/paper.tex", "paper/appendix.tex"
 
@@ -45,8 +50,31 @@ def paper_files(results: Results, document: Document, paper: str) -> dict[str, b
         [(section, {sheet.name: made[sheet.name] for sheet in own}) for section, own in sections if own]
     )
     named = {path: _commented(text, stand_ins) for path, text in files.items()}
-    named[MAIN] = _paper(document, kind, list(main.values()), stand_ins)
-    return {path: text.encode("utf-8") for path, text in named.items()}
+    figures = list(_figures(document, kind))
+    named[MAIN] = _paper(document, kind, list(main.values()), figures, stand_ins)
+    named |= {f"paper/{one.figure.name}.svg": one.svg for one in figures if one.svg}
+    made_pdf = {f"paper/{one.figure.name}.pdf": svg_to_pdf(one.svg) for one in figures if one.svg}
+    return {path: text.encode("utf-8") for path, text in named.items()} | made_pdf
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Drawn:
+    """A figure of the report as wide as a column, or as the page where it needs that; empty where neither holds it."""
+
+    figure: Figure
+    svg: str
+    starred: bool
+
+
+def _figures(document: Document, kind: PaperClass) -> Iterator[_Drawn]:
+    for section in document.sections:
+        for figure in every_block(section.blocks):
+            if isinstance(figure, Figure) and figure.drawing is not None:
+                draw = figure.drawing
+                tried = ((inches, draw(look=look_of(inches, kind))) for inches in (kind.figure, kind.text))
+                inches, svg = next(((one, made) for one, made in tried if made), (kind.text, ""))
+                high = float(HEIGHT.findall(svg)[0]) * TEX_POINTS / PIXELS if svg else 0.0
+                yield _Drawn(figure=figure, svg=svg if high <= TALLEST else "", starred=inches > kind.column)
 
 
 def _sheets(section: Section) -> Iterator[Sheet]:
@@ -97,7 +125,27 @@ def _heading(title: str) -> str:
     return rf"\raggedright {breakable(WHITE.sub(' ', title), SHORT)}"
 
 
-def _paper(document: Document, kind: PaperClass, sheets: Sequence[Sheet], stand_ins: StandIns) -> str:
+def _shown(drawn: _Drawn) -> list[str]:
+    """Return a figure with its caption, or that it is too large for a page."""
+    name, caption = (
+        drawn.figure.name,
+        breakable(WHITE.sub(" ", f"{drawn.figure.caption} {drawn.figure.units}".strip()), LONG_WORD),
+    )
+    if not drawn.svg:
+        return [rf"\par\noindent\texttt{{{breakable(name, SHORT)}}} does not fit on a page: {caption}\par"]
+    kind = "figure*" if drawn.starred else "figure"
+    return [
+        rf"\begin{{{kind}}}[tbp]",
+        rf"\centering\emergencystretch\columnwidth\tolerance9999 \includegraphics{{{name}.pdf}}",
+        rf"\caption{{{caption} (\texttt{{{breakable(name, SHORT)}}})}}",
+        rf"\label{{fig:{name}}}",
+        rf"\end{{{kind}}}",
+    ]
+
+
+def _paper(
+    document: Document, kind: PaperClass, sheets: Sequence[Sheet], figures: Sequence[_Drawn], stand_ins: StandIns
+) -> str:
     """Return a document of the class's lengths that shows all tables and figures under what they are."""
     declared = [f"% {name} stands for {run}" for name, run in stand_ins.declared.items()]
     lines = [
@@ -130,5 +178,8 @@ def _paper(document: Document, kind: PaperClass, sheets: Sequence[Sheet], stand_
             rf"\input{{{sheet.name}}}",
             *([r"\clearpage"] if place % FLOATS == 0 else []),
         ]
+    lines += [r"\clearpage", r"\section*{Figures}"] if figures else []
+    for place, drawn in enumerate(figures, 1):
+        lines += [*_shown(drawn), *([r"\clearpage"] if place % FLOATS == 0 else [])]
     lines += [r"\clearpage", r"\appendix", r"\section*{Appendix: \texttt{appendix.tex}}", r"\input{appendix}"]
     return "\n".join([*lines, r"\end{document}", ""])

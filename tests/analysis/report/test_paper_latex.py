@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from analysis.report.paper import PAPERS, PaperClass
-from tests.analysis.report.test_paper_tables import STUDIES, files
+from tests.analysis.report.test_paper_tables import STUDIES, all_files, files
 
 NEEDED = ("pdflatex", "pdftotext", "kpsewhich")
 DEBIAN = "texlive-latex-recommended texlive-fonts-recommended poppler-utils"
@@ -60,9 +60,9 @@ def around(kind: PaperClass, columns: int, name: str) -> str:
 def test_all_of_a_paper_compiles(study: str, paper: str, tmp_path: Path) -> None:
     """Each file in one and in two columns, and all of them together as ``paper.tex`` has them."""
     made = files(STUDIES[study](), paper)
-    for name, text in made.items():
+    for name, content in all_files(STUDIES[study](), paper).items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(text, encoding="utf-8")
+        (tmp_path / name).write_bytes(content)
     folder = tmp_path / "paper"
     assert compiled(folder, "paper") == ""
     several = {name for name in made if name.startswith("paper/")} - {"paper/paper.tex"}

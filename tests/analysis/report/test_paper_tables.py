@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import combinations
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.figures.plain_text import clean
+from analysis.printing.document import Figure, every_block
 from analysis.report import report_files
 from analysis.report.latex import BEYOND_LATIN, SPECIAL
 from analysis.report.paper import PAPERS, paper_files
@@ -38,10 +40,15 @@ GREEDY = "gpt-4/persona_of_a_very_long_name_indeed"
 WORD = st.text(st.characters(exclude_categories=("C", "Z")), min_size=1, max_size=40)
 
 
+def all_files(results: dict[str, Any], paper: str) -> dict[str, bytes]:
+    """Return the files of a paper by path."""
+    shown = clean(from_plain(results))
+    return paper_files(shown, full_report(build_document(shown)), paper)
+
+
 def files(results: dict[str, Any], paper: str) -> dict[str, str]:
     """Return the LaTeX of a paper by path."""
-    shown = clean(from_plain(results))
-    made = paper_files(shown, full_report(build_document(shown)), paper)
+    made = all_files(results, paper)
     return {name: content.decode() for name, content in made.items() if name.endswith(".tex")}
 
 
@@ -223,6 +230,24 @@ def test_a_paper_is_written_beside_the_report() -> None:
     changed = {name for name in plain if plain[name] != fitted[name]}
     assert changed == {name for name in plain if name.startswith("tables/") and name.endswith(".tex")}
     assert fitted == report_files(results, paper="acl")
+
+
+def test_figures_stand_beside_their_tables() -> None:
+    """Each figure that fits is written as PDF and SVG and shown; the others are said not to fit."""
+    shown = clean(from_plain(full_results()))
+    document = full_report(build_document(shown))
+    made = paper_files(shown, document, "acl")
+    whole = made["paper/paper.tex"].decode()
+    taken = re.findall(r"\\includegraphics\{([^}]*)\}", whole)
+    assert len(taken) > 2
+    assert {f"paper/{name}" for name in taken} == {name for name in made if name.endswith(".pdf")}
+    assert {name.replace(".pdf", ".svg") for name in taken} == {
+        Path(name).name for name in made if name.endswith(".svg")
+    }
+    drawn = [one for section in document.sections for one in every_block(section.blocks) if isinstance(one, Figure)]
+    assert len(taken) + whole.count("does not fit on a page") == len([one for one in drawn if one.drawing is not None])
+    captions = re.findall(r"\\caption\{(.*)\}", whole)
+    assert any(r"95\% confidence intervals" in one and "n: 88 people" in one for one in captions)
 
 
 def test_columns_too_many_for_a_page_are_parted() -> None:
