@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Iterator
-from dataclasses import asdict, replace
+from collections.abc import Iterator, Set
+from dataclasses import asdict, fields, replace
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,7 +21,7 @@ from analysis.heds import datasheets, write_sheets
 from analysis.records.results import Results
 from spa.errors import AnalysisError
 from spa.records.covariates import LENGTH, MARKDOWN
-from spa.records.form import ExhibitsBlock, Form
+from spa.records.form import ExhibitsBlock, Form, PageBlock, Question
 from spa.records.outputs import Outputs
 from spa.records.study import Study, Words
 from spa.tables.addresses import address_of, at_hand
@@ -34,7 +34,7 @@ STUDY, FORMS, DATASHEET = "study", "forms", "datasheet"  # folders
 PLAN, OUTPUTS = "preregistration.json", "outputs.csv"
 SECRET_KEYS = ("completion_code", "completion_url", "family_store")  # of [people]
 PASSWORD = re.compile(r"(\w+://)[^/\s\"'@]+@")
-FREE_WORDS = ("explanation", "text", "reason")  # columns with what annotators wrote, or what they marked
+FREE_WORDS = ("explanation", "text")  # columns with what annotators wrote, or what they marked
 
 
 def without_words(gathered: GatheredAnswers) -> GatheredAnswers:
@@ -154,16 +154,20 @@ def _add_forms(contents: Contents, workspace: Workspace, *, texts: bool) -> None
     if first is None:
         return
     form = workspace.form(first.assignment_id)
-    form = form if texts else _without_exhibits(form)
+    form = form if texts else _without_exhibits(form, {*texts_of(workspace.outputs)})
     what = f"the form of assignment {first.assignment_id}"
     contents.add(f"{FORMS}/form.html", render_whole(form, workspace.texts), f"{what}, as people see it")
     parts = [fragment.text or "[a file]\n" for fragment in render_prompt(form).fragments]
     contents.add(f"{FORMS}/prompt.txt", "".join(parts), f"{what}, as LLMs get it")
 
 
-def _without_exhibits(form: Form) -> Form:
-    pages = [
-        replace(page, blocks=tuple(block for block in page.blocks if not isinstance(block, ExhibitsBlock)))
-        for page in form.pages
-    ]
-    return replace(form, pages=tuple(pages))
+def _without_exhibits(form: Form, texts: Set[str]) -> Form:
+    """Return a form without what it shows, and without questions whose widget holds one of these texts to mark."""
+
+    def stays(block: PageBlock) -> bool:
+        if isinstance(block, Question):
+            held = (getattr(block.answer, field.name) for field in fields(block.answer))
+            return not any(isinstance(value, str) and value in texts for value in held)
+        return not isinstance(block, ExhibitsBlock)
+
+    return replace(form, pages=tuple(replace(page, blocks=tuple(filter(stays, page.blocks))) for page in form.pages))

@@ -13,12 +13,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from click.testing import CliRunner, Result
 
+from analysis.answers.plan import Plan
+from analysis.answers.study_answers import GatheredAnswers
+from analysis.answers.study_facts import StudyFacts
 from analysis.archive import Contents, compare_reports
 from analysis.archive.contents import WORD
 from analysis.archive.crate import METADATA
+from analysis.archive.study_files import without_words
 from spa.cli import main
 from spa.commands.workspace import open_answers
 from spa.errors import AnalysisError
@@ -171,6 +176,23 @@ def test_bundle_without_texts_holds_none(study: Path, held: dict[str, bytes], tm
     assert [name for name, content in without.items() if plain.search(content.decode(errors="replace"))] == []
     assert {"study/study.toml", "outputs.csv", "forms/form.html"} <= without.keys()
     assert "same" in done("replay", tmp_path / "a.zip", "--json")
+
+
+def test_without_words_keeps_what_is_counted() -> None:
+    """Marked texts, explanations and the interview go; places, codes and numbers stay."""
+    spans = pl.DataFrame({"start": [3, None], "text": ["an error", None], "reason": [None, "no errors"]})
+    annotators = pl.DataFrame({"annotator_id": ["a"], "interview:why": ["Because."], "screening:age": ["18"]})
+    ratings = pl.DataFrame({"score": [4.0], "explanation": ["It reads well."]})
+    facts = StudyFacts(id="s", title="S", language="en", systems=(), criteria=())
+    frames = {"spans": spans, "annotators": annotators, "ratings": ratings}
+    found = without_words(GatheredAnswers(frames=frames, files={}, plan=Plan(), facts=facts)).frames
+    assert found["spans"].to_dict(as_series=False) == {
+        "start": [3, None], "text": [None, None], "reason": [None, "no errors"]
+    }  # fmt: skip
+    assert found["annotators"].columns == ["annotator_id", "screening:age"]
+    assert found["ratings"].to_dict(as_series=False) == {"score": [4.0], "explanation": [None]}
+    with pytest.raises(AnalysisError, match=r"--without-texts: expected an analysis that needs no texts"):
+        without_words(GatheredAnswers(frames={}, files={}, plan=Plan(control=("length",)), facts=facts))
 
 
 def test_replay_needs_the_archive_alone(archive: Path, tmp_path: Path) -> None:
