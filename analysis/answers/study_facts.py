@@ -250,6 +250,7 @@ def plan_of(study: Study) -> Plan:
         expected=parse_expectations(study.analysis.expected, "[analysis] expected"),
         lower_is_better=frozenset(row.id for row in study.criteria if row.lower_is_better),
         seed=study.seed,
+        usual_answer=study.analysis.usual_answer if study.stopping.rule == "fixed" else None,  # live: one by one
         **{f"williams_{name}": value for name, value in study.analysis.williams.model_dump().items()},
         juries=tuple(record_like(Jury, jury) for jury in study.juries),
     )

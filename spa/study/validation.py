@@ -291,10 +291,6 @@ def _stopping(study: Study) -> Iterator[StudyProblem]:
                 f"[stopping] {key}", 'rule = "when_decided" beside it', '"fixed"', "set the rule or remove the key"
             )
         return
-    if study.analysis.usual_answer is not None:
-        expected = 'none beside [stopping] rule = "when_decided", which judges people as they come, without others'
-        got, do = f"{study.analysis.usual_answer:g}", "remove it"
-        yield mistake("[analysis] usual_answer", expected, got, do)
     place = '[stopping] rule = "when_decided"'
     asked = kinds_asked(study)
     if not asked or len(study.compared) < 2:

@@ -122,6 +122,8 @@ def _careless(study: Study) -> Iterator[str]:
     for name in ("max_words_per_minute", "max_reading_speed"):
         if getattr(plan, name) is not None and not medium.has_words:
             yield f"[analysis] {name}: excludes nobody, as {medium.many} have no words"
+    if plan.usual_answer is not None and study.stopping.rule != "fixed":
+        yield "[analysis] usual_answer: excepts nobody in a live study, which judges people one by one"
     if plan.usual_answer is not None and plan.max_same_answers is None:
         yield "[analysis] usual_answer: does nothing without max_same_answers, whose exception it is"
     if speed is not None and speed < FAST_READING:
