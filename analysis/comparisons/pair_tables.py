@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, TypeAlias
 
 from analysis.comparisons.ratings import CLUSTERED, RatingTest
-from analysis.comparisons.share_figures import WHAT, share_figure
+from analysis.comparisons.share_figures import WHAT, share_figure, win_matrices
 from analysis.contribution import Shown
 from analysis.printing.cells import (
     MOST_IMPORTANT,
@@ -78,6 +78,8 @@ def shares_by_criterion(
     for criterion, own in criteria.items():
         part = blocks if criterion in opened([*criteria]) else appendix
         part += [Heading(text=sentence(names.criterion(criterion)))] if several else []
+        if criterion in drawn(criteria):
+            part += win_matrices(shown, own, source, criterion, several)
         part.append(pair_table(shown, own, source, criterion, several))
         if criterion in drawn(criteria):
             compared = {(frozenset((row.system_x, row.system_y)), getattr(row, "exposure", None)) for row in own}

@@ -6,18 +6,37 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from analysis.figures.figures import forest_plot
+from analysis.contribution import Shown
+from analysis.figures.figures import forest_plot, pair_matrix
 from analysis.printing.document import Figure, Fold
+from analysis.printing.levels import correction_name, level
 from analysis.printing.lookup import SHARES
 from analysis.printing.names import Names
-from analysis.printing.pictures import BESIDE, Rows, called, drawn_groups, folded, how_many, of_criterion, people_first
+from analysis.printing.pictures import (
+    BESIDE,
+    BESIDE_AFTER,
+    Rows,
+    called,
+    drawn_groups,
+    folded,
+    how_many,
+    of_criterion,
+    people_first,
+    pictured,
+)
 from analysis.printing.turning import aligned, turned
-from analysis.printing.words import listed, percent, slug
+from analysis.printing.words import listed, percent, sentence, slug
 
 WHAT = {
     "preferences": "Mean chance that the first system of a pair is better",
     "choices": "Share of choices that the first system of a pair won",
 }
+OF_ROWS = {
+    "preferences": "mean chance that the system of a row is better than that of a column",
+    "choices": "share of choices that the system of a row won against that of a column",
+}
+LEAST_SYSTEMS, MOST_SYSTEMS = 5, 30  # of a matrix: fewer have few pairs, more fill no page
+MOST_MATRICES = 2  # groups
 LEADERS = {
     "preferences": "Mean chance that {} is better than each other system",
     "choices": "Share of choices that {} won against each other system",
@@ -67,6 +86,42 @@ def leading_figure(
         caption=f"{what}{_intervals(drawn, names)}{about}. {_line_words(drawn)}{left_out}{more}",
         alternative=f"{what} ({names.group(first)}): {listed(said)}",
     )
+
+
+def win_matrices(
+    shown: Shown, rows: Rows, source: str, criterion: str, several: bool, *, most: int = MOST_MATRICES
+) -> list[Figure]:
+    """Return each group's chances or wins of all pairs at a glance, people first; none of fewer than five systems.
+
+    At the largest exposure; pairs that were decided are underlined.
+    """
+    names, share = shown.names, SHARES[source]
+    largest = max((getattr(row, "exposure", None) or 0 for row in rows), default=0)
+    known = [row for row in rows if getattr(row, share) is not None]
+    own = [row for row in known if (getattr(row, "exposure", None) or 0) == largest]
+    found = []
+    for group in people_first((row.group for row in own), names)[:most]:
+        members = [row for row in own if row.group == group]
+        systems = {system for row in members for system in (row.system_x, row.system_y)}
+        if not LEAST_SYSTEMS <= len(systems) <= MOST_SYSTEMS:
+            continue
+        drawing = partial(
+            pair_matrix,
+            [asdict(row) for row in members],
+            value=share,
+            systems=names.systems,
+            system_names={system: names.system(system) for system in systems},
+            decided={frozenset((row.system_x, row.system_y)) for row in members if row.verdict in ("x", "y")},
+            alternative=f"{OF_ROWS[source]}; {BESIDE_AFTER}.",
+        )
+        by = "by the study" if shown.live else f"at level {level(shown.settings)}, {correction_name(shown.settings)}"
+        caption = (
+            f"{sentence(names.group(group))}{of_criterion(names, criterion, several)}: {OF_ROWS[source]}, darker the "
+            f"higher; underlined: decided {by}."
+        )
+        stem = "-".join(("wins", source, slug(group), *([slug(criterion)] if several else [])))
+        found.append(pictured(stem, drawing, caption, BESIDE_AFTER, how_many(members, names)))
+    return found
 
 
 def _shares(drawn: Rows, names: Names, source: str, beside: str, **more: Any) -> str:

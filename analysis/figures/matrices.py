@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from analysis.figures.drawing import INK, LINE, SCREEN, Look, box, figure, grey, named, stacked, text
+from analysis.figures.drawing import INK, LINE, SCREEN, Look, box, figure, grey, named, rule, stacked, text
 from analysis.figures.plain_text import clean, percent
 from spa.rounding import number
 
@@ -25,6 +25,7 @@ def pair_matrix(
     systems: Iterable[str] = (),
     system_names: Mapping[str, str] | None = None,
     alternative: str = "How often the system of a row is better than that of a column.",
+    decided: Collection[frozenset[str]] = (),
     look: Look = SCREEN,
 ) -> str:
     """Draw every pair at once: the share of the row's system over the column's, darker the higher.
@@ -41,11 +42,15 @@ def pair_matrix(
         Names to show instead of ids.
     alternative : str
         What a screen reader says in place of the figure.
+    decided : collection of frozenset of str
+        Pairs whose numbers are underlined.
+    look : Look
+        Where the figure is to stand.
 
     Returns
     -------
     str
-        An SVG document; empty where there is no pair.
+        An SVG document; empty where there is no pair, or no room for them.
     """
     listed = list(rows)
     compared = dict.fromkeys(row[side] for row in listed for side in ("system_x", "system_y"))
@@ -55,7 +60,7 @@ def pair_matrix(
         share = row.get(value)
         cells.append((row["system_x"], row["system_y"], share))
         cells.append((row["system_y"], row["system_x"], None if share is None else 1 - share))
-    return _draw(order, cells, partial(percent, decimals=0), system_names, alternative, look)
+    return _draw(order, cells, partial(percent, decimals=0), system_names, alternative, look, decided)
 
 
 def agreement_matrix(
@@ -156,6 +161,7 @@ def _draw(
     names: Mapping[str, str] | None,
     alternative: str,
     look: Look,
+    underlined: Collection[frozenset[str]] = (),
 ) -> str:
     """Draw cells (row, column, value), with their numbers."""
     if not order:
@@ -180,4 +186,7 @@ def _draw(
             marks.append(box(left + 1, top + 1, left + side - 1, top + height - 1, grey(value)))
         middle = left + side / 2, top + height / 2
         marks.append(text(*middle, shown_as(value), size=size, anchor="middle", ink=_ink(value)))
+        if frozenset((row, column)) in underlined:
+            half, under = size, middle[1] + 0.7 * size
+            marks.append(rule(middle[0] - half, under, middle[0] + half, under, colour=_ink(value), width=1.5))
     return figure(marks, side * len(order), height * len(order), alternative, left=beside + 8, above=18, look=look)
