@@ -23,6 +23,7 @@ from spa.errors import AnalysisError
 from spa.records.covariates import LENGTH, MARKDOWN
 from spa.records.form import ExhibitsBlock, Form, PageBlock, Question
 from spa.records.outputs import Outputs
+from spa.records.platforms import installed_platforms
 from spa.records.study import Study, Words
 from spa.tables.addresses import address_of, at_hand
 from spa.tables.formulas import without_formulas
@@ -94,7 +95,9 @@ def study_text(path: Path) -> str:
     people = document.get("people", {})
     for key in SECRET_KEYS:
         people.pop(key, None)
-    document.get("panel", {}).pop("redirects", None)
+    for platform in installed_platforms():
+        for key in platform.secret:
+            document.get(platform.key, {}).pop(key, None)
     return PASSWORD.sub(r"\1", tomlkit.dumps(document))
 
 

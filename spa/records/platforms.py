@@ -64,6 +64,8 @@ class Platform:
         The page in ``docs/`` that lists the keys of the table.
     shown : tuple of str
         Keys of the table with texts that people read before they take part.
+    secret : tuple of str
+        Keys of the table that complete a visit, which no archive of a study holds.
     mount : callable
         ``mount(app, context)`` adds the routes by which its people are verified, admitted and led back; see
         :mod:`spa.server.survey_context`.
@@ -86,6 +88,7 @@ class Platform:
     own_commands: bool = False
     page: str | None = None
     shown: tuple[str, ...] = ()
+    secret: tuple[str, ...] = ()
     mount: Callable[[Any, Any], None] = _nothing
     review_rules: Callable[[], Any] | None = None
     minimum_hourly_pay: Mapping[str, Decimal] = field(default_factory=dict)

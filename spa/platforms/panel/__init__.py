@@ -11,5 +11,6 @@ PLATFORM = Platform(
     record="spa.platforms.panel.table:Panel",
     read=late("spa.platforms.panel.table:read_panel"),
     page="study-file.md",
+    secret=("redirects",),
     mount=late("spa.platforms.panel.routes:mount"),
 )
