@@ -1,6 +1,6 @@
 """Signs of careless answering in a study's store, as the analysis finds them.
 
-A package that looks for them registers a function of an open study under ``spa.careless``.
+A package that looks for them registers a function of an open study as ``careless`` under ``spa.conclusions``.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING
 
+from spa.study.answerable_questions import GROUP
+
 if TYPE_CHECKING:
     from spa.records.form import Form
     from spa.records.study import Study
     from spa.responses.store import Store
-
-GROUP = "spa.careless"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +54,7 @@ def signs_found(study: Study, store: Store, form_of: Callable[[str], Form]) -> S
     ``form_of`` takes the id of an assignment and returns its form.
     """
     found: Mapping[str, SignsFound] = {
-        point.name: point.load()(study, store, form_of) for point in entry_points(group=GROUP)
+        point.name: point.load()(study, store, form_of) for point in entry_points(group=GROUP, name="careless")
     }
     return SignsFound(
         counts=tuple(row for each in found.values() for row in each.counts),

@@ -1,6 +1,7 @@
 """What a study can and cannot answer, known before it is run.
 
-The analysis knows; a package that does registers a function of study and outputs under ``spa.conclusions``.
+The analysis knows; a package that does registers a function of study and outputs as ``reachable`` under
+``spa.conclusions``.
 """
 
 from __future__ import annotations
@@ -28,4 +29,4 @@ class Conclusion:
 
 def conclusions_of(study: Study, outputs: Outputs) -> tuple[Conclusion, ...]:
     """Return what the study can and cannot answer."""
-    return tuple(one for point in entry_points(group=GROUP) for one in point.load()(study, outputs))
+    return tuple(one for point in entry_points(group=GROUP, name="reachable") for one in point.load()(study, outputs))
