@@ -14,7 +14,7 @@ from analysis.answers.units import Unit
 from analysis.circles.flows import Answers, PairGraph, against_one_order, strongest_circle
 from analysis.comparisons.unanimity import unanimous_p
 from analysis.ranking.replicates import ReplicateSums, units_by_answers
-from analysis.statistics.coding import Floats, Ints
+from analysis.statistics.coding import Floats, Ints, snap
 from analysis.statistics.corrections import adjust, reaches
 from analysis.statistics.reasons import Reason, why
 from analysis.statistics.record import Count, Probability, RankedSource, Record, Share, replace_fields
@@ -27,6 +27,8 @@ BUNDLES = 1000  # of units, from which on they are dealt into bundles, each draw
 FEWEST = 8  # units of a pair (median over pairs), from which on the test was seen to hold its level
 EVEN = 0.5
 NOTABLE = 0.05  # share beyond noise that goes round, below which an order still says all but little
+DIGITS = 12  # to which two units that said the same agree
+EQUAL = 1e-9  # by which shares may differ that are the same
 AROUND = 3  # systems of the shortest circle
 
 
@@ -165,7 +167,7 @@ def _circle(sums: ReplicateSums, plan: Plan) -> tuple[CircleRow, list[CircleTrip
     )
     if len(sums.systems) > MOST_SYSTEMS:
         return replace_fields(base, reason=why("circles_of_many", most=MOST_SYSTEMS)), [], False
-    answers = answers_of(sums, plan)
+    answers, systems = answers_of(sums)
     graph = answers.graph
     base = replace_fields(base, n_pairs=len(graph.low), n_cycles=graph.n_cycles, n_triples=len(graph.triangles))
     if not graph.n_cycles:
@@ -175,11 +177,11 @@ def _circle(sums: ReplicateSums, plan: Plan) -> tuple[CircleRow, list[CircleTrip
         return replace_fields(base, reason=why("answers_even")), [], False
     rng = np.random.default_rng([plan.seed, crc32(f"{sums.source}\x1f{sums.criterion}".encode())])
     tested = against_one_order(answers, rng=rng)
-    way = strongest_circle(graph, answers.share)
+    way = _from_strongest(answers, strongest_circle(graph, answers.share))
     of_pair = int(np.median(answers.n))
     few = None if of_pair >= FEWEST else why("few_units_for_circles", n=of_pair, needed=FEWEST)
     order, margins = _margins(answers)
-    broken = [int(np.sum(one < 0)) for one in margins]
+    broken = [int(np.sum(one < -EQUAL)) for one in margins]
     row = replace_fields(
         base,
         share_gradient=shares.gradient,
@@ -187,21 +189,22 @@ def _circle(sums: ReplicateSums, plan: Plan) -> tuple[CircleRow, list[CircleTrip
         share_harmonic=shares.harmonic,
         expected_cyclic=tested.expected,
         p_value=None if few else tested.p_value,
-        circle=tuple(sums.systems[system] for system in way),
+        circle=tuple(systems[system] for system in way),
         circle_shares=tuple(_over(answers, *two) for two in _steps(way)),
         weak_broken=broken[0],
         moderate_broken=broken[1],
         strong_broken=broken[2],
         reason=few,
     )
-    triples = list(_triples(sums, answers, order, margins, plan.confidence))
+    triples = list(_triples(sums, answers, systems, order, margins, plan.confidence))
     return row, triples, bool(way) and _all_clear(answers, way, plan)
 
 
-def answers_of(sums: ReplicateSums, plan: Plan) -> Answers:
-    """Return what each unit said of each pair, of many units what bundles of them said.
+def answers_of(sums: ReplicateSums) -> tuple[Answers, tuple[str, ...]]:
+    """Return what each unit said of each pair, of many units what bundles of them said, and the names of the systems.
 
-    Units stand in an order that their answers give, so that neither the order of rows nor names change what is drawn.
+    Systems stand in the order of their mean shares, those of one share by their names. Units stand in an order that
+    their answers give, so that neither the order of rows nor names change what is drawn.
     """
     assert sums.pairs is not None
     names = units_by_answers([sums])
@@ -211,12 +214,31 @@ def answers_of(sums: ReplicateSums, plan: Plan) -> Answers:
     met = count.sum(axis=1) > 0
     total, count = total[met], count[met]
     value = np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
-    return Answers(
-        graph=PairGraph(k=len(sums.systems), low=sums.pairs.low[met], high=sums.pairs.high[met]),
-        value=(1 - value if sums.turned else value).T,
-        n_answers=count.sum(axis=1),
+    met_low, met_high = sums.pairs.low[met], sums.pairs.high[met]
+    given, k = np.nanmean(value, axis=1) - EVEN, len(sums.systems)
+    scores = np.bincount(met_low, given, k) - np.bincount(met_high, given, k)
+    ranked = np.lexsort((np.array(sums.systems), -scores.round(DIGITS - 2)))
+    place = np.argsort(ranked)
+    first, second = place[met_low], place[met_high]
+    value = np.where((first > second) != sums.turned, (1 - value).T, value.T)
+    low, high = np.minimum(first, second), np.maximum(first, second)
+    order = np.lexsort((high, low))
+    answers = Answers(
+        graph=PairGraph(k=k, low=low[order], high=high[order]),
+        value=snap(value[:, order], scale=1.0, digits=DIGITS),
+        n_answers=count.sum(axis=1)[order],
         stated=sums.source == "preferences",
     )
+    return answers, tuple(sums.systems[system] for system in ranked)
+
+
+def _from_strongest(answers: Answers, way: Sequence[int]) -> tuple[int, ...]:
+    """Begin a circle with its clearest step."""
+    if not way:
+        return ()
+    shares = [round(_over(answers, *two), DIGITS) for two in _steps(way)]
+    first = shares.index(max(shares))
+    return (*way[first:], *way[:first])
 
 
 def _steps(way: Sequence[int]) -> Iterator[tuple[int, int]]:
@@ -265,7 +287,10 @@ def _margins(answers: Answers) -> tuple[Ints, tuple[Floats, Floats, Floats]]:
     over = {(0, 1): ab, (1, 0): 1 - ab, (1, 2): bc, (2, 1): 1 - bc, (0, 2): ac, (2, 0): 1 - ac}
     ways = ((0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0))
     thirds = np.array(
-        [np.where(np.minimum(over[a, b], over[b, c]) >= EVEN, over[a, c], -1) for a, b, c in ways]
+        [
+            np.where(np.minimum(over[a, b], over[b, c]) >= EVEN - EQUAL, over[a, c].round(DIGITS - 2), -1)
+            for a, b, c in ways
+        ]
     ).reshape(len(ways), -1)
     best = thirds.argmax(axis=0)
     systems = np.stack([one, two, three])
@@ -278,10 +303,15 @@ def _margins(answers: Answers) -> tuple[Ints, tuple[Floats, Floats, Floats]]:
 
 
 def _triples(
-    sums: ReplicateSums, answers: Answers, order: Ints, margins: tuple[Floats, Floats, Floats], confidence: float
+    sums: ReplicateSums,
+    answers: Answers,
+    systems: Sequence[str],
+    order: Ints,
+    margins: tuple[Floats, Floats, Floats],
+    confidence: float,
 ) -> Iterator[CircleTriple]:
-    around = answers.graph.around @ answers.flow
-    listed = np.argsort(-np.abs(around), kind="stable")[:MOST_TRIPLES]
+    around = np.abs(answers.graph.around @ answers.flow).round(DIGITS - 2)
+    listed = np.argsort(-around, kind="stable")[:MOST_TRIPLES]
     for number in listed.tolist():
         a, b, c = order[number].tolist()
         steps, third = [_Step.of(answers, a, b), _Step.of(answers, b, c)], _Step.of(answers, a, c)
@@ -294,9 +324,9 @@ def _triples(
             source=sums.source,  # type: ignore[arg-type]
             group=sums.group,
             criterion=sums.criterion,
-            system_a=sums.systems[a],
-            system_b=sums.systems[b],
-            system_c=sums.systems[c],
+            system_a=systems[a],
+            system_b=systems[b],
+            system_c=systems[c],
             n=int(np.sum(answers.given[:, answers.graph.triangles[number]].any(axis=1))),
             share_ab=steps[0].share,
             share_bc=steps[1].share,

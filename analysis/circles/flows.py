@@ -264,7 +264,7 @@ def strongest_circle(graph: PairGraph, share: Floats) -> tuple[int, ...]:
 
 
 def _shortest_circle(beats: npt.NDArray[np.bool_]) -> tuple[int, ...]:
-    """Return a shortest circle of a relation by the lowest numbers, from its lowest; empty where there is none."""
+    """Return a shortest circle of a relation, by the lowest numbers; empty where there is none."""
     k = len(beats)
     after = [np.flatnonzero(row).tolist() for row in beats]
     best: tuple[int, ...] = ()

@@ -165,7 +165,7 @@ def _together(rows: Sequence[PeopleSavedRow]) -> Iterator[PeopleSavedRow]:
         n_more=max(row.n_more for row in pairs),
     )
     if not known:
-        yield replace(base, saved=None, limit=None, reason=pairs[0].reason)
+        yield replace(base, saved=None, limit=None, reason=max(pairs, key=lambda row: (row.n, str(row.reason))).reason)
         return
     names = ("saved", "saved_low", "saved_high", "limit", "limit_low", "limit_high")
     means = {name: math.fsum(getattr(row, name) for row in known) / len(known) for name in names}

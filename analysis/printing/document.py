@@ -6,7 +6,7 @@ All texts are plain: each renderer escapes them for its own format, in one place
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 Results: TypeAlias = Any  # results.json as it is read
@@ -98,7 +98,8 @@ class Figure:
     caption: str
     alternative: str
     units: str = ""  # what a caption adds in a paper, where it stands far from its section: how many of what
-    drawing: Callable[..., str] | None = None  # draws it with the ``look`` of a paper; absent: on screen alone
+    # draws it with the ``look`` of a paper; absent: on screen alone
+    drawing: Callable[..., str] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

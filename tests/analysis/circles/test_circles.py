@@ -118,7 +118,8 @@ def test_circle_is_said_beside_rankings() -> None:
     results = run(choices=rock_paper_scissors())
     (row,) = results["circles"]
     assert row["verdict"] == "circle"
-    assert row["circle"] == ["rock", "scissors", "paper"]
+    assert row["circle"] == ["scissors", "paper", "rock"]  # from its clearest step
+    assert row["circle_shares"][0] == max(row["circle_shares"])
     assert row["weak_broken"] == row["moderate_broken"] == row["strong_broken"] == 1
     (triple,) = results["circle_triples"]
     assert triple["weak_high"] < 0
@@ -191,10 +192,10 @@ def test_a_circle_of_unclear_steps_is_a_caveat() -> None:
     assert (row["verdict"], len(row["circle"])) == ("no scale", 3)
     said = [problem["text"] for problem in results["headline"]["problems"] if problem["kind"] == "circle"]
     assert said == [
-        "No order explains the pairs: rock beats scissors (59.7%), scissors beats paper (59.7%), paper beats rock "
-        "(62.5%)."
+        "No order explains the pairs: paper beats rock (62.5%), rock beats scissors (59.7%), scissors beats paper "
+        "(59.7%)."
     ]
-    assert render_report(results)["report.md"].count("no order explains the pairs, as rock beats") == 2
+    assert render_report(results)["report.md"].count("no order explains the pairs, as paper beats") == 2
 
 
 def test_what_may_be_noise_is_no_circle() -> None:

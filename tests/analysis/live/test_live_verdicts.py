@@ -113,7 +113,7 @@ def test_no_test_of_a_fixed_number_stands_outside_its_table(source: Source) -> N
     assert all(row.verdict in ("x", "y") for row in fixed().preferences if "gamma" in (row.system_x, row.system_y))
     files = render_report(live_results(source, {("human", "alpha", "beta"): "futile"}))
     pages = {name: text for name, text in files.items() if name.endswith((".html", ".md"))}
-    assert len(pages) == 4
+    assert len(pages) == 5  # report and appendix, each twice, and the methods
     for name, text in pages.items():
         left = without_the_table(text)
         found = [left[max(0, one.start() - 60) : one.end() + 40] for one in OF_A_TEST.finditer(left)]

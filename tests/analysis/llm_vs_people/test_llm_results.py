@@ -234,6 +234,7 @@ def test_llm_results_need_both_kinds() -> None:
         "llm_only": [],
         "calibration": [],
         "bias": [],
+        "people_saved": [],
     }
     assert run(ratings=rows().filter(pl.col("annotator_id") != "gpt"))["llm_vs_people"] == nothing
     alone = run(ratings=rows().filter(pl.col("annotator_id") == "gpt"), llms=("gpt",))
