@@ -36,8 +36,8 @@ AROUND = 3  # systems of the shortest circle
 class CircleRow(Record):
     """Whether one order explains the pairs of one source, group and criterion.
 
-    The log odds of the pairs are a flow that falls apart into what one value for each system gives (gradient), what
-    goes round triples (curl) and what goes round longer circles (harmonic; Jiang, Lim, Yao & Ye, 2011). Ratings count
+    Hodge decomposition of the pairs' log odds into what one value for each system gives (gradient), cycles of three
+    (curl) and longer cycles (harmonic; Jiang, Lim, Yao & Ye, 2011). Ratings count
     as the share of items on which x was rated higher; of preferences each annotator's own log odds are averaged.
     """
 

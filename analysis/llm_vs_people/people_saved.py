@@ -15,7 +15,7 @@ import polars as pl
 from analysis.answers.order import Order, toward
 from analysis.answers.plan import Plan
 from analysis.comparisons.sides import PeopleKind, Sides, by_group, sides_of
-from analysis.llm_vs_people.powered_rows import numbered, spread
+from analysis.llm_vs_people.powered_rows import numbered, paired, place_of, spread
 from analysis.statistics.coding import Floats, Ints
 from analysis.statistics.reasons import Reason, why
 from analysis.statistics.record import Coefficient, Count, Record, Share, Source, replace_fields
@@ -206,7 +206,7 @@ def _of_forms(table: pl.DataFrame, order: Order, plan: Plan) -> Iterator[PeopleS
         more = own.join(asked, on="assignment_id", how="anti")
         counts = {key: n for *key_of, n in more.group_by(test).len().iter_rows() for key in [tuple(key_of)]}
         found = both.partition_by(test, as_dict=True, maintain_order=True)
-        for key in sorted(found, key=lambda key: _place(key, order)):
+        for key in sorted(found, key=lambda key: place_of(key, order)):
             criterion, exposure, x, y = key
             yield _row(
                 found[key]["value"].to_numpy(),
@@ -222,15 +222,6 @@ def _of_forms(table: pl.DataFrame, order: Order, plan: Plan) -> Iterator[PeopleS
                 exposure=exposure,
                 unit="form",
             )
-
-
-def _place(key: tuple[object, ...], order: Order) -> tuple[int, int, int]:
-    criterion, exposure, x, y = key
-    return (
-        order.criteria.index(str(criterion)),
-        -1 if exposure is None else int(str(exposure)),
-        order.pairs.index((str(x), str(y))),
-    )
 
 
 def _of_ratings(table: pl.DataFrame, order: Order, plan: Plan) -> Iterator[PeopleSavedRow]:
@@ -265,17 +256,9 @@ def _of_choices(table: pl.DataFrame, order: Order, plan: Plan) -> Iterator[Peopl
     sides = sides_of(table)
     if sides is None:
         return
-    k = len(order.systems)
-    places = {system: place for place, system in enumerate(order.systems)}
-    x, y = (pl.col(name).replace_strict(places, return_dtype=pl.Int64) for name in ("system_x", "system_y"))
-    pair = (pl.min_horizontal(x, y) * k + pl.max_horizontal(x, y)).cast(pl.String)
-    won = pl.when(x < y).then("value").otherwise(1 - pl.col("value"))
-    people, llms = (side.with_columns(pair.alias("pair"), won.alias("value")) for side in (sides.people, sides.llms))
-    pairs = sorted(people["pair"].unique().to_list(), key=int)
-    own = replace(sides, people=people, llms=llms.filter(pl.col("pair").is_in(pairs)))
-    for group, criterion, of_people, of_llm in _by_item(own, "pair", pairs, order):
-        for entry, name in enumerate(pairs):
-            first, second = divmod(int(name), k)
+    sides, pairs = paired(sides, order)
+    for group, criterion, of_people, of_llm in _by_item(sides, "pair", [*pairs], order):
+        for entry, (x, y) in enumerate(pairs.values()):
             yield from _of_items(
                 of_people[:, entry],
                 of_llm[:, entry],
@@ -285,8 +268,8 @@ def _of_choices(table: pl.DataFrame, order: Order, plan: Plan) -> Iterator[Peopl
                 group=group,
                 criterion=criterion,
                 source="choices",
-                system_x=order.systems[first],
-                system_y=order.systems[second],
+                system_x=x,
+                system_y=y,
             )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +12,7 @@ import polars as pl
 from analysis.answers.order import Order, toward
 from analysis.answers.plan import Plan
 from analysis.answers.units import UnitRule
-from analysis.comparisons.sides import PeopleKind, by_group, sides_of
+from analysis.comparisons.sides import PeopleKind, Sides, by_group, sides_of
 from analysis.llm_vs_people.prediction_powered import PredictionPoweredMean, prediction_powered_mean
 from analysis.statistics.coding import Floats, Ints, code, fold
 from analysis.statistics.reasons import Reason
@@ -97,30 +97,42 @@ def powered_choices(table: pl.DataFrame, order: Order, plan: Plan) -> Iterator[P
     sides = sides_of(table)
     if sides is None:
         return
-    places = {system: place for place, system in enumerate(order.systems)}
-    x, y = (pl.col(name).replace_strict(places, return_dtype=pl.Int64) for name in ("system_x", "system_y"))
-    pair = (pl.min_horizontal(x, y) * len(places) + pl.max_horizontal(x, y)).cast(pl.String)
-    won = pl.when(x < y).then("value").otherwise(1 - pl.col("value"))
-    people, llms = (side.with_columns(pair.alias("pair"), won.alias("value")) for side in (sides.people, sides.llms))
-    pairs = sorted(people["pair"].unique().to_list(), key=int)
-    people, llms = numbered(people, llms.filter(pl.col("pair").is_in(pairs)), "pair", pairs)
+    sides, pairs = paired(sides, order)
+    people, llms = numbered(sides.people, sides.llms, "pair", [*pairs])
+    listed = [*pairs.values()]
     for criterion in order.criteria:
         chosen = people.filter(pl.col("criterion") == criterion)
         if chosen.is_empty():
             continue
         for group, own in by_group(llms.filter(pl.col("criterion") == criterion), order):
             for one in _by_item(chosen, own, len(pairs), plan):
-                first, second = divmod(int(pairs[one.x]), len(places))
+                first, second = listed[one.x]
                 yield PredictionPoweredRow(
                     people=sides.kind,
                     group=group,
                     criterion=criterion,
                     source="choices",
-                    system_x=order.systems[first],
-                    system_y=order.systems[second],
+                    system_x=first,
+                    system_y=second,
                     interval=one.interval,
                     **fields_of(one.found),
                 )
+
+
+def paired(sides: Sides, order: Order) -> tuple[Sides, dict[str, tuple[str, str]]]:
+    """Add to choices the column ``pair``, their value being the share that the pair's first system won.
+
+    Pairs that no person chose between are left out. Returns also the two systems of each pair, in the order of the
+    results.
+    """
+    k, places = len(order.systems), {system: place for place, system in enumerate(order.systems)}
+    x, y = (pl.col(name).replace_strict(places, return_dtype=pl.Int64) for name in ("system_x", "system_y"))
+    pair = (pl.min_horizontal(x, y) * k + pl.max_horizontal(x, y)).cast(pl.String)
+    won = pl.when(x < y).then("value").otherwise(1 - pl.col("value"))
+    people, llms = (side.with_columns(pair.alias("pair"), won.alias("value")) for side in (sides.people, sides.llms))
+    found = sorted(people["pair"].unique().to_list(), key=int)
+    systems = {name: (order.systems[int(name) // k], order.systems[int(name) % k]) for name in found}
+    return replace(sides, people=people, llms=llms.filter(pl.col("pair").is_in(found))), systems
 
 
 def numbered(
@@ -195,7 +207,7 @@ def powered_preferences(table: pl.DataFrame, order: Order, plan: Plan) -> Iterat
         both = of_people.join(own.rename({"value": "llm"}), on=form, how="inner", nulls_equal=True)
         more = own.join(sides.people.select("assignment_id").unique(), on="assignment_id", how="anti")
         found = both.sort(form).partition_by(test, as_dict=True, maintain_order=True)
-        for key in sorted(found, key=lambda key: _place(key, order)):
+        for key in sorted(found, key=lambda key: place_of(key, order)):
             checked = found[key]
             equal = [pl.col(name).eq_missing(value) for name, value in zip(test, key, strict=True)]
             extra = more.filter(pl.all_horizontal(equal)).sort("assignment_id")
@@ -222,7 +234,7 @@ def powered_preferences(table: pl.DataFrame, order: Order, plan: Plan) -> Iterat
             )
 
 
-def _place(key: tuple[Any, ...], order: Order) -> tuple[int, int, int]:
+def place_of(key: tuple[Any, ...], order: Order) -> tuple[int, int, int]:
     """Sort as the tests of preferences: by criterion, exposure, then pair as the study lists it."""
     criterion, exposure, x, y = key
     return order.criteria.index(criterion), -1 if exposure is None else exposure, order.pairs.index((x, y))
