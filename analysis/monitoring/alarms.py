@@ -104,6 +104,10 @@ def find_alarms(
     excluded = [] if results is None else [row.annotator_id for row in results.exclusions]
     names = short_names([*(each.annotator_id for each in profiles), *excluded])
     straight = [each for each in profiles if (each.same_answer or 0) >= STRAIGHT]
+    told = (
+        set() if results is None else {row.annotator_id for row in results.careless_signs if row.sign == "same_answers"}
+    )
+    nearly = [each.annotator_id for each in straight if each in people and each.annotator_id not in told]
     found = [
         *_failing_raters(calls),
         *(
@@ -119,7 +123,7 @@ def find_alarms(
         _sums(results, people, names),
         *_left_out(results, kinds, names),
         *_signs(results, kinds, names),
-        _straight_lining([each.annotator_id for each in straight if each in people], names),
+        _straight_lining(nearly, names),
         _dropouts(visits),
         _unconfirmed(visits),
         _unpaid(unpaid),

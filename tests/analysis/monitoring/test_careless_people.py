@@ -102,6 +102,7 @@ def test_bot_shows_on_dashboard_and_report(answered: Path) -> None:
     assert NOT_PLANNED in results.headline.problems[0].text
     assert any(one.startswith("Faster than 2.6 times the usual reading speed: ") for one in alarms)
     assert any(one.startswith("The same answer throughout: ") for one in alarms)
+    assert not any("straight-lining" in one for one in alarms)  # said once
     (row,) = found.tables.annotators.to_dicts()  # type: ignore[union-attr]
     assert row["usual_seconds"] > 600  # of a form that takes 28 minutes
     assert row["passed_seconds"] < row["usual_seconds"] / 2.6
