@@ -1,7 +1,7 @@
 """What a report, a page, an admission and a fit of strengths cost as studies grow, each beside its peer in one run.
 
 ``python -m tests.benchmarks.growth --peers PYTHON`` writes growth.md and the log-log figure
-of docs/performance.md.
+of docs/cluster.md.
 ``PYTHON`` is that of an environment with evalica and choix.
 """
 
