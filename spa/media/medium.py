@@ -120,6 +120,8 @@ class MediumFiles:
         What may be wrong with how files are shown, by the names that such copies bear.
     thumbnail : callable, optional
         A file made small, as an address that holds all of it; "" where it cannot be. ``None`` where none is made.
+    streamed : bool
+        Whether such files are long, and browsers ask for them part by part, as for sound and moving pictures.
     """
 
     formats: str
@@ -131,6 +133,7 @@ class MediumFiles:
     neutral: Callable[[bytes], NeutralCopy] | None = None
     marks: Mapping[str, Doubt] = field(default_factory=dict)
     thumbnail: Callable[[Path], str] | None = None
+    streamed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

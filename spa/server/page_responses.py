@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
-from fastapi import HTTPException
+from fastapi import HTTPException, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from spa.forms.assets import asset_content, asset_name, media_types
@@ -13,8 +13,10 @@ from spa.forms.html import Addresses, PageState, render_notice, render_page
 from spa.media import all_media, medium_of
 from spa.records.form import Exhibit, Form, Page
 from spa.records.texts import Texts
+from spa.server.byte_ranges import send_ranges
 
 FOR_EVER = "public, max-age=31536000, immutable"
+ASKED_AGAIN = "private, no-cache"
 # An SVG is a document of its own: opened alone, it may show itself but not run.
 FILE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
@@ -50,12 +52,20 @@ def find_shown(form: Form, exhibit_id: str) -> Exhibit:
     raise HTTPException(404)
 
 
-def send_shown(exhibit: Exhibit) -> Response:
-    """Send a file without its name, date or size on disk: any of them could tell systems apart."""
+def send_shown(request: Request, form: Form, exhibit: Exhibit, *, kept: bool = True) -> Response:
+    """Send a file without its name or date: either could tell systems apart.
+
+    Long files are sent part by part. Browsers may keep these, where ``kept``, and ask before they use them again: they
+    stand for themselves under the names of their form and exhibit, as one address may lead to several forms in turn.
+    """
     files = medium_of(exhibit).files
     if files is None or exhibit.file is None or not exhibit.file.is_file():
         raise HTTPException(404)
     headers = {"content-security-policy": FILE_POLICY}
+    if files.streamed:
+        tag, media_type = f"{form.assignment_id}-{exhibit.exhibit_id}", files.media_type(exhibit.file)
+        headers |= {"cache-control": ASKED_AGAIN} if kept else {}
+        return send_ranges(request, exhibit.file, tag=tag, media_type=media_type, headers=headers)
     return Response(exhibit.file.read_bytes(), media_type=files.media_type(exhibit.file), headers=headers)
 
 

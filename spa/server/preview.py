@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, Response
 from starlette.exceptions import HTTPException
 
@@ -56,8 +56,8 @@ def create_preview(form: Form, texts: Texts, *, minutes: int | None = None) -> F
     def done() -> Response:
         return send_notice(texts, "done", status=200)
 
-    def shown(exhibit_id: str) -> Response:
-        return send_shown(find_shown(form, exhibit_id))
+    def shown(request: Request, exhibit_id: str) -> Response:
+        return send_shown(request, form, find_shown(form, exhibit_id), kept=False)  # the next form has this address
 
     def failed(request: object, error: Exception) -> Response:
         return send_notice(texts, "unknown", status=error.status_code if isinstance(error, HTTPException) else 400)

@@ -297,7 +297,7 @@ class SurveyRoutes:
         if visit is None:
             raise HTTPException(404)
         exhibit = find_shown(visit.form, request.path_params["exhibit_id"])
-        return await asyncio.to_thread(send_shown, exhibit)
+        return await asyncio.to_thread(send_shown, request, visit.form, exhibit)
 
     def _can_resume(self, connection: Connection, token: str) -> bool:
         lease = lease_of_token(connection, token)

@@ -17,6 +17,7 @@ from urllib.parse import quote, urlencode, urlsplit
 import httpx2
 import pytest
 from click.testing import CliRunner
+from fastapi import Request
 from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -501,7 +502,7 @@ def test_images_are_served_without_a_trace_of_their_file(tmp_path: Path) -> None
     file = tmp_path / "davinci_1.png"
     file.write_bytes(b"\x89PNG\r\n\x1a\n")
     form = small_form(image=file)
-    answer = send_shown(find_shown(form, "e2"))
+    answer = send_shown(Request({"type": "http"}), form, find_shown(form, "e2"))
     assert (answer.body, answer.media_type) == (file.read_bytes(), "image/png")
     assert "davinci" not in str(answer.headers)
     assert "last-modified" not in answer.headers
