@@ -6,6 +6,8 @@ from typing import Final
 
 from analysis.agreement.contribution import CONTRIBUTION as AGREEMENT
 from analysis.both_orders.contribution import CONTRIBUTION as BOTH_ORDERS
+from analysis.camps.contribution import CONTRIBUTION as CAMPS
+from analysis.camps.contribution import OWN as OWN_ANSWERS
 from analysis.circles.contribution import CONTRIBUTION as CIRCLES
 from analysis.comparisons.contribution import CONTRIBUTION as COMPARISONS
 from analysis.contamination.contribution import CONTRIBUTION as CONTAMINATION
@@ -35,6 +37,7 @@ CONTRIBUTIONS: Final[tuple[Contribution, ...]] = (
     COMPARISONS,  # whose tests most others wait for
     AGREEMENT,
     BOTH_ORDERS,
+    CAMPS,
     CIRCLES,
     CONTAMINATION,
     CORRELATIONS,
@@ -46,6 +49,7 @@ CONTRIBUTIONS: Final[tuple[Contribution, ...]] = (
     LLM_VS_PEOPLE,
     METRICS,
     ORDERS,
+    OWN_ANSWERS,
     PLANNING,
     PREFERENCE_CHECKS,
     RANKING,

@@ -56,6 +56,7 @@ def prepare_input(tables: AnswerTables, plan: Plan, study: StudyFacts | None = N
     orders = {name: order_of(table, [group for group, _ in groups], study) for name, table in answers.items()}
     if study is None:
         _check_makers(plan, orders, groups)
+        _check_people_columns(plan, tables.people)
     return AnalysisInput(
         tables=tables,
         study=study,
@@ -110,6 +111,20 @@ def _check_references(plan: Plan, metrics: pl.DataFrame | None) -> None:
         raise AnalysisError(
             *(
                 ArgumentProblem("references", in_python=f"={(name,)!r}", in_command=f" {name}", after=after)
+                for name in unknown
+            )
+        )
+
+
+def _check_people_columns(plan: Plan, people: pl.DataFrame | None) -> None:
+    """Refuse columns that no table has; a study may lack one until demographics are joined."""
+    there = [] if people is None else people.columns
+    unknown = [name for name in plan.compare_people_by if name not in there]
+    if unknown:
+        after = ": expected a column of the annotators or answers, got none of that name"
+        raise AnalysisError(
+            *(
+                ArgumentProblem("compare_people_by", in_python=f"={(name,)!r}", in_command=f" {name}", after=after)
                 for name in unknown
             )
         )

@@ -52,6 +52,8 @@ class Reading(TableOptions):
         What a winner is that is both a system's name and a place, such as A.
     output_columns : tuple of str
         Columns of a table of outputs that hold numbers which strengths are controlled for.
+    people_columns : tuple of str
+        Columns of annotators, or of tables of answers, that say something of the person who answered.
     criteria : tuple of str
         Columns of ratings that hold the scores, a criterion each.
     systems : mapping of str to str
@@ -72,6 +74,7 @@ class Reading(TableOptions):
 
     values: Mapping[str, str] = field(default_factory=dict)
     output_columns: tuple[str, ...] = ()
+    people_columns: tuple[str, ...] = ()
     numbers: tuple[float, float] | None = None
     sides: Sides | None = None
     criteria: tuple[str, ...] = ()

@@ -140,6 +140,11 @@ class Plan:
         Whether criteria are; ``None``: as ``family`` says.
     control : tuple of str
         What strengths are fitted with as well: "length", "markdown", "column:NAME".
+    compare_people_by : tuple of str
+        Columns of annotators (``screening:ID``, ``demographic:NAME``, ...) whose values divide people into subgroups
+        that are compared.
+    compare_people_least : int
+        People, below whom neither figures nor number of a subgroup are shown.
     seed : int
         Kept with the results; nothing random is drawn yet.
     pairs_from : {"study", "named", "preferences", "expected"} or None
@@ -182,6 +187,8 @@ class Plan:
     williams_criteria: Literal["apart", "together"] | None = None
     makers: tuple[tuple[str, str], ...] = ()
     examples: tuple[tuple[str, str], ...] = ()
+    compare_people_by: tuple[str, ...] = ()
+    compare_people_least: int = 10
 
     def __post_init__(self) -> None:
         """Check the numbers."""
@@ -195,6 +202,9 @@ class Plan:
         check_one_of("incomplete_answers", self.incomplete_answers, ("exclude", "keep"))
         check_whole("max_failed_checks", self.max_failed_checks)
         check_whole("seed", self.seed)
+        check_whole("compare_people_least", self.compare_people_least, least=3)
+        if len({*self.compare_people_by}) < len(self.compare_people_by):
+            raise ValueError(f"compare_people_by: expected each column once, got {self.compare_people_by!r}")
         if self.max_failed_controls is not None:
             check_whole("max_failed_controls", self.max_failed_controls)
         if self.min_outputs_seen is not None and not 0 < self.min_outputs_seen <= 1:

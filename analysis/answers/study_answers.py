@@ -101,7 +101,7 @@ class GatheredAnswers:
         AnalysisError
             With every mistake of every table.
         """
-        reading = Reading(output_columns=control_columns(self.plan.control))
+        reading = Reading(output_columns=control_columns(self.plan.control), people_columns=self.plan.compare_people_by)
         tables = check_frames(self.frames, reading, files=self.files, agreed=True)
         if not needs_reading(self.plan):
             tables = replace(tables, reading=None, seen=tables.reading)
@@ -248,5 +248,6 @@ def _preregistered(workspace: Workspace, live: LiveStudy | None) -> Preregistrat
         frozen_at=frozen.frozen_at,
         sha256=frozen.sha256,
         submissions=frozen.submissions,
+        people_by=() if frozen.submissions else tuple(frozen.content["plan"].get("compare_people_by", ())),
         deviations=tuple(deviations(frozen, content, annotators=handed_in, undecided=undecided)),
     )

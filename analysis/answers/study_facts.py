@@ -75,6 +75,8 @@ class Preregistration(Record):
     submissions: int
     """Forms handed in when it was frozen."""
     deviations: tuple[str, ...]
+    people_by: tuple[str, ...] = ()
+    """Columns by which it compares people, where nobody had handed in a form when it was frozen."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

@@ -43,6 +43,7 @@ from analysis.answers.other_tables import CHECKS
 from analysis.answers.output_features import check_outputs
 from analysis.answers.own_items import own_items_words, without_systems
 from analysis.answers.people import Logins
+from analysis.answers.people_columns import people_apart
 from analysis.answers.reading import EmptyTable, RawTable, constant_problems, raw_frame, read_raw, tidy_frame
 from analysis.answers.rescaling import Rescaled, rescale_scores, rescaled_words, unmet_annotators
 from analysis.answers.same_names import NearNames, Renamed, find_near_names
@@ -107,6 +108,7 @@ class AnswerTables:
     codes: tuple[AnswerCode, ...] = ()  # values that may stand for "no answer"
     other_scales: tuple[OtherScale, ...] = ()  # annotators who may have used another scale than the others
     span_doubts: SpanDoubts | None = None
+    people: pl.DataFrame | None = None  # what is known of annotators, where the plan compares them by it
     near_names: tuple[NearNames, ...] = ()  # names that are nearly the same and count as different ones
     renamed: Renamed = field(default_factory=dict)  # names that were joined, by their column
 
@@ -226,6 +228,8 @@ def _digest(frame: pl.DataFrame) -> str:
 def _columns_read(kind: str, reading: Reading) -> frozenset[str]:
     """Return the columns that a table may have, those that tell what items belong together, and those of scores."""
     known = KNOWN[kind] | GROUPING if kind in WITH_ITEMS else KNOWN[kind]
+    if kind in WITH_ITEMS or kind == "annotators":
+        known |= {*reading.people_columns}
     if kind == "outputs":
         return known | {*reading.output_columns}
     return known | {*reading.criteria, *reading.systems} if kind == "ratings" else known
@@ -280,6 +284,7 @@ def _check_all(
     known = None if agreed or problems else identified(raw, reading)
     if known is not None:
         raw, reading = known.tables, known.reading
+    about_people, raw = people_apart(raw, reading.people_columns, (*WITH_ITEMS, "annotators"))
     seen = [table.frame for kind, parts in raw.items() if kind in WITH_ITEMS for table in parts]
     raw = {
         kind: [replace(table, frame=_ungrouped(table.frame), parts=_parts(table.frame)) for table in parts]
@@ -324,6 +329,7 @@ def _check_all(
         codes=codes,
         other_scales=others,
         span_doubts=span_doubts,
+        people=about_people,
         near_names=() if known is None else find_near_names(_named(known)),
         renamed={} if known is None else known.renamed,
     )

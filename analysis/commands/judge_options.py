@@ -87,7 +87,13 @@ def _williams(given: Sequence[str]) -> dict[str, str]:
 
 def single_answers_only(plan: Plan) -> Iterator[str]:
     """Yield the options that a table in parts cannot be analysed by."""
-    given = ("--jury", plan.juries), ("--maker", plan.makers), ("--examples", plan.examples), ("--flips", plan.flips)
+    given: tuple[tuple[str, object], ...] = (
+        ("--jury", plan.juries),
+        ("--maker", plan.makers),
+        ("--examples", plan.examples),
+        ("--flips", plan.flips),
+        ("--compare-people-by", plan.compare_people_by),
+    )
     for option, chosen in given:
         if chosen:
             yield option

@@ -59,6 +59,7 @@ PLAN = (
     "incomplete_answers",
     "regularisation",
     "epsilon",
+    "compare_people_least",
     "seed",
 )
 MARGINS = {"equivalence": "equivalence_margin", "equivalence_ratings": "equivalence_margin_ratings"}
@@ -227,6 +228,17 @@ Examples:
     multiple=True,
     metavar="length|markdown|column:NAME",
     help="Fit strengths with this held constant, too; repeatable.",
+)
+@click.option(
+    "--compare-people-by",
+    multiple=True,
+    metavar="COLUMN",
+    help="Compare preferences by a column of the annotators, such as screening:native; repeatable.",
+)
+@click.option(
+    "--compare-people-least",
+    type=click.IntRange(min=3),
+    help="People, below whom neither figures nor number of a subgroup are shown.  [10]",
 )
 @click.option("--seed", type=click.IntRange(min=0), help="Random seed, stored with the results.  [0]")
 @verify_options
@@ -416,6 +428,7 @@ def _of_tables(
     if plan.flips is not None and not {"choices", "orders"} & {*paths}:
         raise click.UsageError("--flips: expected --choices; it is about choices between two outputs")
     if large is None:
+        reading = replace(reading, people_columns=plan.compare_people_by)
         reading = replace(reading, output_columns=control_columns(plan.control) if "outputs" in paths else ())
         metrics = metric_files(_metrics(paths))
         files = {name: tuple(map(Path, several)) for name, several in paths.items()}
@@ -447,6 +460,7 @@ def _plan(given: dict[str, Any]) -> Plan:
         expected=parse_expectations(given.get("expected", ()), "--expected"),
         lower_is_better=frozenset(given.get("lower_is_better", ())),
         control=_held(given),
+        compare_people_by=tuple(dict.fromkeys(given.get("compare_people_by", ()))),
         references=tuple(given.get("references", ())),
         **judges_of(given),
         **chosen,

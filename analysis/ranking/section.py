@@ -38,7 +38,8 @@ def strengths(
         ]
     if rankings:
         own = [entry for entry in rankings if entry.source not in APART]
-        blocks += [_rankings(shown, own, "rankings")] if own else []
+        blocks += [_rankings(names, own, "rankings")] if own else []
+        blocks += [Paragraph(text=note) for note in circle_notes(shown.results, names, own)]
     apart = [row for row in rows if row.source in APART]
     ranked = [entry for entry in rankings if entry.source in APART]
     if apart or ranked:
@@ -50,7 +51,7 @@ def strengths(
         inner = [
             *strength_blocks(apart, shown, partial),
             *tied,
-            *([_rankings(shown, ranked, "rankings_ratings")] if ranked else []),
+            *([_rankings(names, ranked, "rankings_ratings")] if ranked else []),
         ]
         blocks.append(Fold(summary="Ratings taken as comparisons", blocks=(about, *inner)))
     return Section(id="strengths", title="Strengths and rankings", blocks=tuple(blocks))
@@ -92,8 +93,7 @@ def _ties(names: Names, rows: Sequence[TieFit]) -> list[Block]:
     return [Paragraph(text=about_ties), table]
 
 
-def _rankings(shown: Shown, rankings: Sequence[Ranking], name: str) -> Table:
-    names = shown.names
+def _rankings(names: Names, rankings: Sequence[Ranking], name: str) -> Table:
     fields: list[Field[Ranking]] = [
         text_column("Ranking from", lambda entry: sentence(names.source_by_group(entry.source, entry.group))),
         text_column("Criterion", lambda entry: names.criterion(entry.criterion)),
@@ -103,8 +103,7 @@ def _rankings(shown: Shown, rankings: Sequence[Ranking], name: str) -> Table:
             "an equals sign joins systems that share a place",
         ),
     ]
-    notes = circle_notes(shown.results, names, rankings)
-    return tabulate(name, "Rankings", fields, rankings, notes, constant=("Criterion",))
+    return tabulate(name, "Rankings", fields, rankings, constant=("Criterion",))
 
 
 def order_words(names: Names, entry: Ranking) -> str:

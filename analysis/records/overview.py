@@ -142,6 +142,10 @@ class Settings(Record):
     """Null: as family says."""
     control: tuple[str, ...] = ()
     """What strengths are fitted with as well: length, markdown, column:NAME."""
+    compare_people_by: tuple[str, ...] = ()
+    """Columns of annotators whose values divide people into subgroups that are compared."""
+    compare_people_least: Count | None = None
+    """People, below whom neither figures nor number of a subgroup are shown."""
     lower_is_better: tuple[str, ...] = ()
     pairs: tuple[tuple[str, str], ...] = ()
     """Pairs compared, whose tests alone form the families; empty: every two systems are compared."""

@@ -27,7 +27,7 @@ LONGEST = 20  # rows of a table that the report shows whole
 SHOWN = 12  # rows that it shows of a longer one
 COLUMNS = Section(id="columns", title="What the columns mean")
 FURTHER: dict[str, tuple[str, ...]] = {  # sections of the report, each with the sections of the appendix that say more
-    "answer": ("strengths", "circles", "comparison"),
+    "answer": ("strengths", "circles", "camps", "comparison"),
     "asked": ("interview",),
     "preregistration": (),
     "excluded": (),

@@ -44,6 +44,7 @@ ORDER = (  # of the report; sections that are not listed precede the warnings
     "equivalence",
     "strengths",
     "circles",
+    "camps",
     "held-constant",
     "agreement",
     "comparison",

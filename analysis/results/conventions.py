@@ -60,6 +60,7 @@ ORDER = (  # terms that are not listed follow the last
     "ratings as comparisons",
     "rankings",
     "circles",
+    "subgroups of people",
     "ranking agreement",
     "ranks that the answers allow",
     "ranking differences",

@@ -191,6 +191,7 @@ def as_decided(results: Results) -> Results:
         serial_arms=(),
         circles=(),
         circle_triples=(),
+        people_by_tests=(),
         bradley_terry=_untested(found.bradley_terry, intervals=True),
         covariate_effects=_untested(found.covariate_effects, intervals=True),
         controlled_strengths=_untested(found.controlled_strengths, intervals=True),

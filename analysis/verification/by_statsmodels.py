@@ -73,6 +73,13 @@ def clustered_below(values: Values, clusters: Numbers, against: float) -> list[f
     return [float(student.cdf((fitted.params[0] - against) / fitted.bse[0], groups.max()))]
 
 
+def subgroups(samples: Sequence[Values]) -> list[float]:
+    """Return the p-value of Brown and Forsythe's test with Mehrotra's degrees of freedom."""
+    from statsmodels.stats.oneway import anova_oneway
+
+    return [float(anova_oneway([np.asarray(one) for one in samples], use_var="bf").pvalue)]
+
+
 def kappa_of_two(table: Sequence[Sequence[float]]) -> list[float]:
     """Return Cohen's kappa of a contingency table."""
     from statsmodels.stats.inter_rater import cohens_kappa

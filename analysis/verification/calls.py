@@ -42,6 +42,7 @@ CALLS: Final[dict[str, Call]] = {
     "cov_cluster_2groups": Call("statsmodels.stats.sandwich_covariance.cov_cluster_2groups", by_statsmodels.crossed),
     "ols": Call("statsmodels.regression.linear_model.OLS", by_statsmodels.clustered),
     "ols_below": Call("statsmodels.regression.linear_model.OLS", by_statsmodels.clustered_below),
+    "anova_oneway": Call("statsmodels.stats.oneway.anova_oneway", by_statsmodels.subgroups),
     "cohens_kappa": Call("statsmodels.stats.inter_rater.cohens_kappa", by_statsmodels.kappa_of_two, absolute=True),
     "glm": Call("statsmodels.genmod.generalized_linear_model.GLM", by_statsmodels.controlled, absolute=True),
     "multipletests": Call("statsmodels.stats.multitest.multipletests", by_statsmodels.corrected),

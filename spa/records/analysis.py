@@ -10,6 +10,8 @@ from pydantic import Field
 from spa.records.covariates import CONTROL
 from spa.records.toml_table import Ident, Text, TomlTable, added, renamed
 
+PEOPLE_COLUMN = r"^\S(.*\S)?$"  # what is known of annotators, such as screening:native
+
 
 class Williams(TomlTable):
     """How Williams's tests of two correlations with people are made (``[analysis.williams]``)."""
@@ -50,6 +52,8 @@ class Analysis(TomlTable):
     expected: tuple[Text, ...] = ()  # "x > y" or "x ~ y"
     williams: Williams = added(Williams())
     control: tuple[Annotated[str, Field(pattern=CONTROL)], ...] = added(())  # what strengths are fitted with as well
+    compare_people_by: tuple[Annotated[str, Field(pattern=PEOPLE_COLUMN)], ...] = added(())  # columns of annotators
+    compare_people_least: Annotated[int, Field(ge=3)] = added(10)  # people, below whom a part is not shown
 
 
 class ReportFiles(TomlTable):

@@ -58,6 +58,7 @@ def validate_study(study: Study) -> list[StudyProblem]:
         _text_tables,
         _expected,
         _control,
+        _people_columns,
         _stopping,
         people_problems,
         answers_wanted_problems,
@@ -280,6 +281,21 @@ def _control(study: Study) -> Iterator[StudyProblem]:
         medium = medium_of(study.outputs.kind)
         if column is None and not medium.is_text:
             yield mistake(place, f"text outputs for {quote(control)}", medium.many, "name column:NAME", "outputs")
+
+
+def _people_columns(study: Study) -> Iterator[StudyProblem]:
+    place = "[analysis] compare_people_by"
+    yield from repeated(place, study.analysis.compare_people_by)
+    asked = {
+        "screening": [one.id for one in study.screening],
+        "interview": [one.id for one in study.interview],
+    }
+    for column in study.analysis.compare_people_by:
+        table, sign, name = column.partition(":")
+        known = asked.get(table, [])
+        if sign and table in asked and name not in known:
+            do = nearest(name, known) if known else "add it or remove the column"
+            yield mistake(place, f"the id of an [[{table}]] question after {table}:", quote(name), do, table)
 
 
 def _stopping(study: Study) -> Iterator[StudyProblem]:

@@ -228,7 +228,8 @@ FIGURES = """
     RatingTest.p_crossed RatingTest.p_crossed_adjusted RatingTest.p_equivalence RatingTest.p_equivalence_adjusted
     RatingTest.p_unanimous RatingTest.p_value ReviewAgreement.kappa RobustnessRow.p_adjusted RobustnessRow.p_value
     Separation.p_value SerialArms.p_adjusted SerialArms.p_value SerialContext.p_adjusted SerialContext.p_value
-    SweepRow.p_adjusted SweepRow.p_value SystemCorrelation.p_adjusted SystemCorrelation.p_value
+    SubgroupTest.p_adjusted SubgroupTest.p_value SweepRow.p_adjusted SweepRow.p_value SystemCorrelation.p_adjusted
+    SystemCorrelation.p_value
     SystemStrength.strength TiedStrength.strength TiedStrength.strength_half UtilityCheck.p_value
 """
 

@@ -1,0 +1,1 @@
+"""Whose preference it is."""

@@ -1,0 +1,69 @@
+"""What subgroups of people contribute."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from analysis.answers.plan import Plan
+from analysis.camps.claims import claims
+from analysis.camps.own_answers import OWN_ANSWERS, own_answers
+from analysis.camps.section import camps as section
+from analysis.camps.subgroups import PeopleColumn, SubgroupMean, Subgroups, SubgroupTest, subgroups
+from analysis.comparisons.contribution import TESTS
+from analysis.contribution import Analysis, Contribution, Found, SectionEntry, Words
+from analysis.records.results import rows
+
+PEOPLE_COLUMNS = rows(
+    "people_columns",
+    PeopleColumn,
+    "Columns by which people are compared, a row a group of them; empty where the plan names none.",
+)
+PEOPLE_BY = rows("people_by", SubgroupMean, "What subgroups of people prefer, by these columns.")
+PEOPLE_BY_TESTS = rows("people_by_tests", SubgroupTest, "Whether they prefer differently.")
+
+
+def _people(analysis: Analysis) -> Found:
+    prepared, plan = analysis.prepared, analysis.plan
+    found = Subgroups(columns=[], means=[], tests=[])
+    if plan.compare_people_by:
+        answers = analysis.of(OWN_ANSWERS)
+        members: dict[str, dict[str, None]] = {}
+        for pair in answers:
+            members.setdefault(pair.group, {}).update(dict.fromkeys(pair.names))
+        frozen = None if prepared.study is None else prepared.study.preregistration
+        found = subgroups(
+            answers,
+            prepared.tables.people,
+            {group: tuple(names) for group, names in members.items()},
+            plan,
+            declared=frozenset() if frozen is None else frozenset(frozen.people_by),
+        )
+    return {
+        "people_columns": tuple(found.columns),
+        "people_by": tuple(found.means),
+        "people_by_tests": tuple(found.tests),
+    }
+
+
+def _own(analysis: Analysis) -> Found:
+    return {"own_answers": tuple(own_answers(analysis.prepared, analysis.of(TESTS)))}
+
+
+def _subgroup_words(plan: Plan) -> str:
+    return (
+        "Each person's mean over separate outputs (both directions of one are one answer) is one value. Brown-Forsythe "
+        "test with Mehrotra's degrees of freedom (of two subgroups Welch's t), corrected over all such tests of a "
+        f"group of annotators ({plan.correction}). Subgroups of fewer than {plan.compare_people_least} people are "
+        "withheld, and the smallest others while all withheld hold fewer together. Who says nothing is no subgroup."
+    )
+
+
+WORDS: Final = (Words("subgroups of people", _subgroup_words, lambda results: bool(results.people_columns)),)
+OWN = Contribution(keys=(), between=(OWN_ANSWERS,), compute=_own)
+CONTRIBUTION = Contribution(
+    keys=(PEOPLE_COLUMNS, PEOPLE_BY, PEOPLE_BY_TESTS),
+    compute=_people,
+    words=WORDS,
+    claims=claims,
+    sections=(SectionEntry("camps", PEOPLE_COLUMNS, section, (PEOPLE_BY, PEOPLE_BY_TESTS)),),
+)

@@ -1,0 +1,1 @@
+"""Tests of subgroups and camps of people."""

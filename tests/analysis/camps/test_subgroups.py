@@ -1,0 +1,186 @@
+"""Do subgroups of people prefer differently: a library's value, privacy, properties, a simulation, one report."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis import Plan, Reading, check_frames
+from analysis.answers.preregistration import planned
+from analysis.camps.subgroups import brown_forsythe, shown_subgroups
+from spa.cli import main
+from spa.errors import AnalysisError
+from tests.analysis.made_answers import analyse, choices, preferences, ratings, render_report
+from tests.analysis.verification.in_process import analysed
+
+NATIVE, AGE = "screening:native", "demographic:age_band"
+PLAN = Plan(compare_people_by=(NATIVE,))
+
+
+def people_of(values: dict[str, str | None], column: str = NATIVE) -> pl.DataFrame:
+    return pl.DataFrame({"annotator_id": [*values], column: [*values.values()]}, schema_overrides={column: pl.String})
+
+
+def answered(plan: Plan = PLAN, **frames: pl.DataFrame) -> dict[str, Any]:
+    return analyse(check_frames(frames, Reading(people_columns=plan.compare_people_by)), plan)
+
+
+def two_tastes(sizes: dict[str | None, int], seed: int = 1) -> dict[str, pl.DataFrame]:
+    """Make choices of 6 items a person; who says yes prefers tea, the others water."""
+    rng = np.random.default_rng(seed)
+    of = {f"p{value}{number}": value for value, n in sizes.items() for number in range(n)}
+    rows = [
+        (who, f"i{item}", *(("tea", "water") if item % 2 else ("water", "tea")), winner)
+        for who, value in of.items()
+        for item in rng.permutation(9)[:6]
+        for winner in ["tea" if rng.random() < (0.8 if value == "yes" else 0.35) else "water"]
+    ]
+    return {"choices": choices(rows), "annotators": people_of(of)}
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.integers(2, 12), min_size=2, max_size=5), st.integers(0, 1000))
+def test_brown_forsythe_as_statsmodels(sizes: list[int], seed: int) -> None:
+    from statsmodels.stats.oneway import anova_oneway
+
+    rng = np.random.default_rng(seed)
+    samples = [rng.normal(place, 1 + place, n) for place, n in enumerate(sizes)]
+    wanted, found = anova_oneway(samples, use_var="bf"), brown_forsythe(samples)
+    assert found is not None
+    assert (found.f, found.df_1, found.df_2, found.p_value) == pytest.approx(
+        (wanted.statistic, *wanted.df, wanted.pvalue), rel=1e-9
+    )
+
+
+@given(st.dictionaries(st.sampled_from("abcdef"), st.integers(1, 30)), st.integers(0, 15))
+def test_withheld_people_hide_one_another(counts: dict[str, int], missing: int) -> None:
+    """Nobody's figure follows from the whole less what is shown: as many as the least are hidden, or nobody, or all."""
+    shown = shown_subgroups(counts, 10, missing=missing)
+    hidden = [n for name, n in counts.items() if name not in shown]
+    assert all(counts[name] >= 10 for name in shown)
+    assert not hidden or not shown or sum(hidden) + missing >= 10
+    assert len({counts[name] for name in shown} & {*hidden}) == 0 or not shown
+
+
+def test_subgroups_small_ones_are_nowhere(tmp_path: Path) -> None:
+    """Three people, and the smaller of the others: neither their number nor a figure is in any file."""
+    results = answered(**two_tastes({"yes": 31, "no": 12, "unsaid": 3, None: 4}))
+    (column,) = results["people_columns"]
+    assert (column["n"], column["missing"], column["declared"]) == (46, 4, False)
+    rows = {row["subgroup"]: row for row in results["people_by"]}
+    assert [name for name, row in rows.items() if row["n"] is None] == ["no", "unsaid"]
+    assert all(rows[name]["mean"] is rows[name]["ci_low"] is None for name in ("no", "unsaid"))
+    assert rows["yes"]["n"] == 31
+    (test,) = results["people_by_tests"]
+    assert (test["p_value"], test["reason_code"], test["n"]) == (None, "small_subgroups", 31)
+    text = render_report(results)["report.md"]
+    assert "unsaid" in text
+    assert "Exploratory" in text
+
+
+def test_subgroups_that_differ_are_found() -> None:
+    """Opposite tastes: the means, the test, the sentence; nothing of it on the first page."""
+    results = answered(**two_tastes({"yes": 25, "no": 22, None: 2}))
+    (test,) = results["people_by_tests"]
+    assert (test["differ"], test["reversed"], test["n"], test["n_tests"]) == (True, True, 47, 1)
+    own = {row["subgroup"]: row["mean"] for row in results["people_by"]}
+    assert own["yes"] - own["no"] == pytest.approx(test["spread"])
+    assert "subgroups differ in 1 of 1 tests" in render_report(results)["report.md"]
+    assert "subgroup" not in json.dumps(results["headline"])
+
+
+@pytest.mark.parametrize("kind", ["preferences", "ratings", "choices"])
+def test_subgroups_hang_on_no_order_name_or_side(kind: str) -> None:
+    """Rows shuffled, values and people renamed, sides turned: the same tests; means keep to their values."""
+    rng = np.random.default_rng(7)
+    of = {f"p{number:02d}": ("yes", "no")[number % 2] for number in range(24)}
+    mood = {who: rng.normal(0.1, 0.2) for who in of}
+    if kind == "ratings":
+        table = ratings(
+            (who, f"i{item}", system, int(np.clip(round(3 + 4 * (mood[who] + rng.normal(0, 0.2)) * sign), 1, 5)))
+            for who in of
+            for item in range(3)
+            for system, sign in (("tea", 1), ("water", -1))
+        )
+    elif kind == "choices":
+        table = choices(
+            (who, f"i{item}", "tea", "water", "tea" if rng.random() < 0.5 + mood[who] else "water")
+            for who in of
+            for item in range(5)
+        )
+    else:
+        table = preferences(
+            (who, "tea", "water", round(float(np.clip(0.5 + mood[who] + rng.normal(0, 0.1), 0, 1)), 2)) for who in of
+        )
+    first = answered(**{kind: table, "annotators": people_of(of)})
+    renamed = {who: f"q{99 - number}" for number, who in enumerate(of)}
+    other = table.sample(fraction=1, shuffle=True, seed=3).with_columns(pl.col("annotator_id").replace(renamed))
+    if kind == "choices":
+        other = other.rename({"system_x": "system_y", "system_y": "system_x"})
+    if kind == "preferences":
+        other = other.rename({"system_x": "system_y", "system_y": "system_x"}).with_columns(
+            preference=(1 - pl.col("preference").cast(pl.Float64)).round(2).cast(pl.String)
+        )
+    words = {"yes": "zzz", "no": "a b"}
+    again = answered(
+        **{kind: other, "annotators": people_of({renamed[who]: words[value] for who, value in of.items()})}
+    )
+    (test,), (same,) = first["people_by_tests"], again["people_by_tests"]
+    for name in ("f", "df_1", "df_2", "p_value", "spread", "reversed", "n"):
+        assert test[name] == pytest.approx(same[name], rel=1e-9), name
+    turned = test["system_x"] != same["system_x"]
+    means = {words[row["subgroup"]]: row["mean"] for row in first["people_by"]}
+    found = {
+        row["subgroup"]: (1 - row["mean"]) if turned and kind != "ratings" else row["mean"]
+        for row in again["people_by"]
+    }
+    if turned and kind == "ratings":
+        found = {name: -mean for name, mean in found.items()}
+    assert found == pytest.approx(means)
+
+
+def test_subgroups_a_person_of_two_values() -> None:
+    """A column of the answers that says two things of a person: one line, which names who and what."""
+    table = ratings(
+        [("ann", "i1", "tea", 3), ("ann", "i1", "water", 4), ("bob", "i1", "tea", 2)], group_of=["x", "y", "x"]
+    )
+    plan = Plan(compare_people_by=("group_of",))
+    with pytest.raises(AnalysisError, match=r"group_of.*expected one value a person, got 'x' and 'y' of 'ann'"):
+        answered(plan, ratings=table)
+    with pytest.raises(AnalysisError, match=r"compare_people_by=\('taste',\): expected a column"):
+        answered(Plan(compare_people_by=("taste",)), ratings=table.drop("group_of"))
+
+
+def test_subgroups_by_command_and_declared(tmp_path: Path) -> None:
+    """Columns of the ratings themselves by an option; not with tables in parts; a frozen plan declares them."""
+    frames = two_tastes({"yes": 25, "no": 22})
+    table = frames["choices"].join(frames["annotators"], on="annotator_id")
+    table.write_csv(tmp_path / "c.csv")
+    runner = CliRunner()
+    asked = ["report", "--choices", str(tmp_path / "c.csv"), "--compare-people-by", NATIVE]
+    done = runner.invoke(main, [*asked, "--out", str(tmp_path / "r"), "--no-verify"], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    (test,) = json.loads((tmp_path / "r" / "results.json").read_text())["people_by_tests"]
+    assert test["differ"]
+    assert (tmp_path / "r" / "tables" / "people_by.csv").exists()
+    refused = runner.invoke(main, [*asked, "--in-parts", "--out", str(tmp_path / "r2")])
+    assert "--compare-people-by: not with --choices in parts" in refused.output
+    content = planned(PLAN, fingerprint="f", annotators=3)
+    assert content["plan"]["compare_people_by"] == [NATIVE]
+    assert "compare_people_by" not in planned(Plan(), fingerprint="f", annotators=3)["plan"]
+
+
+def test_subgroups_are_computed_again() -> None:
+    tables = check_frames(two_tastes({"yes": 25, "no": 22}), Reading(people_columns=(NATIVE,)))
+    found = analysed(tables, PLAN)[0].verification
+    assert found is not None
+    assert found.n_different == 0
+    assert "no room says how" not in {row.reason for row in found.not_recomputed}
