@@ -162,9 +162,9 @@ def _spread_share(row: RatingCount | None) -> Cell:
 
 
 def means_figure(
-    rows: Rows, names: Names, criterion: str, several: bool, *, most_groups: int = MOST_GROUPS
+    rows: Rows, names: Names, criterion: str, several: bool, *, most_groups: int = MOST_GROUPS, tabled: bool = True
 ) -> Figure | Fold:
-    """Return the figure of mean ratings, folded where it is long."""
+    """Return the figure of mean ratings, folded where it is long; ``tabled``: beside a table of them."""
     drawn, left_out = drawn_groups(rows, names, most_groups)
     drawing = partial(
         means_plot,
@@ -172,14 +172,18 @@ def means_figure(
         **called(drawn, names),
         title=f"mean rating ({names.direction(criterion)})",
         alternative=f"Mean rating of each system with its interval; {BESIDE}.",
-        numbers=False,
     )
     caption = (
         f"Mean ratings{with_intervals(drawn, names)}{of_criterion(names, criterion, several)}. "
         f"The axis shows only the part of the scale that is used.{left_out}"
     )
     return folded(
-        f"ratings-{slug(criterion)}" if several else "ratings", drawing, caption, len(drawn), how_many(drawn, names)
+        f"ratings-{slug(criterion)}" if several else "ratings",
+        drawing,
+        caption,
+        len(drawn),
+        how_many(drawn, names),
+        tabled=tabled,
     )
 
 

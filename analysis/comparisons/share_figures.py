@@ -78,13 +78,13 @@ def leading_figure(
     ]
     about = of_criterion(names, criterion, several)
     drawing = partial(_shares, drawn, names, source, "the table of the answer\u2019s section holds the ranking")
-    return Figure(
-        name="answer",
-        svg=drawing(),
-        units=how_many(drawn, names),
-        drawing=drawing,
-        caption=f"{what}{_intervals(drawn, names)}{about}. {_line_words(drawn)}{left_out}{more}",
-        alternative=f"{what} ({names.group(first)}): {listed(said)}",
+    return pictured(
+        "answer",
+        drawing,
+        f"{what}{_intervals(drawn, names)}{about}. {_line_words(drawn)}{left_out}{more}",
+        f"{what} ({names.group(first)}): {listed(said)}",
+        how_many(drawn, names),
+        tabled=False,
     )
 
 
@@ -117,7 +117,7 @@ def win_matrices(
         by = "by the study" if shown.live else f"at level {level(shown.settings)}, {correction_name(shown.settings)}"
         caption = (
             f"{sentence(names.group(group))}{of_criterion(names, criterion, several)}: {OF_ROWS[source]}, darker the "
-            f"higher; underlined: decided {by}."
+            f"higher; with a line: decided {by}."
         )
         stem = "-".join(("wins", source, slug(group), *([slug(criterion)] if several else [])))
         found.append(pictured(stem, drawing, caption, BESIDE_AFTER, how_many(members, names)))
@@ -155,7 +155,7 @@ def share_figure(rows: Rows, names: Names, source: str, criterion: str, several:
     """Return the forest plot of preferences or choices, folded where it is long."""
     what = WHAT[source]
     drawn, left_out = drawn_groups(aligned(rows), names)
-    drawing = partial(_shares, drawn, names, source, BESIDE, numbers=False)
+    drawing = partial(_shares, drawn, names, source, BESIDE)
     about = f"{_intervals(drawn, names)}{of_criterion(names, criterion, several)}"
     caption = f"{what}{about}. {_line_words(drawn)}{left_out}"
     return folded(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from analysis.answers.study_texts import SEEN, UNSEEN
 from analysis.contamination.results import MEASURES, Contamination, Measure, PredictedShare, SourceScores
@@ -12,7 +13,8 @@ from analysis.contribution import Shown
 from analysis.figures import drawing
 from analysis.figures.plain_text import shown_name
 from analysis.printing.cells import Field, Row, cell, number_column, tabulate, text_column
-from analysis.printing.document import Block, Figure, Heading, Paragraph, Section, Table
+from analysis.printing.document import Block, Heading, Paragraph, Section, Table
+from analysis.printing.pictures import pictured
 from analysis.printing.words import count, interval, listed, number, percent, plural, sentence, share_interval
 
 LIMITS = (
@@ -29,6 +31,7 @@ NAME = "contamination"
 CHANCE = 0.5  # AUC of a measure that tells nothing
 SIMILAR = 1.5  # most by which median lengths may differ without a word
 WIDTH, HEIGHT, GAP = 480, 70, 24  # pixels of one histogram, and of the room above it for its name
+TALLEST = 480  # pixels of all histograms in a paper, if they need not be lower than their names
 
 
 def contamination(first: Contamination | None, others: Sequence[Contamination], shown: Shown) -> Section:
@@ -64,7 +67,7 @@ def contamination_blocks(found: Contamination, stem: str, model: str = "") -> It
         yield replace(table, name=table.name.replace(NAME, stem, 1), caption=caption)
     yield Heading(text=f"{model}: distribution" if model else "Distribution")
     alternative = "Histograms of Min-K% Prob, one a source of texts; the tables beside this figure hold the medians."
-    yield Figure(name=stem, svg=figure(found), caption=_caption(found), alternative=alternative)
+    yield pictured(stem, partial(figure, found), _caption(found), alternative, _texts(found))
 
 
 def conclusions(found: Contamination) -> list[str]:
@@ -181,25 +184,34 @@ def _caption(found: Contamination) -> str:
     return f"Share of the texts of each source by Min-K% Prob; more familiar to the right.{limit}"
 
 
-def figure(found: Contamination) -> str:
+def _texts(found: Contamination) -> str:
+    many = [f"{plural(row.n, 'text')} ({shown_name(row.source)})" for row in found.sources]
+    return f"n: {listed(many)}."
+
+
+def figure(found: Contamination, *, look: drawing.Look = drawing.SCREEN) -> str:
     """Draw the distribution of Min-K% Prob, a histogram a source, all over the same axis; an SVG document."""
     edges, shares = found.edges, [[part / row.n for part in row.histogram] for row in found.sources]
     highest = max(map(max, shares))
-    across, bottom = drawing.scale(edges[0], edges[-1], 0, WIDTH), (HEIGHT + GAP) * len(shares)
+    width = look.inner(WIDTH)
+    high = HEIGHT if look.total is None else min(HEIGHT, max(GAP, TALLEST / len(shares) - GAP))
+    across, bottom = drawing.scale(edges[0], edges[-1], 0, width), (high + GAP) * len(shares)
     marks: list[str] = []
     for place, (row, own) in enumerate(zip(found.sources, shares, strict=True), start=1):
-        ground = place * (HEIGHT + GAP)
-        marks.append(drawing.text(0, ground - HEIGHT - GAP / 2, f"{sentence(row.source)} (n = {row.n:,})"))
+        ground = place * (high + GAP)
+        many = "" if look.numbers == "none" else f" (n = {row.n:,})"
+        title = next(iter(look.wrap(f"{sentence(shown_name(row.source))}{many}", width)))
+        marks.append(drawing.text(0, ground - high - GAP / 2, title))
         marks += [
-            drawing.box(across(low), ground - share * HEIGHT / highest, across(high) - 1, ground, drawing.COLOURS[0])
+            drawing.box(across(low), ground - share * high / highest, across(high) - 1, ground, drawing.COLOURS[0])
             for low, high, share in zip(edges[:-1], edges[1:], own, strict=True)
         ]
-        marks.append(drawing.rule(0, ground, WIDTH, ground, width=1))
+        marks.append(drawing.rule(0, ground, width, ground, width=1))
     if "min_k" in found.thresholds:
-        x = min(max(across(found.thresholds["min_k"]), 0.0), WIDTH)
+        x = min(max(across(found.thresholds["min_k"]), 0.0), width)
         marks.append(drawing.rule(x, GAP, x, bottom, width=1.5, dash="4 3"))
     ticks, written = drawing.round_steps(edges[0], edges[-1])
     title = "Min-K% Prob (mean log-probability)"
-    marks += drawing.horizontal_axis(across, WIDTH, bottom, title, ticks, [*map(written, ticks)])
+    marks += drawing.horizontal_axis(across, width, bottom, title, ticks, [*map(written, ticks)], look)
     alternative = "Histograms of Min-K% Prob by source of texts."
-    return drawing.figure(marks, WIDTH, bottom + drawing.AXIS, alternative)
+    return drawing.figure(marks, width, bottom + drawing.AXIS, alternative, look=look)

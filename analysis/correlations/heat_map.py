@@ -13,7 +13,7 @@ from analysis.printing.cells import Field, number_column, tabulate, text_column
 from analysis.printing.document import Block, Figure, Fold, Paragraph
 from analysis.printing.names import Names
 from analysis.printing.pictures import pictured
-from analysis.printing.words import count, number, p_value, plural, sentence, slug
+from analysis.printing.words import MINUS, count, number, p_value, plural, sentence, slug
 
 DRAWN = 30  # measures
 MAPS: tuple[tuple[Level, str], ...] = (("overall", "single outputs"), ("system", "means of systems"))
@@ -49,7 +49,8 @@ def heat_maps(
             for one in criteria
         }
         only = f" The strongest {len(drawn)} of {plural(len(listed), 'measure')}." if len(drawn) < len(listed) else ""
-        caption = f"Kendall\u2019s tau with {names.measure(target)}, {what}; darker the further from 0.{only}"
+        about = f"Kendall\u2019s tau with {names.measure(target)}, {what}"
+        caption = f"{about}; darker the further from 0, {MINUS} below it.{only}"
         drawing = partial(heat_map, cells, alternative=f"{caption} {sentence(BESIDE)}.")
         yield pictured(f"correlations-heat-map-{slug(target.partition(':')[2])}-{level}", drawing, caption, BESIDE)
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Protocol
 
 from analysis.contribution import Shown
 from analysis.explanations.exploration import ExplorationResults, MapPoint
 from analysis.explanations.separation import METHOD
+from analysis.figures.drawing import SCREEN, Look
 from analysis.figures.figures import scatter_plot
 from analysis.printing.cells import cell
 from analysis.printing.document import Block, Column, Figure, Paragraph, Section, Table
+from analysis.printing.pictures import pictured
 from analysis.printing.words import count, p_value, percent, plural
 
 MOST_KEYWORDS = 5  # of a group and criterion; all are in the CSV file
@@ -105,7 +108,7 @@ def _keywords(names: NamesOfTexts, found: ExplorationResults) -> Table:
     )
 
 
-def map_of(found: ExplorationResults, names: NamesOfTexts) -> str:
+def map_of(found: ExplorationResults, names: NamesOfTexts, *, look: Look = SCREEN) -> str:
     """Return the map as SVG."""
 
     def criterion(point: MapPoint) -> str:
@@ -114,13 +117,14 @@ def map_of(found: ExplorationResults, names: NamesOfTexts) -> str:
     return scatter_plot(
         [(criterion(point), point.x, point.y) for point in found.points],
         alternative="Map of explanations and comments by criterion; the tables before it say how well they separate.",
+        look=look,
     )
 
 
 def _map(names: NamesOfTexts, found: ExplorationResults) -> Figure:
-    svg = map_of(found, names)
     caption = (
         f"Texts that lie close are worded alike ({found.projection} of {found.embedding}), by criterion. Distances on "
         "a map mislead."
     )
-    return Figure(name="exploration", svg=svg, caption=caption, alternative="all points are in the CSV file")
+    n = f"n: {plural(len(found.points), 'explanation or comment', 'explanations and comments')}."
+    return pictured("exploration", partial(map_of, found, names), caption, "all points are in the CSV file", n)

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
-from typing import TypeVar
+from typing import Literal, TypeVar
 from xml.sax.saxutils import escape, quoteattr
 
 from analysis.figures.plain_text import clean, shown_name
@@ -53,12 +53,15 @@ class Look:
         Units left and right of a drawing.
     letters : float
         How much wider letters are than is reckoned with.
+    numbers : {"all", "cells", "none"}
+        Which values are written as text: all, those of cells and bars alone, whose greys say little, or none.
     """
 
     total: float | None = None
     zoom: float = 1.0
     side: float = SIDE
     letters: float = 1.0
+    numbers: Literal["all", "cells", "none"] = "all"
 
     def inner(self, own: float, left: float = 0.0) -> float:
         """Return the width of a drawing, whose own is given, with so much before it."""

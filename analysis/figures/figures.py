@@ -94,7 +94,6 @@ def forest_plot(
     colours: Mapping[str, str] | None = None,
     value: str = "mean",
     alternative: str = "Preferences with their intervals; the table beside this figure holds the same numbers.",
-    numbers: bool = True,
     look: Look = SCREEN,
 ) -> str:
     """Draw shares between 0 and 1 with intervals, a line at 50%.
@@ -112,8 +111,6 @@ def forest_plot(
         Key of the share: ``"mean"`` or ``"win_rate"``.
     alternative : str
         What a screen reader says in place of the figure.
-    numbers : bool
-        Write each share beside its dot; not where a table beside says them.
     look : Look
         Where the figure is to stand.
 
@@ -130,7 +127,7 @@ def forest_plot(
         if several_exposures:
             label += f" ({row['exposure']} {'output' if row['exposure'] == 1 else 'outputs'} each)"
         share = row.get(value)
-        text = "no answers" if share is None else percent(share) if numbers else ""
+        text = "no answers" if share is None else percent(share) if look.numbers == "all" else ""
         dots.append(
             Dot(
                 panel=named(criterion_names, row.get("criterion", "")),
@@ -157,7 +154,6 @@ def means_plot(
     colours: Mapping[str, str] | None = None,
     title: str = "mean rating",
     alternative: str = "Mean ratings with their intervals; the table beside this figure holds the same numbers.",
-    numbers: bool = True,
     look: Look = SCREEN,
 ) -> str:
     """Draw mean ratings with intervals: one panel a criterion, one label a system, one dot a group.
@@ -174,7 +170,7 @@ def means_plot(
             value=row.get("mean"),
             low=row.get("ci_low"),
             high=row.get("ci_high"),
-            text=_mean_text(row.get("mean")) if numbers or row.get("mean") is None else "",
+            text=_mean_text(row.get("mean")) if look.numbers == "all" or row.get("mean") is None else "",
         )
         for row in listed
     ]
@@ -328,7 +324,7 @@ def lines_plot(
     return figure(marks, width, top + SQUARE + AXIS, alternative, left=54, look=look)
 
 
-def scatter_plot(points: Sequence[tuple[str, float, float]], *, alternative: str) -> str:
+def scatter_plot(points: Sequence[tuple[str, float, float]], *, alternative: str, look: Look = SCREEN) -> str:
     """Draw points without axes, each kind named above by its shape and colour.
 
     Parameters
@@ -350,13 +346,14 @@ def scatter_plot(points: Sequence[tuple[str, float, float]], *, alternative: str
         kind: path(shape, colour=colour, width=0, fill=colour)
         for kind, shape, colour in zip(kinds, cycle(SHAPES, kinds), cycle(COLOURS, kinds), strict=True)
     }
-    width = 2.0 * SQUARE
-    marks, top = _key(looks, lambda kind, y: moved([looks[kind]], 4, y), 16, width, SCREEN)
+    width = look.inner(2.0 * SQUARE)
+    marks, top = _key(looks, lambda kind, y: moved([looks[kind]], EDGE, y), 18, width, look)
     _, rights, ups = zip(*points, strict=True)
-    across, up = scale(min(rights), max(rights), 0, width), scale(min(ups), max(ups), top + 1.5 * SQUARE, top)
+    bottom = top + 0.75 * width
+    across, up = scale(min(rights), max(rights), EDGE, width - EDGE), scale(min(ups), max(ups), bottom, top)
     for kind, x, y in points:
         marks.append(moved([looks[kind]], across(x), up(y)))
-    return figure(marks, width, top + 1.5 * SQUARE + LINE, alternative)
+    return figure(marks, width, bottom + LINE, alternative, look=look)
 
 
 def _key(

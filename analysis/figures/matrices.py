@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from analysis.figures.drawing import INK, LINE, SCREEN, Look, box, figure, grey, named, rule, stacked, text
+from analysis.figures.drawing import INK, LINE, SCREEN, Look, box, figure, grey, named, rule, stacked, text, text_width
 from analysis.figures.plain_text import clean, percent
-from spa.rounding import number
+from spa.rounding import MINUS, number
 
 CELL = 42  # pixels of a cell's side
 HEAD = 92  # pixels of a cell under the name of its column
@@ -16,6 +16,9 @@ NAME_WIDTH = 170  # pixels for a name beside the matrix
 NARROW = 44  # pixels of a name, and 20 of a cell, that a narrow figure needs
 SMALL = 9  # pixels of the numbers in small cells
 DARK = 0.72  # the cell is so dark that its text turns light
+SHARES = {"0%": 0.0, "25%": 0.25, "50%": 0.5, "75%": 0.75, "100%": 1.0}  # what greys stand for: the whole scale
+AGREEMENTS = {"0 or less": 0.0, "0.25": 0.25, "0.5": 0.5, "0.75": 0.75, "1": 1.0}
+SIZES = {"0": 0.0, "\u00b10.25": 0.25, "\u00b10.5": 0.5, "\u00b10.75": 0.75, "\u00b11": 1.0}
 
 
 def pair_matrix(
@@ -43,7 +46,7 @@ def pair_matrix(
     alternative : str
         What a screen reader says in place of the figure.
     decided : collection of frozenset of str
-        Pairs whose numbers are underlined.
+        Pairs whose cells have a line.
     look : Look
         Where the figure is to stand.
 
@@ -60,7 +63,7 @@ def pair_matrix(
         share = row.get(value)
         cells.append((row["system_x"], row["system_y"], share))
         cells.append((row["system_y"], row["system_x"], None if share is None else 1 - share))
-    return _draw(order, cells, partial(percent, decimals=0), system_names, alternative, look, decided)
+    return _draw(order, cells, partial(percent, decimals=0), SHARES, system_names, alternative, look, decided)
 
 
 def agreement_matrix(
@@ -91,7 +94,8 @@ def agreement_matrix(
     """
     pairs = [(row["annotator_x"], row["annotator_y"], row.get(value)) for row in rows]
     order = list(dict.fromkeys(annotator for pair in pairs for annotator in pair[:2]))
-    return _draw(order, [*pairs, *((y, x, shown) for x, y, shown in pairs)], number, names, alternative, look)
+    cells = [*pairs, *((y, x, shown) for x, y, shown in pairs)]
+    return _draw(order, cells, number, AGREEMENTS, names, alternative, look)
 
 
 def heat_map(
@@ -135,8 +139,24 @@ def heat_map(
         left, top = head * columns.index(column), height * rows.index(row)
         if value is not None:
             marks.append(box(left + 1, top + 1, left + head - 1, top + height - 1, grey(abs(value))))
-        marks.append(text(left + head / 2, top + height / 2, number(value), anchor="middle", ink=_ink(value)))
-    return figure(marks, head * len(columns), height * len(rows), alternative, left=beside + 8, above=above, look=look)
+        sign = MINUS if value is not None and value < 0 else ""
+        words = sign if look.numbers == "none" and value is not None else number(value)
+        marks.append(text(left + head / 2, top + height / 2, words, anchor="middle", ink=_ink(value)))
+    key, more = _key(SIZES, -beside - 8, height * len(rows), look)
+    width, high = head * len(columns), height * len(rows) + more
+    return figure([*marks, *key], width, high, alternative, left=beside + 8, above=above, look=look)
+
+
+def _key(steps: Mapping[str, float], left: float, top: float, look: Look) -> tuple[list[str], float]:
+    """Return what greys stand for, under a drawing without numbers, and the height of that."""
+    if look.numbers != "none":
+        return [], 0.0
+    marks, middle = [], top + LINE
+    for label, value in steps.items():
+        marks.append(box(left, middle - 8, left + 16, middle + 8, grey(value), edge=0.7))
+        marks.append(text(left + 20, middle, label, size=11))
+        left += 30 + text_width(label)
+    return marks, LINE + 10
 
 
 def _widths(look: Look, columns: int, own: float) -> tuple[float, float]:
@@ -158,12 +178,13 @@ def _draw(
     order: Sequence[str],
     cells: Iterable[tuple[Any, ...]],
     shown_as: Callable[[float | None], str],
+    steps: Mapping[str, float],
     names: Mapping[str, str] | None,
     alternative: str,
     look: Look,
     underlined: Collection[frozenset[str]] = (),
 ) -> str:
-    """Draw cells (row, column, value), with their numbers."""
+    """Draw cells (row, column, value) with their numbers, or with what the greys of ``steps`` stand for."""
     if not order:
         return ""
     beside, side = _widths(look, len(order), CELL)
@@ -185,8 +206,11 @@ def _draw(
         if value is not None:
             marks.append(box(left + 1, top + 1, left + side - 1, top + height - 1, grey(value)))
         middle = left + side / 2, top + height / 2
-        marks.append(text(*middle, shown_as(value), size=size, anchor="middle", ink=_ink(value)))
+        written = look.numbers != "none" or value is None
+        marks.append(text(*middle, shown_as(value) if written else "", size=size, anchor="middle", ink=_ink(value)))
         if frozenset((row, column)) in underlined:
-            half, under = size, middle[1] + 0.7 * size
+            half, under = size, middle[1] + 0.7 * size * written
             marks.append(rule(middle[0] - half, under, middle[0] + half, under, colour=_ink(value), width=1.5))
-    return figure(marks, side * len(order), height * len(order), alternative, left=beside + 8, above=18, look=look)
+    key, more = _key(steps, -beside - 8, height * len(order), look)
+    width, high = side * len(order), height * len(order) + more
+    return figure([*marks, *key], width, high, alternative, left=beside + 8, above=18, look=look)

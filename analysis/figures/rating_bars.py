@@ -6,7 +6,22 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from analysis.figures.drawing import LINE, SCREEN, Look, box, figure, grey, named, rule, scale, stacked, text
+from analysis.figures.drawing import (
+    AXIS,
+    LINE,
+    SCREEN,
+    Look,
+    box,
+    figure,
+    grey,
+    horizontal_axis,
+    named,
+    round_steps,
+    rule,
+    scale,
+    stacked,
+    text,
+)
 from analysis.figures.plain_text import percent
 
 WIDTH = 400  # pixels of the bars
@@ -71,11 +86,17 @@ def rating_bars(
         for score, share in sorted(shares.items()):
             part = _part(score, steps)
             marks.append(box(across(low), top, across(low + share), top + BAR, grey(part), edge=0.7))
-            words = percent(share, 0) if share >= NAMED * WIDTH / width else ""
+            words = percent(share, 0) if look.numbers != "none" and share >= NAMED * WIDTH / width else ""
             at = across(low + share / 2), top + BAR / 2
             marks.append(text(*at, words, size=10, anchor="middle", ink=_ink(part)))
             low += share
         top += BAR + GAP
+    if look.numbers == "none":
+        ticks, _ = round_steps(100 * ends[0], 100 * ends[1])
+        labels = [f"{abs(tick):g}%" for tick in ticks]
+        places = [tick / 100 for tick in ticks]
+        marks += horizontal_axis(across, width, top, "share of the ratings, from the middle", places, labels, look)
+        top += AXIS
     return figure(marks, width, top, alternative, look=look)
 
 

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Collection, Iterable
+from typing import Any, TypeAlias
 
 from analysis.printing.names import Names
 from analysis.printing.words import percent, sentence
 from analysis.records.results import Results
 
+Ranked: TypeAlias = tuple[str, str, str]  # source, group and criterion
 RATED_AS = {"ratings_bt": "ratings"}  # means always have an order; the shares of items behind them may go round
 
 
 def circle_notes(results: Results, names: Names, rankings: Iterable[Any]) -> list[str]:
-    """Return a sentence for each of these rankings whose systems go round in a circle beyond noise."""
-    ranked = {(entry.source, entry.group, entry.criterion) for entry in rankings}
+    """Return a sentence for each of these rankings, or strengths, whose systems go round in a circle beyond noise."""
+    return notes_of(results, names, {(entry.source, entry.group, entry.criterion) for entry in rankings})
+
+
+def notes_of(results: Results, names: Names, ranked: Collection[Ranked]) -> list[str]:
+    """Return the same of what was asked of whom."""
+    asked = {(RATED_AS.get(source, source), group, criterion) for source, group, criterion in ranked}
     return [
         f"{sentence(names.source_by_group(row.source, row.group))}, {names.criterion(row.criterion)}: no order "
         f"{'exists' if row.verdict == 'circle' else 'explains the pairs'}, as {way_round(row, names)}."
         for row in results.circles
         if row.verdict in ("circle", "no scale")
         and row.circle
-        and (RATED_AS.get(row.source, row.source), row.group, row.criterion) in ranked
+        and (RATED_AS.get(row.source, row.source), row.group, row.criterion) in asked
     ]
 
 

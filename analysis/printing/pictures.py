@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from itertools import cycle
 from typing import Any, TypeAlias
 
-from analysis.figures.drawing import COLOURS, SHAPES
+from analysis.figures.drawing import COLOURS, SCREEN, SHAPES, Look
 from analysis.printing.document import Figure, Fold
 from analysis.printing.lookup import KIND_ORDER
 from analysis.printing.names import Names
@@ -41,15 +42,36 @@ def people_first(groups: Iterable[str], names: Names) -> list[str]:
 
 
 def pictured(
-    name: str, drawing: Callable[..., str], caption: str, alternative: str = BESIDE, units: str = ""
+    name: str,
+    drawing: Callable[..., str],
+    caption: str,
+    alternative: str = BESIDE,
+    units: str = "",
+    *,
+    tabled: bool = True,
 ) -> Figure:
-    """Return a figure as it looks on screen, which a paper can draw again with a ``look`` of its own."""
-    return Figure(name=name, svg=drawing(), caption=caption, alternative=alternative, units=units, drawing=drawing)
+    """Return a figure as it looks on screen, which a paper can draw again with a ``look`` of its own.
+
+    What a table beside it says is not written into it. In a paper it may stand in place of the table: cells and bars,
+    whose greys cannot be read back, then write their values, and what has an axis does not.
+
+    Parameters
+    ----------
+    tabled : bool
+        A table beside it has the same numbers.
+    """
+
+    def drawn(look: Look = SCREEN) -> str:
+        return drawing(look=replace(look, numbers="none" if look.total is None else "cells") if tabled else look)
+
+    return Figure(name=name, svg=drawn(), caption=caption, alternative=alternative, units=units, drawing=drawn)
 
 
-def folded(name: str, drawing: Callable[..., str], caption: str, dots: int, units: str = "") -> Figure | Fold:
+def folded(
+    name: str, drawing: Callable[..., str], caption: str, dots: int, units: str = "", *, tabled: bool = True
+) -> Figure | Fold:
     """Return a figure of records, opened on demand where it is long."""
-    figure = pictured(name, drawing, caption, units=units)
+    figure = pictured(name, drawing, caption, units=units, tabled=tabled)
     return Fold(summary=f"Figure of {dots} results", blocks=(figure,)) if dots > LONG_FIGURE else figure
 
 

@@ -8,6 +8,7 @@ from functools import partial
 from analysis.contribution import Shown
 from analysis.figures.figures import means_plot
 from analysis.printing.cells import cell, titled
+from analysis.printing.circle_words import circle_notes
 from analysis.printing.document import Block, Bullets, Column, Figure, Fold, Heading, Paragraph, Table, build_table
 from analysis.printing.lookup import by_criterion, drawn, opened
 from analysis.printing.names import Names
@@ -34,7 +35,7 @@ def rankings_compared(
     for criterion, own in criteria.items():
         if len(own) < 2:
             continue
-        part: list[Block] = [_places(names, own, criterion, len(criteria) > 1)]
+        part: list[Block] = [_places(shown, own, criterion, len(criteria) > 1)]
         if criterion in drawn(criteria):
             part.append(_places_figure(own, names, criterion, len(criteria) > 1))
         if criterion not in opened([*criteria]):
@@ -45,24 +46,26 @@ def rankings_compared(
     return [*blocks, *(_differences(differences, shown) if agreement else [])]
 
 
-def _places(names: Names, rankings: Rows, criterion: str, several: bool) -> Table:
-    shown, left_out = rankings[:MOST_RANKINGS], max(0, len(rankings) - MOST_RANKINGS)
+def _places(shown: Shown, rankings: Rows, criterion: str, several: bool) -> Table:
+    names = shown.names
+    compared, left_out = rankings[:MOST_RANKINGS], max(0, len(rankings) - MOST_RANKINGS)
     by_system: dict[str, dict[int, str]] = {}
-    for place, ranking in enumerate(shown):
+    for place, ranking in enumerate(compared):
         for row in ranking.places:
             by_system.setdefault(row.system, {})[place] = place_words(row)
     columns = [
         Column(title="System"),
-        *(Column(title=sentence(names.source_by_group(row.source, row.group)), numeric=True) for row in shown),
+        *(Column(title=sentence(names.source_by_group(row.source, row.group)), numeric=True) for row in compared),
     ]
     rows = [
-        [cell(names.system(system)), *(cell(own.get(place, "\u2013")) for place in range(len(shown)))]
+        [cell(names.system(system)), *(cell(own.get(place, "\u2013")) for place in range(len(compared)))]
         for system, own in by_system.items()
     ]
-    bounded = any(row.rank_low is not None for ranking in shown for row in ranking.places)
+    bounded = any(row.rank_low is not None for ranking in compared for row in ranking.places)
     notes = ["1 is best."]
     if bounded:
         notes = ["1 is best. In brackets the places that the answers allow, for all systems of a ranking together."]
+    notes += circle_notes(shown.results, names, compared)
     if left_out:
         notes.append(f"{plural(left_out, 'more ranking')}: see the file rankings.csv.")
     caption = f"Place of each system{', with the places that the answers allow' if bounded else ''}"
@@ -150,7 +153,6 @@ def _places_figure(rankings: Rows, names: Names, criterion: str, several: bool) 
         criterion_names={criterion: names.criterion(criterion)},
         title="place (1 = best)",
         alternative=f"Place of each system in each ranking, with the places that the answers allow; {BESIDE}.",
-        numbers=False,
     )
     left = f" Only the first {len(kept)} of {len(rankings)} rankings are drawn." if len(kept) < len(rankings) else ""
     caption = f"Place of each system in each ranking{of_criterion(names, criterion, several)}; 1 is best.{left}"

@@ -38,8 +38,7 @@ def strengths(
         ]
     if rankings:
         own = [entry for entry in rankings if entry.source not in APART]
-        blocks += [_rankings(names, own, "rankings")] if own else []
-        blocks += [Paragraph(text=note) for note in circle_notes(shown.results, names, own)]
+        blocks += [_rankings(shown, own, "rankings")] if own else []
     apart = [row for row in rows if row.source in APART]
     ranked = [entry for entry in rankings if entry.source in APART]
     if apart or ranked:
@@ -51,7 +50,7 @@ def strengths(
         inner = [
             *strength_blocks(apart, shown, partial),
             *tied,
-            *([_rankings(names, ranked, "rankings_ratings")] if ranked else []),
+            *([_rankings(shown, ranked, "rankings_ratings")] if ranked else []),
         ]
         blocks.append(Fold(summary="Ratings taken as comparisons", blocks=(about, *inner)))
     return Section(id="strengths", title="Strengths and rankings", blocks=tuple(blocks))
@@ -93,7 +92,8 @@ def _ties(names: Names, rows: Sequence[TieFit]) -> list[Block]:
     return [Paragraph(text=about_ties), table]
 
 
-def _rankings(names: Names, rankings: Sequence[Ranking], name: str) -> Table:
+def _rankings(shown: Shown, rankings: Sequence[Ranking], name: str) -> Table:
+    names = shown.names
     fields: list[Field[Ranking]] = [
         text_column("Ranking from", lambda entry: sentence(names.source_by_group(entry.source, entry.group))),
         text_column("Criterion", lambda entry: names.criterion(entry.criterion)),
@@ -103,7 +103,8 @@ def _rankings(names: Names, rankings: Sequence[Ranking], name: str) -> Table:
             "an equals sign joins systems that share a place",
         ),
     ]
-    return tabulate(name, "Rankings", fields, rankings, constant=("Criterion",))
+    notes = circle_notes(shown.results, names, rankings)
+    return tabulate(name, "Rankings", fields, rankings, notes, constant=("Criterion",))
 
 
 def order_words(names: Names, entry: Ranking) -> str:

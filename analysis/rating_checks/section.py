@@ -378,7 +378,6 @@ def _superiority_figure(rows: Sequence[RatingTest], names: Names) -> Figure | Fo
         **called(drawn, names),
         value="superiority",
         alternative=f"{what}, with intervals; {BESIDE}.",
-        numbers=False,
     )
     known = any(row.superiority_low is not None for row in drawn)
     intervals = f", with {names.confidence} confidence intervals" if known else ""

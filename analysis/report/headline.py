@@ -95,7 +95,8 @@ def _picture(
     order = sorted(values, key=values.__getitem__, reverse=criterion not in names.lower_is_better)
     place = {system: at for at, system in enumerate(order)}  # not `number`: Python 3.12.1 would hide the function below
     means.sort(key=lambda row: place.get(row.system, len(place)))
-    drawn = means_figure(means, names, criterion, several, most_groups=max(1, MOST_DOTS // len(order)))
+    most_groups = max(1, MOST_DOTS // len(order))
+    drawn = means_figure(means, names, criterion, several, most_groups=most_groups, tabled=False)
     figure = drawn if isinstance(drawn, Figure) else next(one for one in drawn.blocks if isinstance(one, Figure))
     listing = listed([f"{names.system(system)} {number(values[system])}" for system in order])
     alternative = f"Mean ratings by {names.group(group)}, best first: {listing}"

@@ -10,6 +10,7 @@ from typing import TypeAlias
 from analysis.contribution import Shown
 from analysis.figures.figures import means_plot
 from analysis.printing.cells import Field, cell, number_column, tabulate, text_column
+from analysis.printing.circle_words import circle_notes
 from analysis.printing.document import Block, Cell, Figure, Fold, Table
 from analysis.printing.lookup import drawn, grouped
 from analysis.printing.names import Names
@@ -57,7 +58,7 @@ def _strengths(rows: Strengths, shown: Shown, partial: Collection[tuple[str, str
         f"Strength of each system (Bradley-Terry{' of ratings' if apart else ''})",
         fields,
         rows,
-        [f"{PARTIAL}."] if half else [],
+        [*([f"{PARTIAL}."] if half else []), *circle_notes(shown.results, names, rows)],
         constant=("From", "Criterion"),
     )
 
@@ -82,7 +83,6 @@ def _figure(rows: Strengths, names: Names, source: str, criterion: str) -> Figur
         **called(drawn, names),
         title="strength",
         alternative=f"Strength of each system with its interval; {BESIDE}.",
-        numbers=False,
     )
     caption = (
         f"Bradley-Terry strengths{with_intervals(drawn, names)}: {names.source(source)}, {names.criterion(criterion)}. "

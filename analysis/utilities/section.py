@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from analysis.contribution import Shown
 from analysis.printing.cells import Field, cell, number_column, tabulate, text_column
 from analysis.printing.document import Block, Bullets, Figure, Paragraph, Section
-from analysis.printing.pictures import BESIDE, people_first
+from analysis.printing.pictures import how_many, people_first, pictured
 from analysis.printing.words import count, interval, number, p_words, percent, plural, sentence, share_interval, signed
 from analysis.utilities.figure import MOST_PANELS, Panel, differences_figure
 from analysis.utilities.utilities import UtilityCheck, UtilityDifference, UtilityLists, UtilityMean, UtilityShare
@@ -138,8 +139,8 @@ def _figures(
         f"Difference of the utilities of two systems, a line an annotator ({about}): the dot is by the middle of the "
         f"chances, the line is what they leave open; dashed: {number(own[0].difference)} either way.{more}"
     )
-    svg = differences_figure(panels, own[0].difference, alternative=caption)
-    yield Figure(name="utilities", svg=svg, caption=caption, alternative=BESIDE)
+    drawing = partial(differences_figure, panels, own[0].difference, alternative=caption)
+    yield pictured("utilities", drawing, caption, units=how_many(own[:MOST_PANELS], names))
 
 
 def _means(rows: Sequence[UtilityMean], shown: Shown) -> Block:

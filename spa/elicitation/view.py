@@ -235,6 +235,7 @@ class AssignmentView:
             medium=shown.medium,
             segments=segments,
             file=shown.shown_file,
+            seconds=shown.seconds,
             names=tuple((name, self.say(name)) for name in medium_of(shown).names),
             within=shown.within,
         )

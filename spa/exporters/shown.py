@@ -146,6 +146,7 @@ def _shown(shown: Item | Output, copied: Mapping[Path, str]) -> Markup:
         medium=shown.medium,
         segments=() if shown.text is None else (Segment(text=cleaned(shown.text)),),
         file=shown.shown_file,
+        seconds=shown.seconds,
         within=shown.within,
     )
     links = (Markup('<a href="{0}">{0}</a>').format(copied[file]) for file in _files_of(shown))

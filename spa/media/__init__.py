@@ -11,12 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from spa.media.audio import AUDIO
 from spa.media.conversation import CONVERSATION
 from spa.media.image import IMAGE
 from spa.media.markdown import MARKDOWN
 from spa.media.medium import Content, Medium, ModelFiles
 from spa.media.pictures import named
 from spa.media.text import TEXT
+from spa.media.video import VIDEO
 from spa.media.words import count_words, words_by_speed
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from spa.records.materials import Material
     from spa.records.outputs import Outputs
 
-MEDIA: tuple[Medium, ...] = (TEXT, MARKDOWN, CONVERSATION, IMAGE)
+MEDIA: tuple[Medium, ...] = (TEXT, MARKDOWN, CONVERSATION, IMAGE, AUDIO, VIDEO)
 FEW, FEW_OF_ALL = 3, 10  # texts whose signs decide nothing: fewer, and fewer than one in so many
 NEARLY_ALL = 0.9
 JOINED = MARKDOWN.key  # the medium of texts with files
@@ -185,7 +187,7 @@ def page_sources(places: str) -> str:
     """Return the directives of a content security policy that let a page load the files of all media from places.
 
     >>> page_sources("'self' data:")
-    "img-src 'self' data:; "
+    "img-src 'self' data:; media-src 'self' data:; "
     """
     directives = dict.fromkeys(medium.files.directive for medium in MEDIA if medium.files is not None)
     return "".join(f"{directive} {places}; " for directive in directives if directive)

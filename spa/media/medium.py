@@ -25,6 +25,10 @@ class Content(Protocol):
     def file(self) -> Path | None:
         """The file; ``None`` where there is a text."""
 
+    @property
+    def seconds(self) -> float | None:
+        """How long the file lasts, where that was found when its copy was made."""
+
 
 Part = dict[str, Any]  # of a chat message
 _FONT = re.compile(r'url\("([^"]+\.woff2)"\)')
@@ -93,6 +97,8 @@ class NeutralCopy:
     content: bytes
     suffix: str
     marks: tuple[str, ...] = ()  # small letters
+    seconds: float | None = None  # that it lasts, of what lasts
+    loudness: float | None = None  # LUFS, of what is heard and long enough
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

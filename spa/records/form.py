@@ -42,6 +42,7 @@ class Exhibit:
     medium: str  # key of its medium
     segments: tuple[Segment, ...] = ()  # empty where a file is shown
     file: Path | None = None
+    seconds: float | None = None  # that the file lasts
     names: tuple[tuple[str, str], ...] = ()  # words of the form that its medium needs, by what they are called
     within: tuple[ShownFile, ...] = ()  # files that its text names
 
@@ -62,6 +63,7 @@ class Exhibit:
                 sample=self.sample,
                 medium=one.medium,
                 file=one.shown_file,
+                seconds=one.seconds,
             )
             for number, one in enumerate(self.within, start=1)
         }

@@ -15,6 +15,7 @@ class ShownFile:
     file: Path
     copy: Path | None = None  # shown in the place of the file
     marks: tuple[str, ...] = ()  # what may be wrong with how the copy is shown (see MediumFiles of spa.media)
+    seconds: float | None = None  # that the copy lasts
 
     @property
     def text(self) -> None:
@@ -35,6 +36,8 @@ class Material:
     file: Path | None = None
     copy: Path | None = None  # shown in the place of the file
     marks: tuple[str, ...] = ()  # what may be wrong with how the copy is shown (see MediumFiles of spa.media)
+    seconds: float | None = None  # that the copy lasts
+    loudness: float | None = None  # of the copy, LUFS
     within: tuple[ShownFile, ...] = ()  # files that the text names
 
     @property

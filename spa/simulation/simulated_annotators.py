@@ -14,7 +14,7 @@ from pydantic import Field, ValidationError
 
 from spa.errors import StudyError
 from spa.files import read_toml
-from spa.media import least_seconds_of, seconds_of, words_of
+from spa.media import least_seconds_of, medium_of, seconds_of, words_of
 from spa.records.assignment import BlindingKey
 from spa.records.form import Answer, CheckTarget, Exhibit, Form, Judgement, Page, Question, ScreeningTarget
 from spa.responses.reading_evidence import minimum_seconds
@@ -61,7 +61,9 @@ class ReadingHabit:
     def _seconds(self, exhibit: Exhibit) -> float:
         noise = float(np.exp(NOISE * self.rng.standard_normal()))
         if (words := words_of(exhibit)) is None:
-            return least_seconds_of(exhibit, 0.0) * (1 if self.races else 5 * noise)
+            files = medium_of(exhibit).files
+            longer = 1.0 if files is not None and files.streamed else 5.0  # what lasts is heard once
+            return least_seconds_of(exhibit, 0.0) * (1 if self.races else longer * noise)
         speed = RACING_WORDS_PER_MINUTE if self.races else self.words_per_minute
         looked_at = 0.0 if self.races else seconds_of(exhibit)
         return (words * 60 / speed + looked_at) * noise

@@ -40,8 +40,17 @@ class MaterialReader:
             return Material(medium=medium.key, text=None)
         file = row.file.parent / text
         shown = self._file(medium, text, file, row)
-        copy, marks = (None, ()) if shown is None else shown
-        return Material(medium=medium.key, text=None, file=file, copy=copy, marks=marks)
+        if shown is None:
+            return Material(medium=medium.key, text=None, file=file)
+        return Material(
+            medium=medium.key,
+            text=None,
+            file=file,
+            copy=shown.path,
+            marks=shown.marks,
+            seconds=shown.seconds,
+            loudness=shown.loudness,
+        )
 
     def _taken(self, medium: Medium, text: str, row: OutputFileRow) -> str:
         """Return what a medium takes of a cell; add a problem where it takes nothing of it."""
@@ -65,7 +74,14 @@ class MaterialReader:
                 continue
             shown = self._file(held, path, file, row)
             if shown is not None:
-                yield ShownFile(name=name, medium=held.key, file=file, copy=shown.path, marks=shown.marks)
+                yield ShownFile(
+                    name=name,
+                    medium=held.key,
+                    file=file,
+                    copy=shown.path,
+                    marks=shown.marks,
+                    seconds=shown.seconds,
+                )
 
     def _file(self, medium: Medium, name: str, file: Path, row: OutputFileRow) -> NeutralFile | None:
         """Return what is shown in the place of a file; say of one that cannot be shown, once, why."""

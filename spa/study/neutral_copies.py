@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from spa.errors import ResponseError
 from spa.files import written_whole
-from spa.media.medium import MediumFiles
+from spa.media.medium import MediumFiles, NeutralCopy
 
 FOLDER = ".spa-copies"  # in that of the study
 RULE = 1  # how copies are made: another one where that changes what is seen
@@ -24,6 +24,8 @@ class NeutralFile(NamedTuple):
 
     path: Path
     marks: tuple[str, ...]
+    seconds: float | None = None
+    loudness: float | None = None
 
 
 class NeutralCopies:
@@ -50,9 +52,11 @@ class NeutralCopies:
             except ValueError as error:
                 self._refused[key] = str(error)
                 raise
-            self._keep(key, "".join((key, *(f"-{mark}" for mark in copy.marks), copy.suffix)), copy.content)
+            self._keep(key, f"{key}{_said(copy)}{copy.suffix}", copy.content)
         path = self._found[key]
-        return NeutralFile(path, tuple(path.stem.removeprefix(key).split("-")[1:]))
+        marks, *measures = path.stem.removeprefix(key).split("_")
+        found = {name: float(value) for name, _, value in (one.partition("=") for one in measures)}
+        return NeutralFile(path, tuple(marks.split("-")[1:]), **found)
 
     def _keep(self, key: str, name: str, content: bytes) -> None:
         path = self._folder / name
@@ -65,12 +69,19 @@ class NeutralCopies:
         self._found[key] = path
 
 
+def _said(copy: NeutralCopy) -> str:
+    """Return what is said of a copy, as the end of its name."""
+    measures = {"seconds": copy.seconds, "loudness": copy.loudness}
+    measured = (f"_{name}={value!r}" for name, value in measures.items() if value is not None)
+    return "".join((*(f"-{mark}" for mark in copy.marks), *measured))
+
+
 def _names_in(folder: Path) -> dict[str, Path]:
     """Return the copies in a folder by the beginning of their names: of what they are made, and how."""
     if not os.access(folder, os.R_OK | os.X_OK):
         return {}
     found = (path for path in folder.iterdir() if not path.name.startswith("."))
-    return {"-".join(path.stem.split("-")[:2]): path for path in found if os.access(path, os.R_OK)}
+    return {"-".join(path.stem.partition("_")[0].split("-")[:2]): path for path in found if os.access(path, os.R_OK)}
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -53,8 +53,13 @@ def show() -> None:
     if not known:
         st.info("No page has been filled in here yet. Pages of HITs, and of simulated people, count nothing.")
         return
-    by = st.selectbox("Sort by", [*SIGNS])
-    frame = sorted_frame(known, by)
+    frame = table(known)
+    signs = seen_signs(frame)
+    if signs:
+        by = st.selectbox("Sort by", signs, help="signs that were seen, those of the fewest visits first")
+        frame = frame.sort(by, descending=True, maintain_order=True)
+    else:
+        st.caption("No sign was seen.")
     shown = {"Form": st.column_config.LinkColumn("Form", display_text="open", help="the form with its answers")}
     for name, meaning in (*SIGNS.items(), *COUNTS.items()):
         shown[name] = st.column_config.NumberColumn(name, help=meaning)
@@ -66,14 +71,20 @@ def show() -> None:
     downloads.offer("Download as CSV", csv.write_csv, f"{loading.options().name}-conduct.csv", "text/csv")
 
 
-def sorted_frame(known: Iterable[tuple[PersonVisit, VisitConduct]], by: str) -> pl.DataFrame:
-    """Return the visits as a table, those that show most of one sign first."""
+def table(known: Iterable[tuple[PersonVisit, VisitConduct]]) -> pl.DataFrame:
+    """Return a row a visit, in the order in which they came."""
     visits = list(known)
     names = short_names([visit.annotator_id for visit, _ in visits])
     rows = [
         {"Annotator": names[visit.annotator_id], "Form": address(visit), **_cells(conduct)} for visit, conduct in visits
     ]
-    return pl.DataFrame(rows, infer_schema_length=None).sort(by, descending=True, maintain_order=True)
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def seen_signs(frame: pl.DataFrame) -> list[str]:
+    """Return the signs that any visit shows, the most unusual first: that of the fewest visits."""
+    counts = {sign: int((frame[sign] > 0).sum()) for sign in SIGNS}
+    return sorted((sign for sign, count in counts.items() if count), key=lambda sign: counts[sign])
 
 
 def _cells(found: VisitConduct) -> dict[str, float]:

@@ -14,6 +14,7 @@ from analysis.printing.document import Table, every_block
 from analysis.rating_checks.section import LISTED
 from analysis.report.sections import make_section
 from analysis.results.files import from_plain
+from tests.analysis.figures.walked import broken
 from tests.analysis.made_answers import analyse
 
 pytestmark = pytest.mark.one_process("hanna")  # its tables and results are made once
@@ -62,6 +63,11 @@ def test_every_pair_is_tested_over_the_96_prompts(results: dict[str, Any]) -> No
     assert len(pairs) == 21 * 3 * 55
     assert {(row["unit"], row["n"], row["test"]) for row in pairs} == {("item", 96, "paired t")}
     assert {row["n_tests"] for row in pairs if row["p_value"] is not None} <= set(range(50, 56))
+
+
+def test_figures_of_hanna_keep_the_rules(results: dict[str, Any]) -> None:
+    """Heat maps of ten LLMs, six criteria and 72 metrics among them."""
+    assert broken(from_plain(results)) == []
 
 
 def test_people_rank_human_stories_first(results: dict[str, Any]) -> None:

@@ -11,7 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 from analysis import Plan, Reading, check_frames, read_tables
+from analysis.results.files import from_plain
 from spa.cli import main
+from tests.analysis.figures.walked import broken
 from tests.analysis.made_answers import analyse
 
 TASKS = ("summarization", "simplification")
@@ -39,6 +41,10 @@ def results(shared_data: Path, task: str, tmp_path_factory: pytest.TempPathFacto
     assert shown.exit_code == 0, shown.output
     found: Results = json.loads((folder / "report" / "results.json").read_text())
     return found
+
+
+def test_figures_of_sottana_keep_the_rules(results: Results) -> None:
+    assert broken(from_plain(results)) == []
 
 
 def close(value: float) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 from analysis.comparisons.pair_tables import adjusted, how_tested
 from analysis.comparisons.share_figures import WHAT
 from analysis.printing.cells import decided, titled
+from analysis.printing.circle_words import notes_of
 from analysis.printing.levels import correction_name, level
 from analysis.printing.live_words import chance_of_error, level_of, live_marks
 from analysis.printing.lookup import SHARES, SOURCES, PairTest, by_criterion, confidence_words, grouped, tests_by_source
@@ -93,6 +94,7 @@ def _pairs(
     )
     words.append(f"n: {_units(rows, names)}")
     notes = how_tested(rows)[1] if live is None else []
+    notes += _no_order(results, names, source, rows)
     return Sheet(
         name=name,
         caption=f"{'. '.join(words)}.",
@@ -106,6 +108,11 @@ def _pairs(
         groups=groups,
         notes=tuple(notes),
     )
+
+
+def _no_order(results: Results, names: Names, source: Source, rows: Iterable[Any]) -> list[str]:
+    """Return the sentences that must stand beside what reads as an order and is none."""
+    return notes_of(results, names, {(source, row.group, row.criterion) for row in rows})
 
 
 def _groups(rows: Sequence[Any], names: Names, shown: Callable[[Any], tuple[str, ...]]) -> tuple[Rows, ...]:
@@ -178,4 +185,5 @@ def _means(results: Results, names: Names) -> Iterator[Sheet]:
                     count(row.n),
                 ),
             ),
+            notes=tuple(_no_order(results, names, "ratings", rows)),
         )

@@ -18,6 +18,7 @@ from analysis.circles import flows
 from analysis.circles.flows import Answers, PairGraph, against_one_order, strongest_circle
 from analysis.statistics.coding import Floats
 from tests.analysis.made_answers import choices, preferences, ratings, render_report, run
+from tests.analysis.report.test_paper_tables import files
 from tests.calibration.circles import rejections, studied
 
 OPEN = Plan(consistency_tau=None)
@@ -127,6 +128,13 @@ def test_circle_is_said_beside_rankings() -> None:
     text = render_report(results)["report.md"]
     assert text.count("no order exists") == 3  # beside the places, the rankings, and in the section
     assert "rock beats scissors" in text
+    paper = files(results, "acl")  # each of its tables with places or strengths, and that of the choices
+    said = {name for name, text in paper.items() if "no order exists" in text}
+    assert said == {
+        "paper/main-choices.tex",
+        "paper/appendix.tex",
+        *(f"tables/{name}.tex" for name in ("ranking", "rankings", "bradley_terry")),
+    }
 
 
 def test_circles_with_names_sides_and_rows_changed() -> None:

@@ -1,10 +1,11 @@
-"""All pairs at a glance: chances by row and column, underlined where they were decided."""
+"""All pairs at a glance: chances by row and column, with a line where they were decided."""
 
 from __future__ import annotations
 
 import re
 from itertools import combinations
 
+from analysis.figures.drawing import Look, grey
 from analysis.printing.document import Figure, Table, every_block
 from analysis.report.sections import build_document
 from analysis.results.files import from_plain
@@ -20,11 +21,16 @@ def matrices(results: dict[str, object]) -> list[Figure]:
 
 
 def test_a_matrix_has_every_pair_twice() -> None:
-    """Of five systems ten pairs, each from both sides; the two without a verdict are not underlined."""
+    """Of five systems ten pairs, each from both sides; the two without a verdict have no line."""
     pairs = list(combinations("abcde", 2))
     rows = [preference("human", x, y, 0.7, p_adjusted=0.2 if y == "b" or x == "d" else 0.001) for x, y in pairs]
     (figure,) = matrices({**empty_results(), "preferences": rows})
-    assert len(re.findall(r">(?:70|30)%<", figure.svg)) == 20
+    assert figure.drawing is not None
+    assert len(re.findall(r">(?:70|30)%<", figure.drawing(look=Look(total=500)))) == 20
+    greys = [grey(share) for share in (0.7, 0.3)]
+    assert [len(re.findall(f'fill="{one}"', figure.svg)) for one in greys] == [10, 10]
+    assert not re.findall(r">(?:70|30)%<", figure.svg)  # which the table beside it holds
+    assert all(f">{step}%<" in figure.svg for step in (0, 25, 50, 75, 100))  # the whole scale of greys
     assert len(UNDER.findall(figure.svg)) == 2 * (len(pairs) - 2)
     assert "decided at level .05, Holm" in figure.caption
     assert figure.units == "n: 88 people."

@@ -28,6 +28,7 @@ from spa.commands.workspace import open_workspace
 from spa.errors import AnalysisError
 from spa.study.load import load_study
 from spa.study.outputs import load_outputs
+from tests.analysis.figures.walked import broken, figures_of
 from tests.conftest import need
 from tests.spa.rehearsed import spa
 from tests.streamlit_app.explained import explained_study
@@ -124,6 +125,8 @@ def test_each_model_stands_with_its_own_numbers(study: Path, answers: StudyAnswe
     figures = [block.name for block in section.blocks if isinstance(block, Figure)]
     names = [block.name for block in section.blocks if isinstance(block, Table)]
     assert len({*figures, *names}) == len(figures) + len(names) == 8
+    assert "exploration" in {one.name for one in figures_of(results)} >= {*figures}
+    assert broken(results) == []
     predicted = pl.read_csv(csv_tables(results)["contamination_predicted.csv"].encode())
     shares = predicted.filter(measure="min_k", source="items").select("model", "share").rows()
     assert shares == [("models/tiny", 1.0), ("models/<other>", 0.0)]

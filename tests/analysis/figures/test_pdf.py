@@ -6,6 +6,7 @@ import io
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,7 @@ def drawn(look: Look) -> dict[str, str]:
     points = [PlotPoint(line=line, x=x, y=x / 2) for line in ("one", "two") for x in (0.0, 1.0)]
     return {
         "dots": dots(look),
-        "forest": forest_plot(pairs, numbers=False, look=look),
+        "forest": forest_plot(pairs, look=replace(look, numbers="cells")),
         "means": means_plot(MEANS, look=look),
         "lines": lines_plot(points, x_title="x", y_title="share", alternative="Lines.", look=look),
         "bars": rating_bars(counts, look=look),

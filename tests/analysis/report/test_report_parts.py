@@ -43,6 +43,7 @@ from analysis.report.warnings import warnings
 from analysis.results.conventions import conventions
 from analysis.results.files import from_plain, read_results
 from spa.cli import main
+from tests.analysis.figures.walked import broken
 from tests.analysis.made_answers import ratings, render_report, run
 from tests.analysis.read_page import Page, read_page
 from tests.analysis.sample_results import full_results, many_results, pair_results
@@ -70,6 +71,10 @@ def test_report_of_rehearsal_asked_no_llm(shown: Results) -> None:
     assert section.blocks[1] == Paragraph(text=REHEARSAL)
     asked = replace(shown, groups=tuple(replace(group, simulated=False) for group in shown.groups))
     assert REHEARSAL not in str(build(asked).sections)
+
+
+def test_figures_of_the_demo_keep_the_rules(shown: Results) -> None:
+    assert broken(shown) == []
 
 
 def test_report_subtitle(made_demo: Path, shown: Results) -> None:

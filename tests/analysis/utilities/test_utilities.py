@@ -23,6 +23,7 @@ from analysis.utilities.figure import Panel, differences_figure
 from analysis.utilities.section import ASSUMED
 from analysis.utilities.utilities import UtilityRows, UtilityShare, chained, utility_rows
 from spa.errors import AnalysisError
+from tests.analysis.figures.walked import broken, figures_of
 from tests.analysis.made_answers import build_document, check, run
 from tests.analysis.made_answers import validate as check_schema
 
@@ -228,6 +229,8 @@ def test_means_need_the_assumption_and_print_it() -> None:
     assert results["utility_shares"][0]["difference"] == 0.25
     said = str(build_document(results).sections)
     assert ASSUMED in said
+    assert "utilities" in [one.name for one in figures_of(from_plain(results))]
+    assert broken(from_plain(results)) == []
     without = run(gambles=frame(BY_HAND), study=STUDY)
     assert without["utility_means"] == []
     assert ASSUMED not in str(build_document(without).sections)

@@ -337,4 +337,6 @@ def test_every_medium_says_what_it_doubts() -> None:
             "have pictures of which people see the words alone",
         ],
         "image": [],
+        "audio": [],
+        "video": [],
     }

@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 import spa.examples
+from analysis.results.files import from_plain
 from analysis.verification.claims import WORDS
 from spa.cli import main
 from spa.commands.init import EXAMPLES as NAMES
@@ -20,6 +21,7 @@ from spa.records.raters import Variant
 from spa.study.load import load_study
 from spa.study.outputs import load_outputs
 from spa.study.schema_errors import study_tables
+from tests.analysis.figures.walked import broken
 from tests.analysis.verification.in_process import Unasked
 
 EXAMPLES = Path(spa.examples.__file__).parent
@@ -64,6 +66,7 @@ def test_a_study_like_a_papers_runs_to_its_report(
     assert WORDS["no_call"] not in [row["reason"] for row in found["verification"]["not_recomputed"]]
     assert {row["group"] for row in found["ratings"]["means"]} == {"simulated", "simulated-rater"}
     assert "**" not in json.dumps(found["study"]["questions"])
+    assert broken(from_plain(found)) == []
 
 
 def test_experts_are_interviewed_in_the_papers_words(tmp_path: Path) -> None:

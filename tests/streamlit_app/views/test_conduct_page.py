@@ -60,12 +60,27 @@ def look() -> AppTest:
 
 def test_visits_are_sorted_by_one_sign(shown: None) -> None:
     app = look()
+    app.selectbox[0].set_value("Pasted letters").run()
     (table,) = app.dataframe
     assert table.value["Pasted letters"].tolist() == [240, 3, 0]
     app.selectbox[0].set_value("Minutes away").run()
     assert app.dataframe[0].value["Minutes away"].tolist() == [1.5, 0.0, 0.0]
     app.selectbox[0].set_value("Pages without evidence").run()
     assert app.dataframe[0].value["Form"].tolist()[0].endswith("s3")
+
+
+def test_rarest_sign_seen_sorts_first(shown: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What fewest visits show stands first, what nobody shows is not offered; without signs there is no choice."""
+    (choice,) = look().selectbox
+    assert choice.options == ["Pastes", "Times away", "Minutes away", "Pages without evidence", "Pasted letters"]
+    nobody = {name: summed() for name in FOUND}
+    monkeypatch.setattr(conduct.loading, "conduct", lambda state: {**nobody, "s2": summed(unprompted=1)})
+    app = look()
+    assert (app.selectbox[0].value, app.dataframe[0].value["Form"][0][-2:]) == ("Answers without input", "s2")
+    monkeypatch.setattr(conduct.loading, "conduct", lambda state: nobody)
+    app = look()
+    assert not app.selectbox
+    assert len(app.dataframe[0].value) == 3
 
 
 def test_page_says_what_signs_are_not(shown: None) -> None:

@@ -1,0 +1,120 @@
+"""Sound: an output is the path of a clip of speech, music or noise."""
+
+from __future__ import annotations
+
+import mimetypes
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+from spa.clips.containers import FLAC, MP3, MP4, OGG, WAV
+from spa.media import clips
+from spa.media.clip_tokens import sound_tokens
+from spa.media.medium import Content, Doubt, Medium, MediumFiles, ModelFiles, NeutralCopy, Part
+
+if TYPE_CHECKING:
+    from spa.records.form import Exhibit
+
+FORMATS = "WAV, FLAC, MP3, Ogg or M4A"
+CONTAINERS = (WAV, FLAC, MP3, OGG, MP4)
+RATE = 16_000  # Hz, that processors of speech take
+TYPES = {".flac": "audio/flac", ".wav": "audio/wav", ".m4a": "audio/mp4", ".opus": "audio/ogg"}
+MARKS = {
+    "silent": clips.SILENT,
+    "clipped": Doubt(what="are louder than full scale in places", do="they are heard clipped there; make them softer"),
+}
+
+
+def _fits(path: Path) -> bool:
+    return clips.begins_as(path, CONTAINERS)
+
+
+def _media_type(path: Path) -> str:
+    guessed = TYPES.get(path.suffix.lower()) or mimetypes.guess_type(str(path))[0] or ""
+    return guessed if guessed.startswith("audio/") else "application/octet-stream"
+
+
+def _neutral(content: bytes) -> NeutralCopy:
+    return clips.neutral_copy(content, pictures=False)
+
+
+def _shown(exhibit: Exhibit, address: Callable[[Exhibit], str]) -> Markup:
+    return Markup('<audio class="body" preload="none" controls src="{}" aria-label="{}"></audio>').format(
+        address(exhibit), exhibit.caption
+    )
+
+
+def _part(path: Path) -> Part:
+    from spa.clips.reading import wav_of
+
+    data = clips.encoded(wav_of(clips.read(path, "a sound clip")))
+    return {"type": "input_audio", "input_audio": {"data": data, "format": "wav"}}
+
+
+def _recorded(part: Part) -> Part:
+    held = part["input_audio"]
+    return {**part, "input_audio": {**held, "data": clips.digest(held["data"])}}
+
+
+def _tokens(part: Part, model: str) -> tuple[int, int]:
+    return sound_tokens(clips.wav_seconds(clips.bytes_of(part, "data")), model)
+
+
+def _decoded(part: Part) -> Any:
+    from spa.clips.reading import samples_of
+
+    return samples_of(clips.bytes_of(part, "data"), RATE)
+
+
+def _sent(exhibit: Exhibit) -> tuple[Exhibit]:
+    return (exhibit,)
+
+
+def _seconds(content: Content) -> float:
+    return clips.seconds(content, pictures=False)
+
+
+def _least_seconds(content: Content, per_100_words: float) -> float:
+    return _seconds(content)  # all of it
+
+
+def _on_dashboard(container: Any, path: Path) -> object:
+    return clips.on_dashboard(container.audio, path)
+
+
+AUDIO = Medium(
+    key="audio",
+    one="a sound clip",
+    many="sound clips",
+    read="heard",
+    titles={"en": "Comparing sound clips", "zh": "音频比较", "ar": "مقارنة مقاطع صوتية"},
+    wording="_audio",
+    suffixes=(".wav", ".flac", ".mp3", ".ogg", ".opus", ".m4a"),
+    files=MediumFiles(
+        formats=FORMATS,
+        fits=_fits,
+        media_type=_media_type,
+        directive="media-src",
+        models=ModelFiles(
+            type="input_audio",
+            part=_part,
+            recorded=_recorded,
+            tokens=_tokens,
+            as_input=None,
+            processor_type="audio",
+            processor_argument="audio",
+            decoded=_decoded,
+        ),
+        on_dashboard=_on_dashboard,
+        neutral=_neutral,
+        marks=MARKS,
+        streamed=True,
+    ),
+    shown=_shown,
+    sent=_sent,
+    seconds=_seconds,
+    least_seconds=_least_seconds,
+    heds=10,
+)

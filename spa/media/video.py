@@ -1,0 +1,123 @@
+"""Moving pictures: an output is the path of a film, with sound or without."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+from spa.clips.containers import MATROSKA, MP4
+from spa.media import clips
+from spa.media.clip_tokens import film_tokens
+from spa.media.medium import Content, Doubt, Medium, MediumFiles, ModelFiles, NeutralCopy, Part
+
+if TYPE_CHECKING:
+    from spa.records.form import Exhibit
+
+FORMATS = "MP4 or WebM"
+CONTAINERS = (MP4, MATROSKA)
+PICTURES_A_SECOND = 2.0  # that processors are given
+TYPES = {".mp4": "video/mp4", ".m4v": "video/mp4", ".webm": "video/webm"}
+MARKS = {
+    "silent": clips.SILENT,
+    "soundless": Doubt(what="have no sound", do="nothing to do, unless they were meant to have any"),
+    "hdr": Doubt(
+        what="have colours of a wide range (HDR), which cannot be shown",
+        do="people and models see them paler; convert them to SDR where colours matter",
+    ),
+}
+
+
+def _fits(path: Path) -> bool:
+    return clips.begins_as(path, CONTAINERS)
+
+
+def _media_type(path: Path) -> str:
+    return TYPES.get(path.suffix.lower(), "application/octet-stream")
+
+
+def _neutral(content: bytes) -> NeutralCopy:
+    return clips.neutral_copy(content, pictures=True)
+
+
+def _shown(exhibit: Exhibit, address: Callable[[Exhibit], str]) -> Markup:
+    return Markup('<video class="body" preload="none" controls playsinline src="{}" aria-label="{}"></video>').format(
+        address(exhibit), exhibit.caption
+    )
+
+
+def _part(path: Path) -> Part:
+    data = clips.encoded(clips.read(path, "a film"))
+    return {"type": "video_url", "video_url": {"url": f"data:video/mp4;base64,{data}"}}
+
+
+def _recorded(part: Part) -> Part:
+    url = part["video_url"]["url"]
+    return {**part, "video_url": {**part["video_url"], "url": f"video/mp4, {clips.digest(url)}"}}
+
+
+def _tokens(part: Part, model: str) -> tuple[int, int]:
+    lasts, width, height = clips.film_measures(clips.bytes_of(part, "url"))
+    return film_tokens(lasts, width, height, model)
+
+
+def _decoded(part: Part) -> Any:
+    import numpy as np
+
+    from spa.clips.reading import pictures_of
+
+    return np.stack([picture for _, picture in pictures_of(clips.bytes_of(part, "url"), PICTURES_A_SECOND)])
+
+
+def _sent(exhibit: Exhibit) -> tuple[Exhibit]:
+    return (exhibit,)
+
+
+def _seconds(content: Content) -> float:
+    return clips.seconds(content, pictures=True)
+
+
+def _least_seconds(content: Content, per_100_words: float) -> float:
+    return _seconds(content)  # all of it
+
+
+def _on_dashboard(container: Any, path: Path) -> object:
+    return clips.on_dashboard(container.video, path)
+
+
+VIDEO = Medium(
+    key="video",
+    one="a film",
+    many="films",
+    read="watched",
+    titles={"en": "Comparing films", "zh": "视频比较", "ar": "مقارنة مقاطع مرئية"},
+    wording="_video",
+    suffixes=(".mp4", ".m4v", ".webm"),
+    files=MediumFiles(
+        formats=FORMATS,
+        fits=_fits,
+        media_type=_media_type,
+        directive="media-src",
+        models=ModelFiles(
+            type="video_url",
+            part=_part,
+            recorded=_recorded,
+            tokens=_tokens,
+            as_input=None,
+            processor_type="video",
+            processor_argument="videos",
+            decoded=_decoded,
+        ),
+        on_dashboard=_on_dashboard,
+        neutral=_neutral,
+        marks=MARKS,
+        streamed=True,
+    ),
+    shown=_shown,
+    sent=_sent,
+    seconds=_seconds,
+    least_seconds=_least_seconds,
+    heds=11,
+)

@@ -1,0 +1,61 @@
+"""What holds of every figure of every report: what a table says is not written again, and a paper can have it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from analysis.figures.plain_text import clean
+from analysis.printing.document import Figure, Section, Table, every_block
+from analysis.records.results import Results
+from analysis.report.paper import PAPERS
+from analysis.report.paper.classes import look_of
+from analysis.report.parts import full_report
+from analysis.report.sections import build_document
+
+TEXT = re.compile(r'<text[^>]*font-size="(\d+)px"[^>]*>([^<]*)</text>')
+VALUE = re.compile(r"\u2212?\d[\d,]*(?:\.\d+%?|%)")  # whole numbers count rows and columns
+AXIS = 11  # pixels of the labels of axes and keys
+TOO_LARGE = ("wins-", "agreement-")  # matrices of more systems or raters than a page is wide
+
+
+def broken(results: Results) -> list[str]:
+    """Return what is wrong with the figures of a report."""
+    document = full_report(build_document(clean(results)))
+    return [fault for section in document.sections for fault in _of_section(section)]
+
+
+def figures_of(results: Results) -> list[Figure]:
+    """Return all figures of a report."""
+    document = full_report(build_document(clean(results)))
+    blocks = (block for section in document.sections for block in every_block(section.blocks))
+    return [block for block in blocks if isinstance(block, Figure)]
+
+
+def values(svg: str) -> list[str]:
+    """Return the values that a figure writes; labels of axes are none."""
+    return [words for size, words in TEXT.findall(svg) if int(size) != AXIS and VALUE.fullmatch(words)]
+
+
+def _of_section(section: Section) -> Iterator[str]:
+    blocks = every_block(section.blocks)
+    cells = {
+        field.text.rstrip("%") for table in blocks if isinstance(table, Table) for row in table.rows for field in row
+    }
+    for figure in blocks:
+        if not isinstance(figure, Figure):
+            continue
+        twice = [value for value in values(figure.svg) if value.rstrip("%") in cells]
+        if twice:
+            yield f"{figure.name} writes {twice[:3]}, which a table beside it holds"
+        if figure.drawing is None:
+            yield f"{figure.name} has no form for a paper"
+            continue
+        for paper in ("acl", "neurips"):
+            kind = PAPERS[paper]
+            tried = (figure.drawing(look=look_of(inches, kind)) for inches in (kind.figure, kind.text))
+            svg = next(filter(None, tried), "")
+            if not svg and not figure.name.startswith(TOO_LARGE):
+                yield f"{figure.name} does not fit {paper}"
+            if "currentColor" in svg:
+                yield f"{figure.name} takes its colour from a page that a paper lacks"
