@@ -170,8 +170,6 @@ def _drawn(rows: Sequence[SubgroupMean], names: Names, source: str, **more: Any)
     alternative = f"Means of subgroups, with intervals; {BESIDE}."
     if source == "ratings":
         title = "points by which the first is better"
-        return means_plot(dots, criterion_names=criteria, title=title, alternative=alternative, numbers=False, **more)
+        return means_plot(dots, criterion_names=criteria, title=title, alternative=alternative, **more)
     systems = {system: names.system(system) for row in rows for system in (row.system_x, row.system_y)}
-    return forest_plot(
-        dots, criterion_names=criteria, system_names=systems, alternative=alternative, numbers=False, **more
-    )
+    return forest_plot(dots, criterion_names=criteria, system_names=systems, alternative=alternative, **more)
