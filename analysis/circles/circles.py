@@ -11,7 +11,7 @@ import numpy as np
 
 from analysis.answers.plan import Plan
 from analysis.answers.units import Unit
-from analysis.circles.flows import Answers, PairGraph, against_one_order, strongest_circle
+from analysis.circles.flows import Answers, PairGraph, against_one_order, cyclic_interval, strongest_circle
 from analysis.comparisons.unanimity import unanimous_p
 from analysis.ranking.replicates import ReplicateSums, units_by_answers
 from analysis.statistics.coding import Floats, Ints, snap
@@ -25,6 +25,7 @@ MOST_SYSTEMS = 60
 MOST_TRIPLES = 100
 BUNDLES = 1000  # of units, from which on they are dealt into bundles, each drawn whole
 FEWEST = 8  # units of a pair (median over pairs), from which on the test was seen to hold its level
+FEWEST_OF_INTERVALS = 20  # of a pair, from which on the interval of the share was seen to hold it
 EVEN = 0.5
 NOTABLE = 0.05  # share beyond noise that goes round, below which an order still says all but little
 DIGITS = 12  # to which two units that said the same agree
@@ -61,6 +62,10 @@ class CircleRow(Record):
     share_harmonic: Share | None = None
     expected_cyclic: Share | None = None
     """Share of curl and harmonic part together that noise alone leaves where the fitted order is true."""
+    cyclic_low: Share | None = None
+    """Interval of the share of curl and harmonic part together without noise (bootstrap of units, its test inverted):
+    the share found may lie above. Null below 20 units a pair."""
+    cyclic_high: Share | None = None
     p_value: Probability | None = None
     """Of the fitted order (wild bootstrap of units): curl and harmonic part together are no larger than noise."""
     p_adjusted: Probability | None = None
@@ -177,8 +182,10 @@ def _circle(sums: ReplicateSums, plan: Plan) -> tuple[CircleRow, list[CircleTrip
         return replace_fields(base, reason=why("answers_even")), [], False
     rng = np.random.default_rng([plan.seed, crc32(f"{sums.source}\x1f{sums.criterion}".encode())])
     tested = against_one_order(answers, rng=rng)
-    way = _from_strongest(answers, strongest_circle(graph, answers.share))
     of_pair = int(np.median(answers.n))
+    enough = of_pair >= FEWEST_OF_INTERVALS
+    within = cyclic_interval(answers, rng=rng, confidence=plan.confidence) if enough else None
+    way = _from_strongest(answers, strongest_circle(graph, answers.share))
     few = None if of_pair >= FEWEST else why("few_units_for_circles", n=of_pair, needed=FEWEST)
     order, margins = _margins(answers)
     broken = [int(np.sum(one < -EQUAL)) for one in margins]
@@ -188,6 +195,8 @@ def _circle(sums: ReplicateSums, plan: Plan) -> tuple[CircleRow, list[CircleTrip
         share_curl=shares.curl,
         share_harmonic=shares.harmonic,
         expected_cyclic=tested.expected,
+        cyclic_low=None if within is None else within[0],
+        cyclic_high=None if within is None else within[1],
         p_value=None if few else tested.p_value,
         circle=tuple(systems[system] for system in way),
         circle_shares=tuple(_over(answers, *two) for two in _steps(way)),

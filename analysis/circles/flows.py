@@ -6,11 +6,14 @@ Jiang, X., Lim, L.-H., Yao, Y. and Ye, Y. (2011). Statistical ranking and combin
 Programming 127(1), 203-244, sections 3 to 5.
 Cameron, A. C., Gelbach, J. B. and Miller, D. L. (2008). Bootstrap-based improvements for inference with clustered
 errors. Review of Economics and Statistics 90(3), 414-427.
+Carpenter, J. (1999). Test inversion bootstrap confidence intervals. Journal of the Royal Statistical Society B 61(1),
+159-172.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -21,12 +24,15 @@ from scipy.sparse import csr_array
 
 from analysis.statistics.coding import Floats, Ints
 from analysis.statistics.graphs import connected_parts
+from analysis.statistics.t_tests import t_bound
 
 DRAWS = 999
 STILL = 1e-12  # of the projections on triangles
 NOTHING = 1e-9  # share of a flow below which a part of it is rounding
 FEW = 120  # triangles, those of ten systems, that need no sparse solver
 HELD = 1 << 20  # numbers held at once
+MANY = 1e9  # degrees of freedom of what is as good as normal
+HALVINGS = 30  # of [0, 1], by which a bound is found
 NEAREST = 0.005  # to 0 and 1 that stated chances are taken: half of a percent, the finest step of the forms
 
 
@@ -244,6 +250,67 @@ def against_one_order(answers: Answers, *, rng: np.random.Generator, draws: int 
         shares.append(np.divide(size, whole, out=np.zeros_like(size), where=whole > 0))
     beyond = np.concatenate(sizes) >= found * (1 - NOTHING)
     return NoOrder(expected=float(np.concatenate(shares).mean()), p_value=float((1 + beyond.sum()) / (1 + len(beyond))))
+
+
+def cyclic_interval(
+    answers: Answers, *, rng: np.random.Generator, confidence: float = 0.95, draws: int = DRAWS
+) -> tuple[float, float] | None:
+    """Return an interval of the share that goes round when noise is taken off; ``None`` where units do not vary.
+
+    A share of 0 leaves more than 0 in every sample, so that the sample's own share is no centre. Instead the share is
+    made larger or smaller, directions and the sum of squares without noise kept, until draws reach the share found as
+    rarely as the confidence asks, on either side (test inversion). Draws are the units' deviations with a common sign
+    each, as in :func:`against_one_order`, as much longer as t with n - 1 degrees of freedom (n: units of a pair,
+    median) is wider than the normal.
+
+    Returns
+    -------
+    tuple of float
+        Bounds within [0, 1]. The sample's share may lie above both.
+    """
+    graph, weights, flow = answers.graph, answers.n, answers.flow
+    root, orders, n = np.sqrt(weights), graph.orders(weights), float(np.median(weights))
+    left = unexplained(orders, flow * root)
+    ordered = flow * root - left
+    cyclic, explained = float(left @ left), float(ordered @ ordered)
+    if n < 2 or cyclic + explained <= 0:
+        return None
+    rounds: list[Floats] = []  # by draw: what noise adds along what goes round, its square, and likewise of the order
+    step = max(1, HELD // max(1, *answers.value.shape))
+    longer = float(np.sqrt(n / (n - 1))) * t_bound(n - 1, confidence) / t_bound(MANY, confidence)
+    for start in range(0, draws, step):
+        signs = longer * rng.choice([-1.0, 1.0], size=(min(step, draws - start), len(answers.value))).T
+        noise = (answers.drawn(flow, signs) - flow[:, None]) * root[:, None]
+        around = unexplained(orders, noise)
+        along = noise - around
+        rounds.append(np.array([left @ around, np.sum(around**2, axis=0), ordered @ along, np.sum(along**2, axis=0)]))
+    turned, turned_size, moved, moved_size = np.concatenate(rounds, axis=1)
+    signal = max(0.0, cyclic - float(turned_size.mean())) + max(0.0, explained - float(moved_size.mean()))
+    if not float(turned_size.max()) > NOTHING * (cyclic + explained):
+        return None
+    found, tail = cyclic / (cyclic + explained), (1 - confidence) / 2
+
+    def shares(truth: float) -> Floats:
+        """Return the shares of samples in which so much goes round."""
+        one = np.sqrt(truth * signal / cyclic) if cyclic > 0 else 0.0
+        other = np.sqrt((1 - truth) * signal / explained) if explained > 0 else 0.0
+        of_rounds: Floats = np.maximum(one**2 * cyclic + 2 * one * turned + turned_size, 0)
+        of_order = np.maximum(other**2 * explained + 2 * other * moved + moved_size, 0)
+        return of_rounds / np.maximum(of_rounds + of_order, 1e-300)
+
+    def border(beyond: Callable[[float], bool]) -> float:
+        """Return the smallest true share from which on the condition holds, by halving; 1 where it never does."""
+        low, high = 0.0, 1.0
+        if beyond(low):
+            return low
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2
+            low, high = (low, middle) if beyond(middle) else (middle, high)
+        return _share(high)
+
+    lower = border(lambda truth: float(np.mean(shares(truth) >= found)) >= tail)
+    upper = border(lambda truth: float(np.mean(shares(truth) <= found)) < tail)
+    return min(lower, upper), max(lower, upper)
 
 
 def strongest_circle(graph: PairGraph, share: Floats) -> tuple[int, ...]:

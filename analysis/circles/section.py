@@ -45,6 +45,8 @@ def _words(row: CircleRow, shown: Shown) -> str:
     what = f"{sentence(names.source_by_group(row.source, row.group))}, {names.criterion(row.criterion)}"
     cyclic = 1 - (row.share_gradient or 0)
     size = f"{percent(cyclic)} of the variation goes round, {percent(row.expected_cyclic)} by noise"
+    if row.cyclic_high is not None:
+        size += f"; without noise {_between(row)}"
     if row.p_adjusted is None:
         return f"{what}: {size}; not tested ({row.reason})."
     tested = f"{size} ({p_words(row.p_adjusted)})"
@@ -60,6 +62,11 @@ def _words(row: CircleRow, shown: Shown) -> str:
     return f"{what}: one order explains {all_but}: {tested}."
 
 
+def _between(row: CircleRow) -> str:
+    low, high = percent(row.cyclic_low), percent(row.cyclic_high)
+    return low if low == high else f"{low.removesuffix('%')} to {high}"
+
+
 def _fields(names: Names) -> list[Field[CircleRow]]:
     return [
         text_column("From", lambda row: sentence(names.source_by_group(row.source, row.group))),
@@ -71,6 +78,11 @@ def _fields(names: Names) -> list[Field[CircleRow]]:
         number_column("In longer circles", lambda row: percent(row.share_harmonic)),
         number_column(
             "By noise", lambda row: percent(row.expected_cyclic), "share that goes round where one order is true"
+        ),
+        number_column(
+            "Goes round",
+            lambda row: "" if row.cyclic_high is None else _between(row),
+            "interval of the share in circles without noise",
         ),
         number_column("Adjusted p", lambda row: p_value(row.p_adjusted), "of one order, against what goes round"),
         text_column("Triples broken", _broken, "weak, moderate and strong transitivity of the mean answers"),

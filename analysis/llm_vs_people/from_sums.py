@@ -188,5 +188,5 @@ ANNOTATOR_RANKS = NeedsSingleAnswers("annotator_ranks", ("llm_vs_people.rank_tab
 VISIT_RANKS = NeedsSingleAnswers("visit_ranks", ("llm_vs_people.rank_tables",), _lost_ranks)
 BIAS = NeedsSingleAnswers("bias", ("llm_vs_people.bias", "first_shown", "raters"), _lost_bias)
 PREDICTION_POWERED = NeedsSingleAnswers(
-    "prediction_powered", ("llm_vs_people.prediction_powered", "llm_vs_people.people_saved"), _lost_powered
+    "prediction_powered", ("llm_vs_people.prediction_powered", "llm_vs_people.people_saved", "raters"), _lost_powered
 )

@@ -10,6 +10,7 @@ from analysis.answers.exclusions import Exclusion
 from analysis.comparisons.contribution import RATING_MEANS
 from analysis.contribution import Analysis, Contribution, Found, SectionEntry, Words
 from analysis.correlations.contribution import CORRELATIONS
+from analysis.llm_vs_people.contribution import LLM_VS_PEOPLE
 from analysis.ranking.contribution import RANKING_AGREEMENT
 from analysis.raters.rater_table import FoundElsewhere, RaterRow, count_answers, rater_table
 from analysis.raters.section import raters
@@ -50,6 +51,7 @@ def _found_elsewhere(analysis: Analysis, exclusions: Sequence[Exclusion]) -> Fou
         agreement=rounded(analysis.of(AGREEMENT)),
         correlations=rounded(analysis.of(CORRELATIONS)),
         ranking_agreement=rounded(analysis.of(RANKING_AGREEMENT)),
+        people_saved=rounded(analysis.of(LLM_VS_PEOPLE).people_saved),
     )
 
 

@@ -15,6 +15,7 @@ from analysis.answers.groups import people_of
 from analysis.answers.order import Order
 from analysis.comparisons.ratings import RatingMean
 from analysis.correlations.group_correlations import CorrelationRow
+from analysis.llm_vs_people.people_saved import PeopleSavedRow
 from analysis.ranking.agreement import RankingAgreement
 from analysis.records.overview import ExclusionRow, Group, MissingCount
 from analysis.statistics.reasons import Reason, why
@@ -88,6 +89,13 @@ class RaterRow(Record):
     n_forms: Count | None
     n_inconsistent: Count | None
     """Forms that failed self-consistency."""
+    saved: Share | None = None
+    """Of an LLM: share of people that its answers stand in for at the same precision, over the tests of the
+    criterion, as in ``llm_vs_people.people_saved``; 0 where people answered everything."""
+    saved_low: Share | None = None
+    saved_high: Share | None = None
+    saved_limit: Share | None = None
+    """The same with ever more answers of the LLM: rho^2."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +109,7 @@ class FoundElsewhere:
     agreement: Sequence[AgreementRow]
     correlations: Sequence[CorrelationRow]
     ranking_agreement: Sequence[RankingAgreement]
+    people_saved: Sequence[PeopleSavedRow] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,6 +178,7 @@ def rater_table(
                         **_correlations(found, place, targets),
                         n_forms=about.assignments if asked_both_ways else None,
                         n_inconsistent=_contradictions(found, about.group) if asked_both_ways else None,
+                        **_saved(found, place),
                     )
                 )
     return rows
@@ -250,6 +260,13 @@ def _correlations(found: FoundElsewhere, place: RowSubject, targets: Sequence[st
             return nothing | known | {"people": people}
         reason = next((why for _, why in by_name.values() if why), None) if by_name else reason
     return nothing | {"correlation_reason": reason or NO_PEOPLE}
+
+
+def _saved(found: FoundElsewhere, place: RowSubject) -> dict[str, Any]:
+    """Take the people saved over all tests of a criterion."""
+    row = next((row for row in found.people_saved if place.of(row) and row.system_x is None), None)
+    names = ("saved", "saved_low", "saved_high")
+    return {} if row is None else {name: getattr(row, name) for name in names} | {"saved_limit": row.limit}
 
 
 def _contradictions(found: FoundElsewhere, group: str) -> int:

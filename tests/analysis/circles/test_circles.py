@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 
 from analysis import Plan
 from analysis.circles import flows
-from analysis.circles.flows import Answers, PairGraph, against_one_order, strongest_circle
+from analysis.circles.flows import Answers, PairGraph, against_one_order, cyclic_interval, strongest_circle
 from analysis.statistics.coding import Floats
 from tests.analysis.made_answers import choices, preferences, ratings, render_report, run
 from tests.analysis.report.test_paper_tables import files
+from tests.calibration.circle_shares import Design, missed
 from tests.calibration.circles import rejections, studied
 
 OPEN = Plan(consistency_tau=None)
@@ -135,11 +136,12 @@ def test_circle_is_said_beside_rankings() -> None:
         "paper/appendix.tex",
         *(f"tables/{name}.tex" for name in ("ranking", "rankings", "bradley_terry")),
     }
+    assert row["cyclic_high"] is None  # of twelve people
 
 
 def test_circles_with_names_sides_and_rows_changed() -> None:
     """Other names of people, swapped sides and shuffled rows change no figure."""
-    frame = rock_paper_scissors()
+    frame = rock_paper_scissors(20)
     turned = frame.with_columns(
         pl.col("annotator_id").str.replace("p", "z9").alias("annotator_id"),
         pl.col("system_y").alias("system_x"),
@@ -147,9 +149,21 @@ def test_circles_with_names_sides_and_rows_changed() -> None:
         pl.col("winner").replace({"x": "y", "y": "x"}),
     ).sample(fraction=1, shuffle=True, seed=3)
     one, two = (run(choices=each)["circles"][0] for each in (frame, turned))
-    same = ("share_gradient", "share_curl", "expected_cyclic", "p_value", "verdict", "n", "strong_broken")
+    same = (
+        "share_gradient",
+        "share_curl",
+        "expected_cyclic",
+        "p_value",
+        "verdict",
+        "n",
+        "strong_broken",
+        "cyclic_low",
+        "cyclic_high",
+    )
     assert [one[name] for name in same] == pytest.approx([two[name] for name in same])
     assert set(one["circle"]) == set(two["circle"])
+    assert 0.5 < one["cyclic_low"] < one["cyclic_high"] <= 1
+    assert "; without noise " in render_report(run(choices=frame))["report.md"]
 
 
 def test_ratings_count_as_shares_never_means() -> None:
@@ -235,6 +249,27 @@ def test_a_circle_is_found(stated: bool) -> None:
     found = rejections(k=3, n=20, circle=0.8, stated=stated, runs=40, draws=99, seed=6)
     assert found is not None
     assert found >= 0.9
+
+
+@pytest.mark.parametrize("circle", [0.0, 0.5])
+def test_the_share_that_goes_round_is_held(circle: float) -> None:
+    above, below, width = missed(Design(k=4, circle=circle, stated=True), 20, runs=120, seed=7, draws=199)
+    assert above + below <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 120)
+    assert 0.01 < width < 0.3
+
+
+def test_a_sure_circle_is_measured_without_noise() -> None:
+    """Many people: the interval closes in on the share of the true log odds, below that of the sample of few."""
+    rng, graph = np.random.default_rng(8), complete(3)
+    flow = np.array([0.8, 0.1, 0.5])
+    shares = graph.shares(flow, np.ones(3))
+    assert shares is not None
+    value = 1 / (1 + np.exp(-flow - rng.normal(0, 0.8, (4000, 3))))
+    found = cyclic_interval(Answers(graph=graph, value=value, n_answers=np.full(3, 4000.0), stated=True), rng=rng)
+    assert found is not None
+    assert found[0] < shares.curl < found[1] < found[0] + 0.06
+    alike = Answers(graph=graph, value=np.full((9, 3), 0.7), n_answers=np.full(3, 9.0), stated=True)
+    assert cyclic_interval(alike, rng=rng) is None
 
 
 def test_circles_stated_chances_by_each_own_odds() -> None:

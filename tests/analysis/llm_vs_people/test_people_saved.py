@@ -80,6 +80,16 @@ def test_nothing_is_saved_where_people_judged_all() -> None:
     assert "people answered all of its 40, so it saves nothing" in render_report(results)["report.md"]
 
 
+def test_raters_table_has_the_people_saved() -> None:
+    found = analyse(check(llms=("judge",), ratings=rated(0.8)), Plan())
+    people, judge = found["raters"]
+    together = found["llm_vs_people"]["people_saved"][0]
+    names = ("saved", "saved_low", "saved_high")
+    assert [judge[name] for name in names] == [together[name] for name in names]
+    assert judge["saved_limit"] == together["limit"] > judge["saved"] > 0.3
+    assert [people[name] for name in (*names, "saved_limit")] == [None] * 4
+
+
 def test_a_useless_llm_saves_none_in_words() -> None:
     results = analyse(check(llms=("judge",), ratings=rated(0.0, seed=5)), Plan())
     (together, *_) = results["llm_vs_people"]["people_saved"]
