@@ -55,6 +55,7 @@ calibrate: $(VENV)/.installed-test
 	$(BIN)/python -m tests.calibration.one_gave_most --out tests/calibration/one_gave_most.md
 	$(BIN)/python -m tests.calibration.partly_paired --out tests/calibration/partly_paired.md
 	$(BIN)/python -m tests.calibration.uneven --out tests/calibration/uneven.md
+	$(BIN)/python -m tests.calibration.audit --out tests/calibration/audit.md
 	$(BIN)/python -m tests.calibration.circle_shares --out tests/calibration/circle_shares.md
 	$(BIN)/python -m tests.calibration.many_systems --out tests/calibration/many_systems.md
 	$(BIN)/python -m tests.calibration.planning --out tests/calibration/planning.md
@@ -80,6 +81,7 @@ golden: $(VENV)/.installed-test
 
 peers: $(VENV)/.installed-test  # what the tools, R among them, find in our exports that read them; pdflatex in our tables
 	$(BIN)/python -m tests.peers --out tests/peers/peers.json
+	$(BIN)/python -m tests.peers.powered --out tests/peers/powered.json
 	$(BIN)/python -m tests.r --out tests/golden/in_r.json
 	$(BIN)/python -m pytest -q tests/analysis/report/test_paper_latex.py
 
