@@ -296,7 +296,8 @@ def cyclic_interval(
         other = np.sqrt((1 - truth) * signal / explained) if explained > 0 else 0.0
         of_rounds: Floats = np.maximum(one**2 * cyclic + 2 * one * turned + turned_size, 0)
         of_order = np.maximum(other**2 * explained + 2 * other * moved + moved_size, 0)
-        return of_rounds / np.maximum(of_rounds + of_order, 1e-300)
+        found_shares: Floats = of_rounds / np.maximum(of_rounds + of_order, 1e-300)
+        return found_shares
 
     def border(beyond: Callable[[float], bool]) -> float:
         """Return the smallest true share from which on the condition holds, by halving; 1 where it never does."""
