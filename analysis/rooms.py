@@ -17,6 +17,7 @@ from analysis.covariates.contribution import CONTRIBUTION as COVARIATES
 from analysis.descriptives.contribution import CONTRIBUTION as DESCRIPTIVES
 from analysis.explanations.contribution import CONTRIBUTION as EXPLANATIONS
 from analysis.juries.contribution import CONTRIBUTION as JURIES
+from analysis.listening.contribution import CONTRIBUTION as LISTENING
 from analysis.live.contribution import CONTRIBUTION as LIVE
 from analysis.llm_vs_people.contribution import CONTRIBUTION as LLM_VS_PEOPLE
 from analysis.metrics.contribution import CONTRIBUTION as METRICS
@@ -45,6 +46,7 @@ CONTRIBUTIONS: Final[tuple[Contribution, ...]] = (
     DESCRIPTIVES,
     EXPLANATIONS,
     JURIES,
+    LISTENING,
     LIVE,
     LLM_VS_PEOPLE,
     METRICS,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from analysis.commands.reading_options import print_found, reading_of, reading_options
+from analysis.commands.reading_options import print_found, reading_of, reading_options, role_option
 from spa.commands.options import (
     DEFAULT_STUDY,
     INPUT,
@@ -41,6 +41,7 @@ Examples:
 @click.argument("study", type=StudyPath(), required=False)
 @click.option("--tables", type=INPUT, help="Show tables instead of a STUDY: a folder of them, or one file of answers.")
 @reading_options
+@role_option("--system-role")
 @store_option
 @rehearsal_option
 @click.option(

@@ -39,6 +39,7 @@ MEANINGS = {  # what names say that commands declare with words of their own; al
     "--rater": "a rater of the study, or its file",
     "--reason": "why: a message or a note",
     "--reviewer": "name of a reviewer",
+    "--role": "what a link allows, or what a system is",
     "--seed": "of what is drawn",
     "--stop": "end recruitment once nobody else is needed",
     "--store": "store of the study or the endpoint",
@@ -46,7 +47,8 @@ MEANINGS = {  # what names say that commands declare with words of their own; al
     "--variant": "of a rater",
     "--yes": "go ahead: apply, or take what is proposed",
 }
-TWO_TYPES = {"--out", "--format"}  # a file or a folder; those kinds of files that a command can write
+TWO_TYPES = {"--out", "--format", "--role"}  # a file or a folder; those kinds of files that a command can write; of
+# people or systems
 FORMER = {
     "spa dashboard": ("--browser", "--no-browser"),
     "spa report": ("--annotators",),

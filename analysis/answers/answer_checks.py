@@ -30,6 +30,7 @@ from analysis.answers.turn_means import average_turns
 from analysis.statistics.checks import LARGEST
 from analysis.statistics.coding import FEW, all_differ, constant, empty_column, number, translate, with_column
 from spa.errors import AnalysisError, ArgumentProblem, shortened
+from spa.tables.other_tools import means_of
 
 REQUIRED = {
     **{kind: layout.required for kind, layout in LAYOUTS.items()},
@@ -113,6 +114,8 @@ def check_together(check: Check, kind: str, scales: Sequence[Scale]) -> tuple[st
 
 def _absent_lines(table: RawTable, absent: Sequence[str]) -> list[str]:
     """Say which columns are missing; columns of numbers that may be the scores are proposed in a line of their own."""
+    if "annotator_id" in absent and (means := means_of(table.columns)) is not None:
+        return [f"{table.place}: expected a row an answer, got {means}"]
     if "score" not in absent or "system" in absent or not table.unread:
         return [_absent(table, absent)]
     others = [column for column in absent if column != "score"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import polars as pl
@@ -14,6 +14,18 @@ from analysis.answers.consistency import Failure, find_failures
 from analysis.answers.controls import ControlCheck, control_checks
 from analysis.answers.groups import distinct
 from analysis.answers.plan import Plan
+from analysis.answers.post_screening import (
+    ANCHOR_RULE,
+    BS1534,
+    P808,
+    REFERENCE_RULE,
+    VOTES_RULE,
+    check_listeners,
+    check_scale,
+    constant_votes,
+    listener_evidence,
+    votes_evidence,
+)
 from analysis.answers.tables import AnswerTables, answered_rows
 from analysis.answers.unnamed import is_nameless
 from analysis.statistics.coding import FEW
@@ -59,6 +71,8 @@ def find_exclusions(tables: AnswerTables, plan: Plan) -> list[Exclusion]:
         names no assignment.
     ``outputs_seen``, ``reading_speed``, ``relative_speed``, ``same_answers``
         For people, where the plan declares them: :mod:`analysis.answers.careless`.
+    ``hidden_reference``, ``mid_anchor``, ``constant_votes``
+        For people of a listening test, where the plan declares them: :mod:`analysis.answers.post_screening`.
     ``self_consistency``
         For everybody, from preferences asked in both directions (of the first submission where only
         that is kept). A failing person leaves entirely; of an LLM the failing assignment leaves.
@@ -83,6 +97,7 @@ def find_exclusions(tables: AnswerTables, plan: Plan) -> list[Exclusion]:
         *given,
     ]
     found += _as_careless(careless_checks(tables, plan, found))
+    found += _by_post_screening(tables, plan, found)
     asked = tables.item_preferences if tables.preferences is None else tables.preferences
     if asked is not None and plan.consistency_tau is not None:
         later = [row for row in found if row.assignment_id is not None]
@@ -186,6 +201,30 @@ def _by_annotators_table(tables: AnswerTables, plan: Plan) -> list[Exclusion]:
             repeated = replace(whole, rule="repeat_submissions", evidence=f"{submissions} submissions, {allowed}")
             found += [repeated] if plan.repeat_submissions == "exclude" else _later_assignments(tables, repeated)
     return found
+
+
+def _by_post_screening(tables: AnswerTables, plan: Plan, found: Sequence[Exclusion]) -> Iterator[Exclusion]:
+    """Leave out listeners by the rules that the plan declares; of votes without variance the session."""
+    left = left_out_by(found)
+    if BS1534 in plan.post_screening:
+        check_scale(tables.ratings, tables.unranked, tables.scales)
+        for group, annotator_id, rule, evidence in listener_evidence(check_listeners(tables.unranked, left_out=left)):
+            yield Exclusion(annotator_id=annotator_id, assignment_id=None, group=group, rule=rule, evidence=evidence)
+    if P808 in plan.post_screening:
+        for row in constant_votes(tables.ratings, tables.unranked, left_out=left):
+            yield Exclusion(
+                annotator_id=row.annotator_id,
+                assignment_id=row.assignment_id,
+                group=row.group,
+                rule=VOTES_RULE,
+                evidence=votes_evidence(row),
+            )
+
+
+def left_out_by(exclusions: Iterable[Exclusion]) -> set[tuple[str, str | None]]:
+    """Return whose answers leave, whole or one assignment, by other rules than those of listening tests."""
+    own = {REFERENCE_RULE, ANCHOR_RULE, VOTES_RULE}
+    return {(row.annotator_id, row.assignment_id) for row in exclusions if row.rule not in own}
 
 
 def _by_controls(tables: AnswerTables, plan: Plan) -> list[Exclusion]:

@@ -97,6 +97,11 @@ def identified(raw: Mapping[str, Sequence[RawTable]], reading: Reading, *, compl
             scales=_scales(reading.scales, together["criterion"], renamed),
             rescale={written(name, annotators, changed["annotator_id"]): own for name, own in reading.rescale.items()},
             controls=tuple(written(name, together["system"], renamed.get("system", {})) for name in reading.controls),
+            system_roles={
+                name: role and replace(role, system=name)
+                for given, role in reading.system_roles.items()
+                for name in [written(given, together["system"], renamed.get("system", {}))]
+            },
         ),
         names={
             kind: {

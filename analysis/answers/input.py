@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import polars as pl
 
@@ -20,6 +20,7 @@ from analysis.answers.span_tables import COUNTED
 from analysis.answers.study_facts import StudyFacts
 from analysis.answers.tables import AnswerTables
 from analysis.answers.unnamed import is_nameless
+from analysis.answers.unranked import UnrankedRatings
 from analysis.statistics.record import AnnotatorKind
 from spa.errors import AnalysisError, ArgumentProblem, shortened
 
@@ -36,6 +37,7 @@ class AnalysisInput:
     orders: dict[str, Order]
     groups: tuple[tuple[str, AnnotatorKind], ...]
     plan: Plan
+    unranked: UnrankedRatings = field(default_factory=UnrankedRatings)  # kept, of hidden references and anchors
     shown: pl.DataFrame | None = None  # the choices kept, each order of two outputs by itself
 
 
@@ -63,11 +65,17 @@ def prepare_input(tables: AnswerTables, plan: Plan, study: StudyFacts | None = N
         exclusions=exclusions,
         answers=answers,
         kept={name: apply_exclusions(table, exclusions) for name, table in answers.items()},
+        unranked=_kept(tables.unranked, exclusions),
         shown=None if asked.choices is None else apply_exclusions(asked.choices, exclusions),
         orders=orders,
         groups=groups,
         plan=with_pairs(with_lower(_fewer_errors_better(plan, answers.get("ratings")), orders), orders, study),
     )
+
+
+def _kept(unranked: UnrankedRatings, exclusions: Sequence[Exclusion]) -> UnrankedRatings:
+    rated = unranked.ratings
+    return unranked if rated is None else replace(unranked, ratings=apply_exclusions(rated, exclusions))
 
 
 def steps_of(prepared: AnalysisInput) -> dict[str, Steps]:

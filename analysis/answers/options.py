@@ -9,6 +9,7 @@ from typing import TypeAlias
 from analysis.answers.columns import Scale
 from analysis.answers.people import Logins
 from analysis.answers.span_places import Ends
+from spa.records.system_roles import UnrankedSystem
 from spa.tables.options import TableOptions
 from spa.tables.verdicts import Sides
 
@@ -40,6 +41,9 @@ class Reading(TableOptions):
         Values are means of several people, one a cell.
     controls : tuple of str
         Systems that are attention checks: they leave, and who rated or chose one at or above the others failed a check.
+    system_roles : mapping of str to UnrankedSystem or None
+        Systems that are hidden references or anchors, rated but not ranked; ``None``: a system as others, whatever its
+        name looks like.
     missing : tuple of str
         Scores, ranks, preferences and winners that stand for "no answer", as a number or a word: ``-1``, ``n/a``.
     rescale : mapping of str to (float, float)
@@ -60,6 +64,9 @@ class Reading(TableOptions):
         Columns of ratings that hold the scores, a system each -> the system.
     cut_system : bool
         ``item_id`` names outputs: the name of the system is taken out of it.
+    item_from : str, optional
+        The same by a regular expression that fits ``item_id`` as a whole: its group ``item``, else its first, is the
+        item.
     names : tuple of str
         Words such as NA that are names where they stand in a column of names.
     ends : {"included", "excluded"}, optional
@@ -81,11 +88,13 @@ class Reading(TableOptions):
     systems: Mapping[str, str] = field(default_factory=dict)
     names: tuple[str, ...] = ()
     cut_system: bool = False
+    item_from: str | None = None
     llms: tuple[str, ...] = ()
     scales: tuple[Scale, ...] = ()
     unnamed: bool = False
     means: bool = False
     controls: tuple[str, ...] = ()
+    system_roles: Mapping[str, UnrankedSystem | None] = field(default_factory=dict)
     same: tuple[str, ...] = ()
     people: Logins | None = None
     missing: tuple[str, ...] = ()

@@ -9,6 +9,7 @@ import polars as pl
 
 from analysis.answers.study_facts import StudyFacts
 from analysis.statistics.coding import Different
+from spa.records.system_roles import UNRANKED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +28,7 @@ def order_of(
     """Find the order for one answer table (before exclusions, so that these change no direction)."""
     different = different or Different()
     criteria = _listed([row.id for row in study.criteria] if study else (), table["criterion"], different)
-    systems = [row.id for row in study.systems] if study else []
+    systems = [row.id for row in study.systems if row.role not in UNRANKED] if study else []
     if "system" in table.columns and table["system"].null_count() < table.height:
         return Order(
             groups=tuple(groups), criteria=criteria, systems=_listed(systems, table["system"], different), pairs=()

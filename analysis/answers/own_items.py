@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -18,19 +20,21 @@ SHARED = 0.5  # of what is left of the ids that more than one system must have
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedOutputs:
-    """Ids that hold their system's name: two of one item, and what is left of both."""
+    """Ids that hold their system's name: two of one item, what is left of both, and a pattern that finds the item."""
 
     examples: tuple[str, str]
     item: str
     n_ids: int
     n_items: int
+    pattern: str | None = None
 
     def words(self) -> str:
         """Say so, with the option."""
         first, second = (shortened(one, 40) for one in self.examples)
         return (
             f"each of the {self.n_ids:,} ids of items occurs with one system, and they differ by its name ({first}, "
-            f"{second}), so nothing is compared on one item; --cut-system takes it out ({shortened(self.item, 40)}), "
+            f"{second}), so nothing is compared on one item; --cut-system takes it out ({shortened(self.item, 40)})"
+            f"{'' if self.pattern is None else f', or --item-from {shlex.quote(self.pattern)}'}, "
             f"which leaves {self.n_items:,} items"
         )
 
@@ -70,7 +74,30 @@ def find_own_items(pairs: Iterable[tuple[str, str]]) -> NamedOutputs | None:
     if len(several) < SHARED * len(left):
         return None
     short = next(short for short, items in left.items() if len(items) > 1)
-    return NamedOutputs(examples=(left[short][0], left[short][1]), item=short, n_ids=len(found), n_items=len(left))
+    return NamedOutputs(
+        examples=(left[short][0], left[short][1]),
+        item=short,
+        n_ids=len(found),
+        n_items=len(left),
+        pattern=_pattern(found, len(left)),
+    )
+
+
+def _pattern(found: Sequence[tuple[str, str]], n_items: int) -> str | None:
+    """Return a pattern of what stands before the system's name in all ids, if it leaves as many items; else None."""
+    item, system = found[0]
+    at = item.find(system)
+    rest = item[at + len(system) :]
+    if at < 2 or item[at - 1] not in JOINTS or any(character in JOINTS.replace(".", "") for character in rest):
+        return None
+    joint = item[at - 1]
+    pattern = f"(.+){re.escape(joint)}[^{re.escape(joint)}]+"
+    cut_out = [re.fullmatch(pattern, one) for one, _ in found]
+    named = [
+        one is not None and f"{one[1]}{joint}{system}{rest}" == item
+        for one, (item, system) in zip(cut_out, found, strict=True)
+    ]
+    return pattern if all(named) and len({one[1] for one in cut_out if one is not None}) == n_items else None
 
 
 def own_items_words(tables: Mapping[str, Sequence[RawTable]]) -> dict[str, list[str]]:
@@ -99,6 +126,47 @@ def without_systems(tables: Mapping[str, Sequence[RawTable]]) -> dict[str, list[
         When an id does not hold the name, or two outputs of a system would be one item.
     """
     return {kind: [_without_system(table) for table in parts] for kind, parts in tables.items()}
+
+
+def with_items(tables: Mapping[str, Sequence[RawTable]], pattern: str) -> dict[str, list[RawTable]]:
+    """Take the item out of the ids of items in every table that has them, by a pattern that fits each as a whole.
+
+    Raises
+    ------
+    AnalysisError
+        When an id does not fit, or two outputs of a system would be one item.
+    """
+    return {kind: [_with_item(table, re.compile(pattern)) for table in parts] for kind, parts in tables.items()}
+
+
+def _with_item(table: RawTable, pattern: re.Pattern[str]) -> RawTable:
+    frame = table.frame
+    if "item_id" not in frame.columns:
+        return table
+    group: str | int = "item" if "item" in pattern.groupindex else 1
+    ids = frame["item_id"].cast(pl.String).unique().drop_nulls().to_list()
+    fits = {one: pattern.fullmatch(one) for one in ids}
+    wrong = min((one for one, fit in fits.items() if fit is None or not fit[group]), default=None)
+    if wrong is not None:
+        after = f": expected a pattern that fits each item_id as a whole, got {shortened(repr(wrong), 80)}"
+        raise AnalysisError(_of_pattern(table, pattern, after))
+    items = {one: fit[group] for one, fit in fits.items() if fit is not None}
+    made = frame["item_id"].cast(pl.String).replace_strict(items, return_dtype=pl.String)
+    if "system" in frame.columns:
+        outputs = _outputs(frame.select("system", item_id="item_id")).with_columns(pl.all().cast(pl.String))
+        short = outputs.select("system", item=pl.col("item_id").replace_strict(items, return_dtype=pl.String))
+        if short.is_duplicated().any():
+            item = short.filter(short.is_duplicated())["item"][0]
+            after = f": expected one output of a system for an item, got several for {shortened(repr(item), 60)}"
+            raise AnalysisError(_of_pattern(table, pattern, after))
+    return replace(table, frame=frame.with_columns(made.cast(frame.schema["item_id"]).alias("item_id")))
+
+
+def _of_pattern(table: RawTable, pattern: re.Pattern[str], after: str) -> ArgumentProblem:
+    written = shortened(pattern.pattern, 80)
+    return ArgumentProblem(
+        "item_from", before=f"{table.place}: ", in_python=f"={written!r}", in_command=f" {written}", after=after
+    )
 
 
 def _without_system(table: RawTable) -> RawTable:

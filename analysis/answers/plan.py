@@ -15,6 +15,7 @@ from spa.records.covariates import CONTROL
 
 Pair: TypeAlias = tuple[str, str]
 Alternative = Literal["two-sided", "greater"]
+PostScreening = Literal["bs1534", "p808"]
 PairsFrom = Literal["study", "named", "preferences", "expected"]
 SIGNS: dict[str, Verdict] = {">": "x", "<": "y", "~": "indifferent"}
 EXPECTED = re.compile(r"^(?P<x>.*\S)\s+(?P<sign>[<>~])\s+(?P<y>\S.*)$")
@@ -95,6 +96,8 @@ class Plan:
     usual_answer : float or None
         Share of an answer among people who vary theirs, from which giving it always excludes nobody; ``None``: no
         such exception.
+    post_screening : tuple of {"bs1534", "p808"}
+        Rules of listening tests by which people leave: :mod:`analysis.answers.post_screening`.
     repeat_submissions : {"exclude", "first"}
         Whether a person who submitted twice leaves, or keeps the first submission.
     extra_answers : {"exclude", "keep"}
@@ -164,6 +167,7 @@ class Plan:
     max_reading_speed: float | None = None
     max_same_answers: float | None = None
     usual_answer: float | None = None
+    post_screening: tuple[PostScreening, ...] = ()
     repeat_submissions: Literal["exclude", "first"] = "exclude"
     extra_answers: Literal["exclude", "keep"] = "exclude"
     incomplete_answers: Literal["exclude", "keep"] = "exclude"
@@ -200,6 +204,8 @@ class Plan:
         check_one_of("repeat_submissions", self.repeat_submissions, ("exclude", "first"))
         check_one_of("extra_answers", self.extra_answers, ("exclude", "keep"))
         check_one_of("incomplete_answers", self.incomplete_answers, ("exclude", "keep"))
+        for rule in self.post_screening:
+            check_one_of("post_screening", rule, ("bs1534", "p808"))
         check_whole("max_failed_checks", self.max_failed_checks)
         check_whole("seed", self.seed)
         check_whole("compare_people_least", self.compare_people_least, least=3)

@@ -101,7 +101,11 @@ class GatheredAnswers:
         AnalysisError
             With every mistake of every table.
         """
-        reading = Reading(output_columns=control_columns(self.plan.control), people_columns=self.plan.compare_people_by)
+        reading = Reading(
+            output_columns=control_columns(self.plan.control),
+            people_columns=self.plan.compare_people_by,
+            system_roles=self.facts.unranked(),
+        )
         tables = check_frames(self.frames, reading, files=self.files, agreed=True)
         if not needs_reading(self.plan):
             tables = replace(tables, reading=None, seen=tables.reading)

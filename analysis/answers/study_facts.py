@@ -12,6 +12,7 @@ from analysis.answers.study_conduct import StudyDesign, StudyRater, StudySource,
 from analysis.statistics.record import Count, Record, record_like
 from spa.records.form import Form, Judgement
 from spa.records.submission import SIMULATED_RATER
+from spa.records.system_roles import UNRANKED, UnrankedSystem
 
 if TYPE_CHECKING:
     from analysis.answers.sidecars import Sidecar
@@ -27,6 +28,8 @@ class StudySystem(Record):
     id: str
     name: str | None
     role: str
+    low_pass: float | None = None
+    """Of an anchor: where its highs were cut off, in Hz; null: not said."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -146,6 +149,15 @@ class StudyFacts(StudyReport):
     sum_explained: bool = True  # whether forms say that both directions of a pair are at most 100% together
     texts: str | None = None  # hash of those that the files before are about, where there are some
     exploration: Sidecar | None = None
+
+    def unranked(self) -> dict[str, UnrankedSystem | None]:
+        """Return the hidden references and anchors, by their ids."""
+        return {
+            one.id: UnrankedSystem(system=one.id, role=role, low_pass=one.low_pass)
+            for one in self.systems
+            for role in UNRANKED
+            if one.role == role
+        }
 
     def reported(self) -> StudyReport:
         """Return the facts that stand in results.json under ``study``."""

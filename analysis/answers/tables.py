@@ -41,7 +41,7 @@ from analysis.answers.orderings import with_implied_choices
 from analysis.answers.other_scales import OtherScale
 from analysis.answers.other_tables import CHECKS
 from analysis.answers.output_features import check_outputs
-from analysis.answers.own_items import own_items_words, without_systems
+from analysis.answers.own_items import own_items_words, with_items, without_systems
 from analysis.answers.people import Logins
 from analysis.answers.people_columns import people_apart
 from analysis.answers.reading import EmptyTable, RawTable, constant_problems, raw_frame, read_raw, tidy_frame
@@ -51,6 +51,7 @@ from analysis.answers.shapes import shaped
 from analysis.answers.span_marks import with_places
 from analysis.answers.span_tables import SpanDoubts, check_spans, check_spans_together, error_counts
 from analysis.answers.unnamed import in_lists, without_names
+from analysis.answers.unranked import UnrankedRatings, recognised_words, without_unranked
 from analysis.statistics.record import Record
 from spa.errors import AnalysisError, ArgumentProblem
 from spa.tables.selection import chosen_problems
@@ -104,6 +105,7 @@ class AnswerTables:
     missing_codes: tuple[str, ...] = ()  # answers that were said to stand for "no answer"
     rescaled: tuple[Rescaled, ...] = ()  # scores that were mapped onto the scale of the others
     controls: tuple[ControlAnswers, ...] = ()  # systems that left, since they are attention checks
+    unranked: UnrankedRatings = field(default_factory=UnrankedRatings)  # hidden references and anchors, which left, too
     documents: tuple[Documents, ...] = ()  # tables whose items look like segments of documents
     codes: tuple[AnswerCode, ...] = ()  # values that may stand for "no answer"
     other_scales: tuple[OtherScale, ...] = ()  # annotators who may have used another scale than the others
@@ -279,6 +281,7 @@ def _check_all(
 ) -> AnswerTables:
     raw = _shaped(raw, reading, problems)
     raw = without_systems(raw) if reading.cut_system else raw
+    raw = with_items(raw, reading.item_from) if reading.item_from is not None else raw
     if agreed and not problems and not {*BESIDE_STUDY}.isdisjoint(raw):
         raw = beside_agreed(raw, BESIDE_STUDY)
     known = None if agreed or problems else identified(raw, reading)
@@ -308,6 +311,7 @@ def _check_all(
         {"annotators": silent_annotators(checked, WITH_ITEMS)} if known is None else _check_joins(known, checked)
     )
     grouped, controls = without_controls(with_groups(checked, reading.llms), reading.controls)
+    grouped, unranked = without_unranked(grouped, reading.system_roles, complete=not agreed)
     complete: dict[str, Any] = with_item_preferences(with_gambled_choices(with_implied_choices(grouped)))
     documents = (find_documents(frame, {name: frame[name] for name in _grouping(frame)}) for frame in seen)
     found = tuple(dict.fromkeys(one for one in documents if one is not None))
@@ -315,7 +319,11 @@ def _check_all(
     people = [] if known is None or logins is None else [people_file(logins, known.people)]
     codes, others = doubtful_scores(complete, reading)
     done = {
-        "ratings": (*averaged, *rescaled_words(rescaled)),
+        "ratings": (
+            *averaged,
+            *rescaled_words(rescaled),
+            *(() if agreed else recognised_words(unranked.systems, reading.system_roles)),
+        ),
         "spans": () if span_doubts is None else span_doubts.notes,
     }
     return AnswerTables(
@@ -326,6 +334,7 @@ def _check_all(
         rescaled=rescaled,
         documents=found,
         controls=controls,
+        unranked=unranked,
         codes=codes,
         other_scales=others,
         span_doubts=span_doubts,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +18,7 @@ from spa.commands.options import DEFAULT_STUDY, study_file
 from spa.errors import SpaError, TableError, shortened
 from spa.importers import certain_format, certain_formats
 from spa.importers.answer_format import AnswerFormat
+from spa.records.system_roles import role_of
 
 if TYPE_CHECKING:
     from analysis.answers.options import Reading
@@ -169,16 +171,23 @@ def _imported(
 ) -> FoundTables:
     from spa.commands.import_answers import import_answers
 
-    account = import_answers(read_as, read_as.request(*files), folder)
+    request = read_as.request(*files)
+    if read_as.item_option is not None and reading.item_from is not None:
+        request = replace(request, options={**request.options, read_as.item_option: re.compile(reading.item_from)})
+        reading = replace(reading, item_from=None)  # it is cut out already
+    account = import_answers(read_as, request, folder)
     click.echo(f"read as {read_as.key}: `spa import --from` takes another format", err=err)
     for line in account.of_reading():
         click.echo(line, err=err)
     written = [Path(file) for file in account.files]
     names = ", ".join(f"{file.name} ({_hash(file)})" if file.is_file() else file.name for file in files)
     note = f"made from {names}, as {read_as.key} keeps answers"
+    unranked = {file.stem: file for file in written if str(file.parent) == account.unranked}
+    own = {file.stem: file for file in written if file.parent == folder}
+    roles = dict(role for text in account.roles if (role := role_of(text)) is not None)
     return FoundTables(
-        files={file.stem: (file,) for file in written if file.parent == folder},
-        reading=reading,
+        files={kind: (file, *([unranked[kind]] if kind in unranked else [])) for kind, file in own.items()},
+        reading=replace(reading, system_roles={**roles, **reading.system_roles}),
         noted=lambda inputs: tuple(replace(one, notes=(note, *one.notes)) for one in inputs),
         said=frozenset({note}),
         made=folder,

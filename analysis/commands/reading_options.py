@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -10,11 +11,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from spa.commands.options import INPUT, two_sides, values_of_columns
+from spa.errors import shortened
 
 if TYPE_CHECKING:
     from analysis.answers.columns import Scale
     from analysis.answers.options import Reading
     from analysis.answers.recognised import RecognisedTables
+    from spa.records.system_roles import UnrankedSystem
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 OPTIONS = (
@@ -45,6 +48,11 @@ OPTIONS = (
     ),
     click.option("--sheet", metavar="NAME", help="Of workbooks (.xlsx): the sheet that is read.  [the first]"),
     click.option("--cut-system", is_flag=True, help="Take the system's name out of item_id, where it names outputs."),
+    click.option(
+        "--item-from",
+        metavar="REGEX",
+        help="Fits item_id as a whole, where it names outputs; its group (?P<item>...), else the first, is the item.",
+    ),
     click.option("--llm", "llms", multiple=True, metavar="ID", help="Annotator that is an LLM; repeatable."),
     click.option(
         "--same",
@@ -116,6 +124,18 @@ OPTIONS = (
 )
 
 
+ROLES: dict[str, Any] = {
+    "multiple": True,
+    "metavar": "SYSTEM=ROLE",
+    "help": "hidden_reference, or anchor[:HZ] (low-passed there), which are rated but not ranked; system. Repeatable.",
+}
+
+
+def role_option(*names: str) -> Callable[[Command], Command]:
+    """Return the option that says what a system is; commands give it names of their own."""
+    return click.option(*names, "system_roles", **ROLES)
+
+
 def reading_options(command: Command) -> Command:
     """Add the options."""
     for option in reversed(OPTIONS):
@@ -136,6 +156,7 @@ def reading_of(given: Mapping[str, Any]) -> Reading:
         drop=values_of_columns(given.get("drop", ()), "--drop"),
         each=given.get("each"),
         cut_system=bool(given.get("cut_system")),
+        item_from=_item_pattern(given.get("item_from")),
         encoding=_encoding(given.get("encoding")),
         quotes=given.get("quotes"),
         sheet=given.get("sheet"),
@@ -152,6 +173,7 @@ def reading_of(given: Mapping[str, Any]) -> Reading:
         unnamed=bool(given.get("unnamed")),
         means=bool(given.get("means")),
         controls=tuple(given.get("controls", ())),
+        system_roles=dict(_role(text) for text in given.get("system_roles", ())),
         missing=tuple(given.get("missing", ())),
         rescale=dict(_own_scale(text) for text in given.get("rescale", ())),
         ends=given.get("ends"),
@@ -263,6 +285,35 @@ def _weights(text: str) -> Mapping[str, float]:
     if not word or not math.isfinite(weight):
         raise click.UsageError(f"expected --weight [CATEGORY:]WORD=NUMBER or wmt, got {text!r}")
     return {word.lower(): weight}
+
+
+def _role(text: str) -> tuple[str, UnrankedSystem | None]:
+    """Return a system and what it is; ``None``: a system as others."""
+    from spa.records.system_roles import role_of
+
+    found = role_of(text)
+    if found is None:
+        raise click.UsageError(
+            "expected --role SYSTEM=hidden_reference, SYSTEM=anchor, SYSTEM=anchor:HZ or SYSTEM=system, got "
+            f"{shortened(text, 80)!r}"
+        )
+    return found
+
+
+def _item_pattern(text: str | None) -> str | None:
+    if text is None:
+        return None
+    try:
+        pattern = re.compile(text)
+    except re.error as error:
+        raise click.UsageError(
+            f"--item-from: expected a regular expression, got {shortened(text, 80)!r}: {error}"
+        ) from error
+    if not pattern.groups:
+        raise click.UsageError(
+            f"--item-from: expected a group, such as '(?P<item>.+)_[^_]+', got {shortened(text, 80)!r}"
+        )
+    return text
 
 
 def _own_scale(text: str) -> tuple[str, tuple[float, float]]:

@@ -14,7 +14,7 @@ import click
 
 from analysis.commands.judge_options import judge_options, judges_of, single_answers_only
 from analysis.commands.named_files import ANSWERS, what_is_named
-from analysis.commands.reading_options import reading_of, reading_options
+from analysis.commands.reading_options import reading_of, reading_options, role_option
 from analysis.commands.verifying import refuse_differences, verified, verify_options, verifying
 from spa.commands.options import (
     Aliased,
@@ -54,6 +54,7 @@ PLAN = (
     "min_outputs_seen",
     "max_words_per_minute",
     "max_same_answers",
+    "post_screening",
     "repeat_submissions",
     "extra_answers",
     "incomplete_answers",
@@ -139,6 +140,7 @@ Examples:
     help="Folder for temporary files of parts, 15 to 40 bytes an answer.  [the system's]",
 )
 @reading_options
+@role_option("--role", "--system-role")
 @click.option(
     "--lower-is-better", multiple=True, metavar="NAME", help="Criterion where a low rating is better; repeatable."
 )
@@ -188,6 +190,13 @@ Examples:
     "--max-words-per-minute", type=Finite(0, min_open=True), help="Fastest reading allowed, in words a minute."
 )
 @click.option("--max-same-answers", type=Finite(0.5, 1, max_open=True), help="Share of answers that may be the same.")
+@click.option(
+    "--post-screening",
+    type=click.Choice(["bs1534", "p808"]),
+    multiple=True,
+    help="Leave out listeners by BS.1534-3 (hidden reference, mid anchor), or sessions of equal votes (P.808); "
+    "repeatable.",
+)
 @click.option(
     "--repeat-submissions",
     type=click.Choice(["exclude", "first"]),

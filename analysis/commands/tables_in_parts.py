@@ -41,6 +41,7 @@ def analyse_in_parts(
 ) -> Results:
     """Read a table of answers in parts, here or on a cluster, and analyse its sums."""
     options = {"--unnamed": reading.unnamed, "--means": reading.means, "--control": bool(reading.controls)}
+    options |= {"--role": bool(reading.system_roles), "--item-from": reading.item_from is not None}
     options["--cut-system"] = reading.cut_system
     if any(options.values()):
         named = ", ".join(option for option, given in options.items() if given)

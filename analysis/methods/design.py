@@ -12,6 +12,7 @@ from analysis.printing.lookup import OVERALL
 from analysis.printing.names import Names
 from analysis.printing.words import listed, plural, sentence
 from analysis.records.results import Results
+from spa.records.system_roles import UNRANKED
 
 MOST_NAMED = 12  # systems, or criteria, that a sentence lists
 MOST_QUOTED = 8  # questions
@@ -64,7 +65,7 @@ def who(results: Results) -> str:
 
 def _systems(results: Results, names: Names) -> Iterator[Sentence]:
     study = results.study
-    compared = [one for one in study.systems if one.role != "reference"] if study else []
+    compared = [one for one in study.systems if one.role not in ("reference", *UNRANKED)] if study else []
     found = [one.id for one in compared] or list(names.systems)
     if not found:
         return
@@ -76,6 +77,12 @@ def _systems(results: Results, names: Names) -> Iterator[Sentence]:
     if shown_only := [names.system(one.id) for one in study.systems if one.role == "reference"] if study else []:
         be = "was" if len(shown_only) == 1 else "were"
         yield from said(f"{listed(shown_only)} {be} shown as a reference and not compared", "study.systems")
+    for role, what in (("hidden_reference", "hidden reference"), ("anchor", "anchor")):
+        if rated := [names.system(one.id) for one in study.systems if one.role == role] if study else []:
+            words = (
+                f"{listed(rated)} {'was' if len(rated) == 1 else 'were'} rated among them as {plural(len(rated), what)}"
+            )
+            yield from said(f"{words} and not compared", "study.systems")
 
 
 def _items(study: StudyReport) -> Iterator[Sentence]:

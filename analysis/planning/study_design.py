@@ -178,7 +178,7 @@ def _rated(study: Study, kind: Literal["likert", "spans"], pool: int) -> dict[st
     own = not study.shares_items  # items of each system
     rated = {"first": 1, "all": study.items_per_annotator // (len(study.compared) if own else 1)}
     shown = "all" if study.single_outputs else study.sections[study.page_table(kind)].judged()
-    compared = len(study.compared)
+    compared = len(study.ranked)
     pairs = {frozenset(pair) for pair in study.pairs}  # as the report corrects them
     n_items = shown if isinstance(shown, int) else rated[shown]
     n_items = min(n_items, study.items_per_annotator)

@@ -9,7 +9,7 @@ from typing import Literal
 from analysis.answers.careless import CarelessRule
 from analysis.answers.careless_signs import SignKind
 from analysis.answers.columns import Scale
-from analysis.answers.plan import PairsFrom
+from analysis.answers.plan import PairsFrom, PostScreening
 from analysis.answers.rescaling import Rescaled
 from analysis.answers.tables import InputFile
 from analysis.records.results import rows
@@ -119,6 +119,8 @@ class Settings(Record):
     """Largest share of a person's answers that may be one and the same."""
     usual_answer: float | None = None
     """Share of an answer among people who vary theirs, from which giving it always excludes nobody; null: none."""
+    post_screening: tuple[PostScreening, ...] = ()
+    """Rules of listening tests by which people leave."""
     repeat_submissions: Literal["exclude", "first"] | None = None
     extra_answers: Literal["exclude", "keep"] | None = None
     """Answers that came when the person's place was somebody else's."""
@@ -198,8 +200,8 @@ class ExclusionRow(Record):
     """Human, simulated, an LLM's id or id/variant, or a group named in the table."""
     rule: str
     """Self_consistency, screening, attention_checks, repeat_submissions, extra_answers, incomplete_answers,
-    ended_early, outputs_seen, reading_speed, relative_speed, same_answers, or a rule of the table of exclusions, such
-    as review."""
+    ended_early, outputs_seen, reading_speed, relative_speed, same_answers, hidden_reference, mid_anchor,
+    constant_votes, or a rule of the table of exclusions, such as review."""
     evidence: str
 
 

@@ -18,7 +18,13 @@ FORMS = {
     "variant": "a variant of the form",
 }
 BLIND = "No form named a system; annotators saw letters such as A and B, if any."
-ROLES = {"human": "written or made by people", "reference": "reference, shown but not compared", "system": "system"}
+ROLES = {
+    "human": "written or made by people",
+    "reference": "reference, shown but not compared",
+    "hidden_reference": "hidden reference, rated but not compared",
+    "anchor": "anchor, rated but not compared",
+    "system": "system",
+}
 
 
 def asked(results: Results) -> Section | None:

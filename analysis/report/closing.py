@@ -49,6 +49,7 @@ SETTINGS = {
     "min_outputs_seen": "Smallest share of outputs that must be seen",
     "max_words_per_minute": "Fastest reading allowed (words a minute)",
     "max_same_answers": "Largest share of the same answer allowed",
+    "post_screening": "Rules of listening tests that leave people out",
     "equivalence_margin": "Margin of equivalence (preferences and choices)",
     "equivalence_margin_ratings": "Margin of equivalence (ratings)",
     "williams_alternative": "Williams\u2019s tests",

@@ -27,6 +27,9 @@ RULES = {
     "reading_speed": "read faster than the study allows",
     "relative_speed": "read faster than so many times the usual speed that the study allows",
     "same_answers": "gave one and the same answer to more questions than the study allows",
+    "hidden_reference": "rated the hidden reference below 90 in more than 15% of their own items (BS.1534-3)",
+    "mid_anchor": "rated the 7 kHz anchor above 90 in more than 15% of their own items that count (BS.1534-3)",
+    "constant_votes": "votes with a variance below 0.1 (P.808)",
     "review": "left out by a reviewer, who noted why",
 }
 

@@ -34,6 +34,7 @@ FURTHER: dict[str, tuple[str, ...]] = {  # sections of the report, each with the
     "preferences": ("preference-checks",),
     "spans": (),
     "ratings": ("robustness", "agreement", "rating-details", "serial-context", "shares", "identical-pairs"),
+    "listening": (),
     "choices": (),
     "both-orders": (),
     "orders": (),

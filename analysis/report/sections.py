@@ -32,6 +32,7 @@ ORDER = (  # of the report; sections that are not listed precede the warnings
     "preferences",
     "preference-checks",
     "ratings",
+    "listening",
     "spans",
     "shares",
     "identical-pairs",

@@ -45,6 +45,7 @@ ORDER = (  # terms that are not listed follow the last
     "serial context",
     "rating interval",
     "lower is better",
+    "hidden reference and anchors",
     "choices",
     "both orders",
     "utilities",

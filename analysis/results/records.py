@@ -51,7 +51,8 @@ ORDER: Final = """
     schema settings study groups exclusions careless careless_signs careless_sign_counts reviewers controls missing
     preferences preference_directions
     exposure_curve exposure_trend first_exposure consistency_sweep coherence ratings.means ratings.pairs
-    ratings.robustness ratings.respacing ratings.by_system ratings.by_variant ratings.by_annotator serial_context
+    ratings.robustness ratings.respacing ratings.by_system ratings.by_variant ratings.by_annotator unranked_means
+    reference_differences post_screening constant_votes serial_context
     serial_arms rating_counts
     category_shares interview identical_pairs choices.pairs both_orders orders order_strengths order_places
     best_worst utility_shares utilities utility_differences utility_means utility_lists

@@ -1,4 +1,4 @@
-"""Answers in the middle of long scales, in tables that do not say whether anybody moved a slider."""
+"""Sliders that perhaps nobody moved: answers in the middle, and pages of equal ones, in tables that do not say so."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from analysis.records.overview import WarningRow
 LONG = 50  # from the lowest to the highest answer: a scale with a slider, if nothing says what it is
 MANY = 0.1  # share of answers in the middle
 STEPS = 11  # values at most that buttons offer
+PAGE = ("annotator_id", "assignment_id", "item_id", "criterion", "elicitation")
+SHOWN = 3  # values
+FEWEST = 3  # ratings of a page, before equal ones look like sliders where they stood
 
 
 def about_sliders(tables: AnswerTables) -> Iterator[WarningRow]:
@@ -40,11 +43,44 @@ def about_sliders(tables: AnswerTables) -> Iterator[WarningRow]:
             "begin; the tables do not tell whether those were moved (a form of spa-eval has no answer until then)."
         )
         yield WarningRow(kind="untouched_sliders", group=None, text=text)
+    yield from _equal_pages(tables)
 
 
-def _of_people(table: pl.DataFrame) -> pl.DataFrame:
+def _equal_pages(tables: AnswerTables) -> Iterator[WarningRow]:
+    """Count the pages on which every rating of a long scale is one and the same, hidden references among them."""
+    given = [table for table in (tables.ratings, tables.unranked.ratings) if table is not None]
+    if not given:
+        return
+    rows = pl.concat([_of_people(table, "annotator_id", "assignment_id", "item_id") for table in given])
+    spread = pl.col("value").max() - pl.col("value").min()
+    scale = rows.group_by("criterion", "elicitation").agg(spread=spread, values=pl.col("value").n_unique())
+    long = scale.filter(
+        (pl.col("elicitation") == "continuous")
+        | (pl.col("elicitation").is_null() & (pl.col("spread") >= LONG) & (pl.col("values") > STEPS))
+        | any(one.high - one.low >= LONG for one in tables.scales)
+    )
+    rows = rows.join(long, on=["criterion", "elicitation"], how="semi", nulls_equal=True)
+    pages = rows.group_by(PAGE).agg(n=pl.len(), low=pl.col("value").min(), high=pl.col("value").max())
+    pages = pages.filter(pl.col("n") >= FEWEST)
+    equal = pages.filter(pl.col("low") == pl.col("high"))
+    if equal.is_empty():
+        return
+    starts = equal["low"].value_counts(sort=True).sort("count", "low", descending=[True, False])
+    shown = ", ".join(f"{value:g} on {count:,}" for value, count in starts.head(SHOWN).iter_rows())
+    n = equal["annotator_id"].n_unique()
+    people = f"{n:,} {'person' if n == 1 else 'people'}"
+    yield WarningRow(
+        kind="untouched_sliders",
+        group=None,
+        text=f"{equal.height:,} of {pages.height:,} pages, of {people}, have one and the same rating "
+        f"throughout ({shown}): perhaps untouched, as sliders stand at one value first; they count.",
+    )
+
+
+def _of_people(table: pl.DataFrame, *more: str) -> pl.DataFrame:
     """Return the answers of people that no form of a study asked for."""
     own = pl.col("visit").is_not_null() if "visit" in table.columns else pl.lit(value=False)
     way = pl.col("elicitation") if "elicitation" in table.columns else pl.lit(None, dtype=pl.String)
     kept = table.filter(pl.col("annotator_kind") == "human", pl.col("value").is_not_null(), ~own)
-    return kept.select(pl.col("criterion").cast(pl.String), way.cast(pl.String).alias("elicitation"), "value")
+    texts = pl.col("criterion", *more).cast(pl.String)
+    return kept.select(texts, way.cast(pl.String).alias("elicitation"), pl.col("value").cast(pl.Float64))

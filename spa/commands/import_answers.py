@@ -96,7 +96,7 @@ def import_(from_: str | None) -> None:
 
     Annotators get pseudonyms unless --keep-ids is given; with the same key, a person always gets the same one.
 
-    --json prints format, files (rows of each), notes, skipped, missing, twice, key and key_created.
+    --json prints format, files (rows of each), notes, skipped, missing, twice, key, key_created, roles and unranked.
     """
 
 
@@ -181,6 +181,8 @@ def import_answers(
         twice=dict(imported.twice),
         key=None if secret is None else str(secret.path),
         key_created=secret is not None and secret.created,
+        roles=tuple(one.option() for one in imported.roles),
+        unranked=None if imported.unranked is None else str(out / imported.unranked),
     )
 
 
@@ -196,6 +198,8 @@ class ImportAccount:
     twice: dict[str, int]  # table -> answers that are the second of one annotator about the same
     key: str | None  # file of the pseudonyms' key
     key_created: bool
+    roles: tuple[str, ...] = ()  # of systems that are rated but not ranked, as `spa report --role` takes them
+    unranked: str | None = None  # folder of their answers
 
     def of_reading(self) -> Iterator[str]:
         """Yield what is to be said of how the files were read, and what was left out."""
@@ -222,5 +226,9 @@ class ImportAccount:
         if not self.twice:
             options = {"annotators": "annotator-table"}
             stems = [(Path(file).stem, shlex.quote(file)) for file in self.files if Path(file).parent == folder]
+            stems += [
+                (Path(file).stem, shlex.quote(file)) for file in self.files if str(Path(file).parent) == self.unranked
+            ]
             tables = " ".join(f"--{options.get(stem, stem)} {file}" for stem, file in stems)
+            tables += "".join(f" --role {shlex.quote(one)}" for one in self.roles)
             yield f"next: spa report {tables} --out report"

@@ -88,6 +88,8 @@ class AnswerFormat:
         What OLD and NEW of ``--map OLD=NEW`` are.
     options : tuple of click.Option
         Those of its own.
+    item_option : str or None
+        Name of the one that says, by a regular expression, which part of a name is the item.
     extra : str or None
         Of ours, which has the packages that it needs.
     meaning : FileMeaning or None
@@ -113,6 +115,7 @@ class AnswerFormat:
     mapping: str | None = None
     pairs: str = "a column and its name in tidy tables"
     options: tuple[click.Option, ...] = ()
+    item_option: str | None = None
     extra: str | None = None
     meaning: FileMeaning | None = None
     recognised_by_columns: bool = False

@@ -14,6 +14,7 @@ import click
 from spa.errors import ResponseError, shortened
 from spa.importers.answer_format import AnswerFormat, FileMeaning, Fit, ImportRequest
 from spa.importers.foreign_files import counted
+from spa.tables.other_tools import is_p808_means
 
 if TYPE_CHECKING:
     from spa.importers.foreign_rows import ForeignRow
@@ -23,7 +24,6 @@ VOTE, PERSON, CLIP, SCALE = "vote", "workerid", "short_file_name", "question_typ
 NEEDED = (PERSON, CLIP, VOTE)
 OWN = ("HITId", PERSON, "assignment_id", "assignmentstatus", "creation_time", "file", CLIP, VOTE, SCALE)
 NO_CONDITION = "Unknown"  # the column where no pattern of conditions was configured
-CLIPS, CONDITIONS = frozenset({"file_url", "n"}), frozenset({"condition_name", "n"})  # tables of means
 NAMES = "*_votes_per_worker*.csv"
 REJECTED = "rejected"
 ONE_SCALE = ("MOS", "DMOS", "CMOS")  # of tests that ask one question
@@ -36,16 +36,11 @@ def _recognise(path: Path) -> Fit:
 
     if path.is_dir():
         return Fit.CERTAIN if next(path.glob(NAMES), None) is not None else Fit.NONE
-    return Fit.CERTAIN if _is_votes(names := names_at_beginning(path)) or _is_means(names) else Fit.NONE
+    return Fit.CERTAIN if _is_votes(names := names_at_beginning(path)) or is_p808_means(names) else Fit.NONE
 
 
 def _is_votes(names: frozenset[str]) -> bool:
     return names.issuperset(NEEDED)
-
-
-def _is_means(names: frozenset[str]) -> bool:
-    of_scale = any(name.startswith("95%CI") for name in names) and any("MOS" in name for name in names)
-    return of_scale and (names >= CLIPS or names >= CONDITIONS)
 
 
 def _read(request: ImportRequest) -> ImportedTables:
@@ -54,7 +49,7 @@ def _read(request: ImportRequest) -> ImportedTables:
 
     rows: list[ForeignRow] = []
     for path in files_below(request.paths, lambda one: one.match(NAMES), "P.808's votes_per_worker files"):
-        if _is_means(names_at_beginning(path)):
+        if is_p808_means(names_at_beginning(path)):
             raise ResponseError(
                 f"{path}: expected single votes, got means, in which clips, conditions and totals stand together; take "
                 "the file _votes_per_worker_ beside it"
@@ -96,20 +91,25 @@ class _Names:
     pattern: re.Pattern[str]
     columns: tuple[str, ...]  # conditions that name the system; none where the pattern does
 
+    @property
+    def group(self) -> str | int:
+        """The group of the pattern that is the item."""
+        return "item" if "item" in self.pattern.groupindex else 1
+
     def of(self, row: ForeignRow) -> tuple[str, str]:
         """Return item and system."""
         clip = row.name(CLIP)
         found = self.pattern.fullmatch(clip)
-        if found is None or not found["item"]:
+        if found is None or not found[self.group]:
             raise ResponseError(
                 f"{row.place}, {CLIP}: expected what --item-pattern {shortened(self.pattern.pattern, 80)} fits as a "
                 f"whole, got {shortened(repr(clip), 120)}"
             )
         if self.columns:
-            return found["item"], "/".join(row.name(name) for name in self.columns)
+            return found[self.group], "/".join(row.name(name) for name in self.columns)
         if not found["system"]:
             raise ResponseError(f"{row.place}, {CLIP}: expected a system in {shortened(repr(clip), 120)}, got none")
-        return found["item"], found["system"]
+        return found[self.group], found["system"]
 
 
 def _names(rows: Sequence[ForeignRow], options: Mapping[str, Any]) -> _Names:
@@ -124,7 +124,7 @@ def _names(rows: Sequence[ForeignRow], options: Mapping[str, Any]) -> _Names:
         raise ResponseError(
             f"{first.place}: expected how the item is cut out of {CLIP}, which holds the system, too, got "
             f"{shortened(repr(first.text(CLIP)), 80)}{shortened(told, 80)}; say it to `spa import p808`, such as "
-            r"--item-pattern '(?P<item>.+)_c[0-9]+\.wav'"
+            r"--item-pattern '(?P<item>.+)_c[0-9]+\.wav', or to `spa report` as --item-from"
         )
     absent = next((name for name in columns if name not in conditions), None)
     if absent is not None:
@@ -194,6 +194,7 @@ FORMAT = AnswerFormat(
         seen="P.808 5b8c00a0 (source read)",
         source="https://github.com/microsoft/P.808",
     ),
+    item_option="pattern",
     recognise=_recognise,
     read=_read,
 )

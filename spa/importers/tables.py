@@ -10,6 +10,7 @@ import polars as pl
 
 from spa.errors import ResponseError, shortened
 from spa.importers.pseudonyms import PseudonymKey
+from spa.records.system_roles import UnrankedSystem
 from spa.responses.table_files import TableFormat, write_table
 from spa.tables.near_matches import escaped, matches_shown, near_matches
 
@@ -93,13 +94,15 @@ class ImportedTables:
     """Rows by table, what was skipped, by the reason, and what is to be said of how they were read.
 
     ``apart`` are answers that do not count with the others, such as those of rejected work, by the name of their
-    folder.
+    folder; ``roles`` are systems that are rated but not ranked, whose answers lie in the folder ``unranked``.
     """
 
     rows: dict[str, list[Row]]
     skipped: dict[str, int]
     notes: tuple[str, ...] = ()
     apart: dict[str, ImportedTables] = field(default_factory=dict)
+    roles: tuple[UnrankedSystem, ...] = ()
+    unranked: str | None = None
 
     @property
     def missing(self) -> dict[str, tuple[int, int]]:

@@ -13,6 +13,7 @@ import click
 from spa.errors import ResponseError, shortened
 from spa.importers.answer_format import AnswerFormat, FileMeaning, Fit, ImportRequest
 from spa.importers.foreign_files import beginning, counted
+from spa.records.system_roles import WEBMUSHRA, UnrankedRole, UnrankedSystem
 
 if TYPE_CHECKING:
     from spa.importers.foreign_rows import ForeignRow
@@ -28,7 +29,7 @@ SCORES = (
     "rating_non_reference_score",
 )
 SESSION = "session_uuid"
-ROLES = ("reference", "anchor35", "anchor70")  # the hidden reference, and low passes at 3.5 and 7 kHz
+ROLES = tuple(one.system for one in WEBMUSHRA)  # the hidden reference, and low passes at 3.5 and 7 kHz
 ANSWERS = {"correct": "x", "incorrect": "y", "undecided": "tie", "unknown": None}
 APART = "references"  # the folder of what is rated, but compared with nothing
 UNTOUCHED = 100.0  # where every slider stands at first
@@ -92,7 +93,19 @@ def _read(request: ImportRequest) -> ImportedTables:
         skipped={what: n for what, n in skipped.items() if n},
         notes=tuple(answers.notes),
         apart=apart,
+        roles=tuple(_roles(answers)),
+        unranked=APART if apart else None,
     )
+
+
+def _roles(answers: _Heard) -> Iterator[UnrankedSystem]:
+    """Yield what lies apart: as webMUSHRA names it, else an anchor by its name, else a hidden reference."""
+    known = {one.system: one for one in WEBMUSHRA}
+    ranked = {row["system"] for row in answers.ratings}
+    for name in dict.fromkeys(row["system"] for row in answers.apart):
+        if name not in ranked:
+            role: UnrankedRole = "anchor" if "anchor" in name.casefold() else "hidden_reference"
+            yield known.get(name, UnrankedSystem(system=name, role=role))
 
 
 def _people(
@@ -145,7 +158,7 @@ def _screened(pages: dict[tuple[str, str], dict[str, float | None]], roles: froz
         if n:
             yield (
                 f"{counted(n, 'session')} rated {role} {side} {HIGH:g} in over {OFTEN:.0%} of the pages; they count, "
-                "unless --exclusions of a report names them"
+                "unless --post-screening or --exclusions of a report leaves them out"
             )
 
 

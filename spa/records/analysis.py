@@ -42,6 +42,7 @@ class Analysis(TomlTable):
     # always excludes nobody; None: no such exception
     max_flips: Annotated[float, Field(gt=0, lt=1)] = added(0.2)  # share of choices changed by the order of outputs,
     # above which a report names who gave them
+    post_screening: tuple[Literal["bs1534", "p808"], ...] = added(())  # rules of listening tests that leave people out
     repeat_submissions: Literal["exclude", "first"] = "exclude"
     extra_answers: Literal["exclude", "keep"] = "exclude"  # came when the place was somebody else's
     incomplete_answers: Literal["exclude", "keep"] = "exclude"  # of visits that did not end

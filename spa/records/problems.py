@@ -11,6 +11,7 @@ from decimal import Decimal
 
 from spa.errors import expected_got, shortened
 from spa.records.study import Study
+from spa.records.system_roles import UNRANKED
 
 LONGEST_VALUE = 60  # characters of a wrong value that are repeated in the message
 
@@ -45,13 +46,17 @@ def repeated(place: str, values: Iterable[object]) -> Iterator[StudyProblem]:
 
 
 def unfit_system(study: Study, place: str, system: str, *, role: str = "compared") -> Iterator[StudyProblem]:
-    """Yield a problem for an unknown system, or one whose role does not fit ("compared", "reference" or "any")."""
+    """Yield a problem for an unknown system, or one whose role does not fit ("compared", "reference" or "any").
+
+    A hidden reference may be shown as a reference, too; it and anchors are in no comparison.
+    """
     roles = {one.id: one.role for one in study.systems}
     if system not in roles:
         yield mistake(place, "the id of a system", quote(system), nearest(system, list(roles)), "systems")
-    elif role == "compared" and roles[system] == "reference":
-        yield mistake(place, "a compared system", f'{quote(system)} of role "reference"', "change its role", "systems")
-    elif role == "reference" and roles[system] != "reference":
+    elif role == "compared" and roles[system] in ("reference", *UNRANKED):
+        got = f'{quote(system)} of role "{roles[system]}"'
+        yield mistake(place, "a compared system", got, "change its role", "systems")
+    elif role == "reference" and roles[system] not in ("reference", "hidden_reference"):
         got = f'{quote(system)} of role "{roles[system]}"'
         yield mistake(place, 'a system of role "reference"', got, "change its role", "systems")
 

@@ -15,6 +15,7 @@ from pydantic import Field, PrivateAttr, SerializeAsAny, StringConstraints
 
 from spa.records.analysis import Analysis, ReportFiles, Stopping
 from spa.records.raters import Jury, Rater
+from spa.records.system_roles import UNRANKED, Role
 from spa.records.toml_table import Ident, KeyOf, Text, TomlTable, added
 from spa.tables.options import TableOptions
 
@@ -31,7 +32,8 @@ class System(TomlTable):
 
     id: Ident
     name: Text | None = None  # shown in reports; the id where absent
-    role: Literal["system", "human", "reference"] = "system"  # a reference is never compared
+    role: Role = "system"  # a reference is never compared
+    low_pass: Annotated[float, Field(gt=0)] | None = added(None)  # of an anchor: where its highs were cut off, in Hz
     maker: Text | None = added(None)  # who made it; reports compare raters of that maker with people
 
 
@@ -374,8 +376,13 @@ class Study(TomlTable):
 
     @property
     def compared(self) -> tuple[System, ...]:
-        """Systems that annotators compare, in the order of the study file."""
+        """Systems whose outputs annotators judge, in the order of the study file."""
         return tuple(system for system in self.systems if system.role != "reference")
+
+    @property
+    def ranked(self) -> tuple[System, ...]:
+        """Those of the compared systems that results put in order: no hidden reference and no anchor."""
+        return tuple(system for system in self.compared if system.role not in UNRANKED)
 
     def section(self, kind: type[S]) -> S | None:
         """Return the section of a way of asking; None where the study does not ask so."""

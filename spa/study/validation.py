@@ -13,6 +13,7 @@ from spa.media import medium_of
 from spa.records.covariates import control_column
 from spa.records.problems import StudyProblem, mistake, nearest, quote, repeated, unfit_system
 from spa.records.study import OVERALL, Section, Study, Words
+from spa.records.system_roles import UNRANKED
 from spa.study.annotator_validation import (
     example_problems,
     jury_problems,
@@ -146,13 +147,46 @@ def _filters(study: Study) -> Iterator[StudyProblem]:
                 yield mistake(place, f"min_{unit} at most max_{unit}", f"{least} and {most}", "swap them")
 
 
+HUNDRED = 100.0  # points of a continuous scale
+
+
+def _unranked(study: Study) -> Iterator[StudyProblem]:
+    """Yield what hidden references and anchors cannot do: they are rated, and in no comparison."""
+    comparing = next((key for key, section in study.sections.items() if section.compares), None)
+    for one in study.systems:
+        place = f"[[systems]] {one.id}"
+        if one.role in UNRANKED:
+            if comparing is not None:
+                expected = "sections that rate outputs alone"
+                yield mistake(f'{place}, role = "{one.role}"', expected, f"[{comparing}]", "change the role", comparing)
+            if study.stopping.rule != "fixed":
+                expected = f'no [stopping] rule beside role = "{one.role}"'
+                yield mistake(place, expected, quote(study.stopping.rule), "remove it", "stopping")
+        if one.low_pass is not None and one.role != "anchor":
+            yield mistake(f"{place}, low_pass", 'role = "anchor"', quote(one.role), "set it or remove the key")
+
+
+def _post_screening(study: Study) -> Iterator[StudyProblem]:
+    """Yield what BS.1534's rules lack: a hidden reference, rated from 0 to 100."""
+    if "bs1534" not in study.analysis.post_screening:
+        return
+    place = "[analysis] post_screening, bs1534"
+    if not any(one.role == "hidden_reference" for one in study.systems):
+        yield mistake(place, 'a system of role "hidden_reference"', "none", "add one or remove the rule", "systems")
+    widths = [study.sections[key].scale_width() for key in study.rating_tables]
+    if wrong := next((width for width in widths if width != HUNDRED), None):
+        yield mistake(place, "ratings from 0 to 100", f"a scale of {wrong:g} points", "remove the rule", "sections")
+
+
 def _systems(study: Study) -> Iterator[StudyProblem]:
     compares = any(section.compares for section in study.sections.values())
     least = 2 if compares else 1  # what is only rated may come from one system
-    if len(study.compared) < least:
+    if len(study.ranked) < least:
         do = "add systems or change a role"
         expected = f"at least {least} that {'are' if compares else 'is'} no reference"
-        yield mistake("[[systems]]", expected, str(len(study.compared)), do)
+        yield mistake("[[systems]]", expected, str(len(study.ranked)), do)
+    yield from _unranked(study)
+    yield from _post_screening(study)
     tables = tuple(ways())
     if not study.sections:
         expected = f"at least one of {', '.join(f'[{table}]' for table in tables)}"

@@ -1,9 +1,14 @@
-"""Files of tools that collect answers, known by their keys: neither outputs nor a row an answer."""
+"""Files of tools that collect answers, known by their keys: neither outputs nor a row an answer; and means of them."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 
+CLIPS, CONDITIONS = frozenset(("file_url", "n")), frozenset(("condition_name", "n"))  # of P.808's tables of means
+CENTRE = re.compile(r"\b(?:mos|mean|average|avg)\b", re.IGNORECASE)
+SPREAD = re.compile(r"^95% ?CI|\b(?:ci|std|sd|stdev|stderr|sem|se)\b", re.IGNORECASE)
+COUNTED = frozenset(("n", "count", "votes", "num_votes", "n_votes"))
 PEARMUT = frozenset(("user_id", "item_i", "annotation"))  # of its annotations, a line a document and annotator
 
 
@@ -14,3 +19,33 @@ def annotations_of(columns: Collection[str]) -> str | None:
     ('Pearmut', None)
     """
     return "Pearmut" if {*columns} >= PEARMUT else None
+
+
+def is_p808_means(columns: Collection[str]) -> bool:
+    """Tell whether a file is one of P.808's tables of means, by clip or condition.
+
+    >>> is_p808_means(["condition_name", "noise", "n", "MOS", "std", "95%CI"]), is_p808_means(["workerid", "vote"])
+    (True, False)
+    """
+    of_scale = any(name.startswith("95%CI") for name in columns) and any("MOS" in name for name in columns)
+    return of_scale and ({*columns} >= CLIPS or {*columns} >= CONDITIONS)
+
+
+def means_of(columns: Collection[str]) -> str | None:
+    """Say whose means a file holds, where a mean stands beside its spread and a count; ``None``: none are seen.
+
+    >>> means_of(["condition_name", "n", "MOS", "95%CI"])
+    "P.808's means (votes_per_clip, votes_per_cond); take its file _votes_per_worker_"
+    >>> means_of(["system", "mean_score", "sd", "n"])
+    'means (mean_score, sd, n); take the table that has a row an answer'
+    >>> means_of(["system", "score"]) is None
+    True
+    """
+    if is_p808_means(columns):
+        return "P.808's means (votes_per_clip, votes_per_cond); take its file _votes_per_worker_"
+    words = {name: name.replace("_", " ").strip() for name in columns}
+    centre, spread = (next((name for name in columns if one.search(words[name])), None) for one in (CENTRE, SPREAD))
+    counted = next((name for name in columns if name.strip().lower() in COUNTED), None)
+    if centre is None or spread is None or counted is None:
+        return None
+    return f"means ({centre}, {spread}, {counted}); take the table that has a row an answer"

@@ -54,10 +54,32 @@ def test_the_form_of_a_line(tmp_path: Path) -> None:
     ]
 
 
+HIDDEN = '[[systems]]\nid = "h"\nrole = "hidden_reference"\n'
+LIKERT_SCREENED = '[likert]\npoints = 5\n[analysis]\npost_screening = ["bs1534"]\n'
 GROUP = '[[people.groups]]\nname = "g"\nparameter = "p"\nvalues = ["v"]\n{}\n'
 SCREENED = '[[screening]]\nid = "s"\nquestion = "?"\noptions = ["Yes", "No"]\neligible = ["Yes"]\n'
 # What a user may write instead, and what the one line about it must say.
 SINGLE_MISTAKES = [
+    (
+        {"systems": SYSTEMS + HIDDEN, "rest": SPA},
+        'role = "hidden_reference": expected sections that rate outputs alone, got [spa]; change the role',
+    ),
+    (
+        {"systems": SYSTEMS + HIDDEN + "low_pass = 7000\n", "rest": "[continuous]\n"},
+        'h, low_pass: expected role = "anchor", got "hidden_reference"',
+    ),
+    (
+        {"rest": '[continuous]\n[analysis]\npost_screening = ["bs1534"]\n'},
+        'bs1534: expected a system of role "hidden_reference", got none',
+    ),
+    (
+        {"systems": SYSTEMS + 'role = "hidden_reference"\n', "rest": LIKERT_SCREENED},
+        "bs1534: expected ratings from 0 to 100, got a scale of 4 points",
+    ),
+    (
+        {"systems": SYSTEMS + 'role = "anchor"\n', "rest": '[continuous]\n[analysis]\nexpected = ["x > y"]\n'},
+        'expected a compared system, got "y" of role "anchor"',
+    ),
     (
         {"rest": '[spa]\nexposure = 1\ndirections = "one"\n[instructions]\nexplain_sum = false\n'},
         'explain_sum: expected a section that asks for chances in both directions (directions = "both"), got none',
