@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import ChainMap
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 
@@ -17,7 +17,7 @@ from spa.records.submission import Missing, Response
 from spa.records.texts import Texts
 from spa.responses.answers import parse_answers, unknown_keys
 from spa.responses.outcomes import COMPLETED, NO_CONSENT, SCREENED_OUT, Outcome
-from spa.responses.reading_evidence import READING, minimum_seconds, parse_exposure
+from spa.responses.reading_evidence import READING, minimum_seconds, parse_exposure, write_exposure
 from spa.widgets import fields_of
 from spa.widgets.payload import NO_ANSWER, payload_from_pairs, verbatim
 
@@ -30,7 +30,14 @@ MOST_NAMED = 3  # unusable answers that a problem names
 LONGEST = 120  # characters of one reason
 
 
-def render_hit_page(form: Form, texts: Texts, *, origins: tuple[str, ...], seconds_per_100_words: float = 0.0) -> str:
+def render_hit_page(
+    form: Form,
+    texts: Texts,
+    *,
+    origins: tuple[str, ...],
+    seconds_per_100_words: float = 0.0,
+    share_played: float = 1.0,
+) -> str:
     """Render a whole form as one HTML page that posts its answers, without characters that XML forbids.
 
     Parameters
@@ -41,11 +48,13 @@ def render_hit_page(form: Form, texts: Texts, *, origins: tuple[str, ...], secon
         Sites that the page may post to; the frame's URL chooses among them.
     seconds_per_100_words : float
         Minimum time on screen of each output, as on the survey server; 0: reading is not measured.
+    share_played : float
+        Minimum share of each clip that is played, likewise.
     """
     posting = Posting(script=_script(), origins=origins, fields={"assignmentId": "", FORM_FIELD: form.assignment_id})
     least = None
     if seconds_per_100_words:
-        least = dict(ChainMap(*(minimum_seconds(page, seconds_per_100_words) for page in form.pages)))
+        least = dict(ChainMap(*(minimum_seconds(page, seconds_per_100_words, share_played) for page in form.pages)))
     return without_forbidden(render_whole(form, texts, posting=posting, minimum_seconds=least))
 
 
@@ -112,9 +121,14 @@ def _split_evidence(form: Form, evidence: object) -> dict[str, dict[str, str]]:
     split = {}
     for page in form.pages:
         new = {exhibit.exhibit_id for exhibit in page.new_outputs}
-        outputs = {name: astuple(output) for name, output in exposure.outputs.items() if name in new}
         if new:
-            split[page.page_id] = {READING: json.dumps({"seconds": exposure.seconds, "outputs": outputs})}
+            own = replace(
+                exposure,
+                outputs={name: output for name, output in exposure.outputs.items() if name in new},
+                played={name: parts for name, parts in exposure.played.items() if name in new},
+                unplayable=exposure.unplayable & new,
+            )
+            split[page.page_id] = {READING: write_exposure(own)}
     return split
 
 

@@ -23,9 +23,10 @@ from mturk.settings import MTurkTable, minutes_allowed
 from spa.errors import PlatformError, StudyError
 from spa.forms.effort import minutes_of
 from spa.live import is_live
+from spa.media import media_shown
 from spa.platforms.idempotent_calls import PlatformCall
 from spa.platforms.waves import next_wave
-from spa.responses.reading_evidence import required_seconds
+from spa.responses.reading_evidence import required_seconds, share_to_play
 from spa.study.stopping import planned_places
 
 if TYPE_CHECKING:
@@ -316,6 +317,11 @@ def _choose_form(
     if settings.form == "external" or (settings.form == "auto" and began == {"external"}):
         why = '[mturk] form = "external"' if settings.form == "external" else "as in the HITs that are published"
         return "external", question_size(_external_question(settings, why)), why
+    if any(medium.files is not None and medium.files.streamed for medium in media_shown(hit_study.workspace.outputs)):
+        why = "it shows clips, which the survey server plays part by part"
+        if settings.form == "html":
+            raise StudyError(f'[mturk] form: {why}; set form = "external" and public_url')
+        return "external", question_size(_external_question(settings, why)), why
     largest = 0
     for assignment_id in assignment_ids:
         largest = max(largest, question_size(_html_question(hit_study, assignment_id, origins)))
@@ -345,7 +351,9 @@ def _html_question(hit_study: HitStudy, assignment_id: str, origins: tuple[str, 
     workspace = hit_study.workspace
     seconds = required_seconds(workspace.study, workspace.texts)
     form = workspace.form(assignment_id)
-    return HTMLQuestion(html=render_hit_page(form, workspace.texts, origins=origins, seconds_per_100_words=seconds))
+    share = share_to_play(workspace.study, workspace.texts)
+    html = render_hit_page(form, workspace.texts, origins=origins, seconds_per_100_words=seconds, share_played=share)
+    return HTMLQuestion(html=html)
 
 
 def _split_places(

@@ -21,6 +21,7 @@ from mturk.questions import PREVIEW_ID, SUBMIT_PATH
 from mturk.records import RECEIPT_FIELD, SOURCE, claim_name, make_receipt
 from mturk.settings import MTurkTable, minutes_allowed, read_settings
 from spa.forms.html import render_notice, render_whole
+from spa.media import page_sources
 from spa.platforms.claims import ClaimLimit, in_ten_minutes
 from spa.records.form import Form
 from spa.responses.outcomes import COMPLETED, FAILED_CHECKS, Outcome
@@ -123,7 +124,8 @@ class HitAdapter:
         page = render_whole(self._first_form(), self.context.texts)
         frames = " ".join(sorted(self.context.frame_sites)) or "'none'"
         policy = (
-            f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; frame-ancestors {frames}"
+            f"default-src 'none'; style-src 'unsafe-inline'; {page_sources('data:')}font-src data:; "
+            f"frame-ancestors {frames}"
         )
         return HTMLResponse(page, headers={"content-security-policy": policy})
 

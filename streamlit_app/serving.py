@@ -30,8 +30,8 @@ LATER = ("pandas", *(f"streamlit_app.views.{name}" for name in OTHERS))  # panda
 
 POLICY = (  # Streamlit puts styles into its pages; a submission's form has a stricter policy
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
-    "font-src 'self' data:; connect-src 'self'; frame-src 'self'; manifest-src 'self'; form-action 'none'; "
-    "frame-ancestors 'none'; base-uri 'none'"
+    "media-src 'self'; font-src 'self' data:; connect-src 'self'; frame-src 'self'; manifest-src 'self'; "
+    "form-action 'none'; frame-ancestors 'none'; base-uri 'none'"
 )
 
 

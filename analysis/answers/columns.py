@@ -129,7 +129,10 @@ KNOWN = {
         (*ANSWER_COLUMNS, *SPAN_COLUMNS, *MARKED_TEXTS, "readout", "form", "visit", "label", "position")
     ),
     "reading": frozenset(
-        (*READING_COLUMNS, "turn", "annotator_kind", "group", "label", "variant", "known_by", "usual_seconds")
+        (
+            *(*READING_COLUMNS, "turn", "annotator_kind", "group", "label", "variant", "known_by", "usual_seconds"),
+            *("length", "played", "unplayable"),
+        )
     ),
     "exclusions": frozenset((*EXCLUSION_COLUMNS, "annotator_kind", "group")),
     "outputs": frozenset(("item_id", "system", "sample", "text", "output")),

@@ -344,7 +344,7 @@ def preview(study: Path, assignment: str, page: str | None, host: str, port: int
 
     The assignment is the one `spa build` draws with the study's seed.
     """
-    from spa.forms.html import render_whole
+    from spa.forms.html import clips_left_out, render_whole
     from spa.server.http_server import listen, run
     from spa.server.preview import create_preview
 
@@ -355,6 +355,8 @@ def preview(study: Path, assignment: str, page: str | None, host: str, port: int
     if out is not None:
         write_text(out, render_whole(form, texts))
         click.echo(f"wrote {out}: {len(pages)} pages of assignment {assignment}")
+        if absent := clips_left_out(form):
+            click.echo(f"{absent} clips of more than 1 MB are not part of it; `spa preview` without --out plays them")
         return
     with listen(host, port) as listener:
         click.echo(f"preview of assignment {assignment}: {listener.address}/p/{page or pages[0]}")

@@ -219,7 +219,8 @@ def annotators_by_link(
             rng = assignment_rng(seed, first.assignment_id, who)
             annotator = SimulatedAnnotator(truth, temperament, rng=rng, answering=again)
             form = workspace.form(assignment_id)
-            evidence = annotator.habit.evidence(form, workspace.study.people.seconds_per_100_words)
+            people = workspace.study.people
+            evidence = annotator.habit.evidence(form, people.seconds_per_100_words, people.share_played)
             return form, {**annotator.answers(form, workspace.store.assignments.key(assignment_id)), **evidence}
 
         return answers

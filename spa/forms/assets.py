@@ -31,7 +31,7 @@ OF_ALL_PAGES = {
 def media_types() -> dict[str, str]:
     """Return the files that pages link to, each with its media type."""
     scripts = {widget.script: SCRIPT for widget in widgets.WIDGETS if widget.script is not None}
-    return {**OF_ALL_PAGES, **scripts, **dict.fromkeys(_fonts(), FONT)}
+    return {**OF_ALL_PAGES, **scripts, **dict.fromkeys(_players(), SCRIPT), **dict.fromkeys(_fonts(), FONT)}
 
 
 def asset_content(name: str) -> bytes:
@@ -73,6 +73,11 @@ def _face() -> str:
     return rule.replace(named, f'url("{address}")')
 
 
+def _players() -> dict[str, Path]:
+    """Return the scripts of media, each linked to by the pages that show them."""
+    return {medium.script.name: medium.script for medium in all_media() if medium.script is not None}
+
+
 def _fonts() -> dict[str, Path]:
     return {path.name: path for medium in all_media() for path in medium.fonts}
 
@@ -86,6 +91,8 @@ def common_style() -> str:
 @cache
 def asset_text(name: str) -> str:
     """Return a file that pages link to, with what media and widgets add to it."""
+    if name in (players := _players()):
+        return players[name].read_text(encoding="utf-8")
     if name not in OF_ALL_PAGES:
         return next(widget.text_of(name) for widget in widgets.WIDGETS if widget.script == name)
     text = _read(name)

@@ -22,7 +22,7 @@ from spa.forms.assets import asset_name, asset_text, inline_fonts, inline_style
 from spa.forms.effort import overview
 from spa.forms.form_text import exhibits_of
 from spa.forms.markdown import render_emphasis, render_markdown
-from spa.media import data_url, medium_of, page_sources, words_of
+from spa.media import data_url, length_of, medium_of, page_sources, words_of
 from spa.records.form import (
     NOTHING_ASKED,
     ConductAsked,
@@ -205,7 +205,8 @@ def render_whole(
     """Render all pages of a form as one document that needs nothing beside it.
 
     Without ``posting`` it is for reading only. With ``answers`` (question id -> what was sent) it is a form that was
-    handed in: they stand in their places. With ``minimum_seconds`` reading is asked for as on single pages.
+    handed in: they stand in their places. With ``minimum_seconds`` reading is asked for as on single pages. Clips too
+    large for one page are absent from it (see :func:`clips_left_out`).
     """
     html = _document(
         "whole.html" if posting is None else "posted.html",
@@ -219,10 +220,19 @@ def render_whole(
             preview=posting is None and answers is None, answers=answers or {}, minimum_seconds=minimum_seconds
         ),
         style=Markup(inline_style(_media_of(form), _widgets_of(form))),  # our own files
-        scripts=[Markup(asset_text(name)) for name in ("form.js", *_scripts_of(*form.pages))],
+        scripts=[
+            Markup(asset_text(name)) for name in (*_players_of(*form.pages), "form.js", *_scripts_of(*form.pages))
+        ],
         posting=posting,
     )
     return html.replace("</style>", f"{inline_fonts(html)}</style>", 1)
+
+
+def clips_left_out(form: Form) -> int:
+    """Return how many clips of a form are too large for a page that stands alone."""
+    blocks = (block for page in form.pages for block in page.exhibits)
+    clips = {one.exhibit_id: one for block in blocks for one in exhibits_of(block) if length_of(one) is not None}
+    return sum(data_url(one) == "" for one in clips.values())
 
 
 def told_on(form: Form) -> Page:
@@ -300,6 +310,14 @@ def _scripts_of(*pages: Page) -> tuple[str, ...]:
     return tuple(dict.fromkeys(script for script in scripts if script is not None))
 
 
+def _players_of(*pages: Page) -> tuple[str, ...]:
+    """Return the scripts of the media that the pages show, which run before the script of all pages."""
+    blocks = (block for page in pages for block in page.exhibits)
+    keys = dict.fromkeys(one.medium for block in blocks for one in exhibits_of(block))
+    scripts = (medium_of(key).script for key in keys)
+    return tuple(dict.fromkeys(script.name for script in scripts if script is not None))
+
+
 def _kind_of(block: object) -> str:
     """Return which part of the template renders a part of a page."""
     if isinstance(block, Question):
@@ -369,6 +387,8 @@ def _environment() -> Environment:
         "asked": _asked,
         "fields": fields_of,
         "scripts": _scripts_of,
+        "players": _players_of,
+        "play": lambda pages: any(length_of(one) is not None for page in pages for one in page.outputs),
         "writes": lambda questions: any(widget_of(one.answer).is_free for one in questions),
         "is_long": lambda exhibit: len(exhibit.text) > LONG_ITEM or bool(exhibit.file or exhibit.within),
     }

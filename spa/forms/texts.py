@@ -19,6 +19,13 @@ from spa.widgets import WIDGETS
 # Without these a text no longer says which system is meant, so an override must keep them.
 _KEPT = frozenset({"label", "x", "y", "system"})
 READING_TEXTS = ("page.unseen", "page.unread", "page.consent_reading")
+PLAYING_TEXTS = tuple(
+    f"page.{name}"
+    for name in (
+        *("consent_played", "unplayed", "not_played", "play_script", "play_failed", "play_again", "play_not"),
+        *("play_noted", "play_both"),
+    )
+)
 TURN_TEXTS = (
     *(
         "unnamed_caption",
@@ -37,6 +44,7 @@ _DISPENSABLE = frozenset(
         *("page.minutes", "page.instructions", "page.read_again", "page.unsent", "page.saved"),
         *("page.pause", "page.pause_text", "page.pause_copy", "page.pause_copied", "page.pause_platform"),
         *READING_TEXTS,
+        *PLAYING_TEXTS,
         *(f"page.{name}" for name in ("consent_conduct", "consent_programs", "honeypot", "injected")),
         *(
             "form.rubric_of_item",

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 MEDIA: tuple[Medium, ...] = (TEXT, MARKDOWN, CONVERSATION, IMAGE, AUDIO, VIDEO)
 FEW, FEW_OF_ALL = 3, 10  # texts whose signs decide nothing: fewer, and fewer than one in so many
 NEARLY_ALL = 0.9
+LARGEST_INLINE = 1 << 20  # bytes of a clip that a page that stands alone may hold
 JOINED = MARKDOWN.key  # the medium of texts with files
 PLAIN = TEXT.key  # the medium of what every system was given, and of outputs in traces
 
@@ -155,11 +156,19 @@ def least_seconds_of(shown: Shown, per_100_words: float) -> float:
     return medium_of(shown).least_seconds(shown, per_100_words) + inner
 
 
+def length_of(shown: ShownWithin) -> float | None:
+    """Return for how long what is shown plays, in seconds; ``None`` where it does not."""
+    files = medium_of(shown).files
+    return None if files is None or not files.streamed else shown.seconds
+
+
 def data_url(shown: Exhibit) -> str:
-    """Return the file of an exhibit as an address that holds all of it."""
+    """Return the file of an exhibit as an address that holds all of it; "" of a clip too large for a page to hold."""
     files = medium_of(shown).files
     if files is None or shown.file is None:
         raise ValueError(f"exhibit {shown.exhibit_id} has no file")
+    if files.streamed and shown.file.stat().st_size > LARGEST_INLINE:
+        return ""
     return f"data:{files.media_type(shown.file)};base64,{base64.b64encode(shown.file.read_bytes()).decode('ascii')}"
 
 

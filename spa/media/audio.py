@@ -41,9 +41,7 @@ def _neutral(content: bytes) -> NeutralCopy:
 
 
 def _shown(exhibit: Exhibit, address: Callable[[Exhibit], str]) -> Markup:
-    return Markup('<audio class="body" preload="none" controls src="{}" aria-label="{}"></audio>').format(
-        address(exhibit), exhibit.caption
-    )
+    return clips.player("audio", exhibit, address(exhibit))
 
 
 def _part(path: Path) -> Part:
@@ -113,6 +111,8 @@ AUDIO = Medium(
         streamed=True,
     ),
     shown=_shown,
+    collected=clips.STYLES,
+    script=clips.SCRIPT,
     sent=_sent,
     seconds=_seconds,
     least_seconds=_least_seconds,

@@ -8,13 +8,19 @@ import io
 import re
 import wave
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
+
+from markupsafe import Markup
 
 from spa.clips import copied_clip, seconds_of_clip
 from spa.clips.containers import container_of
 from spa.errors import StudyError
 from spa.media.medium import Content, Doubt, NeutralCopy, Part
 
+if TYPE_CHECKING:
+    from spa.records.form import Exhibit
+
+STYLES, SCRIPT = (Path(__file__).with_name("player.css"),), Path(__file__).with_name("player.js")
 SILENT = Doubt(what="are silent throughout", do="look whether they are meant, or remove these items")
 
 
@@ -63,6 +69,26 @@ def digest(data: str) -> str:
 def on_dashboard(player: Any, path: Path) -> object:
     """Show a clip by a player of the dashboard."""
     return player(str(path))
+
+
+def player(element: Literal["audio", "video"], exhibit: Exhibit, address: str) -> Markup:
+    """Return the browser's own player of a clip with its length; without an address it plays nothing."""
+    source = Markup(' src="{}"').format(address) if address else ""
+    plays_inline = " playsinline" if element == "video" else ""
+    return Markup(
+        '<div class="body clip"><{0} preload="none" controls{1}{2} aria-label="{3}"></{0}>'
+        '<p class="length" data-chrome>{4}</p></div>'
+    ).format(element, plays_inline, source, exhibit.caption, minutes_and_seconds(exhibit.seconds or 0.0))
+
+
+def minutes_and_seconds(length: float) -> str:
+    """Return a length as players write it.
+
+    >>> minutes_and_seconds(59.6), minutes_and_seconds(125.0)
+    ('1:00', '2:05')
+    """
+    minutes, seconds = divmod(max(round(length), 1), 60)
+    return f"{minutes}:{seconds:02}"
 
 
 def wav_seconds(content: bytes) -> float:

@@ -127,7 +127,8 @@ class MediumFiles:
     thumbnail : callable, optional
         A file made small, as an address that holds all of it; "" where it cannot be. ``None`` where none is made.
     streamed : bool
-        Whether such files are long, and browsers ask for them part by part, as for sound and moving pictures.
+        Whether such files are long, and browsers ask for them part by part, as for sound and moving pictures. A page
+        can be left once they were played.
     """
 
     formats: str
@@ -176,6 +177,8 @@ class Medium:
     collected : tuple of Path
         Files beside the module with parts of the style sheet and of the script of all pages. Fonts that the style sheet
         names by ``url("NAME")`` lie beside it.
+    script : Path, optional
+        A script that only pages which show it link to; it runs before that of all pages.
     sent : callable
         What a model is sent of an exhibit, in order: what it says in words, on page and prompt alike, with marked words
         in [square brackets]; and, as exhibits, the files that stand there, where models are sent such.
@@ -212,6 +215,7 @@ class Medium:
     holds: str | None = None
     names_within: Callable[[str], Iterable[tuple[str, str]]] = lambda text: ()
     collected: tuple[Path, ...] = ()
+    script: Path | None = None
     reads: Callable[[str], str] = str
     sent: Callable[[Exhibit], Sequence[str | Exhibit]]
     told: Callable[[str], str] = str

@@ -43,9 +43,7 @@ def _neutral(content: bytes) -> NeutralCopy:
 
 
 def _shown(exhibit: Exhibit, address: Callable[[Exhibit], str]) -> Markup:
-    return Markup('<video class="body" preload="none" controls playsinline src="{}" aria-label="{}"></video>').format(
-        address(exhibit), exhibit.caption
-    )
+    return clips.player("video", exhibit, address(exhibit))
 
 
 def _part(path: Path) -> Part:
@@ -116,6 +114,8 @@ VIDEO = Medium(
         streamed=True,
     ),
     shown=_shown,
+    collected=clips.STYLES,
+    script=clips.SCRIPT,
     sent=_sent,
     seconds=_seconds,
     least_seconds=_least_seconds,

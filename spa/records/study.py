@@ -203,6 +203,7 @@ class People(TomlTable):
     repeat: bool = False  # whether the same person may take part again
     sessions: Annotated[int, Field(ge=1)] = 1  # how often one person is asked, each time with another assignment
     seconds_per_100_words: Annotated[float, Field(ge=0, le=600)] = added(6.0)  # least time on screen; 0: not measured
+    share_played: Annotated[float, Field(ge=0, le=1)] = added(1.0)  # of each clip, where reading is measured; 0: none
     conduct: bool = added(True)  # whether pages record, where they say so, how they are filled in
     honeypot: bool = added(False)  # a box that no person sees, for programs to tick; only where conduct is recorded
     injected: Text | None = added(None)  # a word that pages ask programs to write into free texts; likewise

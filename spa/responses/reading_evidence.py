@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, field
+from itertools import chain
 from math import inf
 from types import MappingProxyType
 from typing import NoReturn
 
 from spa.files import json_object, unique_keys
-from spa.forms.texts import READING_TEXTS
-from spa.media import least_seconds_of
+from spa.forms.texts import PLAYING_TEXTS, READING_TEXTS
+from spa.media import least_seconds_of, length_of
 from spa.records.form import Exhibit, Page
 from spa.records.study import Study
 from spa.records.texts import Texts
@@ -24,6 +25,10 @@ READING = "reading"  # the field; no question is called so
 LONGEST = 50_000  # characters; an output takes about 30
 MOST_SECONDS = 90 * 24 * 3600.0  # how long a link is remembered
 SLACK = 1.0  # seconds by which the script's clock and the server's may differ
+CUT = 0.3  # seconds by which a browser may end a clip before the last of its samples; at most a tenth of it
+MOST_PARTS = 40  # of a clip that were played apart
+
+Parts = tuple[tuple[float, float], ...]  # of a clip: start and end, seconds from its beginning
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,25 +46,70 @@ class PageExposure:
 
     seconds: float  # on screen
     outputs: Mapping[str, OutputExposure]  # by exhibit id; those never on screen are absent
+    played: Mapping[str, Parts] = field(default_factory=dict)  # by exhibit id: at normal speed, to be heard and seen
+    unplayable: frozenset[str] = frozenset()  # exhibit ids of which somebody said that they do not play
+
+    def seconds_of(self, exhibit: Exhibit) -> float | None:
+        """Return for how long an output was on screen, of a clip how much of it was played; ``None`` for never."""
+        length = length_of(exhibit)
+        if length is not None:
+            return seconds_played(self.played.get(exhibit.exhibit_id, ()), length)
+        seen = self.outputs.get(exhibit.exhibit_id)
+        return None if seen is None else seen.seconds
+
+
+def seconds_played(parts: Parts, length: float) -> float:
+    """Return how many seconds of a clip some parts of it cover, each second counted once.
+
+    >>> seconds_played(((0.0, 2.0), (1.0, 3.0), (8.0, 12.0)), 10.0)
+    5.0
+    """
+    covered = until = 0.0
+    for start, end in sorted(parts):
+        covered += max(min(end, length) - max(start, until), 0.0)
+        until = max(until, end)
+    return round(covered, 2)
 
 
 def parse_exposure(text: str, page: Page) -> PageExposure:
     """Parse the field sent with a page: ``{"seconds": s, "outputs": {exhibit_id: [first_seen, seconds, scrolled]}}``.
+
+    Pages with clips add ``"played": {exhibit_id: [start, end, start, end, ...]}``, seconds within the clip, and
+    ``"unplayable": [exhibit_id, ...]``.
 
     Raise ValueError if it is anything else, names an output that is not on the page, or holds a number out of bounds.
     """
     exposure = _parsed(text)
     if not exposure.outputs.keys() <= {exhibit.exhibit_id for exhibit in page.outputs}:
         raise ValueError("expected outputs of the page only")
+    if exposure.played or exposure.unplayable:
+        clips = {exhibit.exhibit_id for exhibit in page.outputs if length_of(exhibit) is not None}
+        if not exposure.played.keys() | exposure.unplayable <= clips:
+            raise ValueError("expected clips of the page only")
     return exposure
+
+
+def write_exposure(exposure: PageExposure) -> str:
+    """Write the field that :func:`parse_exposure` reads."""
+    found: dict[str, object] = {
+        "seconds": exposure.seconds,
+        "outputs": {name: astuple(output) for name, output in exposure.outputs.items()},
+    }
+    if exposure.played:
+        found["played"] = {name: [*chain.from_iterable(parts)] for name, parts in exposure.played.items()}
+    if exposure.unplayable:
+        found["unplayable"] = sorted(exposure.unplayable)
+    return json.dumps(found)
 
 
 def _parsed(text: str) -> PageExposure:
     if len(text) > LONGEST:
         raise ValueError(f"expected at most {LONGEST} characters, got {len(text)}")
     found = json_object(text, _DECODER)
-    if set(found) != {"seconds", "outputs"} or not isinstance(found["outputs"], dict):
+    if not {"seconds", "outputs"} <= set(found) <= {"seconds", "outputs", "played", "unplayable"}:
         raise ValueError("expected an object with seconds and outputs")
+    if not isinstance(found["outputs"], dict) or not isinstance(found.get("played", {}), dict):
+        raise ValueError("expected an object by output")
     seconds = _number(found["seconds"], MOST_SECONDS)
     outputs = {}
     for exhibit_id, values in found["outputs"].items():
@@ -71,14 +121,50 @@ def _parsed(text: str) -> PageExposure:
             seconds=_number(on_screen, seconds),
             scrolled=_number(scrolled, 1.0),
         )
-    return PageExposure(seconds=seconds, outputs=MappingProxyType(outputs))
+    return PageExposure(
+        seconds=seconds,
+        outputs=MappingProxyType(outputs),
+        played=MappingProxyType({name: _parts(values) for name, values in found.get("played", {}).items()}),
+        unplayable=_names(found.get("unplayable", [])),
+    )
 
 
-def minimum_seconds(page: Page, per_100_words: float) -> dict[str, float]:
-    """Return how long each output new on a page must be on screen, in seconds by exhibit id; none where 0."""
+def _parts(values: object) -> Parts:
+    if not isinstance(values, list) or len(values) % 2 or len(values) > 2 * MOST_PARTS:
+        raise ValueError(f"expected the starts and ends of at most {MOST_PARTS} parts")
+    numbers = [_number(value, MOST_SECONDS) for value in values]
+    parts = tuple(zip(numbers[::2], numbers[1::2], strict=True))
+    if any(end < start for start, end in parts):
+        raise ValueError("expected parts that end after their start")
+    return parts
+
+
+def _names(values: object) -> frozenset[str]:
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise ValueError("expected a list of outputs")
+    return frozenset(values)
+
+
+def minimum_seconds(page: Page, per_100_words: float, share_played: float = 1.0) -> dict[str, float]:
+    """Return how long each output new on a page must be on screen, in seconds by exhibit id; none where 0.
+
+    Of a clip it is how much must be played: a share of its length, less what browsers may cut off at its end.
+    """
     if not per_100_words:
         return {}
-    return {one.exhibit_id: least_seconds_of(one, per_100_words) for one in page.new_outputs}
+    least = {}
+    for one in page.new_outputs:
+        length = length_of(one)
+        if length is None:
+            least[one.exhibit_id] = least_seconds_of(one, per_100_words)
+        elif share_played:
+            least[one.exhibit_id] = round(max(share_played * length - min(CUT, length / 10), 0.0), 2)
+    return least
+
+
+def clips_to_play(page: Page, least: Mapping[str, float]) -> frozenset[str]:
+    """Return the ids of the outputs that must be played, of those with a least time: they need the page's script."""
+    return frozenset(one.exhibit_id for one in page.new_outputs if one.exhibit_id in least and length_of(one))
 
 
 def required_seconds(study: Study, texts: Texts) -> float:
@@ -86,21 +172,27 @@ def required_seconds(study: Study, texts: Texts) -> float:
     return study.people.seconds_per_100_words if texts.has(*READING_TEXTS) else 0.0
 
 
+def share_to_play(study: Study, texts: Texts) -> float:
+    """Return the least share of a clip that is played; 0 if it is not asked for, or the language lacks its texts."""
+    return study.people.share_played if texts.has(*PLAYING_TEXTS) else 0.0
+
+
 def unseen_outputs(
-    page: Page, exposure: PageExposure, per_100_words: float, *, at_most: float = inf
+    page: Page, exposure: PageExposure, per_100_words: float, *, share_played: float = 1.0, at_most: float = inf
 ) -> tuple[Exhibit, ...]:
     """Return the outputs that were not on screen, or for less than their minimum.
 
-    Nobody reads two texts at once: outputs that are on screen together share the time of the page (``at_most`` so many
-    seconds of it), in the page's order, so that a wide screen asks for no less time than a narrow one.
+    Nobody reads two texts at once, nor hears two clips: outputs that are on screen together share the time of the page
+    (``at_most`` so many seconds of it), in the page's order, so that a wide screen asks for no less time than a narrow
+    one. A clip of which somebody said that it does not play is not asked for.
     """
-    least = minimum_seconds(page, per_100_words)
+    least = minimum_seconds(page, per_100_words, share_played)
     left, unseen = min(exposure.seconds, at_most), []
     for exhibit in dict.fromkeys(page.new_outputs):
-        if exhibit.exhibit_id not in least:
+        if exhibit.exhibit_id not in least or exhibit.exhibit_id in exposure.unplayable:
             continue
-        needed, seen = least[exhibit.exhibit_id], exposure.outputs.get(exhibit.exhibit_id)
-        if seen is None or seen.seconds < needed or round(left - needed, 2) < 0:
+        needed, seen = least[exhibit.exhibit_id], exposure.seconds_of(exhibit)
+        if seen is None or seen < needed or round(left - needed, 2) < 0:
             unseen.append(exhibit)
         else:
             left -= needed

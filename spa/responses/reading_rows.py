@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import Literal
 
-from spa.media import minutes_to_read, words_of
+from spa.media import length_of, minutes_to_read, words_of
 from spa.records.form import Exhibit, Form, Page
 from spa.responses.payloads import Payload, fields_of
-from spa.responses.reading_evidence import READING, PageExposure, clocked_seconds, parse_exposure
+from spa.responses.reading_evidence import READING, PageExposure, clocked_seconds, parse_exposure, seconds_played
 from spa.responses.reading_steps import SERVED, parse_served, served_exposure, signed_text
 
 # measured by the page's script, or by the server, which served the outputs one by one; refuted: the script says more
@@ -92,10 +92,19 @@ def _exposure_row(
 ) -> tuple[object, ...]:
     about = page.page_id, page.kind, exposure.seconds
     if exhibit is None or exhibit.label is None:
-        return (*about, *(None,) * 11)
+        return (*about, *(None,) * 14)
     label, words = exhibit.label, words_of(exhibit)
     shown = exhibit.item_id, systems[label], exhibit.sample, label, positions.get(label), words
     seen = exposure.outputs.get(exhibit.exhibit_id)
     measured = (None, 0.0, 0.0) if seen is None else (seen.first_seen, seen.seconds, seen.scrolled)
     usual = None if words is None else round(60 * minutes_to_read(exhibit), 2)
-    return (*about, *shown, *measured, exhibit.turn, usual)
+    return (*about, *shown, *measured, exhibit.turn, usual, *_clip_cells(exhibit, exposure))
+
+
+def _clip_cells(exhibit: Exhibit, exposure: PageExposure) -> tuple[object, ...]:
+    """Return how long a clip is, how much of it was played, and whether somebody said that it does not play."""
+    length = length_of(exhibit)
+    if length is None:
+        return None, None, None
+    parts = exposure.played.get(exhibit.exhibit_id, ())
+    return round(length, 2), seconds_played(parts, length), int(exhibit.exhibit_id in exposure.unplayable)

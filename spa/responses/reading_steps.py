@@ -14,7 +14,7 @@ from math import floor
 from types import MappingProxyType
 
 from spa.records.form import Exhibit, ExhibitsBlock, Page, TextBlock
-from spa.responses.reading_evidence import LONGEST, OutputExposure, PageExposure, minimum_seconds
+from spa.responses.reading_evidence import LONGEST, OutputExposure, PageExposure, clips_to_play, minimum_seconds
 
 SERVED = "served"  # the field; no question is called so
 _SHAPE = re.compile(r"(?:[\w-]{1,40}@\d{1,12}\.\d\d )*[0-9a-f]+", re.ASCII)
@@ -62,15 +62,16 @@ def parse_served(text: str, sign: Sign) -> tuple[ServedOutput, ...]:
 
 
 def unserved_outputs(
-    page: Page, served: Sequence[ServedOutput], per_100_words: float, *, until: float
+    page: Page, served: Sequence[ServedOutput], per_100_words: float, *, share_played: float = 1.0, until: float
 ) -> tuple[Exhibit, ...]:
     """Return the new outputs of a page that were not served, or for less than their minimum.
 
     Each is with the reader until the next one is served, the last ``until`` the page was sent (seconds since 1970);
-    ``per_100_words`` is the least time for 100 words, in seconds.
+    ``per_100_words`` is the least time for 100 words, in seconds. Whether a clip was played is known by script alone.
     """
-    least = minimum_seconds(page, per_100_words)
+    least = minimum_seconds(page, per_100_words, share_played)
     seen = {name for name, _, seconds in _with_reader(served, until) if seconds >= least.get(name, 0.0)}
+    seen -= clips_to_play(page, least)
     return tuple(dict.fromkeys(each for each in page.new_outputs if each.exhibit_id not in seen))
 
 

@@ -83,6 +83,9 @@ EXPOSED = {  # how an output was seen on a page; a page without outputs has one 
     "scrolled": pl.Float64,
     "turn": pl.Int64,
     "usual_seconds": pl.Float64,  # that the words usually take to read silently, by their script
+    "length": pl.Float64,  # of a clip, in seconds
+    "played": pl.Float64,  # seconds of it, at normal speed and to be heard
+    "unplayable": pl.Int64,  # 1 where somebody said that it does not play
     "known_by": pl.String,  # script, server, or refuted by the server's clock
 }
 READING = {**WHO, **EXPOSED, **VISIT}  # one row an output on a page of a person's form
@@ -109,7 +112,7 @@ CONDUCT = {  # one row a page that a person sent
     **VISIT,
 }
 # columns that tables have only where something stands in them
-RARE = ("turn", "honeypot", "injected", "usual_seconds", "passed_seconds")
+RARE = ("turn", "honeypot", "injected", "usual_seconds", "passed_seconds", "length", "played", "unplayable")
 TYPES = {"String": pl.String, "Int64": pl.Int64, "Float64": pl.Float64}
 
 

@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 LONGEST = 1 << 20  # bytes of an answer to a range
-PIECE = 1 << 16  # bytes in memory at a time
+PIECE = 1 << 18  # bytes in memory at a time
 _RANGE = re.compile(r"bytes=[ \t]*(?:(\d{1,18})-(\d{0,18})|-(\d{1,18}))[ \t]*", re.ASCII | re.IGNORECASE)
 
 

@@ -23,6 +23,7 @@ from spa.responses.payloads import Payload
 from spa.responses.reading_evidence import (
     READING,
     PageExposure,
+    clips_to_play,
     clocked_seconds,
     minimum_seconds,
     parse_exposure,
@@ -58,6 +59,7 @@ class SentPage:
     page: Page
     fields: Fields
     seconds_per_100_words: float = 0.0  # least time on screen of an output; 0: none
+    share_played: float = 1.0  # least share of a clip that is played
 
     @cached_property
     def answers(self) -> tuple[Response | Missing, ...]:
@@ -85,7 +87,7 @@ class SentPage:
     def unseen(self) -> tuple[Exhibit, ...]:
         """The new outputs that were not seen by the evidence of reading."""
         exposure = self.exposure or PageExposure(seconds=0.0, outputs={})
-        return unseen_outputs(self.page, exposure, self.seconds_per_100_words)
+        return unseen_outputs(self.page, exposure, self.seconds_per_100_words, share_played=self.share_played)
 
 
 class KeptPages(dict[tuple[str, str, str], SentPage]):
@@ -114,6 +116,7 @@ class FormProgress:
     sent: Mapping[str, SentPage]
     received_at: Mapping[str, float] = field(default_factory=dict)  # seconds since 1970, of the same pages
     seconds_per_100_words: float = 0.0  # least time on screen of an output; 0: none
+    share_played: float = 1.0  # least share of a clip that is played
     keyed: Callable[[str], str] = field(default=_sign_nothing, repr=False, compare=False)  # the store's keyed hash
     received: int = 0  # bytes of all that was sent, readable or not
 
@@ -125,6 +128,7 @@ class FormProgress:
         payloads: Iterable[Payload],
         *,
         seconds_per_100_words: float = 0.0,
+        share_played: float = 1.0,
         keyed: Callable[[str], str] = _sign_nothing,
         kept: KeptPages | None = None,
     ) -> FormProgress:
@@ -142,7 +146,12 @@ class FormProgress:
             key = lease.submission_id, page.page_id, body
             found = kept.get(key)
             if found is None:
-                found = SentPage(page=page, fields=json.loads(body), seconds_per_100_words=seconds_per_100_words)
+                found = SentPage(
+                    page=page,
+                    fields=json.loads(body),
+                    seconds_per_100_words=seconds_per_100_words,
+                    share_played=share_played,
+                )
                 kept[key] = found
             sent[page.page_id] = found
         return cls(
@@ -151,13 +160,23 @@ class FormProgress:
             sent=sent,
             received_at={page.page_id: last[page.page_id].received_at for page in pages},
             seconds_per_100_words=seconds_per_100_words,
+            share_played=share_played,
             keyed=keyed,
             received=sum(len(payload.body) for payload in payloads),
         )
 
     def reading(self, page: Page, fields: Fields) -> SentPage:
         """Return a page of this visit as it is sent now."""
-        return SentPage(page=page, fields=fields, seconds_per_100_words=self.seconds_per_100_words)
+        return SentPage(
+            page=page,
+            fields=fields,
+            seconds_per_100_words=self.seconds_per_100_words,
+            share_played=self.share_played,
+        )
+
+    def minimum_seconds(self, page: Page) -> dict[str, float]:
+        """Return how long each output new on a page must be on screen, or played, by exhibit id; none where 0."""
+        return minimum_seconds(page, self.seconds_per_100_words, self.share_played)
 
     def with_page(self, sent: SentPage, *, now: float) -> FormProgress:
         """Return the visit after a page was sent."""
@@ -200,11 +219,15 @@ class FormProgress:
             exposure, most = sent.exposure, self._clocked.get(page.page_id)
             if exposure is None or most is None or exposure.seconds <= most:
                 return sent.unseen
-            return unseen_outputs(page, exposure, self.seconds_per_100_words, at_most=most)
+            return unseen_outputs(
+                page, exposure, self.seconds_per_100_words, share_played=self.share_played, at_most=most
+            )
         if SERVED not in sent.fields and self.lease.annotator_kind != "human":  # a program that plays a person
             return ()
         until = self.received_at.get(page.page_id, 0.0)
-        return unserved_outputs(page, self.served(page), self.seconds_per_100_words, until=until)
+        return unserved_outputs(
+            page, self.served(page), self.seconds_per_100_words, share_played=self.share_played, until=until
+        )
 
     @cached_property
     def _clocked(self) -> Mapping[str, float]:
@@ -239,11 +262,14 @@ class FormProgress:
         return lambda listed: self.keyed(signed_text(self.lease.submission_id, page.page_id, listed))
 
     def in_steps(self, page: Page) -> bool:
-        """Return whether outputs are served one by one: their page, or else the one before, was sent without script."""
+        """Return whether outputs are served one by one: their page, or else the one before, was sent without script.
+
+        Clips are not: without script nobody knows whether they were played.
+        """
         if not self.seconds_per_100_words or not page.new_outputs or self.lease.annotator_kind != "human":
             return False
         sent = self.sent.get(page.page_id) or self.sent.get(self.neighbour(page, -1).page_id)
-        return sent is not None and READING not in sent.fields
+        return sent is not None and READING not in sent.fields and not clips_to_play(page, self.minimum_seconds(page))
 
     def step(self, page: Page, *, now: float, again: bool = False) -> ReadingStep:
         """Return the step that is due on a page: an output alone, or the whole page after the last.
@@ -256,7 +282,7 @@ class FormProgress:
             served = tuple(output for output in served if output.exhibit_id not in names)
         if left and left[0].exhibit_id not in {output.exhibit_id for output in served}:
             served = serve_output(served, left[0], now=now)
-        total = len(minimum_seconds(page, self.seconds_per_100_words))
+        total = len(self.minimum_seconds(page))
         shown = step_page(page, left[0]) if left and total > 1 else page
         field = write_served(served, self.sign(page))
         return ReadingStep(page=shown, served=field, alone=shown is not page, number=len(served), total=total)

@@ -46,7 +46,7 @@ from spa.records.texts import Texts
 from spa.responses.admission import AdmissionRefused, AdmissionRules, NoneLeft, QuotaFull, UnknownGroup
 from spa.responses.conduct_evidence import conduct_asked
 from spa.responses.outcomes import Outcome, is_claim
-from spa.responses.reading_evidence import required_seconds
+from spa.responses.reading_evidence import required_seconds, share_to_play
 from spa.responses.store import Store
 from spa.responses.study_families import StudyFamily
 from spa.responses.visits import PersonVisit
@@ -113,6 +113,11 @@ class SurveyContext:
     def seconds_per_100_words(self) -> float:
         """The least time that outputs are on screen; 0 if nothing is measured, or the language lacks its texts."""
         return required_seconds(self.study, self.texts)
+
+    @property
+    def share_played(self) -> float:
+        """The least share of a clip that is played; 0 if it is not asked for, or the language lacks its texts."""
+        return share_to_play(self.study, self.texts)
 
     @property
     def conduct(self) -> ConductAsked:

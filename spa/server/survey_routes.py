@@ -23,7 +23,6 @@ from spa.responses import outcomes
 from spa.responses.batches import BatchedReader, BatchedWriter
 from spa.responses.leases import Lease, lease_of_token, lock_leases
 from spa.responses.outcomes import Outcome
-from spa.responses.reading_evidence import minimum_seconds
 from spa.responses.rehearsal import is_rehearsal
 from spa.responses.tokens import add_token, has_token, is_token, random_token
 from spa.server.form_posts import FormPost, largest_post, read_post, read_press
@@ -350,7 +349,7 @@ class SurveyRoutes:
             gaps=visit.gaps(page) if mark_gaps else {},
             minutes=self._minutes_of(visit) if page is visit.form.pages[0] else None,
             unseen=visit.unseen(page) if mark_gaps else (),
-            minimum_seconds=minimum_seconds(page, visit.seconds_per_100_words) if measured else None,
+            minimum_seconds=visit.minimum_seconds(page) if measured else None,
             conduct=self.context.conduct if measured and visit.may_count(page) else NOTHING_ASKED,
             resume_address=site + base if self._by_address(visit.lease) else "",
             step=visit.step(page, now=self.context.clock(), again=mark_gaps) if in_steps else None,

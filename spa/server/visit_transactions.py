@@ -123,6 +123,7 @@ class VisitTransactions:
             lease,
             sent,
             seconds_per_100_words=self.context.seconds_per_100_words,
+            share_played=self.context.share_played,
             keyed=self.store.keyed,
             kept=self._kept,
         )

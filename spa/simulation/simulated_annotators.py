@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,10 +13,10 @@ from pydantic import Field, ValidationError
 
 from spa.errors import StudyError
 from spa.files import read_toml
-from spa.media import least_seconds_of, medium_of, seconds_of, words_of
+from spa.media import least_seconds_of, length_of, medium_of, seconds_of, words_of
 from spa.records.assignment import BlindingKey
 from spa.records.form import Answer, CheckTarget, Exhibit, Form, Judgement, Page, Question, ScreeningTarget
-from spa.responses.reading_evidence import minimum_seconds
+from spa.responses.reading_evidence import OutputExposure, PageExposure, Parts, minimum_seconds, write_exposure
 from spa.simulation.true_utilities import Share, SimulationTable, Spread, TrueUtilities
 from spa.widgets import widget_of
 
@@ -36,27 +35,33 @@ class ReadingHabit:
     races: bool
     rng: np.random.Generator
 
-    def evidence(self, form: Form, seconds_per_100_words: float) -> dict[str, str]:
+    def evidence(self, form: Form, seconds_per_100_words: float, share_played: float = 1.0) -> dict[str, str]:
         """Return what the script sends with each page, by page id.
 
         Outputs of one row stand side by side and are on screen together, for as long as all of them are read
         and at least until the page may be left. What earlier pages showed is not looked at again.
         """
-        return {page.page_id: self._page(page, minimum_seconds(page, seconds_per_100_words)) for page in form.pages}
+        least = {page.page_id: minimum_seconds(page, seconds_per_100_words, share_played) for page in form.pages}
+        return {page.page_id: self._page(page, least[page.page_id]) for page in form.pages}
 
     def _page(self, page: Page, least: Mapping[str, float]) -> str:
         seconds = 0.0
-        outputs: dict[str, list[float]] = {}
+        outputs: dict[str, OutputExposure] = {}
+        played: dict[str, Parts] = {}
         for row in _rows(page):
             skipped = [self.skips and self.rng.random() < SKIPPED for _ in row]
             paces = [0.0 if skip else self._seconds(one) for one, skip in zip(row, skipped, strict=True)]
             passed = round(max(sum(paces), sum(least.get(one.exhibit_id, 0.0) for one in row)), 2)
             for one, skip in zip(row, skipped, strict=True):
                 if passed:
-                    outputs[one.exhibit_id] = [round(seconds, 2), passed, 0.3 if skip else 1.0]
+                    outputs[one.exhibit_id] = OutputExposure(
+                        first_seen=round(seconds, 2), seconds=passed, scrolled=0.3 if skip else 1.0
+                    )
+                if (length := length_of(one)) is not None:  # whoever skips plays no more than what is asked for
+                    played[one.exhibit_id] = ((0.0, least.get(one.exhibit_id, 0.0) if skip else length),)
             seconds += passed
         seconds += QUESTION_SECONDS * len(page.questions)
-        return json.dumps({"seconds": round(seconds, 2), "outputs": outputs})
+        return write_exposure(PageExposure(seconds=round(seconds, 2), outputs=outputs, played=played))
 
     def _seconds(self, exhibit: Exhibit) -> float:
         noise = float(np.exp(NOISE * self.rng.standard_normal()))

@@ -110,6 +110,11 @@ def _careless(study: Study) -> Iterator[str]:
                 f"[analysis] {name}: excludes nobody, as [people] seconds_per_100_words = 0 measures no reading; "
                 "a small number, such as 0.01, measures and asks for next to nothing"
             )
+    if "share_played" in study.people.model_fields_set and not study.people.seconds_per_100_words:
+        yield (
+            "[people] share_played: asks for nothing, as seconds_per_100_words = 0 measures nothing; a small number, "
+            "such as 0.01, measures both"
+        )
     if "conduct" in study.people.model_fields_set and study.people.conduct and not study.people.seconds_per_100_words:
         yield (
             "[people] conduct = true: records nothing, as seconds_per_100_words = 0 measures no reading; "

@@ -40,13 +40,22 @@ WORDS = "It was a dark and stormy night, and the lamp went out for the third tim
 class HandMade:
     """A study whose forms are made by hand, with a store of its own."""
 
-    def __init__(self, folder: Path, form: Form, *, language: str = "en", seconds_per_100_words: float = 0.0) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        form: Form,
+        *,
+        language: str = "en",
+        seconds_per_100_words: float = 0.0,
+        share_played: float = 1.0,
+        assignments: int = 2,
+    ) -> None:
         self.study = Study(
             id="small",
             title=form.title,
             outputs=OutputFiles(files=(folder / "none.jsonl",)),
             systems=(System(id="x"), System(id="y")),
-            people=People(seconds_per_100_words=seconds_per_100_words),
+            people=People(seconds_per_100_words=seconds_per_100_words, share_played=share_played),
         )
         self.texts = load_texts(language, {})
         self.store = Store.create(folder / "answers.sqlite")
@@ -56,7 +65,7 @@ class HandMade:
                 Assignment(assignment_id=name, number=number, blocks=()),
                 BlindingKey(assignment_id=name, systems={}, blocks={}),
             )
-            for number, name in enumerate(("a00001", "a00002"))
+            for number, name in enumerate(f"a{number:05}" for number in range(1, assignments + 1))
         ]
         self.store.assignments.save("0" * 64, draws)
 

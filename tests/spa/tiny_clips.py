@@ -50,3 +50,23 @@ def tiny_film(item: int, system: int) -> bytes:
             film.mux(stream.encode(frame))
         film.mux(stream.encode(None))
     return file.getvalue()
+
+
+def film(seconds: float, *, loud: float = 0.25) -> bytes:
+    """Return a film of ten pictures a second with a tone."""
+    file = io.BytesIO()
+    with av.open(file, "w", format="mp4") as made:
+        pictures = made.add_stream("libx264", rate=10, options={"preset": "ultrafast"})
+        pictures.width, pictures.height, pictures.pix_fmt = 64, 48, "yuv420p"
+        sound = made.add_stream("aac", rate=RATE)
+        for number in range(round(10 * seconds)):
+            frame = av.VideoFrame.from_ndarray(np.full((48, 64, 3), 20 * number % 256, np.uint8), format="rgb24")
+            frame.pts, frame.time_base = number, Fraction(1, 10)
+            made.mux(pictures.encode(frame))
+        made.mux(pictures.encode(None))
+        samples = tone(440, seconds=seconds, loud=loud).astype(np.float32).reshape(1, -1)
+        heard = av.AudioFrame.from_ndarray(samples, format="fltp", layout="mono")
+        heard.sample_rate, heard.pts, heard.time_base = RATE, 0, Fraction(1, RATE)
+        made.mux(sound.encode(heard))
+        made.mux(sound.encode(None))
+    return file.getvalue()

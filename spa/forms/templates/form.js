@@ -115,7 +115,8 @@ function measureExposure(articles, { seconds, outputs }, changed) {
       const seen = new Map();
       for (const { dataset: { exhibit, seconds: least } } of required) {
         if (seen.has(exhibit)) continue;
-        const enough = rounded(exposures.get(exhibit)?.[1] ?? -1) >= Number(least) && rounded(left - least) >= 0;
+        const had = form.clips?.seconds(exhibit) ?? exposures.get(exhibit)?.[1] ?? -1;
+        const enough = rounded(had) >= Number(least) && rounded(left - least) >= 0;
         if (enough) left -= least;
         seen.set(exhibit, enough);
       }
@@ -124,7 +125,8 @@ function measureExposure(articles, { seconds, outputs }, changed) {
     evidence() {
       tick();
       const measured = [...exposures].map(([exhibit, values]) => [exhibit, values.map(rounded)]);
-      return JSON.stringify({ seconds: rounded(seconds), outputs: Object.fromEntries(measured) });
+      const outputs = Object.fromEntries(measured);
+      return JSON.stringify({ seconds: rounded(seconds), outputs, ...form.clips?.evidence() });
     },
   };
 }
