@@ -82,6 +82,22 @@ DESIGN = ("tests", "directions", "exposure")  # options that describe a design w
 @click.option("--budget", type=AMOUNT, help="Find the difference that this budget can detect; needs the pay.")
 @click.option("--pay", type=AMOUNT, help="Pay per submission.  [default: the study's]")
 @click.option(
+    "--with",
+    "rater",
+    metavar="NAME|FILE",
+    help="Plan the cheaper of people alone and fewer people beside this LLM's answers.",
+)
+@click.option(
+    "--correlation",
+    type=Finite(-1, 1),
+    help="With --with: of people's and the LLM's answers to the same. [default: measured in the study's answers]",
+)
+@click.option(
+    "--rater-price",
+    type=AMOUNT,
+    help="With --with: price of the LLM's answers to one form. [default: from prompts and prices.toml]",
+)
+@click.option(
     "--simulations",
     type=click.IntRange(0, 100_000),
     default=2000,
@@ -104,6 +120,7 @@ def plan(study: Path | None, as_json: bool, out: Path | None, **options: Any) ->
         study = Path(DEFAULT_STUDY)
         announce(f"planning {study}, the study of this folder")
     plans, seed, conclusions = estimate_plans(study, options)
+    plans = _beside_rater(plans, study, options)
     written = write_curves(plans, out) if out else []
     if as_json:
         _print_json(plans, seed, conclusions, written)
@@ -182,6 +199,25 @@ def estimate_plans(
         costs = [planned_live_costs(study, outputs, one, rng=rng) for one, rng in zip(plans, rngs, strict=True)]
         plans = [replace(one, live=cost) for one, cost in zip(plans, costs, strict=True)]
     return tuple(plans), seed, conclusions
+
+
+def _beside_rater(plans: tuple[PowerPlan, ...], path: Path | None, options: dict[str, Any]) -> tuple[PowerPlan, ...]:
+    """Add the cheaper of people alone and people beside an LLM, where that was asked for."""
+    from dataclasses import replace
+
+    name = options["rater"]
+    if name is None:
+        _refuse(options, ("correlation", "rater_price"), "expected --with as well, which names the LLM")
+        return plans
+    from analysis.commands.plan_rater import StatedRater, rater_assumptions
+    from analysis.planning.with_rater import beside_rater
+    from spa.study.load import load_study
+
+    kinds = tuple(one.assumptions.kind for one in plans)
+    items = plans[0].assumptions.n_items if path is None else load_study(path).items_per_annotator
+    stated = StatedRater(name=name, correlation=options["correlation"], price=options["rater_price"])
+    known = rater_assumptions(path, kinds, stated, items_a_form=items)
+    return tuple(replace(one, beside=beside_rater(one, known[one.assumptions.kind])) for one in plans)
 
 
 def _design(options: dict[str, Any]) -> dict[str, Any]:

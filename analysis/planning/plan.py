@@ -117,13 +117,87 @@ class LiveCost:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RaterAssumptions:
+    """What a plan takes for granted of an LLM.
+
+    Attributes
+    ----------
+    rater : str
+        Its name.
+    explained : float
+        Rho^2: share of the variance of people's answers, over units, that its answers explain.
+    explained_low, explained_high : float or None
+        Interval, where it was measured.
+    measured : bool
+        Whether it was measured in answers of this study; else stated.
+    price : float
+        Of its answers to one form.
+    price_source : str
+        Where the price comes from, in words.
+    items_a_form : int
+        Items that a form holds.
+    """
+
+    rater: str
+    explained: float
+    explained_low: float | None = None
+    explained_high: float | None = None
+    measured: bool
+    price: float
+    price_source: str
+    items_a_form: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WithRater:
+    """One row of a plan, with the cheaper of people alone and people beside an LLM.
+
+    Attributes
+    ----------
+    difference, power : float
+        As in the plan.
+    unit : {"form", "item"}
+        What both answer.
+    annotators, cost : int, float
+        People alone.
+    with_annotators, with_units, with_cost : int or None, int or None, float or None
+        People, units that the LLM answers (people's among them), and the price of both; ``None`` where no number of
+        these can stand in for people.
+    more_items : int
+        Where people judge every item: how many more, answered by the LLM alone, save half of what it can save at most.
+    cheaper : {"people", "both"}
+        Of what the study can do as it stands.
+    """
+
+    difference: float
+    power: float
+    unit: Literal["form", "item"]
+    annotators: int
+    cost: float
+    with_annotators: int | None = None
+    with_units: int | None = None
+    with_cost: float | None = None
+    more_items: int = 0
+    cheaper: Literal["people", "both"] = "people"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BesideRater:
+    """People alone or beside an LLM: what is assumed of it, and each row."""
+
+    rater: RaterAssumptions
+    rows: tuple[WithRater, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PowerPlan:
     """A whole plan for one elicitation.
 
     ``items_floor`` holds, for each power, the smallest difference that could be found for items
     like the study's in general, however many annotators read them; empty where items have no
     common part or their number is unknown. ``elsewhere`` is what the crossed test finds with the number of
-    annotators given: whether other annotators, on other items, would find the same.
+    annotators given: whether other annotators, on other items, would find the same. ``beside`` sets an LLM beside
+    people, where one was named.
     """
 
     assumptions: Assumptions
@@ -133,6 +207,7 @@ class PowerPlan:
     curve: tuple[CurvePoint, ...]
     live: tuple[LiveCost, ...] = ()
     elsewhere: tuple[Detectable, ...] = ()
+    beside: BesideRater | None = None
 
 
 def make_plan(

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from analysis.answers.units import ENOUGH_ANNOTATORS
+from analysis.planning.with_rater import rater_lines
 from analysis.statistics.corrections import Correction
 from spa.errors import AnalysisError
 
@@ -211,6 +212,8 @@ def _sentences(plan: PowerPlan) -> list[str]:
             over, only = f", {found.n:,} items (SD {found.sd:.3g})", ", for these annotators only"
         lines.append(f"{found.annotators:,} annotators{price}{over}: {found.reason or size}{only}.")
     lines += [_live_line(assumptions, cost) for cost in plan.live]
+    if plan.beside is not None:
+        lines += rater_lines(plan.beside, assumptions.shown, assumptions.currency)
     lines += [_few_line(assumptions, row) for row in plan.rows if row.few or row.by_annotator]
     for crossed in plan.elsewhere:
         what = crossed.reason or f"{assumptions.shown(crossed.difference or 0.0)} or more"

@@ -112,8 +112,8 @@ def test_values_of_audits_stay_within_bounds(seed: int, slope: float, offset: fl
         values = audit_values(np.where(asked, people, np.nan), llm, chance, expected, floor=0.25)
         assert values.min() >= 0
         assert values.max() <= 1
-    for asked, weight in ((True, chance), (False, 1 - chance)):
-        of_all = audit_values(people if asked else np.full(200, np.nan), llm, chance, expected, floor=0.25)
+    for said, weight in ((people, chance), (np.full(200, np.nan), 1 - chance)):
+        of_all = audit_values(said, llm, chance, expected, floor=0.25)
         total += weight * of_all
     assert 0.5 + 7 * (total - 0.5) == pytest.approx(people)
 
@@ -121,7 +121,7 @@ def test_values_of_audits_stay_within_bounds(seed: int, slope: float, offset: fl
 def test_the_planned_bet_is_that_of_unscaled_values() -> None:
     """Stakes in people's units: the scale divides values and multiplies bets."""
     rule = audit_rule(StoppingRule(effect=0.1, margin=0.05, sd=0.2), floor=0.5, share=0.5, correlation=0.0)
-    assert (rule.effect, rule.margin) == (pytest.approx(0.1 / 3), pytest.approx(0.05 / 3))
+    assert [rule.effect, rule.margin] == pytest.approx([0.1 / 3, 0.05 / 3])
     assert rule.sd == pytest.approx(0.2 * np.sqrt(2) / 3)
     assert bets_of(rule).amount[0, 0] / 3 == pytest.approx(min(0.1 / (0.08 + 0.01), 0.9 / 1.5))
 
