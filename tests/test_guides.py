@@ -100,6 +100,12 @@ def test_every_table_that_a_guide_puts_into_a_study_is_accepted(tmp_path: Path) 
             )
 
 
+def test_judges_circles_and_camps(tmp_path: Path) -> None:
+    with reader_in(tmp_path) as reader:
+        walk(reader, "judges.md")
+    assert (tmp_path / "my-circles" / "study.toml").is_file()
+
+
 def test_the_readme(tmp_path: Path) -> None:
     with reader_in(tmp_path) as reader:
         walk(reader, "README.md", before={"spa build": smaller(STUDY, outputs=2)})
