@@ -36,7 +36,8 @@ TURNS = {  # signs of a display matrix -> filters that turn a picture as it says
     (1, 0, 0, -1): (("vflip", ""),),
 }
 SOUNDLESS, HDR = "soundless", "hdr"  # what is said of a film
-BT709, FULL_RANGE = 1, 2  # a matrix and a range of colours, as FFmpeg numbers them
+FULL_RANGE = 2  # of a frame's colours, as FFmpeg numbers it
+SRGB = (1, 1, 13)  # matrix (BT.709), primaries and transfer of what was RGB, by ITU-T H.273
 HDR_CURVES = (16, 18)  # PQ and HLG, as ITU-T H.273 numbers transfer characteristics
 USUAL_RATE = Fraction(25)  # pictures a second of a film of one that says nothing of how long it lasts
 
@@ -210,8 +211,9 @@ class _Copy:
                 base,
             )
             context.color_range = shown.color_range
-            context.colorspace = BT709 if self._geometry.is_rgb else shown.colorspace
-            context.color_primaries, context.color_trc = shown.color_primaries, shown.color_trc
+            context.colorspace, context.color_primaries, context.color_trc = (
+                SRGB if self._geometry.is_rgb else (shown.colorspace, shown.color_primaries, shown.color_trc)
+            )
         self.pictures += 1
         shown.pict_type, shown.time_base = 0, base
         self._write(self._drawn.encode(shown))

@@ -142,7 +142,7 @@ class Heard:
 
     def frames(self, packet: Any, begin: int = 0) -> Iterator[Any]:
         """Yield the frames of a packet, one timed right after the other from a sample on."""
-        if packet.is_corrupt:
+        if packet.is_corrupt and packet.stream.container.format.name != WAV:  # one that was streamed is, at its end
             raise ClipError(CUT_OFF)
         for frame in packet.decode():
             if frame.sample_rate != self._rate or len(frame.layout.channels) != self._stream.channels:

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 
 IDLE = 60.0  # seconds without work after which it ends
 SECONDS, SECONDS_A_MEGABYTE, MOST_SECONDS = 60, 30, 1800  # of processor time that a clip may take
-MEMORY = 3 << 30  # bytes of addresses that a clip may take beside those of the process
+MEMORY, TIMES = 3 << 30, 4  # bytes that a clip may take beside those of the process, and times its own
 KILLED = "which took too long or too much memory to decode; convert it"
 
 
@@ -89,7 +89,7 @@ def _set_limits(size: int) -> None:
     seconds = min(MOST_SECONDS, SECONDS + SECONDS_A_MEGABYTE * (size >> 20))
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     pages = int(Path("/proc/self/statm").read_text().split()[0]) if Path("/proc/self/statm").exists() else 0
-    most = pages * os.sysconf("SC_PAGE_SIZE") + MEMORY + 4 * size
+    most = pages * os.sysconf("SC_PAGE_SIZE") + MEMORY + TIMES * size
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 

@@ -47,7 +47,7 @@ def _shown(exhibit: Exhibit, address: Callable[[Exhibit], str]) -> Markup:
 def _part(path: Path) -> Part:
     from spa.clips.reading import wav_of
 
-    data = clips.encoded(wav_of(clips.read(path, "a sound clip")))
+    data = clips.encoded(wav_of(clips.read(path, "an audio clip")))
     return {"type": "input_audio", "input_audio": {"data": data, "format": "wav"}}
 
 
@@ -84,11 +84,12 @@ def _on_dashboard(container: Any, path: Path) -> object:
 
 AUDIO = Medium(
     key="audio",
-    one="a sound clip",
-    many="sound clips",
+    one="an audio clip",
+    many="audio clips",
     read="heard",
-    titles={"en": "Comparing sound clips", "zh": "音频比较", "ar": "مقارنة مقاطع صوتية"},
+    titles={"en": "Comparing audio clips", "zh": "音频比较", "ar": "مقارنة مقاطع صوتية"},
     wording="_audio",
+    is_late=True,
     suffixes=(".wav", ".flac", ".mp3", ".ogg", ".opus", ".m4a"),
     files=MediumFiles(
         formats=FORMATS,

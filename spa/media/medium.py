@@ -74,12 +74,13 @@ class ModelFiles:
 class Doubt:
     """What may be wrong with how something is shown: what it does ("hold HTML"), and what is to be done.
 
-    One of ``many`` is said where more than a few texts do.
+    One of ``many`` is said where more than a few texts do, one ``apart`` where not all files do.
     """
 
     what: str
     do: str
     many: bool = False
+    apart: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,6 +158,8 @@ class Medium:
         Language -> the title of a new study, which names no system.
     wording : str
         End of the names of locale texts that speak of this medium; those without it are said where there are none.
+    is_late : bool
+        Whether a translation of a study's own may do without these texts: it may be older than the medium.
     suffixes : tuple of str
         Of files with an output each, in small letters: ".txt".
     takes : callable
@@ -206,6 +209,7 @@ class Medium:
     read: str
     titles: Mapping[str, str]
     wording: str = ""
+    is_late: bool = False
     suffixes: tuple[str, ...]
     takes: Callable[[str], str] = str
     nested: bool = False

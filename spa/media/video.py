@@ -22,7 +22,7 @@ PICTURES_A_SECOND = 2.0  # that processors are given
 TYPES = {".mp4": "video/mp4", ".m4v": "video/mp4", ".webm": "video/webm"}
 MARKS = {
     "silent": clips.SILENT,
-    "soundless": Doubt(what="have no sound", do="nothing to do, unless they were meant to have any"),
+    "soundless": Doubt(what="have no sound", do="people hear the others; take the sound off all or none", apart=True),
     "hdr": Doubt(
         what="have colours of a wide range (HDR), which cannot be shown",
         do="people and models see them paler; convert them to SDR where colours matter",
@@ -47,7 +47,7 @@ def _shown(exhibit: Exhibit, address: Callable[[Exhibit], str]) -> Markup:
 
 
 def _part(path: Path) -> Part:
-    data = clips.encoded(clips.read(path, "a film"))
+    data = clips.encoded(clips.read(path, "a video"))
     return {"type": "video_url", "video_url": {"url": f"data:video/mp4;base64,{data}"}}
 
 
@@ -87,11 +87,12 @@ def _on_dashboard(container: Any, path: Path) -> object:
 
 VIDEO = Medium(
     key="video",
-    one="a film",
-    many="films",
+    one="a video",
+    many="videos",
     read="watched",
-    titles={"en": "Comparing films", "zh": "视频比较", "ar": "مقارنة مقاطع مرئية"},
+    titles={"en": "Comparing videos", "zh": "视频比较", "ar": "مقارنة مقاطع مرئية"},
     wording="_video",
+    is_late=True,
     suffixes=(".mp4", ".m4v", ".webm"),
     files=MediumFiles(
         formats=FORMATS,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os.path
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from spa.media import medium_of
@@ -51,6 +51,17 @@ class MaterialReader:
             seconds=shown.seconds,
             loudness=shown.loudness,
         )
+
+    def prepare(self, medium: Medium, cells: Iterable[tuple[str, OutputFileRow]]) -> None:
+        """Make the copies of long files, several at once, before their cells are read one by one."""
+        files = medium.files
+        if files is None or not files.streamed:
+            return
+        named = [(text, row.file.parent / text, row) for cell, row in cells if (text := cleaned(cell)).strip()]
+        fit = [file for name, file, row in named if not any(self._unfit(medium, name, file, row))]
+        if fit:
+            self._copies = self._copies or NeutralCopies(self._folder or named[0][2].file.parent)
+            self._copies.make(fit, files)
 
     def _taken(self, medium: Medium, text: str, row: OutputFileRow) -> str:
         """Return what a medium takes of a cell; add a problem where it takes nothing of it."""

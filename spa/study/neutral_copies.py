@@ -6,6 +6,9 @@ import atexit
 import os
 import shutil
 import tempfile
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -57,6 +60,13 @@ class NeutralCopies:
         marks, *measures = path.stem.removeprefix(key).split("_")
         found = {name: float(value) for name, _, value in (one.partition("=") for one in measures)}
         return NeutralFile(path, tuple(marks.split("-")[1:]), **found)
+
+    def make(self, wanted: Iterable[Path], files: MediumFiles) -> None:
+        """Make the copies of several files, as many at once as there are processors; what is wrong is said later."""
+        with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as threads:
+            for made in [threads.submit(self.of, file, files) for file in dict.fromkeys(wanted)]:
+                with suppress(ValueError, OSError):
+                    made.result()
 
     def _keep(self, key: str, name: str, content: bytes) -> None:
         path = self._folder / name

@@ -123,6 +123,7 @@ def _nested(study: Study) -> frozenset[str]:
 def _build_items(study: Study, cells: Cells, reader: MaterialReader) -> list[Item]:
     medium = medium_of(study.outputs.item_kind)
     items = []
+    reader.prepare(medium, [(cell, cells.first[item_id]) for item_id, cell in cells.texts.items() if cell is not None])
     for item_id, cell in cells.texts.items():
         given = Material(medium=medium.key, text=None)
         if cell is not None:
@@ -148,6 +149,7 @@ def _build_notes(study: Study, cells: Cells, reader: MaterialReader) -> dict[Key
 def _build_outputs(study: Study, cells: Cells, reader: MaterialReader) -> dict[Key, tuple[Output, ...]]:
     medium = medium_of(study.outputs.kind)
     made: dict[Key, tuple[Output, ...]] = {}
+    reader.prepare(medium, [(raw.value, raw.row) for raws in cells.outputs.values() for raw in raws])
     for (item_id, system), raws in cells.outputs.items():
         made[item_id, system] = tuple(
             Output(

@@ -18,6 +18,7 @@ from spa.records.outputs import Item, Output, Outputs
 from spa.records.platforms import lowest_hourly_pay, platforms_of
 from spa.records.raters import rater_variants
 from spa.records.study import People, Study
+from spa.study.clip_warnings import clip_warnings
 from spa.study.output_files import display_files
 from spa.study.output_language import LATIN, LETTERS, language_of
 from spa.study.outputs import count_rules
@@ -46,7 +47,17 @@ def study_warnings(study: Study, outputs: Outputs) -> tuple[str, ...]:
     has_words = medium_of(study.outputs.kind).has_words
     of_texts = (_single_words, _other_scripts, _other_language, _lengths, _equal_outputs) if has_words else ()
     checks = (_sections, _annotators, _never_used, _item_name, *of_analysis, _alike, _scales, _free_text_read)
-    of_outputs = (_how_read, _alike_items, _dropped, _unreadable, _as_shown, *of_texts, _equal_items, _name_leaks)
+    of_outputs = (
+        _how_read,
+        _alike_items,
+        _dropped,
+        _unreadable,
+        _as_shown,
+        *of_texts,
+        clip_warnings,
+        _equal_items,
+        _name_leaks,
+    )
     of_study = [line for check in checks for line in check(study)]
     return (*of_study, *(line for check in of_outputs for line in check(study, outputs)))
 
@@ -288,7 +299,8 @@ def _marked(outputs: Outputs) -> Iterator[str]:
                 marks.setdefault(key, []).append(one)
         total = sum(bool(one.copy or one.within) for one in shown)
         for (medium, mark), odd in marks.items():
-            if (files := medium_of(medium).files) is not None:
+            files = medium_of(medium).files
+            if files is not None and (len(odd) < total or not files.marks[mark].apart):
                 yield _odd_line(name, total, files.marks[mark], [_whose(one) for one in odd])
 
 

@@ -1,17 +1,22 @@
-"""Clips of half a second, made here: tones in WAV, grey films in MP4."""
+"""Clips of less than a second, made here: tones in WAV, grey films in MP4."""
 
 from __future__ import annotations
 
 import io
+import tempfile
 import wave
 from fractions import Fraction
 from functools import cache
+from pathlib import Path
 
 import av
 import numpy as np
 
+from spa.clips import Clip
+from spa.clips.neutral_clip import neutral_clip
+
 RATE = 16_000  # Hz
-SECONDS = 0.5
+SECONDS = 0.3  # too short for a measure of loudness, which loads scipy.signal
 
 
 def tone(hertz: float, *, seconds: float = SECONDS, rate: int = RATE, loud: float = 0.25) -> np.ndarray:
@@ -21,7 +26,7 @@ def tone(hertz: float, *, seconds: float = SECONDS, rate: int = RATE, loud: floa
 
 def wav(samples: np.ndarray, rate: int = RATE) -> bytes:
     """Return samples of shape (n,) or (n, channels) as WAV of 16 bits."""
-    shaped = samples.reshape(len(samples), -1)
+    shaped = samples if samples.ndim == 2 else samples[:, None]
     file = io.BytesIO()
     with wave.open(file, "wb") as written:
         written.setnchannels(shaped.shape[1])
@@ -34,6 +39,56 @@ def wav(samples: np.ndarray, rate: int = RATE) -> bytes:
 def tiny_sound(item: int, system: int) -> bytes:
     """Return a tone whose pitch says which item and system it is."""
     return wav(tone(300 + 50 * item + 10 * system))
+
+
+def encoded(
+    samples: np.ndarray, form: str, codec: str, *, rate: int = RATE, options: dict[str, str] | None = None, **tags: str
+) -> bytes:
+    """Return samples of one channel in a container of FFmpeg and a codec."""
+    file = io.BytesIO()
+    with av.open(file, "w", format=form, container_options=options or {}) as clip:
+        clip.metadata.update(tags)
+        stream = clip.add_stream(codec, rate=rate, layout="mono")
+        frame = av.AudioFrame.from_ndarray(samples.astype(np.float32)[None], format="fltp", layout="mono")
+        frame.rate, frame.pts = rate, 0
+        clip.mux(stream.encode(frame))
+        clip.mux(stream.encode(None))
+    return file.getvalue()
+
+
+def halved_film(
+    codec: str = "libx264",
+    form: str = "mp4",
+    *,
+    pixels: str = "yuv420p",
+    turned: int = 0,
+    aspect: Fraction | None = None,
+) -> bytes:
+    """Return a film of 32 x 24 pixels whose left half is black and whose right half is white."""
+    file = io.BytesIO()
+    picture = np.zeros((24, 32, 3), np.uint8)
+    picture[:, 16:] = 255
+    with av.open(file, "w", format=form) as made:
+        stream = made.add_stream(codec, rate=10)
+        stream.width, stream.height, stream.pix_fmt = 32, 24, pixels
+        if aspect is not None:
+            stream.codec_context.sample_aspect_ratio = aspect
+        if turned:
+            stream.set_display_rotation(turned)
+        for number in range(5):
+            frame = av.VideoFrame.from_ndarray(picture, format="rgb24")
+            frame.pts, frame.time_base = number, Fraction(1, 10)
+            made.mux(stream.encode(frame))
+        made.mux(stream.encode(None))
+    return file.getvalue()
+
+
+@cache
+def copied_here(content: bytes, *, pictures: bool) -> Clip:
+    """Return what :func:`spa.clips.copied_clip` does, without a process of its own and once for each content."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = neutral_clip(content, Path(folder), pictures=pictures)
+    return Clip(copy.content, copy.suffix, copy.seconds, copy.loudness, copy.marks)
 
 
 @cache

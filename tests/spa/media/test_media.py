@@ -14,7 +14,9 @@ from click.testing import CliRunner
 from fastapi.testclient import TestClient
 
 import spa
+import spa.clips
 import spa.media
+import spa.media.clips
 from spa.cli import main
 from spa.commands.workspace import open_workspace
 from spa.forms.assets import asset_name, asset_text
@@ -51,7 +53,7 @@ from spa.study.outputs import load_outputs
 from spa.study.sampling import sample_assignments, study_rng
 from spa.tables.options import TableOptions
 from tests.spa.study_files import problems_of
-from tests.spa.tiny_clips import tiny_film, tiny_sound
+from tests.spa.tiny_clips import copied_here, tiny_film, tiny_sound
 from tests.spa.tiny_images import tiny_png
 from tests.study_schema import meanings
 from tests.toys.note_files import NOTE
@@ -94,6 +96,8 @@ exposure = 2
 def medium(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Medium:
     """Return each medium, the toy among them, which is in the registry."""
     monkeypatch.setattr(spa.media, "MEDIA", ALL)
+    monkeypatch.setattr(spa.media.clips, "copied_clip", copied_here)
+    monkeypatch.setattr(spa.clips, "copied_clip", copied_here)
     found: Medium = request.param
     return found
 

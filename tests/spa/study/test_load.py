@@ -337,8 +337,8 @@ SINGLE_MISTAKES = [
     ({"head": HEAD + f'language = "xx-{"a" * 9999}"\n', "rest": SPA + '[texts]\npage.next = "N"\n'}, "'xx-aaaa"),
     ({"outputs": OUTPUTS + 'layout = "tall"\n'}, '[outputs] layout: expected one of "long", "wide", got "tall"'),
     (
-        {"outputs": OUTPUTS + 'kind = "audio"\n'},
-        '[outputs] kind: expected one of "text", "markdown", "conversation", "image", got "audio"',
+        {"outputs": OUTPUTS + 'kind = "scent"\n'},
+        '[outputs] kind: expected one of "text", "markdown", "conversation", "image", "audio", "video", got "scent"',
     ),
     ({"outputs": OUTPUTS + "item = []\n"}, "[outputs] item: expected"),
     ({"outputs": "[outputs]\nfiles = []\n"}, "[outputs] files: expected a list of at least 1 file names, got []"),
