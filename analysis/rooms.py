@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from analysis.agreement.contribution import CONTRIBUTION as AGREEMENT
+from analysis.audit.contribution import CONTRIBUTION as AUDIT
 from analysis.both_orders.contribution import CONTRIBUTION as BOTH_ORDERS
 from analysis.camps.contribution import CONTRIBUTION as CAMPS
 from analysis.camps.contribution import OWN as OWN_ANSWERS
@@ -37,6 +38,7 @@ from analysis.utilities.contribution import CONTRIBUTION as UTILITIES
 CONTRIBUTIONS: Final[tuple[Contribution, ...]] = (
     COMPARISONS,  # whose tests most others wait for
     AGREEMENT,
+    AUDIT,
     BOTH_ORDERS,
     CAMPS,
     CIRCLES,

@@ -278,7 +278,7 @@ def plan_session(prolific_study: ProlificStudy, session: int, public_url: str | 
     consent = bool((study.consent.text or "").strip())
     name = prolific_study.internal_name(session)
     key_held = body["internal_name"] == name and name in body["metadata"]
-    assigned = len(prolific_study.store.assignments) * study.people.per_assignment
+    assigned = prolific_study.store.assignments.for_people * study.people.per_assignment
     lines = (
         check("address", unreachable, "answers, and serves this study"),
         check_placeholders(body),

@@ -102,7 +102,10 @@ def open_wave(prolific_study: ProlificStudy, recruitment: StudyRecruitment) -> i
     if recruitment.closed:
         move_study(prolific_study, SESSION, "START")
         return 0
-    places, assignments = recruitment.study.places + recruitment.wave.places, len(prolific_study.store.assignments)
+    places, assignments = (
+        recruitment.study.places + recruitment.wave.places,
+        prolific_study.store.assignments.for_people,
+    )
     if assignments < places:
         raise ProlificError(
             f"{prolific_study.store.name}: expected {places} assignments for so many places, got {assignments}; "

@@ -175,7 +175,7 @@ class ProlificAdapter:
         own = store.visits.find(SOURCE, claim.submission_id)
         if own is None or own.person != claim.person:
             wait = self.waiting.refusal(request)
-            most = max(FEW, len(store.assignments) * self.context.rules.per_assignment // 2)
+            most = max(FEW, store.assignments.for_people * self.context.rules.per_assignment // 2)
             if wait is None and self.asking.client is not None and len(in_doubt(store)) >= most:
                 wait = self.context.ask_to_wait(LEFT_ALONE_SECONDS)
             if wait is not None:

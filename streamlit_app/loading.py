@@ -444,7 +444,7 @@ def has_ended() -> bool:
         return people
     found = workspace()
     status = summarise_visits(
-        visits(), assignments=len(found.store.assignments), people=found.study.people, now=time.time()
+        visits(), assignments=found.store.assignments.for_people, people=found.study.people, now=time.time()
     )
     return status.places > 0 and status.completed >= status.places
 

@@ -103,7 +103,11 @@ def test_every_table_that_a_guide_puts_into_a_study_is_accepted(tmp_path: Path) 
 def test_judges_circles_and_camps(tmp_path: Path) -> None:
     with reader_in(tmp_path) as reader:
         walk(reader, "judges.md")
-    assert (tmp_path / "my-circles" / "study.toml").is_file()
+    (row,) = json.loads((tmp_path / "report" / "results.json").read_text())["audit"]
+    assert (row["n_forms"], row["n"]) == (160, 40)
+    assert row["estimate"] < row["ci_high"] < 0.5  # as its truth: the novelist is better on eight of twelve
+    assert row["saved"] > 0.3
+    assert "What the audit found" in (tmp_path / "report" / "report.md").read_text()
 
 
 def test_the_readme(tmp_path: Path) -> None:

@@ -140,6 +140,7 @@ class StudyFacts(StudyReport):
     choice_ties: bool = True  # whether neither output may be chosen
     interview: tuple[InterviewAnswer, ...] = ()
     live: LiveStudy | None = None
+    audited_by: str | None = None  # the rater that answers all forms, where people answer a part
     decisions: tuple[Decision, ...] = ()  # the log, where two reviewers decide
     contamination: tuple[Sidecar, ...] = ()  # one a model
     simulated_raters: tuple[str, ...] = ()  # ids of those whose answers a program makes
@@ -216,6 +217,7 @@ def facts_of(
         raters=raters_of(study),
         pairs=study.pairs,
         likert_points=study.scale_points,
+        audited_by=None if study.audit is None else study.audit.rater,
         copies=tuple(_copies(outputs)) if outputs is not None and best else (),
         best=best,
         choice_ties=choices is None or choices.ties,

@@ -47,6 +47,7 @@ FURTHER: dict[str, tuple[str, ...]] = {  # sections of the report, each with the
     "self-preference": (),
     "examples": (),
     "raters": ("calibration", "explanations", "exploration", "contamination"),
+    "audit": (),
     "llm-vs-people": ("correlations",),
     "warnings": (),
     "settings": ("equivalence", "observed-power", "terms", "cite"),

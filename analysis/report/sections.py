@@ -57,6 +57,7 @@ ORDER = (  # of the report; sections that are not listed precede the warnings
     "examples",
     "rating-details",
     "serial-context",
+    "audit",
     "llm-vs-people",
     "explanations",
     "exploration",

@@ -70,6 +70,7 @@ ORDER = (  # terms that are not listed follow the last
     "correlation interval",
     "alternative-annotator test",
     "prediction-powered",
+    "audit",
     "calibration",
     "raters side by side",
     "shares of answers",

@@ -59,7 +59,8 @@ ORDER: Final = """
     utility_checks families bradley_terry ties rankings ranking_agreement ranking_differences circles
     circle_triples people_columns people_by people_by_tests covariate_effects
     controlled_strengths equal_length agreement annotator_pairs correlations
-    comparisons_of_correlations correlations_by_system correlations_of_averages metrics llm_vs_people first_shown raters
+    comparisons_of_correlations correlations_by_system correlations_of_averages metrics
+    audit llm_vs_people first_shown raters
     juries jury_agreement jury_without self_preference examples explanations
     exploration contamination contamination_of_others expected observed_power disagreements warnings warning_rows
     conventions spans live verification headline

@@ -53,16 +53,19 @@ def build(
     Building again changes nothing. A larger --annotators continues the same draw and keeps existing
     assignments and answers. A study that has changed needs a new store.
     """
+    from spa.study.audit import forms_in_all
     from spa.study.load import load_study, study_fingerprint
     from spa.study.stopping import planned_places
 
     loaded = load_study(study)
-    target = store or default_store(study)
+    if loaded.audit is not None and annotators is not None:
+        raise click.UsageError("--annotators: not in an audit, whose forms are all drawn beforehand ([audit] forms)")
+    target, places = store or default_store(study), annotators or planned_places(loaded)
     facts = build_store(
         loaded,
         target,
         fingerprint=study_fingerprint(loaded),
-        annotators=loaded.people.assignments_for(annotators or planned_places(loaded)),
+        annotators=forms_in_all(loaded) if loaded.audit else loaded.people.assignments_for(places),
         seed=seed,
         progress=not as_json,
     )
@@ -121,13 +124,14 @@ def _draw(
         raise StudyError(f"{place}: expected {annotators} forms to build, got {forms}; add forms or build fewer")
     if seed is None:
         seed = int(store.meta("seed") or study.seed)
+    of_people = None if study.audit is None else study.people.assignments_for(study.people.annotators)
     balancing = store.assignments.balancing  # that of the earlier build
     for assignment, key in sample_assignments(study, outputs, count=1, rng=study_rng(seed), balancing=balancing):
         build_form(study, outputs, assignment, key, texts)  # a study without a form is refused before anything is saved
     draws = sample_assignments(study, outputs, count=annotators, rng=study_rng(seed), balancing=balancing)
     hidden = not progress or annotators < BAR_FROM
     with progress_bar(draws, length=annotators, label="Drawing", hidden=hidden) as drawn:
-        new = store.assignments.save(fingerprint, drawn, seed=seed, balancing=balancing)
+        new = store.assignments.save(fingerprint, drawn, seed=seed, balancing=balancing, for_people=of_people)
     return {
         "store": store.name,
         "study": study.id,

@@ -87,7 +87,7 @@ def doors_of(workspace: Workspace, reserved: int) -> Doors:
 
     store, per_assignment = workspace.store, workspace.study.people.per_assignment
     store.visits.release_overdue(time.time())
-    places = len(store.assignments) * per_assignment
+    places = store.assignments.for_people * per_assignment
     with store.reading() as connection:
         free = count_free(connection, per_assignment)
         used, unused = count_personal(connection)
@@ -305,7 +305,7 @@ def serve(
             reserved = 0 if closed else reserved_places(workspace, reserve)
             serving = replace(serving, links_only=links_only, reserved=reserved)
             app = serving.app(workspace)
-            assignments = len(workspace.store.assignments)
+            assignments = workspace.store.assignments.for_people
             doors = doors_of(workspace, reserved)
             if chosen.notice is not None:
                 click.echo(chosen.notice)

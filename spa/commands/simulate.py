@@ -101,7 +101,7 @@ def run_annotators(
         label = f"{len(tokens)} simulated annotators answer"
         with progress_bar(length=len(tokens), label=label, hidden=quiet) as bar:
             return visit_all(address, tokens, who, progress=lambda done, total: bar.update(1))
-    most = len(store.assignments) if annotators is None else annotators
+    most = store.assignments.for_people if annotators is None else annotators
     live = LiveProgress(workspace.study, store, SOURCE)
     visits: list[CompletedVisit] = []
     with progress_bar(length=most, label="simulated annotators answer, one by one", hidden=quiet) as bar:
@@ -168,7 +168,7 @@ def reserve_links(store: Store, annotators: int | None, people: People | None = 
     tokens = [token for token in store.tokens() if store.keyed(token) in open_] if open_ else []
     taken = sum(lease.seat is not None for lease in visits)
     to_come = sum(rules.sessions - lease.session for lease in seated.values())  # by those who have begun
-    free = (len(store.assignments) * rules.per_assignment - taken - to_come) // rules.sessions
+    free = (store.assignments.for_people * rules.per_assignment - taken - to_come) // rules.sessions
     new = max(free, 0) if annotators is None else max(annotators - len(seated), 0)
     if new > free:
         each = "" if rules.sessions == 1 else f", {rules.sessions} each"

@@ -41,7 +41,7 @@ def status(study: Path, store: str | None, rehearsal: bool, codes: bool, as_json
     with open_answers(study, store, rehearsal=rehearsal, read_only=not codes, quiet=as_json) as workspace:
         found = summarise_visits(
             workspace.store.visits.of_people(),
-            assignments=len(workspace.store.assignments),
+            assignments=workspace.store.assignments.for_people,
             people=workspace.study.people,
             now=time.time(),
         )

@@ -63,6 +63,13 @@ class ReportFiles(TomlTable):
     paper: Literal["acl", "neurips", "generic"] | None = None  # class whose columns tables and figures fit; None: none
 
 
+class Audit(TomlTable):
+    """A rater answers all forms, and people so many of them as [people] asks for, drawn with equal chances."""
+
+    rater: Ident  # that answers all forms, one of [[raters]]
+    forms: Annotated[int, Field(ge=8, le=1_000_000)]  # drawn in all; people answer the first of them
+
+
 class Stopping(TomlTable):
     """When a study ends: after its planned annotators, or once every pair that it asks about is decided."""
 

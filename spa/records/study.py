@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import Field, PrivateAttr, SerializeAsAny, StringConstraints
 
-from spa.records.analysis import Analysis, ReportFiles, Stopping
+from spa.records.analysis import Analysis, Audit, ReportFiles, Stopping
 from spa.records.raters import Jury, Rater
 from spa.records.system_roles import UNRANKED, Role
 from spa.records.toml_table import Ident, KeyOf, Text, TomlTable, added
@@ -361,6 +361,7 @@ class Study(TomlTable):
     juries: tuple[Jury, ...] = added(())
     analysis: Analysis = Analysis()
     stopping: Stopping = added(Stopping())
+    audit: Audit | None = added(None)  # a rater that answers all forms, people a part
     report: ReportFiles = added(ReportFiles())
     _folder: Path | None = PrivateAttr(None)
     _platforms: Mapping[str, Mapping[str, Any]] = PrivateAttr(default_factory=dict)

@@ -160,7 +160,10 @@ def check_rehearsal(drawn: Store, store: Store) -> None:
 def _draw(store: Store, into: Store) -> None:
     seed = store.meta("seed")
     draws, balancing = store.assignments.drawn(), store.assignments.balancing
-    into.assignments.save(store.fingerprint, draws, seed=None if seed is None else int(seed), balancing=balancing)
+    people = store.assignments.for_people
+    into.assignments.save(
+        store.fingerprint, draws, seed=None if seed is None else int(seed), balancing=balancing, for_people=people
+    )
     with into.transaction() as connection:
         note(connection, LIVE_RULES, str(store.live_rules))
 

@@ -65,7 +65,7 @@ class _Counted:
     def __init__(self, store: Store, people: People) -> None:
         self.since = time.monotonic()
         self._store = store
-        self._tally = VisitTally(assignments=len(store.assignments), people=people)
+        self._tally = VisitTally(assignments=store.assignments.for_people, people=people)
         self._last = self._last_page = self._pages = 0
         self._open: set[int] = set()
         self._at_work: set[int] = set()

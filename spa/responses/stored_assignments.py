@@ -92,11 +92,13 @@ class StoredAssignments:
         *,
         seed: int | None = None,
         balancing: Balancing = NEIGHBOURS,
+        for_people: int | None = None,
     ) -> int:
         """Save a draw of assignments, or the further ones of the same draw; return how many are new.
 
         Existing assignments are compared with the draw and never changed. Each new one gets a token. All is one
-        transaction; the seed and what orders balance are kept as the facts "seed" and "balancing". Raise
+        transaction; the seed and what orders balance are kept as the facts "seed" and "balancing". People are given
+        the first ``for_people`` only, by default all; raters have all. Raise
         ResponseError if the store holds another study, or another draw of this one.
         """
         store = self._database.name
@@ -122,7 +124,7 @@ class StoredAssignments:
             stream = iter(draws)
             _compare(connection, islice(stream, before), store)
             while chunk := list(islice(stream, CHUNK)):
-                _insert(connection, chunk)
+                _insert(connection, chunk, for_people)
             return _count(connection) - before
 
     @property
@@ -135,6 +137,12 @@ class StoredAssignments:
     def __len__(self) -> int:
         with self._database.reading() as connection:
             return _count(connection)
+
+    @property
+    def for_people(self) -> int:
+        """How many of them people may be given: all, but in an audit."""
+        with self._database.reading() as connection:
+            return connection.scalar(select(func.count()).select_from(places)) or 0
 
     def __iter__(self) -> Iterator[Assignment]:
         for row in self._database.stream(_IN_ORDER):
@@ -304,7 +312,8 @@ def _compare(connection: Connection, stream: Iterator[tuple[Assignment, Blinding
                 )
 
 
-def _insert(connection: Connection, draws: Sequence[tuple[Assignment, BlindingKey]]) -> None:
+def _insert(connection: Connection, draws: Sequence[tuple[Assignment, BlindingKey]], for_people: int | None) -> None:
+    """Write assignments; those that people may be given have a place and a personal token."""
     connection.execute(
         insert(assignments),
         [
@@ -312,10 +321,11 @@ def _insert(connection: Connection, draws: Sequence[tuple[Assignment, BlindingKe
             for drawn, _ in draws
         ],
     )
-    connection.execute(
-        insert(places), [{"assignment_id": drawn.assignment_id, "number": drawn.number} for drawn, _ in draws]
-    )
+    given = [drawn for drawn, _ in draws if for_people is None or drawn.number < for_people]
+    if given:
+        rows = [{"assignment_id": drawn.assignment_id, "number": drawn.number} for drawn in given]
+        connection.execute(insert(places), rows)
+        connection.execute(insert(tokens), [{"token": random_token(), "personal": True} for _ in given])
     connection.execute(
         insert(blinding), [{"assignment_id": key.assignment_id, "record": key_to_json(key)} for _, key in draws]
     )
-    connection.execute(insert(tokens), [{"token": random_token(), "personal": True} for _ in draws])

@@ -81,7 +81,9 @@ class AdminRoutes:
     def _status(self) -> Status:
         store = self.context.store
         people, now = self.context.study.people, self.context.clock()
-        return summarise_visits(store.visits.of_people(), assignments=len(store.assignments), people=people, now=now)
+        return summarise_visits(
+            store.visits.of_people(), assignments=store.assignments.for_people, people=people, now=now
+        )
 
     def _facts(self) -> dict[str, object]:
         facts = json.loads(json.dumps(asdict(self._status()), default=str))

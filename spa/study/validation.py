@@ -24,6 +24,7 @@ from spa.study.annotator_validation import (
 )
 from spa.study.answers_wanted import answers_wanted_problems
 from spa.study.assigned_pages import assignment_problems
+from spa.study.audit import audit_problems
 from spa.study.rated_turns import turn_problems
 from spa.study.replaced_marks import replacement_problems
 from spa.study.stopping import (
@@ -63,6 +64,7 @@ def validate_study(study: Study) -> list[StudyProblem]:
         _stopping,
         people_problems,
         answers_wanted_problems,
+        audit_problems,
         rater_problems,
         jury_problems,
         maker_problems,

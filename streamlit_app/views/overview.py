@@ -40,7 +40,7 @@ def _live() -> None:
     visits = loading.visits()
     found = loading.workspace()
     status = summarise_visits(
-        visits, assignments=len(found.store.assignments), people=found.study.people, now=time.time()
+        visits, assignments=found.store.assignments.for_people, people=found.study.people, now=time.time()
     )
     above = st.container()  # what is known after what stands below
     _counts(status)

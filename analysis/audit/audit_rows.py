@@ -1,0 +1,176 @@
+"""What an audit found: a rater answered all forms, people those that were drawn for them; rows of ``audit``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from analysis.answers.order import Order, toward
+from analysis.answers.plan import Plan
+from analysis.audit.audited_mean import audited_mean
+from analysis.comparisons.sides import PeopleKind, sides_of
+from analysis.statistics.reasons import Reason, why
+from analysis.statistics.record import Count, Record, Share, Source
+from analysis.statistics.t_tests import one_sample
+
+TEST = ("criterion", "exposure", "x", "y")
+FORM = ("assignment_id", *TEST)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class AuditRow(Record):
+    """People's mean over all forms of an audit, of one pair, from the part that they answered and a rater's answers.
+
+    Of preferences and choices the share of system_x, of ratings the difference x minus y, a value a form.
+    """
+
+    people: PeopleKind
+    group: str
+    """The rater that answered all forms."""
+    criterion: str
+    source: Source
+    system_x: str
+    system_y: str
+    exposure: int | None = None
+    n_forms: Count
+    """Forms that the rater answered."""
+    n: Count
+    """Of these, forms that people answered."""
+    estimate: float | None = None
+    """People's mean over all forms."""
+    ci_low: float | None = None
+    ci_high: float | None = None
+    llm_weight: float | None = None
+    """Lambda: people's units per unit of the rater's answers."""
+    people_mean: float | None = None
+    """Of people's answers alone."""
+    people_ci_low: float | None = None
+    people_ci_high: float | None = None
+    saved: Share | None = None
+    """By how much fewer people the same interval would take, 0 where the rater narrows nothing."""
+    reason: Reason | None = None
+
+
+def audit_rows(
+    kept: Mapping[str, pl.DataFrame], orders: Mapping[str, Order], plan: Plan, *, rater: str
+) -> Iterator[AuditRow]:
+    """Estimate what people would have said to all forms.
+
+    Parameters
+    ----------
+    kept : mapping of str to DataFrame
+        Answer tables after exclusions, by source.
+    orders : mapping of str to Order
+        Order of groups, criteria, systems and pairs of each.
+    plan : Plan
+        Confidence.
+    rater : str
+        The group that answered all forms.
+    """
+    for source in ("preferences", "ratings", "choices"):
+        sides = sides_of(kept.get(source))
+        if sides is None:
+            continue
+        order = orders[source]
+        own = _by_form(sides.llms.filter(pl.col("group") == rater), source, order)
+        said = _by_form(sides.people, source, order).rename({"value": "people"})
+        both = own.join(said, on=FORM, how="left", nulls_equal=True).sort(FORM)
+        parts = both.partition_by(TEST, as_dict=True, maintain_order=True)
+        for key in sorted(parts, key=lambda key: _place(key, order)):
+            yield _row(parts[key], key, source, plan, kind=sides.kind, group=rater)
+
+
+def _row(
+    forms: pl.DataFrame, key: tuple[Any, ...], source: Source, plan: Plan, *, kind: PeopleKind, group: str
+) -> AuditRow:
+    criterion, exposure, x, y = key
+    people, llm = forms["people"].to_numpy(), forms["value"].to_numpy()
+    answered = people[~np.isnan(people)]
+    about: dict[str, Any] = {
+        "people": kind,
+        "group": group,
+        "criterion": criterion,
+        "source": source,
+        "system_x": x,
+        "system_y": y,
+        "exposure": exposure,
+        "n_forms": len(llm),
+        "n": len(answered),
+    }
+    if not len(answered):
+        return AuditRow(**about, reason=why("nobody_else"))
+    chance = len(answered) / len(llm)
+    found = audited_mean(people, llm, np.full(len(llm), chance), confidence=plan.confidence)
+    alone = one_sample(answered, against=0.0, confidence=plan.confidence)
+    narrower = None
+    if (
+        found.ci_low is not None
+        and found.ci_high is not None
+        and alone.ci_low is not None
+        and alone.ci_high is not None
+    ):
+        narrower = 1 - (found.ci_high - found.ci_low) ** 2 / (alone.ci_high - alone.ci_low) ** 2
+    return AuditRow(
+        **about,
+        estimate=found.estimate,
+        ci_low=found.ci_low,
+        ci_high=found.ci_high,
+        llm_weight=found.llm_weight,
+        people_mean=alone.mean,
+        people_ci_low=alone.ci_low,
+        people_ci_high=alone.ci_high,
+        saved=None if narrower is None else max(0.0, narrower),
+        reason=found.reason,
+    )
+
+
+def _by_form(table: pl.DataFrame, source: str, order: Order) -> pl.DataFrame:
+    """Return one value a form and pair: mean preference, share won, or mean difference of ratings, x against y."""
+    table = table.filter(pl.col("assignment_id").is_not_null())
+    if source == "preferences":
+        return toward(table, order, FORM)
+    places = {system: place for place, system in enumerate(order.systems)}
+    if source == "choices":
+        first, second = (
+            pl.col(name).replace_strict(places, return_dtype=pl.Int64) for name in ("system_x", "system_y")
+        )
+        ahead = first < second
+        return (
+            table.with_columns(
+                x=pl.when(ahead).then("system_x").otherwise("system_y"),
+                y=pl.when(ahead).then("system_y").otherwise("system_x"),
+                value=pl.when(ahead).then("value").otherwise(1 - pl.col("value")),
+                exposure=pl.lit(None, dtype=pl.Int64),
+            )
+            .group_by(FORM)
+            .agg(pl.col("value").mean())
+        )
+    cell = ("assignment_id", "criterion", "item_id")
+    rated = table.group_by(*cell, "system").agg(pl.col("value").mean())
+    rated = rated.with_columns(place=pl.col("system").replace_strict(places, return_dtype=pl.Int64))
+    pairs = rated.join(rated, on=cell, suffix="_y").filter(pl.col("place") < pl.col("place_y"))
+    return (
+        pairs.select(
+            *cell,
+            x="system",
+            y="system_y",
+            value=pl.col("value") - pl.col("value_y"),
+            exposure=pl.lit(None, dtype=pl.Int64),
+        )
+        .group_by(FORM)
+        .agg(pl.col("value").mean())
+    )
+
+
+def _place(key: tuple[Any, ...], order: Order) -> tuple[int, int, int, int]:
+    criterion, exposure, x, y = key
+    return (
+        order.criteria.index(criterion),
+        -1 if exposure is None else exposure,
+        order.systems.index(x),
+        order.systems.index(y),
+    )

@@ -1,0 +1,76 @@
+"""What the report says of an audit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from analysis.audit.audit_rows import AuditRow
+from analysis.contribution import Shown
+from analysis.printing.cells import Field, cell, criterion_cell, number_column, tabulate, text_column
+from analysis.printing.document import Block, Cell, Paragraph, Section
+from analysis.printing.names import Names
+from analysis.printing.words import count, interval, number, percent
+
+INTRO = (
+    "{rater} answered {forms} forms, people {n} of them, drawn beforehand. Its answers stand in for people\u2019s to "
+    "the rest, less what it was seen to err where both answered: biased or useless, it widens intervals and shifts "
+    "none."
+)
+
+
+def audit(rows: Sequence[AuditRow], shown: Shown) -> Section | None:
+    """Set people\u2019s means over all forms beside those of people alone; nothing where no study was audited."""
+    if not rows:
+        return None
+    names = shown.names
+    most = max(rows, key=lambda row: (row.n_forms, row.n))
+    intro = INTRO.format(rater=names.group(most.group), forms=f"{most.n_forms:,}", n=f"{max(row.n for row in rows):,}")
+    saved = [row.saved for row in rows if row.saved is not None]
+    blocks: list[Block] = [Paragraph(text=intro)]
+    if saved:
+        mean = percent(sum(saved) / len(saved), 0)
+        blocks.append(Paragraph(text=f"It saved {mean} of the people whom intervals as narrow would have taken alone."))
+    table = tabulate(
+        "audit",
+        "People\u2019s mean over all forms",
+        _fields(names, shown.confidence),
+        rows,
+        constant=CONSTANT,
+        csv="audit",
+    )
+    return Section(id="audit", title="What the audit found", blocks=(*blocks, table))
+
+
+CONSTANT = ("Criterion", "Exposure")
+
+
+def _fields(names: Names, confidence: str) -> list[Field[AuditRow]]:
+    return [
+        text_column("What", lambda row: _what(row, names), "x \u2212 y: difference of ratings; x over y: preference"),
+        text_column("Criterion", lambda row: criterion_cell(names, row.criterion, row.source)),
+        number_column("Exposure", lambda row: count(row.exposure)),
+        number_column("Forms", lambda row: count(row.n_forms), "that the rater answered"),
+        number_column("People", lambda row: count(row.n), "forms of these that people answered"),
+        number_column(
+            "Audited",
+            lambda row: _mean(row, row.estimate, row.ci_low, row.ci_high),
+            f"people\u2019s mean over all forms, with the {confidence} interval",
+        ),
+        number_column(
+            "People alone",
+            lambda row: _mean(row, row.people_mean, row.people_ci_low, row.people_ci_high),
+            f"mean of people\u2019s answers, with the {confidence} interval",
+        ),
+        number_column("Saved", lambda row: percent(row.saved, 0), "people, for an interval of the same width"),
+    ]
+
+
+def _what(row: AuditRow, names: Names) -> str:
+    join = "\u2212" if row.source == "ratings" else "over"
+    return f"{names.system(row.system_x)} {join} {names.system(row.system_y)}"
+
+
+def _mean(row: AuditRow, value: float | None, low: float | None, high: float | None) -> Cell:
+    if row.source == "ratings":
+        return cell(number(value), detail=interval(low, high))
+    return cell(percent(value), detail=interval(low, high, as_percent=True))
