@@ -175,6 +175,14 @@ def conduct(state: str) -> dict[str, VisitConduct]:
 
 
 @st.cache_resource(show_spinner=False, max_entries=2)
+def unplayable(state: str) -> dict[str, int]:
+    """Return how many clips do not play for each annotator, by their own word."""
+    from spa.responses.unplayable_clips import unplayable_clips
+
+    return unplayable_clips(workspace().study, workspace().store)
+
+
+@st.cache_resource(show_spinner=False, max_entries=2)
 def profiles(state: str) -> list[AnnotatorProfile]:
     """Return what each annotator's answers look like."""
     ready: list[AnnotatorProfile] | None = _started[0].background.take("profiles", state)

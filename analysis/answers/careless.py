@@ -107,10 +107,12 @@ def seen_of_outputs(reading: pl.DataFrame) -> pl.DataFrame:
     """Return each output of each visit once, with the seconds on screen over all pages and whether it was seen.
 
     It was seen where, on any page, it was on screen down to 90% of its height, or was served alone to a browser without
-    script. Evidence that the server's clock refutes counts as none.
+    script; a clip was seen where 90% of it was played. Evidence that the server's clock refutes counts as none.
     """
     by_server, refuted = _known(reading, "server"), _known(reading, "refuted")
     seen = (pl.col("seconds") > 0) & ((pl.col("scrolled") >= SEEN).fill_null(value=False) | by_server) & ~refuted
+    if {"length", "played"} <= {*reading.columns}:
+        seen &= pl.col("length").is_null() | (pl.col("played") >= SEEN * pl.col("length")).fill_null(value=False)
     outputs = reading.filter(pl.col("system").is_not_null())
     return outputs.group_by(_output(reading)).agg(pl.col("seconds").sum(), seen=seen.any())
 

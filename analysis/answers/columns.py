@@ -152,6 +152,8 @@ NUMBERS = frozenset(  # columns that hold them; in texts without commas between 
         "usual_seconds",
         "passed_seconds",
         "scrolled",
+        "length",
+        "played",
         "words",
         "mass",
         "expected",

@@ -75,8 +75,8 @@ def _check_reading(check: Check) -> None:
     if "annotator_kind" in check.frame.columns:
         check_kind(check)
     check.whole("words")
-    usual = {"usual_seconds"} & {*check.frame.columns}
-    for column in ("page_seconds", "seconds", "scrolled", *usual):
+    found = [name for name in ("usual_seconds", "length", "played") if name in check.frame.columns]
+    for column in ("page_seconds", "seconds", "scrolled", *found):
         check.number(column, column)
         check.refuse(pl.col(column) < 0, column, f"{column} must be 0 or more")
     check.refuse(pl.col("scrolled") > 1, "scrolled", "scrolled must be a share of the output's height, at most 1")

@@ -37,6 +37,7 @@ def status(study: Path, store: str | None, rehearsal: bool, codes: bool, as_json
     from spa.records.platforms import LINK
     from spa.responses.pauses import PAUSED_LINE, paused_since
     from spa.responses.status import summarise_visits
+    from spa.responses.unplayable_clips import unplayable_clips, unplayable_line
 
     with open_answers(study, store, rehearsal=rehearsal, read_only=not codes, quiet=as_json) as workspace:
         found = summarise_visits(
@@ -49,16 +50,17 @@ def status(study: Path, store: str | None, rehearsal: bool, codes: bool, as_json
         known = {source: workspace.store.visits.outcome_codes(source) for source in sources} if codes else {}
         paused = paused_since(workspace.store)
         signs = signs_found(workspace.study, workspace.store, workspace.form)
+        unplayable = unplayable_clips(workspace.study, workspace.store)
         states, title = live_states(workspace.study, workspace.store), workspace.study.title
     if as_json:
-        more = {"live": [asdict(state) | {"enough": state.enough} for state in states]} if states else {}
+        more: dict[str, object] = {"unplayable_clips": unplayable} if unplayable else {}
+        more |= {"live": [asdict(state) | {"enough": state.enough} for state in states]} if states else {}
+        more |= {"codes": known} if codes else {}
         amounts = {name: getattr(found, name) for name in ("pay", "hourly_pay", "planned_hourly_pay")}
         money = {name: None if amount is None else str(amount) for name, amount in amounts.items()}
         since = {} if paused is None else {"paused_since": paused}
         careless = {"counts": list(map(asdict, signs.counts)), "shown": list(map(asdict, signs.shown))}
-        print_json(
-            asdict(found) | money | more | since | {"careless_signs": careless} | ({"codes": known} if codes else {})
-        )
+        print_json(asdict(found) | money | since | {"careless_signs": careless} | more)
         return
     counts = f"{found.completed} of {found.places} submitted, {found.at_work} in progress, {found.free} free"
     click.echo(f"{title}: {counts}")
@@ -69,6 +71,8 @@ def status(study: Path, store: str | None, rehearsal: bool, codes: bool, as_json
         click.echo(line)
     for line in signs.words:
         click.echo(line)
+    if (of_clips := unplayable_line(unplayable)) is not None:
+        click.echo(of_clips)
     for state in states:
         for line in live_lines(workspace.study, state):
             click.echo(line)

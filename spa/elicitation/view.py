@@ -236,6 +236,7 @@ class AssignmentView:
             segments=segments,
             file=shown.shown_file,
             seconds=shown.seconds,
+            captions=shown.captions_copy,
             names=tuple((name, self.say(name)) for name in medium_of(shown).names),
             within=shown.within,
         )

@@ -74,11 +74,22 @@ def on_dashboard(player: Any, path: Path) -> object:
 def player(element: Literal["audio", "video"], exhibit: Exhibit, address: str) -> Markup:
     """Return the browser's own player of a clip with its length; without an address it plays nothing."""
     source = Markup(' src="{}"').format(address) if address else ""
+    captions = _captions(exhibit, address) if address else ""
+    track = Markup('<track kind="captions" src="{}" default>').format(captions) if captions else ""
     plays_inline = " playsinline" if element == "video" else ""
     return Markup(
-        '<div class="body clip"><{0} preload="none" controls{1}{2} aria-label="{3}"></{0}>'
+        '<div class="body clip"><{0} preload="none" controls{1}{2} aria-label="{3}">{5}</{0}>'
         '<p class="length" data-chrome>{4}</p></div>'
-    ).format(element, plays_inline, source, exhibit.caption, minutes_and_seconds(exhibit.seconds or 0.0))
+    ).format(element, plays_inline, source, exhibit.caption, minutes_and_seconds(exhibit.seconds or 0.0), track)
+
+
+def _captions(exhibit: Exhibit, address: str) -> str:
+    """Return where the captions of a clip are: below its own address, or as one that holds all; "" without any."""
+    if exhibit.captions is None:
+        return ""
+    if not address.startswith("data:"):
+        return f"{address}/captions"
+    return f"data:text/vtt;base64,{encoded(exhibit.captions.read_bytes())}"
 
 
 def minutes_and_seconds(length: float) -> str:

@@ -84,11 +84,13 @@
     };
     const note = () => {
       const [now, at] = [performance.now(), media.currentTime];
-      if (last && at > last.at && wasPlayed((last.at + at) / 2)) {
+      if (last && at > last.at && !media.seeking && wasPlayed((last.at + at) / 2)) {
         const passed = (now - last.now) / 1000;
         if (at - last.at <= 1.1 * passed + 0.1) add(exhibit, last.at, at);
       }
-      last = exhibit && counts() ? { now, at } : null;
+      // a browser under load tells of no progress for a while, and then of all at once
+      if (!exhibit || !counts()) last = null;
+      else if (last?.at !== at) last = { now, at };
       if (at !== place || media.paused) [place, progressed] = [at, now];
       if (now - progressed > STUCK && navigator.onLine) offer();
       if (isFilm && !media.paused && at > 0.5 && media.videoWidth === 0) offer(); // sound without its pictures

@@ -43,6 +43,7 @@ class Exhibit:
     segments: tuple[Segment, ...] = ()  # empty where a file is shown
     file: Path | None = None
     seconds: float | None = None  # that the file lasts
+    captions: Path | None = None  # of a clip
     names: tuple[tuple[str, str], ...] = ()  # words of the form that its medium needs, by what they are called
     within: tuple[ShownFile, ...] = ()  # files that its text names
 

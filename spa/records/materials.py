@@ -38,6 +38,8 @@ class Material:
     marks: tuple[str, ...] = ()  # what may be wrong with how the copy is shown (see MediumFiles of spa.media)
     seconds: float | None = None  # that the copy lasts
     loudness: float | None = None  # of the copy, LUFS
+    captions: Path | None = None  # of a clip
+    captions_copy: Path | None = None  # shown in the place of these
     within: tuple[ShownFile, ...] = ()  # files that the text names
 
     @property
@@ -53,5 +55,5 @@ class Material:
     @property
     def files(self) -> tuple[Path, ...]:
         """Every file that decides what is seen: the one shown, or those that the text names."""
-        own = () if self.file is None else (self.file,)
+        own = (one for one in (self.file, self.captions) if one is not None)
         return (*own, *(one.file for one in self.within))

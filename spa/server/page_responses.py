@@ -11,6 +11,7 @@ from spa.forms.assets import asset_content, asset_name, media_types
 from spa.forms.form_text import exhibits_of
 from spa.forms.html import Addresses, PageState, render_notice, render_page
 from spa.media import all_media, medium_of
+from spa.media.captions import MEDIA_TYPE
 from spa.records.form import Exhibit, Form, Page
 from spa.records.texts import Texts
 from spa.server.byte_ranges import send_ranges
@@ -67,6 +68,20 @@ def send_shown(request: Request, form: Form, exhibit: Exhibit, *, kept: bool = T
         headers |= {"cache-control": ASKED_AGAIN} if kept else {}
         return send_ranges(request, exhibit.file, tag=tag, media_type=media_type, headers=headers)
     return Response(exhibit.file.read_bytes(), media_type=files.media_type(exhibit.file), headers=headers)
+
+
+def send_captions(exhibit: Exhibit) -> Response:
+    """Send the captions of a clip, which are short and hold nothing but times and words."""
+    if exhibit.captions is None or not exhibit.captions.is_file():
+        raise HTTPException(404)
+    headers = {"content-security-policy": FILE_POLICY}
+    return Response(exhibit.captions.read_bytes(), media_type=MEDIA_TYPE, headers=headers)
+
+
+def paths_of_captions(before: str) -> tuple[str, ...]:
+    """Return where the captions of clips are served, below the paths of these."""
+    clips = (medium for medium in all_media() if medium.files is not None and medium.files.streamed)
+    return tuple(f"{before}/{medium.key}/{{exhibit_id}}/captions" for medium in clips)
 
 
 def paths_of_files(before: str) -> tuple[str, ...]:

@@ -16,9 +16,11 @@ from spa.server.form_posts import Fields
 from spa.server.page_responses import (
     find_shown,
     page_response,
+    paths_of_captions,
     paths_of_files,
     redirect_to,
     send_asset,
+    send_captions,
     send_notice,
     send_shown,
 )
@@ -59,6 +61,9 @@ def create_preview(form: Form, texts: Texts, *, minutes: int | None = None) -> F
     def shown(request: Request, exhibit_id: str) -> Response:
         return send_shown(request, form, find_shown(form, exhibit_id), kept=False)  # the next form has this address
 
+    def captions(exhibit_id: str) -> Response:
+        return send_captions(find_shown(form, exhibit_id))
+
     def failed(request: object, error: Exception) -> Response:
         return send_notice(texts, "unknown", status=error.status_code if isinstance(error, HTTPException) else 400)
 
@@ -68,6 +73,7 @@ def create_preview(form: Form, texts: Texts, *, minutes: int | None = None) -> F
         ("/p/{page_id}", "POST", leave),
         ("/done", "GET", done),
         *((path, "GET", shown) for path in paths_of_files("")),
+        *((path, "GET", captions) for path in paths_of_captions("")),
         ("/static/{name}", "GET", send_asset),
     ]
     for path, method, route in routes:

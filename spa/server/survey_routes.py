@@ -28,7 +28,16 @@ from spa.responses.tokens import add_token, has_token, is_token, random_token
 from spa.server.form_posts import FormPost, largest_post, read_post, read_press
 from spa.server.form_progress import FormProgress
 from spa.server.health_check import HealthCheck
-from spa.server.page_responses import find_shown, page_response, paths_of_files, redirect_to, send_asset, send_shown
+from spa.server.page_responses import (
+    find_shown,
+    page_response,
+    paths_of_captions,
+    paths_of_files,
+    redirect_to,
+    send_asset,
+    send_captions,
+    send_shown,
+)
 from spa.server.survey_context import SurveyContext
 from spa.server.visit_cookie import ELSEWHERE, VisitCookie, is_from_elsewhere
 from spa.server.visit_transactions import Navigation, VisitTransactions
@@ -86,6 +95,7 @@ class SurveyRoutes:
             Route("/a/{token}/done", self.show_end, methods=["GET"]),
             Route("/a/{token}/next", self.begin_session, methods=["POST"]),
             *(Route(path, self.show_file, methods=["GET"]) for path in paths_of_files("/a/{token}")),
+            *(Route(path, self.show_captions, methods=["GET"]) for path in paths_of_captions("/a/{token}")),
         ]
 
     async def show_start(self, request: Request) -> Response:
@@ -297,6 +307,13 @@ class SurveyRoutes:
             raise HTTPException(404)
         exhibit = find_shown(visit.form, request.path_params["exhibit_id"])
         return await asyncio.to_thread(send_shown, request, visit.form, exhibit)
+
+    async def show_captions(self, request: Request) -> Response:
+        """Send the captions of a clip that this person's form shows."""
+        visit = await self._find(request.path_params["token"])
+        if visit is None:
+            raise HTTPException(404)
+        return await asyncio.to_thread(send_captions, find_shown(visit.form, request.path_params["exhibit_id"]))
 
     def _can_resume(self, connection: Connection, token: str) -> bool:
         lease = lease_of_token(connection, token)

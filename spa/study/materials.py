@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from spa.media import medium_of
+from spa.media.captions import CAPTIONS, captions_of
 from spa.media.medium import Medium
 from spa.records.clean_text import cleaned
 from spa.records.materials import Material, ShownFile
@@ -42,6 +43,7 @@ class MaterialReader:
         shown = self._file(medium, text, file, row)
         if shown is None:
             return Material(medium=medium.key, text=None, file=file)
+        captions = captions_of(file) if medium.files.streamed else None
         return Material(
             medium=medium.key,
             text=None,
@@ -50,6 +52,8 @@ class MaterialReader:
             marks=shown.marks,
             seconds=shown.seconds,
             loudness=shown.loudness,
+            captions=captions,
+            captions_copy=None if captions is None else self._captions(captions, row),
         )
 
     def prepare(self, medium: Medium, cells: Iterable[tuple[str, OutputFileRow]]) -> None:
@@ -106,6 +110,19 @@ class MaterialReader:
         except (ValueError, OSError) as error:
             expected = f"{medium.one} that can be shown"
             self.unshown[file] = f"{row.place}: expected {expected}, got {quote(name)}, {error}"
+            return None
+
+    def _captions(self, file: Path, row: OutputFileRow) -> Path | None:
+        """Return what is shown in the place of a clip's captions; say of those that cannot be shown, once, why."""
+        if file in self.unshown:
+            return None
+        try:
+            self._copies = self._copies or NeutralCopies(self._folder or row.file.parent)
+            if not self._inside(file.name, file, row):
+                raise ValueError("which is a link to elsewhere; copy it there")
+            return self._copies.of(file, CAPTIONS).path
+        except (ValueError, OSError) as error:
+            self.unshown[file] = f"{row.place}: expected {CAPTIONS.formats} captions, got {quote(file.name)}, {error}"
             return None
 
     def _unfit(self, medium: Medium, name: str, file: Path, row: OutputFileRow) -> Iterator[str]:

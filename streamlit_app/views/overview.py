@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from analysis.monitoring.alarms import Alarm, find_alarms
+from analysis.printing.words import sentence
 from spa.errors import AnalysisError
 from spa.records.platforms import lowest_hourly_pay
 from spa.responses.status import COUNT_WORDS, COUNTED, Status, hourly_pay, pace_of, summarise_visits
+from spa.responses.unplayable_clips import unplayable_line
 from spa.responses.visits import PersonVisit
 from streamlit_app import blinding, loading
 from streamlit_app.rendering import link_to, plain, show_counts, show_headline, show_metrics
@@ -59,7 +61,7 @@ def _live() -> None:
         if results is not None and blinding.may_show():
             show_headline(results)
         alarms = find_alarms(results, profiles, visits, calls=calls.counts, unpaid=loading.unpaid())
-        _alarms([*_low_pay(status), *alarms])
+        _alarms([*_low_pay(status), *_unplayable(state), *alarms])
     with columns[1]:
         _raters(calls)
 
@@ -168,6 +170,12 @@ def _low_pay(status: Status) -> list[Alarm]:
     least = f"{low.platform}'s minimum of {low.amount:.2f}"
     text = f"The {which} hourly pay is {pay} {status.currency}, below {least}: raise the pay."
     return [Alarm(text=text, page="Plan")]
+
+
+def _unplayable(state: str) -> list[Alarm]:
+    """Return an alarm where people say that clips do not play."""
+    line = unplayable_line(loading.unplayable(state))
+    return [] if line is None else [Alarm(text=sentence(line), page="Submissions")]
 
 
 def _alarms(alarms: list[Alarm]) -> None:

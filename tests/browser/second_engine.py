@@ -27,14 +27,20 @@ from spa.server.http_server import serve_on_loopback
 from tests.browser.chromium import DESK, PHONE
 from tests.spa.media.chat_answers import ANSWERS
 from tests.spa.rehearsed import spa
+from tests.spa.tiny_clips import film, tone, wav
 
 FIREFOX = "firefox-esr"
 KEYS = {"Tab": "\ue004", "Enter": "\ue007", "Space": " ", "ArrowRight": "\ue014"}
 PATIENCE = 20  # seconds
 WIDE = f"\n\n$${' + '.join(f'a_{{{number}}}' for number in range(60))}$$"  # wider than any column
 FOCUS = """(() => { const one = document.activeElement;
-  return { type: one.type ?? "", name: one.name ?? "", value: one.value ?? "", next: one.matches(".next, #next") };
+  const clip = one.matches("audio, video") ? one.src : "";
+  const [name, next] = [clip || (one.name ?? ""), one.matches(".next, #next")];
+  const left = one.matches(".unseen-outputs li:not(.done) button");
+  return { clip, left, name, next, type: one.type ?? "", value: one.value ?? "" };
 })()"""
+CAPTIONS = "WEBVTT\n\n00:00.000 --> 00:01.000\nOne tone\n"
+CLIPS = ("audio", "video")  # which are to be played; nothing else is to be waited for
 TOO_WIDE = "document.documentElement.scrollWidth > innerWidth"
 
 
@@ -108,6 +114,10 @@ class Firefox:
             seen.add(focus["name"])
             if focus["type"] in ("radio", "checkbox") and new:
                 self.press("Space")
+            elif focus["clip"] and new:
+                self._hear()
+            elif focus["left"]:
+                self.press("Enter")  # leads to the output
             elif focus["type"] == "range":
                 self.press("ArrowRight")
             elif focus["type"] == "number" and new and not focus["value"]:
@@ -118,7 +128,18 @@ class Firefox:
                     if self.ask("location.pathname") != page:
                         return
                     time.sleep(0.2)
+                if self.ask(FOCUS)["left"]:
+                    self.press("Enter")
         raise TimeoutError(page)
+
+    def _hear(self) -> None:
+        """Play the clip that has the focus to its end, which a page asks for."""
+        self.press("Space")
+        for _ in range(PATIENCE * 5):
+            if self.ask("document.activeElement.ended && document.activeElement.closest('.clip.played') !== null"):
+                return
+            time.sleep(0.2)
+        raise TimeoutError(str(self.ask("[document.activeElement.src, document.activeElement.error?.message]")))
 
 
 @contextmanager
@@ -160,6 +181,17 @@ def studies(folder: Path) -> Iterator[Path]:
                 held.write(json.dumps({"item": number // 2, "system": "ab"[number % 2], "output": shown}) + "\n")
         spa("init", folder / kind, "--outputs", table, "--kind", kind, "--yes")
         yield folder / kind
+    made = {"audio": wav(tone(440, seconds=1.0)), "video": film(1.0)}
+    for kind, suffix in (("audio", "wav"), ("video", "mp4")):
+        table, rows = folder / f"{kind}.jsonl", []
+        for number in range(16):
+            name = f"clip-{number}.{suffix}"
+            (folder / name).write_bytes(made[kind])
+            (folder / name).with_suffix(".vtt").write_text(CAPTIONS, encoding="utf-8")
+            rows.append({"item": number // 2, "system": "ab"[number % 2], "output": name})
+        table.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        spa("init", folder / kind, "--outputs", table, "--kind", kind, "--yes")
+        yield folder / kind
 
 
 def main() -> None:
@@ -174,7 +206,12 @@ def main() -> None:
     with TemporaryDirectory() as name:
         for folder in studies(Path(name)):
             study = folder / "study.toml"
-            text = study.read_text(encoding="utf-8").replace("[people]", "[people]\nseconds_per_100_words = 0", 1)
+            least = (
+                0.01 if folder.name in ("audio", "video") else 0
+            )  # clips are to be played, nothing is to be waited for
+            text = study.read_text(encoding="utf-8").replace(
+                "[people]", f"[people]\nseconds_per_100_words = {least}", 1
+            )
             study.write_text(text, encoding="utf-8")
             spa("build", study, "--annotators", 4)
             with open_workspace(study) as workspace, serve_on_loopback(create_app(workspace)) as url:

@@ -31,12 +31,14 @@ SECONDS = 1.2
 LINES = ".unseen-outputs li"
 
 
-def form_of_clips(files: dict[str, Path], medium: str, seconds: float = SECONDS) -> Form:
-    """Return the small form whose reading page shows these clips, by label, and whose later pages show them again."""
+def form_of_clips(files: dict[str, Path], medium: str, seconds: float = SECONDS, captions: Path | None = None) -> Form:
+    """Return the small form whose reading page shows these clips, by label."""
 
     def shown(block: ExhibitsBlock) -> ExhibitsBlock:
         clips = (
-            replace(one, medium=medium, segments=(), file=files[one.label], seconds=seconds) if one.label else one
+            replace(one, medium=medium, segments=(), file=files[one.label], seconds=seconds, captions=captions)
+            if one.label
+            else one
             for one in block.exhibits
         )
         return replace(block, exhibits=tuple(clips))
@@ -89,8 +91,11 @@ def wait_until(tab: Tab, condition: str) -> None:
 
 def test_page_is_left_once_clips_were_heard(browser: Browser, tmp_path: Path) -> None:
     """On a phone, by keyboard: one plays at a time, and what is muted, fast or skipped is not heard."""
+    captions = tmp_path / "a.vtt"
+    captions.write_text("WEBVTT\n\n00:00.000 --> 00:10.000\nOne &amp; only\n")
+    form = form_of_clips(sounds(tmp_path, "AB"), "audio", captions=captions)
     with (
-        survey(tmp_path, form_of_clips(sounds(tmp_path, "AB"), "audio")) as (made, address),
+        survey(tmp_path, form) as (made, address),
         open_context(browser, viewport=PHONE) as context,
     ):
         tab = context.new_page()
@@ -113,6 +118,7 @@ def test_page_is_left_once_clips_were_heard(browser: Browser, tmp_path: Path) ->
         wait_until(tab, "clips[0].currentTime > 0.3")
         tab.locator(".tab-2").click()
         press_play(tab, 1)
+        expect(tab.locator(".cues").nth(1)).to_have_text("One & only")  # which browsers show of films alone
         wait_until(tab, "clips[0].paused && clips[1].ended")
         expect(tab.locator(".clip.played")).to_have_count(1)
         expect(tab.locator(f"{LINES}:not(.done)")).to_have_text(["Writer A, text 1"])

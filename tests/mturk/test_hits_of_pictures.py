@@ -1,13 +1,15 @@
-"""Pages whose pictures do not fit into a HIT stand on the survey server, which is said."""
+"""Pages whose pictures do not fit into a HIT, and those with clips, stand on the survey server, which is said."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 from PIL import Image
 
 from tests.mturk.studies import STUDY, Bench, make_bench
+from tests.spa.tiny_clips import tiny_sound
 
 SURVEY = "https://survey.example.org"
 
@@ -18,14 +20,19 @@ def pictured(bench: Bench, name: str, side: int, public_url: str | None) -> Benc
     folder.mkdir()
     noise = np.random.default_rng(1).integers(0, 256, (side, side, 3), dtype=np.uint8)
     Image.fromarray(noise).save(folder / "noise.png")
-    shown = STUDY.replace('item_text = "item_text"', 'item_text = "given", item_kind = "image", sample = "sample"')
+    return shown_in(bench, folder, "image", "noise.png", public_url)
+
+
+def shown_in(bench: Bench, folder: Path, kind: str, name: str, public_url: str | None) -> Bench:
+    """Return a study whose items show a file."""
+    shown = STUDY.replace('item_text = "item_text"', 'item_text = "given", item_kind = "KIND", sample = "sample"')
     rows = [
-        {"item_id": f"i{item}", "system": system, "given": "noise.png", "sample": "1", "output": f"Text {item}."}
+        {"item_id": f"i{item}", "system": system, "given": name, "sample": "1", "output": f"Text {item}."}
         for item in range(1, 7)
         for system in ("alpha", "beta", "gamma")
     ]
     (folder / "shown.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    shown = shown.replace("outputs.jsonl", "shown.jsonl")
+    shown = shown.replace("outputs.jsonl", "shown.jsonl").replace("KIND", kind)
     return make_bench(
         folder,
         bench.emulator,
@@ -47,3 +54,15 @@ def test_pictures_choose_the_survey_server(bench: Bench) -> None:
     assert "[mturk] public_url: expected the https address of the survey server" in nowhere.stderr
     assert "(the form of a00001 makes " in nowhere.stderr
     assert nowhere.stderr.count("\n") == 1
+
+
+def test_clips_choose_the_survey_server(bench: Bench) -> None:
+    """However small they are: it plays them part by part."""
+    folder = bench.study.parent / "clips"
+    folder.mkdir()
+    (folder / "tone.wav").write_bytes(tiny_sound(0, 0))
+    plan = shown_in(bench, folder, "audio", "tone.wav", SURVEY).json("plan")
+    assert (plan["form"], plan["why_external"]) == (
+        "external",
+        "it shows clips, which the survey server plays part by part",
+    )

@@ -12,6 +12,7 @@ from fastapi.testclient import TestClient
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spa.forms.assets import asset_name
 from spa.records.form import ExhibitsBlock, Form
 from spa.responses.reading_evidence import (
     MOST_PARTS,
@@ -23,6 +24,7 @@ from spa.responses.reading_evidence import (
 )
 from spa.responses.reading_rows import exposure_rows, exposures_of
 from spa.responses.tidy_tables import EXPOSED
+from spa.responses.unplayable_clips import unplayable_clips
 from spa.server.app import create_app
 from spa.simulation.simulated_annotators import ReadingHabit
 from spa.study.load import load_study, study_fingerprint
@@ -155,7 +157,9 @@ def test_server_keeps_the_page_of_clips_unheard(tmp_path: Path) -> None:
             assert client.post(f"/a/{token}/p/{page.page_id}", data=answers | seen).status_code == 303
         html = client.get(f"/a/{token}/p/p3").text
         assert html.count("<audio ") == 3
-        assert "player." in html
+        players = f"/static/{asset_name('player.js')}"
+        assert players in html
+        assert players not in client.get(f"/a/{token}/p/p1").text  # pages without clips have no script for them
         assert f'data-seconds="{LEAST}"' in html
 
         def leave(text: str | None) -> int:
@@ -179,6 +183,9 @@ def test_server_keeps_the_page_of_clips_unheard(tmp_path: Path) -> None:
         )
         systems = {"A": "a", "B": "b", "C": "c"}
         rows = [dict(zip(EXPOSED, row, strict=True)) for row in exposure_rows(made.made, exposures, systems, {})]
+        of_audio = made.study.model_copy(update={"outputs": made.study.outputs.model_copy(update={"kind": "audio"})})
+        assert unplayable_clips(of_audio, made.store) == {visit.annotator_id: 1}
+        assert unplayable_clips(made.study, made.store) == {}
     clips = [row for row in rows if row["page"] == "p3"]
     assert [[row[name] for name in ("system", "length", "played", "unplayable", "known_by")] for row in clips] == [
         ["a", 20.0, 20.0, 0, "script"],

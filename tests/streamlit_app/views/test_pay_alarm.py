@@ -1,4 +1,4 @@
-"""The dashboard's alarm about pay, without a browser."""
+"""The dashboard's alarms about pay, and about clips that do not play, without a browser."""
 
 from __future__ import annotations
 
@@ -30,3 +30,9 @@ def test_planned_pay_is_meant_before_anybody_is_paid(monkeypatch: pytest.MonkeyP
     status: Any = SimpleNamespace(currency="GBP", hourly_pay=None, pay=Decimal("2.00"))
     (alarm,) = overview._low_pay(status)
     assert alarm.text == "The planned hourly pay is 4.00 GBP, below Prolific's minimum of 6.00: raise the pay."
+
+
+def test_clips_that_do_not_play_are_an_alarm(monkeypatch: pytest.MonkeyPatch) -> None:
+    for found, told in (({}, []), ({"ada": 2}, ["Clips that do not play, by the word of 1 person: 2 (ada: 2)"])):
+        monkeypatch.setattr(overview.loading, "unplayable", lambda state, found=found: found)
+        assert [alarm.text for alarm in overview._unplayable("1")] == told
