@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import wave
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 BYTES = 2  # of a sample in a WAV
+PICTURES = 4  # a second of a film that is made here
 
 
 def wav_of(content: bytes) -> bytes:
@@ -23,12 +25,17 @@ def wav_of(content: bytes) -> bytes:
         stream = clip.streams.audio[0]
         samples = _resampled(clip, stream, "s16", stream.layout.name, stream.rate)
         rate, channels = stream.rate, stream.channels
+    return wav(samples.tobytes(), rate, channels=channels)
+
+
+def wav(samples: bytes, rate: int, *, channels: int) -> bytes:
+    """Return samples of 16 bits as WAV."""
     file = io.BytesIO()
     with wave.open(file, "wb") as written:
         written.setnchannels(channels)
         written.setsampwidth(BYTES)
         written.setframerate(rate)
-        written.writeframes(samples.tobytes())
+        written.writeframes(samples)
     return file.getvalue()
 
 
@@ -48,6 +55,23 @@ def pictures_of(content: bytes, per_second: float) -> Iterator[tuple[float, NDAr
             if at >= number / per_second:
                 number += 1
                 yield at, frame.to_ndarray(format="rgb24")
+
+
+def film_of(colour: tuple[int, int, int], *, seconds: int) -> bytes:
+    """Return an MP4 of one colour (red, green, blue; 0 to 255), 64 pixels wide and high."""
+    import av
+
+    file = io.BytesIO()
+    with av.open(file, "w", format="mp4") as film:
+        stream = film.add_stream("libx264", rate=PICTURES)
+        stream.width = stream.height = 64
+        stream.pix_fmt = "yuv420p"
+        for number in range(seconds * PICTURES):
+            frame = av.VideoFrame.from_ndarray(np.full((64, 64, 3), colour, np.uint8), format="rgb24")
+            frame.pts, frame.time_base = number, Fraction(1, PICTURES)
+            film.mux(stream.encode(frame))
+        film.mux(stream.encode(None))
+    return file.getvalue()
 
 
 def _opened(content: bytes) -> Any:

@@ -47,17 +47,36 @@ def _shown(exhibit: Exhibit, address: Callable[[Exhibit], str]) -> Markup:
 def _part(path: Path) -> Part:
     from spa.clips.reading import wav_of
 
-    data = clips.encoded(wav_of(clips.read(path, "an audio clip")))
-    return {"type": "input_audio", "input_audio": {"data": data, "format": "wav"}}
+    return _of_wav(wav_of(clips.read(path, "an audio clip")))
+
+
+def _of_wav(content: bytes) -> Part:
+    return {"type": "input_audio", "input_audio": {"data": clips.encoded(content), "format": "wav"}}
 
 
 def _recorded(part: Part) -> Part:
     held = part["input_audio"]
-    return {**part, "input_audio": {**held, "data": clips.digest(held["data"])}}
+    return {**part, "input_audio": {**held, "data": f"16 bits, made of the copy; {clips.digest(held['data'])}"}}
 
 
 def _tokens(part: Part, model: str) -> tuple[int, int]:
     return sound_tokens(clips.wav_seconds(clips.bytes_of(part, "data")), model)
+
+
+def _inline(part: Part) -> tuple[str, str]:
+    return "audio/wav", part["input_audio"]["data"]
+
+
+def _trial() -> tuple[Part, str, str]:
+    """Return three beeps."""
+    import numpy as np
+
+    from spa.clips.reading import wav
+
+    beep = 8000 * np.sin(2 * np.pi * 880 * np.arange(RATE // 4) / RATE)
+    samples = np.tile(np.concatenate([beep, 0 * beep]), 3).astype("<i2")
+    asked = "How many beeps are in this recording? Answer with one word, in English."
+    return _of_wav(wav(samples.tobytes(), RATE, channels=1)), asked, "three"
 
 
 def _decoded(part: Part) -> Any:
@@ -105,6 +124,9 @@ AUDIO = Medium(
             processor_type="audio",
             processor_argument="audio",
             decoded=_decoded,
+            inline=_inline,
+            processor_parts=("feature_extractor", "audio_processor"),
+            trial=_trial,
         ),
         on_dashboard=_on_dashboard,
         neutral=_neutral,

@@ -103,6 +103,11 @@ def _as_input(part: Part) -> Part:
     return {"type": "input_image", "image_url": part["image_url"]["url"], "detail": "auto"}
 
 
+def _inline(part: Part) -> tuple[str, str]:
+    kind, _, data = part["image_url"]["url"].removeprefix("data:").partition(";base64,")
+    return kind, data
+
+
 def _decoded(part: Part) -> Any:
     from PIL import Image
 
@@ -174,6 +179,7 @@ IMAGE = Medium(
             processor_type="image",
             processor_argument="images",
             decoded=_decoded,
+            inline=_inline,
             trial=_trial,
         ),
         on_dashboard=_on_dashboard,

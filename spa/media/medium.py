@@ -55,6 +55,13 @@ class ModelFiles:
         ``image_token``, and the argument ``images``.
     decoded : callable
         What such a processor takes for a part.
+    inline : callable, optional
+        The media type and the bytes in base64 of a part that holds these.
+    frames : callable, optional
+        The parts that stand for a part where a rater is sent so many pictures a second in its place; ``None`` of what
+        does not move.
+    processor_parts : tuple of str
+        Attributes of processors that take such files in, any one of which; () where that is not asked.
     trial : callable, optional
         A part, what is asked about it in a few words, and the word in any answer of a model that takes such files in.
     """
@@ -67,6 +74,9 @@ class ModelFiles:
     processor_type: str
     processor_argument: str
     decoded: Callable[[Part], Any]
+    inline: Callable[[Part], tuple[str, str]] | None = None
+    frames: Callable[[Part, float], Sequence[Part]] | None = None
+    processor_parts: tuple[str, ...] = ()
     trial: Callable[[], tuple[Part, str, str]] | None = None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 FORMATS = "MP4 or WebM"
 CONTAINERS = (MP4, MATROSKA)
+BEGINNING = "data:video/mp4;base64,"
 PICTURES_A_SECOND = 2.0  # that processors are given
 TYPES = {".mp4": "video/mp4", ".m4v": "video/mp4", ".webm": "video/webm"}
 MARKS = {
@@ -48,7 +50,7 @@ def _shown(exhibit: Exhibit, address: Callable[[Exhibit], str]) -> Markup:
 
 def _part(path: Path) -> Part:
     data = clips.encoded(clips.read(path, "a video"))
-    return {"type": "video_url", "video_url": {"url": f"data:video/mp4;base64,{data}"}}
+    return {"type": "video_url", "video_url": {"url": f"{BEGINNING}{data}"}}
 
 
 def _recorded(part: Part) -> Part:
@@ -59,6 +61,37 @@ def _recorded(part: Part) -> Part:
 def _tokens(part: Part, model: str) -> tuple[int, int]:
     lasts, width, height = clips.film_measures(clips.bytes_of(part, "url"))
     return film_tokens(lasts, width, height, model)
+
+
+def _inline(part: Part) -> tuple[str, str]:
+    return "video/mp4", part["video_url"]["url"].removeprefix(BEGINNING)
+
+
+def _frames(part: Part, per_second: float) -> list[Part]:
+    """Return pictures of a film as PNG, in order."""
+    from PIL import Image
+
+    from spa.clips.reading import pictures_of
+
+    parts = []
+    for _, picture in pictures_of(clips.bytes_of(part, "url"), per_second):
+        file = io.BytesIO()
+        Image.fromarray(picture).save(file, "PNG")
+        url = f"data:image/png;base64,{clips.encoded(file.getvalue())}"
+        parts.append({"type": "image_url", "image_url": {"url": url}})
+    return parts
+
+
+def _trial() -> tuple[Part, str, str]:
+    """Return a red film of a second."""
+    from spa.clips.reading import film_of
+
+    url = f"{BEGINNING}{clips.encoded(film_of((255, 0, 0), seconds=1))}"
+    return (
+        {"type": "video_url", "video_url": {"url": url}},
+        "Which colour is this video? Answer with one word, in English.",
+        "red",
+    )
 
 
 def _decoded(part: Part) -> Any:
@@ -108,6 +141,10 @@ VIDEO = Medium(
             processor_type="video",
             processor_argument="videos",
             decoded=_decoded,
+            inline=_inline,
+            frames=_frames,
+            processor_parts=("video_processor",),
+            trial=_trial,
         ),
         on_dashboard=_on_dashboard,
         neutral=_neutral,

@@ -94,7 +94,8 @@ def probes_for(rater: Rater, variants: Sequence[RaterVariant]) -> Iterator[Probe
 def _sight(variants: Sequence[RaterVariant], medium: Medium | None) -> Iterator[Probe]:
     """Yield the requests that show whether a model takes in the files of a medium: the same words with one, without."""
     if medium is not None and medium.files is not None and medium.files.models is not None:
-        if medium.files.models.trial is None:
+        frames = medium.files.models.frames is not None and variants[0].protocol.frames_per_second is not None
+        if medium.files.models.trial is None or frames:
             return
         part, asked, _ = medium.files.models.trial()
         messages = [{"role": "user", "content": [part, {"type": "text", "text": asked}]}]

@@ -7,6 +7,7 @@ from typing import Any
 
 from spa.forms.prompt import answer_format, ask_again, render_turn
 from spa.forms.prompt_turns import PromptTurn, turns_of
+from spa.media import model_files
 from spa.raters.reading import ReplyTurn
 from spa.records.form import Form
 from spa.records.raters import RaterProtocol, RaterVariant
@@ -25,6 +26,8 @@ class PromptWriter:
         """Return the messages that put a turn: what is read and asked, and how to answer it."""
         answer = "" if protocol.answer_format == "text" else answer_format(turn.questions, self._texts)
         messages: list[Message] = [*render_turn(turn).chat_messages(answer)]
+        if protocol.frames_per_second is not None:
+            messages = [_in_frames(message, protocol.frames_per_second) for message in messages]
         if protocol.persona is None or not turn.alone:
             return messages
         if protocol.persona_place == "system":
@@ -41,6 +44,18 @@ class PromptWriter:
             for answer in reply.missing
         }
         return ask_again(turn.questions, arrived, self._texts)
+
+
+def _in_frames(message: Message, per_second: float) -> Message:
+    """Return a message with pictures, so many a second, in the place of what moves."""
+    content = message["content"]
+    if not isinstance(content, list):
+        return message
+    parts: list[Any] = []
+    for part in content:
+        models = model_files(part)
+        parts += [part] if models is None or models.frames is None else models.frames(part, per_second)
+    return {**message, "content": parts}
 
 
 def _above(persona: str, content: Any) -> Any:

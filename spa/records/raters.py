@@ -27,7 +27,8 @@ ADDED = (
     "persona",
     "item_notes",
     "examples",
-)  # keys that let a rater read more than people do
+    "frames_per_second",
+)  # keys that let a rater read more than people do, or something else
 SECRET = re.compile(r"auth|key|token|secret|cookie|password|signature", re.IGNORECASE)  # in the name of a header
 FROM_ENVIRONMENT = re.compile(r"env:([A-Za-z_][A-Za-z0-9_]*)")
 
@@ -95,6 +96,7 @@ class VariedKeys(TomlTable):
     ] = None
     reference: Ident | None = None  # a system whose output is shown for orientation
     item_notes: bool = False  # rubrics and references of items that people do not read
+    frames_per_second: Annotated[float, Field(gt=0, le=30)] | None = None  # pictures, without sound, sent for a video
 
     @property
     def limit(self) -> int | None:
@@ -202,6 +204,7 @@ LATER = (
     "examples",
     "persona_place",
     "explain_words",
+    "frames_per_second",
 )  # keys that count in a fingerprint where they are set
 
 

@@ -8,6 +8,7 @@ from contextlib import suppress
 from pydantic import ValidationError
 
 from spa.elicitation import ways
+from spa.media import medium_of, sent_media
 from spa.raters.vendors import batch_providers, in_batches, provider_with, providers, vendor_of
 from spa.records.problems import StudyProblem, mistake, nearest, quote, repeated, unfit_system
 from spa.records.raters import (
@@ -52,6 +53,7 @@ def rater_problems(study: Study) -> Iterator[StudyProblem]:
             f"{place}, variants", [variant.variant for variant in variants if variant.variant is not None]
         )
         yield from _without_effect(place, rater, variants)
+        yield from _frames(place, study, variants)
         yield from _cached(place, rater, variants)
         for variant in variants:
             named = f"{place} {variant.variant or ''}".strip()
@@ -145,6 +147,16 @@ def _without_effect(place: str, rater: Rater, variants: Sequence[RaterVariant]) 
         yield mistake(f"{place}, persona_place", "persona beside it", "none", "add one, or remove the key")
     if any(one.explain_words is not None for one in ways) and all(one.explain == "no" for one in ways):
         yield mistake(f"{place}, explain_words", 'explain = "before" or "after" beside it', '"no"', "set one of them")
+
+
+def _frames(place: str, study: Study, variants: Sequence[RaterVariant]) -> Iterator[StudyProblem]:
+    """Yield that pictures in the place of what moves are asked for where nothing does."""
+    kinds = (study.outputs.kind, study.outputs.item_kind)
+    moving = [one for one in map(medium_of, kinds) if one.files and one.files.models and one.files.models.frames]
+    if not moving and any(one.protocol.frames_per_second is not None for one in variants):
+        named = ", ".join(medium.many for medium, models in sent_media() if models.frames is not None)
+        got = medium_of(study.outputs.kind).many
+        yield mistake(f"{place}, frames_per_second", f"a study of {named}", got, "remove the key", "outputs")
 
 
 def _cached(place: str, rater: Rater, variants: Sequence[RaterVariant]) -> Iterator[StudyProblem]:

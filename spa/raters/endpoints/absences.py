@@ -42,9 +42,10 @@ ABSENCES = (
     ),
     Absence(
         NO_FILES,
-        _words(r"\b(?:image|images|image_url|mmproj|multi-?modal|vision|audio)\b"),
-        (b'"image_url"', b'"input_image"', b'"input_audio"', b'"input_file"'),
-        "takes no images{said}; start the server with its projector (--mmproj), or name a vision model",
+        _words(r"\b(?:image|images|image_url|mmproj|multi-?modal|vision|audio|input_audio|video|video_url)\b"),
+        (b'"image_url"', b'"input_image"', b'"input_audio"', b'"input_file"', b'"video_url"'),
+        "takes no images, sound or videos{said}; start the server with its projector (--mmproj), or name a model that "
+        "reads them",
     ),
     Absence(
         "no_max_completion_tokens",
@@ -57,8 +58,9 @@ ABSENCES = (
 OUTCOMES = tuple(absence.outcome for absence in ABSENCES)
 # One picture may be refused where others are taken: only these words are about all of them
 NO_IMAGES = _words(
-    r"mmproj|multi-?modal|(?:not|n['’]t|cannot|unsupported|only|no endpoints?)\b.{0,80}\b(?:image|vision)"
-    r"|\b(?:images?|image_url|image input|vision)\b.{0,60}(?:not supported|unsupported|not allowed|only supported)"
+    r"mmproj|multi-?modal|(?:not|n['’]t|cannot|unsupported|only|no endpoints?)\b.{0,80}\b(?:image|vision|audio|video)"
+    r"|\b(?:images?|image_url|image input|vision|audio|input_audio|video|video_url)\b.{0,60}"
+    r"(?:not supported|unsupported|not allowed|only supported)"
 )
 
 

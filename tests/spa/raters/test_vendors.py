@@ -400,6 +400,7 @@ def test_the_documentation_lists_the_registry() -> None:
 OTHER_MEANINGS = {
     "spa/records/raters.py": {"chat"},  # the default of a record, which knows no registry
     "spa/media/image_tokens.py": {"gemini"},  # a family of models
+    "spa/media/clip_tokens.py": {"gemini"},
     "spa/cluster.py": {"local"},  # a cluster of this machine
     "spa/commands/rating_cluster.py": {"local"},  # the same
     "spa/raters/cluster/coordinator.py": {"batch"},  # a part of a run, for a worker

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spa.errors import PlatformError
+from spa.media import model_files
 from spa.raters.endpoints.endpoint import (
     LLMEndpoint,
     LLMReply,
@@ -62,12 +63,13 @@ def _parts(content: Any) -> list[dict[str, Any]]:
 def _part(part: Mapping[str, Any]) -> dict[str, Any]:
     if part["type"] == "text":
         return {"text": part["text"]}
-    if part["type"] != "image_url":
+    models = model_files(part)
+    if models is None or models.inline is None:
         raise PlatformError(f"Gemini's API takes no part of type {part['type']!r}; name another provider")
-    url: str = part["image_url"]["url"]
+    url = part[part["type"]].get("url", "data:")
     if not url.startswith("data:"):
         return {"file_data": {"file_uri": url}}
-    kind, _, data = url[5:].partition(";base64,")
+    kind, data = models.inline(dict(part))
     return {"inline_data": {"mime_type": kind, "data": data}}
 
 

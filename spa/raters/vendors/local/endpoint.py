@@ -22,7 +22,7 @@ from spa.raters.endpoints.distribution import answer_values
 from spa.raters.endpoints.endpoint import LLMReply, LLMRequest, read_reply
 from spa.raters.local.loading import LoadedModel, check_extra, choose_threads, load_model, versions
 from spa.raters.vendors.local.causal import CausalModel
-from spa.raters.vendors.local.local_prompt import LocalPrompt, local_prompt, unread_files
+from spa.raters.vendors.local.local_prompt import LocalPrompt, local_prompt, reads_instead, unread_files
 from spa.raters.vendors.local.option_tree import SameTokens, option_tree
 from spa.raters.vendors.local.seq2seq import EncoderDecoderModel
 from spa.records.raters import Rater, RaterProtocol, rater_variants
@@ -93,10 +93,8 @@ class LocalEndpoint:
         """Return the request as JSON for the journal; a file is named by its digest."""
         if (unread := unread_files(self.running.loaded, request.messages)) is not None:
             expected = f"a model that reads {unread} for a study of {unread}"
-            raise PlatformError(
-                f"rater {self.rater.id!r}: expected {expected}, got {self.rater.model!r}, which reads text only; "
-                "name another model"
-            )
+            got = f"{self.rater.model!r}, which {reads_instead(self.running.loaded)}"
+            raise PlatformError(f"rater {self.rater.id!r}: expected {expected}, got {got}; name another model")
         messages = [recorded(message) for message in request.messages]
         record = {**self.body(request), "messages": messages, "versions": versions()}
         return json.dumps(record, ensure_ascii=True, sort_keys=True)

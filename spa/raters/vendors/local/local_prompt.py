@@ -40,7 +40,7 @@ def local_prompt(
     template = {} if template is None else template
     if (unread := unread_files(loaded, messages)) is not None:
         expected = f"a model that reads {unread} for a study of {unread}"
-        raise PlatformError(f"expected {expected}, got one that reads text only")
+        raise PlatformError(f"expected {expected}, got one that {reads_instead(loaded)}")
     if loaded.processor is not None:
         prompt = _processed_prompt(loaded, messages, template)
     else:
@@ -58,10 +58,20 @@ def local_prompt(
 
 def unread_files(loaded: LoadedModel, messages: Sequence[Mapping[str, Any]]) -> str | None:
     """Return what the messages hold and a model cannot read, such as "images"; ``None`` where it reads all of them."""
-    if loaded.processor is not None:
-        return None
     types = {part["type"] for message in messages for part in _parts(message)}
-    return next((medium.many for medium, models in sent_media() if models.type in types), None)
+    sent = ((medium, models) for medium, models in sent_media() if models.type in types)
+    return next((medium.many for medium, models in sent if not _takes(loaded.processor, models)), None)
+
+
+def reads_instead(loaded: LoadedModel) -> str:
+    """Say what a model reads that does not read some files."""
+    return "reads text only" if loaded.processor is None else "does not"
+
+
+def _takes(processor: Any, models: ModelFiles) -> bool:
+    """Return whether a processor, where there is one, takes in files of a medium."""
+    parts = models.processor_parts
+    return processor is not None and (not parts or any(getattr(processor, one, None) is not None for one in parts))
 
 
 def _files_in(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[dict[str, Any], ModelFiles]]:
