@@ -141,8 +141,12 @@ def _counts(table: pl.DataFrame) -> dict[tuple[str, str], tuple[int, int, int]]:
 
 def mid_anchors(unranked: UnrankedRatings) -> list[str]:
     """Return the anchors whose highs were cut off at 7 kHz."""
-    low, high = MID
-    return [one.system for one in unranked.systems if one.low_pass is not None and low <= one.low_pass <= high]
+    return [one.system for one in unranked.systems if is_mid(one.low_pass)]
+
+
+def is_mid(low_pass: float | None) -> bool:
+    """Tell whether an anchor that was cut off there, in Hz, is the mid anchor."""
+    return low_pass is not None and MID[0] <= low_pass <= MID[1]
 
 
 def _of_people(ratings: pl.DataFrame, left_out: Collection[tuple[str, str | None]]) -> pl.DataFrame:

@@ -17,6 +17,7 @@ from analysis.answers.live_rows import LiveStudy, is_undecided, live_study
 from analysis.answers.options import Reading, Told, untold
 from analysis.answers.output_features import outputs_read, study_outputs
 from analysis.answers.plan import Plan
+from analysis.answers.post_screening import is_mid
 from analysis.answers.preregistration import deviations, frozen_plan, planned_for
 from analysis.answers.sidecars import (
     CONTAMINATION,
@@ -45,6 +46,7 @@ from spa.study.stopping import stopping_facts
 
 if TYPE_CHECKING:
     from spa.raters.request_log import CallIndex
+    from spa.records.outputs import Outputs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +109,7 @@ class GatheredAnswers:
             system_roles=self.facts.unranked(),
         )
         tables = check_frames(self.frames, reading, files=self.files, agreed=True)
+        tables = replace(tables, unranked=replace(tables.unranked, unaltered=self.facts.unaltered))
         if not needs_reading(self.plan):
             tables = replace(tables, reading=None, seen=tables.reading)
         if self.outputs_read is not None and tables.preferences is not None:
@@ -193,6 +196,7 @@ def gather_answers(
         contamination=known,
         texts=hash_of(study_texts(workspace.study, workspace.outputs)) if known else None,
         exploration=explored,
+        unaltered=frozenset(unaltered_items(workspace.study, workspace.outputs)),
         rater_costs=_rater_costs(calls) if calls is not None and plan.juries else {},
     )
     files = metric_files(metrics or sidecar_path(workspace.study, METRICS))
@@ -208,6 +212,15 @@ def gather_answers(
         outputs_read=read,
         reading=exported.reading if with_reading else None,
     )
+
+
+def unaltered_items(study: Study, outputs: Outputs) -> Iterator[str]:
+    """Yield the items whose mid anchor lost next to nothing, where that can be measured."""
+    if any(one.role == "anchor" and is_mid(one.low_pass) for one in study.systems):
+        from spa.study.anchors import anchor_losses  # of listening tests alone
+
+        losses = anchor_losses(study, outputs)
+        yield from (one.item_id for one in losses if is_mid(one.low_pass) and one.is_next_to_nothing)
 
 
 def _calls(workspace: Workspace) -> CallIndex:

@@ -150,6 +150,7 @@ class StudyFacts(StudyReport):
     sum_explained: bool = True  # whether forms say that both directions of a pair are at most 100% together
     texts: str | None = None  # hash of those that the files before are about, where there are some
     exploration: Sidecar | None = None
+    unaltered: frozenset[str] = frozenset()  # items whose mid anchor hardly differs from the hidden reference
 
     def unranked(self) -> dict[str, UnrankedSystem | None]:
         """Return the hidden references and anchors, by their ids."""

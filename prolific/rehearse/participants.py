@@ -15,7 +15,7 @@ from spa.commands.workspace import Workspace
 from spa.errors import StudyError
 from spa.records.form import Form
 from spa.simulation.simulated_annotators import CROWD, SimulatedAnnotator
-from spa.simulation.true_utilities import TrueUtilities, even_truth
+from spa.simulation.true_utilities import TrueUtilities, truth_of
 
 Scenario = str
 STORIES: Mapping[
@@ -129,7 +129,7 @@ def plan_participants(
         screening=bool(study.screening),
         checks=bool(study.attention_checks),
     )
-    truth = even_truth([system.id for system in study.compared], seed=study.seed)
+    truth = truth_of(study)
     worse_when_higher = {criterion.id for criterion in study.criteria if criterion.lower_is_better}
     truth = truth.model_copy(update={"lower_is_better": truth.lower_is_better | worse_when_higher})
     answering = _answer_source(stage.workspace, truth, seed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ from spa.commands.terminal import progress_bar
 from spa.commands.workspace import default_store, with_store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from spa.records.assignment import Assignment, BlindingKey
     from spa.records.study import Study
@@ -113,6 +114,7 @@ def _draw(
     from spa.errors import StudyError
     from spa.forms.build import build_form
     from spa.forms.texts import load_texts
+    from spa.study.anchors import anchor_losses
     from spa.study.assigned_pages import load_pages
     from spa.study.output_files import display_path
     from spa.study.outputs import load_outputs
@@ -146,6 +148,7 @@ def _draw(
         "wanted": study.design.answers_per_output,
         "links": None,
         "pages": None,
+        **({"anchors": lost} if (lost := [asdict(one) for one in anchor_losses(study, outputs)]) else {}),
     }
 
 
@@ -216,6 +219,8 @@ def _print_facts(facts: dict[str, Any], next_command: str) -> None:
         items = "1 item," if balance["items"] == 1 else f"{balance['items']} items, each"
         click.echo(f"  {items} shown in {_span(balance['item_uses'])} assignments")
         click.echo(f"  each system under each label in {_span(balance['label_uses'])} assignments")
+    for line in _anchors(facts):
+        click.echo(f"  {line}")
     if facts["links"] is not None:
         click.echo(f"  {facts['tokens']} personal links in {facts['links']}; prefix each with the server's address")
     else:
@@ -223,6 +228,14 @@ def _print_facts(facts: dict[str, Any], next_command: str) -> None:
     if facts["pages"] is not None:
         click.echo(f"  who sees what in {facts['pages']}, with the systems' names")
     click.echo(f"Next: {next_command}")
+
+
+def _anchors(facts: dict[str, Any]) -> Iterator[str]:
+    """Yield what was taken from the anchors of a listening test, where there are some."""
+    if "anchors" in facts:
+        from spa.study.anchors import AnchorLoss, loss_lines
+
+        yield from loss_lines([AnchorLoss(**one) for one in facts["anchors"]])
 
 
 def _span(fewest_and_most: list[int]) -> str:

@@ -71,7 +71,7 @@ def choose_truth(
     an output comes from the study's seed, so that people and raters read the same outputs.
     """
     from spa.simulation.simulated_annotators import ATTENTIVE, load_truth
-    from spa.simulation.true_utilities import TrueUtilities, even_truth, likert_reversal_truth
+    from spa.simulation.true_utilities import TrueUtilities, likert_reversal_truth, truth_of
 
     if sum(map(bool, (truth, utilities, likert_reversal))) > 1:
         raise click.UsageError("expected only one of --truth, --utility and --likert-reversal")
@@ -96,7 +96,7 @@ def choose_truth(
         chosen = likert_reversal_truth(*likert_reversal, items, others=others, points=points, samples=samples)
         temperament, words = ATTENTIVE, "averaged ratings reverse the preference"
     else:
-        chosen, words = even_truth(systems, seed=study.seed), "each system a little better than the one before it"
+        chosen, words = truth_of(study), "each system a little better than the one before it"
     check_systems(chosen, systems, words)
     worse_when_higher = {criterion.id for criterion in study.criteria if criterion.lower_is_better}
     chosen = chosen.model_copy(update={"lower_is_better": chosen.lower_is_better | worse_when_higher})

@@ -155,6 +155,11 @@ class AssignmentView:
         """Return what is shown in an answered example, under no label."""
         return self._exhibit(("example", *place), caption, None, shown)
 
+    def clip(self, name: str) -> Exhibit | None:
+        """Return the clip of a screening question or an attention check; ``None`` where it has none."""
+        found = self.outputs.clips.get(name)
+        return None if found is None else self._exhibit(("clip", name), self.say("clip_caption"), None, found)
+
     def note(self, item_id: str, note: str) -> Exhibit | None:
         """Return the rubric or the reference of an item, under its caption; ``None`` where it has none."""
         found = self.outputs.item_notes.get((item_id, note))

@@ -101,7 +101,7 @@ def _pages(view: AssignmentView, examples: ExampleSet | None = None) -> list[Pag
     _insert_checks(view, question_pages)
     return [
         *cached("consent", lambda: consent_pages(view)),
-        *cached("screening", lambda: screening_pages(view)),
+        *(screening_pages(view) if view.study.clips else cached("screening", lambda: screening_pages(view))),
         *cached("first questions", lambda: interview_pages(view, first=True)),
         _instructions_page(view),
         cached("confirmation", lambda: confirmation_page(view)),
@@ -131,7 +131,8 @@ def _changed(page: Page, *, page_id: str = "", title: str, blocks: tuple[PageBlo
 def _insert_checks(view: AssignmentView, pages: list[Page]) -> None:
     """Put each attention check between two of the pages asked of everybody, or after the only one."""
     gaps = max(1, len(pages) - 1)
-    checks = view.text_cache.cached("checks", lambda: attention_pages(view))
+    alike = not view.study.clips  # exhibits are numbered form by form
+    checks = view.text_cache.cached("checks", lambda: attention_pages(view)) if alike else attention_pages(view)
     placed = [(1 + seeded_position(view, f"check/{number}", gaps), page) for number, page in enumerate(checks)]
     for gap, page in sorted(placed, key=lambda each: each[0], reverse=True):  # from the back, so that gaps stay put
         pages.insert(gap, page)
@@ -241,16 +242,19 @@ def consent_pages(view: AssignmentView) -> list[Page]:
 
 def screening_pages(view: AssignmentView) -> list[Page]:
     """Return one page with all screening questions; none where there is none."""
-    questions = tuple(
-        Question(
-            text=one.question,
-            answer=_options(one.options),
-            target=ScreeningTarget(screening_id=one.id, eligible=one.eligible),
-        )
-        for one in view.study.screening
-    )
-    page = Page(kind="screening", audience="people", title=view.say("screening_title"), blocks=questions)
-    return [page] if questions else []
+    blocks: list[PageBlock] = []
+    for one in view.study.screening:
+        target = ScreeningTarget(screening_id=one.id, eligible=one.eligible)
+        blocks += _clip(view, f"screening/{one.id}")
+        blocks.append(Question(text=one.question, answer=_options(one.options), target=target))
+    page = Page(kind="screening", audience="people", title=view.say("screening_title"), blocks=tuple(blocks))
+    return [page] if blocks else []
+
+
+def _clip(view: AssignmentView, name: str) -> list[PageBlock]:
+    """Return what a question is about, where it names a clip."""
+    exhibit = view.clip(name)
+    return [] if exhibit is None else [ExhibitsBlock(heading=None, exhibits=(exhibit,))]
 
 
 def confirmation_page(view: AssignmentView) -> Page:
@@ -265,16 +269,14 @@ def confirmation_page(view: AssignmentView) -> Page:
 
 def attention_pages(view: AssignmentView) -> list[Page]:
     """Return one page for each attention check, in the order of the study."""
-    questions = [
-        Question(
-            text=check.question,
-            answer=_options(check.options),
-            target=CheckTarget(check_id=check.id, kind="attention", expected=check.expected),
-        )
-        for check in view.study.attention_checks
-    ]
-    title = view.say("check_title")
-    return [Page(kind="check", audience="people", title=title, blocks=(question,)) for question in questions]
+    pages = []
+    for check in view.study.attention_checks:
+        target = CheckTarget(check_id=check.id, kind="attention", expected=check.expected, also=check.also)
+        question = Question(text=check.question, answer=_options(check.options), target=target)
+        clip = _clip(view, f"check/{check.id}")
+        title = view.say("check_clip_title" if clip else "check_title")  # one that says no more than that it follows
+        pages.append(Page(kind="check", audience="people", title=title, blocks=(*clip, question)))
+    return pages
 
 
 def interview_pages(view: AssignmentView, *, first: bool) -> list[Page]:

@@ -154,11 +154,17 @@ class SimulatedReader(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckTarget:
-    """A question with a right answer; ``expected`` is never rendered."""
+    """A question with a right answer; ``expected`` is never rendered, nor what is right ``also``."""
 
     check_id: str
     kind: Literal["attention", "identical_pair"]
     expected: str
+    also: tuple[str, ...] = ()
+
+    @property
+    def accepted(self) -> tuple[str, ...]:
+        """Every right answer."""
+        return (self.expected, *self.also)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

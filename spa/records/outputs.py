@@ -48,6 +48,7 @@ class Outputs:
     unreadable: dict[Key, int]  # characters replaced by U+FFFD; the system of an item text is ""
     references: dict[str, tuple[str, ...]] = field(default_factory=dict)  # item_id -> texts that metrics compare with
     item_notes: dict[Key, Item] = field(default_factory=dict)  # (item_id, "rubric" or "reference") -> what is shown
+    clips: dict[str, Item] = field(default_factory=dict)  # of screening questions and attention checks, by their names
     notes: tuple[str, ...] = ()  # what is to be said of how the files were read
 
     def item(self, item_id: str) -> Item:
@@ -68,9 +69,10 @@ class Outputs:
             yield from samples
 
     def shown(self) -> Iterator[Material]:
-        """Yield everything that may be shown: what systems were given, and every output."""
+        """Yield everything that may be shown: what systems were given, every output, and clips of checks."""
         yield from (item for item in self.items if item.is_given)
         yield from self.all()
+        yield from self.clips.values()
 
     def of_compared(self, study: Study) -> Iterator[Output]:
         """Yield every output of the systems that are compared, in the same order."""

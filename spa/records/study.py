@@ -138,6 +138,7 @@ class Screening(TomlTable):
     question: Text
     options: Annotated[tuple[Text, ...], Field(min_length=2)]
     eligible: Annotated[tuple[Text, ...], Field(min_length=1)]
+    clip: Path | None = added(None)  # sound, film or picture that it is about, relative to the study file
 
 
 class AttentionCheck(TomlTable):
@@ -147,6 +148,17 @@ class AttentionCheck(TomlTable):
     question: Text
     options: Annotated[tuple[Text, ...], Field(min_length=2)]
     expected: Text
+    clip: Path | None = added(None)  # as of a screening question: a trap, or one of known quality
+    within: Annotated[int, Field(ge=0)] = added(0)  # options so many places from the expected one are right, too
+
+    @property
+    def also(self) -> tuple[str, ...]:
+        """The other options that are right."""
+        if self.expected not in self.options:
+            return ()
+        place = self.options.index(self.expected)
+        near = self.options[max(0, place - self.within) : place + self.within + 1]
+        return tuple(one for one in near if one != self.expected)
 
 
 class InterviewQuestion(TomlTable):
@@ -375,6 +387,13 @@ class Study(TomlTable):
     def platforms(self) -> Mapping[str, Mapping[str, Any]]:
         """The tables of platforms by their keys, as they are in the file; each platform reads its own."""
         return self._platforms
+
+    @property
+    def clips(self) -> dict[str, Path]:
+        """The clips of screening questions and attention checks, by the names of their exhibits."""
+        asked = {f"screening/{one.id}": one.clip for one in self.screening}
+        asked |= {f"check/{one.id}": one.clip for one in self.attention_checks}
+        return {name: clip for name, clip in asked.items() if clip is not None}
 
     @property
     def compared(self) -> tuple[System, ...]:

@@ -81,7 +81,8 @@ class Annotator:
         value = answer.value if isinstance(answer, Response) else None
         match answer.target:
             case CheckTarget() as target:
-                self.checks.append(value is not None and _is_expected(value, target.expected))
+                right = value is not None and any(_is_expected(value, one) for one in target.accepted)
+                self.checks.append(right)
             case ScreeningTarget() as target:
                 self.eligible.append(value in target.eligible)
                 self.own_words[f"screening:{target.screening_id}"] = printable(answer.raw)

@@ -327,7 +327,7 @@ class FormProgress:
     def failed_checks(self) -> int:
         """How many attention checks were answered wrongly."""
         checks = ((answer.value, answer.target) for answer in self._responses if isinstance(answer.target, CheckTarget))
-        return sum(check.kind == "attention" and value != check.expected for value, check in checks)
+        return sum(check.kind == "attention" and value not in check.accepted for value, check in checks)
 
     @property
     def screening(self) -> Mapping[str, str]:

@@ -205,7 +205,7 @@ class SimulatedReading:
             case ScreeningTarget():
                 return self._pick(answer, target.eligible, right=self._annotator.eligible)
             case CheckTarget(kind="attention"):
-                return self._pick(answer, (target.expected,), right=not self._annotator.fails_checks)
+                return self._pick(answer, target.accepted, right=not self._annotator.fails_checks)
         if self.careless != "no" and not (isinstance(target, Judgement) and target.careless_itself):
             return widget.careless(answer, self.rng if self.careless == "random" else None)
         match target:

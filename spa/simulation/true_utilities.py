@@ -11,7 +11,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from spa.errors import StudyError
-from spa.records.study import OVERALL
+from spa.records.study import OVERALL, Study
 
 STANDARD = NormalDist()
 Spread = Annotated[float, Field(ge=0)]
@@ -149,13 +149,31 @@ def likert_reversal_truth(
     )
 
 
-def even_truth(systems: Sequence[str], *, seed: int = 0) -> TrueUtilities:
+def even_truth(
+    systems: Sequence[str], *, seed: int = 0, best: Sequence[str] = (), worst: Sequence[str] = ()
+) -> TrueUtilities:
     """Return a truth in which every system is a little better than the one listed before it.
+
+    ``best`` are at the top of any scale, as hidden references are; ``worst`` below all systems, as anchors are, each a
+    little better than the one before it.
 
     >>> even_truth(["a", "b", "c"]).utilities
     {'a': -0.8, 'b': 0.0, 'c': 0.8}
+    >>> even_truth(["a"], best=["studio"], worst=["low", "mid"]).utilities
+    {'a': -0.8, 'studio': 5.0, 'low': -2.4, 'mid': -1.6}
     """
     step = 1.6 / max(len(systems) - 1, 1)
-    return TrueUtilities(
-        utilities={system: round(place * step - 0.8, 6) for place, system in enumerate(systems)}, seed=seed
+    evenly = {system: round(place * step - 0.8, 6) for place, system in enumerate(systems)}
+    below = {system: round(-0.8 * (len(worst) - place) - 0.8, 6) for place, system in enumerate(worst)}
+    return TrueUtilities(utilities={**evenly, **dict.fromkeys(best, 5.0), **below}, seed=seed)
+
+
+def truth_of(study: Study) -> TrueUtilities:
+    """Return the even truth of a study's systems, with its hidden references and anchors where they belong."""
+    anchors = sorted((one for one in study.systems if one.role == "anchor"), key=lambda one: one.low_pass or 0.0)
+    return even_truth(
+        [one.id for one in study.ranked],
+        seed=study.seed,
+        best=[one.id for one in study.systems if one.role == "hidden_reference"],
+        worst=[one.id for one in anchors],
     )

@@ -180,7 +180,7 @@ def former_fingerprints(path: Path, study: Study) -> Iterator[str]:
 _ASIDE: dict[str, Any] = {
     **dict.fromkeys(("raters", "juries", "analysis", "stopping", "report", "people"), True),
     **dict.fromkeys(("allowed_names", "debriefing"), True),
-    "systems": {"__all__": {"maker"}},
+    "systems": {"__all__": {"maker", "low_pass"}},
     "outputs": {"files", "references"},
     "design": {"assignments"},
     "instructions": {"file"},
@@ -196,10 +196,11 @@ def _digest(parts: list[bytes], study: Study) -> str:
     digest = hashlib.sha256()
     named = (*study.outputs.files, *[file for file in [study.design.assignments] if file is not None])
     parts = parts + [_read_bytes(file) for file in named]
-    if any(medium_of(kind).shows_files for kind in (study.outputs.kind, study.outputs.item_kind)):
+    if study.clips or any(medium_of(kind).shows_files for kind in (study.outputs.kind, study.outputs.item_kind)):
         outputs = load_outputs(study)
         # of outputs first, as before there were other files
-        parts += [_read_bytes(file) for one in (*outputs.all(), *outputs.items) for file in one.files]
+        shown = (*outputs.all(), *outputs.items, *outputs.clips.values())
+        parts += [_read_bytes(file) for one in shown for file in one.files]
     for part in parts:  # each part's length first, so that no two lists of parts look alike
         digest.update(len(part).to_bytes(8, "big"))
         digest.update(part)

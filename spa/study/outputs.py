@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from math import inf, isfinite
+from pathlib import Path
 from typing import Any
 
 from spa.errors import StudyError, shortened
-from spa.media import medium_of
+from spa.media import medium_of, medium_of_file
 from spa.records.clean_text import REPLACEMENT, cleaned
 from spa.records.covariates import control_columns
 from spa.records.materials import Material
@@ -19,7 +20,7 @@ from spa.records.study import Study
 from spa.records.toml_table import NOTHING
 from spa.study.filters import cut_to_sentences, failures
 from spa.study.materials import MaterialReader
-from spa.study.output_files import OutputFileRows, display_files, read_rows
+from spa.study.output_files import OutputFileRow, OutputFileRows, display_files, display_path, read_rows
 from spa.study.output_table import Cells, RawOutput, first_few, required_columns, sort_rows
 from spa.study.rated_turns import unrated_turns
 from spa.study.replaced_marks import with_marks_replaced
@@ -57,6 +58,7 @@ def load_outputs(study: Study) -> Outputs:
     reader = MaterialReader(study.folder)
     made, items = _build_outputs(study, cells, reader), _build_items(study, cells, reader)
     noted = _build_notes(study, cells, reader)
+    clips = dict(_clips(study, reader))
     problems = first_few([*reader.problems, *reader.unshown.values()], "cells that cannot be shown")
     unrated, turns_said = ([], []) if problems else unrated_turns(study, cells, made)
     problems += unrated
@@ -85,6 +87,7 @@ def load_outputs(study: Study) -> Outputs:
         unreadable=_unreadable(cells, by_id),
         references=_references(study, cells, made, by_id),
         item_notes={key: note for key, note in noted.items() if key[0] in by_id},
+        clips=clips,
         notes=(*cells.notes, *turns_said),
     )
     outputs = replace(outputs, notes=(*outputs.notes, *_files_within(outputs, reader.absent)))
@@ -144,6 +147,30 @@ def _build_notes(study: Study, cells: Cells, reader: MaterialReader) -> dict[Key
         )
         for (item_id, note), raw in cells.item_notes.items()
     }
+
+
+@dataclass(frozen=True, slots=True)
+class _ClipPlace(OutputFileRow):
+    """Where the study file names a clip."""
+
+    @property
+    def place(self) -> str:
+        """Return the table and key."""
+        table, _, name = str(self.values["name"]).partition("/")
+        tables = {"screening": "[[screening]]", "check": "[[attention_checks]]"}
+        return f"{display_path(self.file)}: {tables[table]} {name}, clip"
+
+
+def _clips(study: Study, reader: MaterialReader) -> Iterator[tuple[str, Item]]:
+    """Yield what screening questions and attention checks show, of the medium that their suffixes name."""
+    for name, clip in study.clips.items():
+        place = _ClipPlace((study.folder or Path()) / "study.toml", 0, {"name": name})
+        medium = medium_of_file(clip)
+        if medium is None or medium.files is None:
+            expected = "a file of sound, film or a picture by its suffix"
+            reader.problems.append(f"{place.place}: expected {expected}, got {quote(str(clip))}; convert or rename it")
+            continue
+        yield name, Item(item_id=name, **_fields(reader.read(medium, str(clip), place)))
 
 
 def _build_outputs(study: Study, cells: Cells, reader: MaterialReader) -> dict[Key, tuple[Output, ...]]:
