@@ -30,7 +30,7 @@ NAMES: dict[Role, tuple[str, ...]] = {  # the likeliest first; "aside" are texts
             "output outputs response responses answer completion generation generated_text model_output model_response "
             "model_answer output_text response_text generated prediction filtered_resps resps reply result hypothesis "
             "hyp summary translation story poem candidate decoded text content message turns image image_path file "
-            "path "
+            "path audio audio_path audio_file wav wav_path wav_file speech video video_path video_file mp4 clip "
         ).split()
     ),
     "prompt": tuple(

@@ -8,11 +8,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+import spa.clips
+import spa.media.clips
 from spa.cli import main
 from spa.records.outputs import Outputs
 from spa.records.study import Study
 from spa.study.load import load_study
 from spa.study.outputs import load_outputs
+from tests.spa.tiny_clips import copied_here, tiny_film, tiny_sound
 from tests.spa.tiny_images import tiny_png
 
 Row = dict[str, object]
@@ -54,6 +57,28 @@ def test_a_column_of_paths_is_what_was_given(name: str, tmp_path: Path) -> None:
     ]
     copied = [one.file.read_bytes() for one in outputs.items if one.file is not None]
     assert copied == [tiny_png(number, 1) for number in range(4)]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("audio_path", "audio"), ("wav", "audio"), ("video", "video"), ("response", "video")]
+)
+def test_a_column_of_clips_is_what_systems_made(
+    name: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its minutes are those of the clips, and no file's name says whose it is."""
+    monkeypatch.setattr(spa.clips, "copied_clip", copied_here)
+    monkeypatch.setattr(spa.media.clips, "copied_clip", copied_here)
+    suffix, made = (".wav", tiny_sound) if kind == "audio" else (".mp4", tiny_film)
+    rows: list[Row] = []
+    for number in range(4):
+        for at, model in enumerate(("alpha", "beta")):
+            path = tmp_path / f"{model}-{number}{suffix}"
+            path.write_bytes(made(number, at))
+            rows.append({"id": f"i{number}", "model": model, name: path.name, "prompt": f"Say {number}."})
+    study, outputs, _ = begun(tmp_path, rows)
+    assert study.outputs.kind == kind
+    assert {one.seconds for one in outputs.all()} == {0.3 if kind == "audio" else 0.5}
+    assert not [one for one in outputs.all() if "alpha" in str(one.file) or "beta" in str(one.file)]
 
 
 def test_paths_beside_questions_are_shown_with_them(tmp_path: Path) -> None:
