@@ -25,6 +25,9 @@ from .answers.study_facts import plan_of as plan_of
 from .answers.tables import AnswerTables as AnswerTables
 from .answers.tables import check_frames as check_frames
 from .answers.tables import read_tables as read_tables
+from .audit.audited_mean import audited_mean as audited_mean
+from .audit.chances import inclusion_chances as inclusion_chances
+from .audit.chances import predicted_errors as predicted_errors
 from .comparisons.equivalence import two_one_sided as two_one_sided
 from .correlations import correlate as correlate
 from .correlations import correlate_levels as correlate_levels

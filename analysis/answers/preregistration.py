@@ -40,24 +40,35 @@ class FrozenPlan:
 
 
 def planned(
-    plan: Plan, *, fingerprint: str, annotators: int, stopping: Mapping[str, Any] | None = None
+    plan: Plan,
+    *,
+    fingerprint: str,
+    annotators: int,
+    stopping: Mapping[str, Any] | None = None,
+    audit: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return what is frozen: analysis plan, study as built, how many annotators, and when a live study ends.
+    """Return what is frozen: analysis plan, study as built, how many annotators, when a live study ends, the audit.
 
-    ``stopping`` is as :func:`spa.study.stopping.stopping_facts` returns it.
+    ``stopping`` is as :func:`spa.study.stopping.stopping_facts` returns it, ``audit`` the table of the study file.
     """
     facts = {name: value for name, value in asdict(plan).items() if name not in NOT_PLANNED}
     for name in LATER:  # unknown to plans that were frozen before there were any
         if getattr(plan, name) == getattr(Plan(), name):
             del facts[name]
     live = {"stopping": _plain(stopping)} if stopping else {}
-    return {"annotators": annotators, "fingerprint": fingerprint, "plan": _plain(facts), **live}
+    audited = {"audit": _plain(audit)} if audit else {}
+    return {"annotators": annotators, "fingerprint": fingerprint, "plan": _plain(facts), **live, **audited}
 
 
 def planned_for(study: Study, *, fingerprint: str) -> dict[str, Any]:
     """Return what is frozen of a study; see :func:`planned`."""
-    annotators = study.people.annotators
-    return planned(plan_of(study), fingerprint=fingerprint, annotators=annotators, stopping=stopping_facts(study))
+    return planned(
+        plan_of(study),
+        fingerprint=fingerprint,
+        annotators=study.people.annotators,
+        stopping=stopping_facts(study),
+        audit=None if study.audit is None else study.audit.model_dump(),
+    )
 
 
 def freeze(store: Store, content: Mapping[str, Any], *, now: float) -> FrozenPlan:
@@ -124,7 +135,7 @@ def deviations(
     if frozen.submissions:
         found.append(f"The plan was frozen when {frozen.submissions} forms had been handed in already.")
     used = json.loads(_canonical(content))
-    for part, place in (("plan", ""), ("stopping", "[stopping] ")):
+    for part, place in (("plan", ""), ("stopping", "[stopping] "), ("audit", "[audit] ")):
         before, after = frozen.content.get(part, {}), used.get(part, {})
         if part == "stopping" and before and after:
             before, after = FORMER_STOPPING | before, FORMER_STOPPING | after

@@ -12,7 +12,7 @@ import polars as pl
 from analysis.answers.order import Order, toward
 from analysis.answers.plan import Plan
 from analysis.audit.audited_mean import audited_mean
-from analysis.comparisons.sides import PeopleKind, sides_of
+from analysis.comparisons.sides import PeopleKind, by_group, sides_of
 from analysis.statistics.reasons import Reason, why
 from analysis.statistics.record import Count, Record, Share, Source
 from analysis.statistics.t_tests import one_sample
@@ -30,7 +30,7 @@ class AuditRow(Record):
 
     people: PeopleKind
     group: str
-    """The rater that answered all forms."""
+    """The rater that answered all forms, or a variant of it."""
     criterion: str
     source: Source
     system_x: str
@@ -69,19 +69,21 @@ def audit_rows(
     plan : Plan
         Confidence.
     rater : str
-        The group that answered all forms.
+        That answered all forms, each of its variants for itself.
     """
     for source in ("preferences", "ratings", "choices"):
         sides = sides_of(kept.get(source))
         if sides is None:
             continue
         order = orders[source]
-        own = _by_form(sides.llms.filter(pl.col("group") == rater), source, order)
         said = _by_form(sides.people, source, order).rename({"value": "people"})
-        both = own.join(said, on=FORM, how="left", nulls_equal=True).sort(FORM)
-        parts = both.partition_by(TEST, as_dict=True, maintain_order=True)
-        for key in sorted(parts, key=lambda key: _place(key, order)):
-            yield _row(parts[key], key, source, plan, kind=sides.kind, group=rater)
+        for group, answers in by_group(sides.llms, order):
+            if group.partition("/")[0] != rater:
+                continue
+            both = _by_form(answers, source, order).join(said, on=FORM, how="left", nulls_equal=True).sort(FORM)
+            parts = both.partition_by(TEST, as_dict=True, maintain_order=True)
+            for key in sorted(parts, key=lambda key: _place(key, order)):
+                yield _row(parts[key], key, source, plan, kind=sides.kind, group=group)
 
 
 def _row(

@@ -41,11 +41,12 @@ def audit(rows: Sequence[AuditRow], shown: Shown) -> Section | None:
     return Section(id="audit", title="What the audit found", blocks=(*blocks, table))
 
 
-CONSTANT = ("Criterion", "Exposure")
+CONSTANT = ("Rater", "Criterion", "Exposure")
 
 
 def _fields(names: Names, confidence: str) -> list[Field[AuditRow]]:
     return [
+        text_column("Rater", lambda row: names.group(row.group)),
         text_column("What", lambda row: _what(row, names), "x \u2212 y: difference of ratings; x over y: preference"),
         text_column("Criterion", lambda row: criterion_cell(names, row.criterion, row.source)),
         number_column("Exposure", lambda row: count(row.exposure)),

@@ -53,6 +53,11 @@ def test_deviations_name_what_was_planned_and_what_was_done(store: Store) -> Non
         "The study was changed: its file, a text, an output or an image differs from what was frozen.",
         "annotators: planned 30, 25 handed in a form.",
     ]
+    audited = CONTENT | {"audit": {"rater": "judge", "forms": 160}}
+    assert deviations(frozen, audited, annotators=30) == [
+        "[audit] forms: planned nothing, used 160.",
+        '[audit] rater: planned nothing, used "judge".',
+    ]
     late = replace(frozen, submissions=3)
     assert deviations(late, CONTENT, annotators=30) == ["The plan was frozen when 3 forms had been handed in already."]
 

@@ -28,6 +28,7 @@ from tests.compare_results import differences
 
 SIGNS = ("careless_signs", "careless_sign_counts")
 SINGLE = (*SIGNS, "annotator_pairs", "first_shown", "both_orders", "warnings", "warning_rows")
+SAVED = ("saved", "saved_low", "saved_high", "saved_limit")  # people, of raters: items apart are needed
 SINGLE_OF_LLMS = ("bias", "prediction_powered", "people_saved", "calibration")
 LEVELS = ("nominal", "ordinal", "interval")
 FROM_COUNTS = (*(f"krippendorff_alpha_{level}" for level in LEVELS), "exact_agreement", "gwet_ac1", "fleiss_kappa")
@@ -132,7 +133,7 @@ def _leave_flips_out(*headlines: dict[str, Any]) -> None:
 
 def _counted_rater(row: dict[str, Any]) -> dict[str, Any]:
     """Return what follows from sums: not agreement, which is compared by itself."""
-    alone = ("n_raters", "alpha", "alpha_measure", "exact_agreement")
+    alone = ("n_raters", "alpha", "alpha_measure", "exact_agreement", *SAVED)
     return {key: value for key, value in row.items() if key not in alone and not key.startswith("agreement_reason")}
 
 
