@@ -310,6 +310,13 @@ def _scripts_of(*pages: Page) -> tuple[str, ...]:
     return tuple(dict.fromkeys(script for script in scripts if script is not None))
 
 
+def _switched(page: Page) -> bool:
+    """Return whether a page has clips of one item beside their reference, which one switches between in play."""
+    blocks = (block for block in page.blocks if isinstance(block, ExhibitsBlock))
+    clips = [one for block in blocks for one in block.exhibits if length_of(one) is not None]
+    return len({one.item_id for one in clips}) == 1 and {one.label is None for one in clips} == {True, False}
+
+
 def _players_of(*pages: Page) -> tuple[str, ...]:
     """Return the scripts of the media that the pages show, which run before the script of all pages."""
     blocks = (block for page in pages for block in page.exhibits)
@@ -388,6 +395,7 @@ def _environment() -> Environment:
         "fields": fields_of,
         "scripts": _scripts_of,
         "players": _players_of,
+        "switched": _switched,
         "play": lambda pages: any(length_of(one) is not None for page in pages for one in page.outputs),
         "writes": lambda questions: any(widget_of(one.answer).is_free for one in questions),
         "is_long": lambda exhibit: len(exhibit.text) > LONG_ITEM or bool(exhibit.file or exhibit.within),

@@ -189,12 +189,23 @@
     });
   }
 
+  // Of sound beside its reference the next clip goes on where the one that played was, if they last equally long.
+  function goOn(from, to) {
+    if (!words || !("switched" in words) || from.paused || from.ended || to.tagName !== "AUDIO") return;
+    const at = from.currentTime;
+    const place = () => { if (Math.abs(to.duration - from.duration) < JOINED) to.currentTime = at; };
+    if (to.readyState) place();
+    else to.addEventListener("loadedmetadata", place, { once: true });
+  }
+
   document.addEventListener("play", ({ target }) => {
     wanted = target;
     if (together.length && !together.includes(target)) apart();
     for (const clip of clips) {
       const other = clip.querySelector("audio, video");
-      if (other !== target && !together.includes(other)) other.pause();
+      if (other === target || together.includes(other)) continue;
+      goOn(other, target);
+      other.pause();
     }
   }, true);
 

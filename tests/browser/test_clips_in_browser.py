@@ -135,6 +135,28 @@ def test_page_is_left_once_clips_were_heard(browser: Browser, tmp_path: Path) ->
         assert sum(times[1::2]) - sum(times[::2]) == pytest.approx(SECONDS, abs=0.15)
 
 
+def test_switching_beside_a_reference_keeps_the_place(browser: Browser, tmp_path: Path) -> None:
+    """A clip that is begun while its labelled reference plays goes on where that was; after a pause it does not."""
+    form = form_of_clips(sounds(tmp_path, "AB", seconds=4), "audio", seconds=4)
+    reading = form.pages[2]
+    (block,) = (one for one in reading.blocks if isinstance(one, ExhibitsBlock))
+    labelled = replace(block.exhibits[0], label=None, exhibit_id="e9", caption="Reference")
+    page = replace(reading, blocks=(ExhibitsBlock(heading=None, exhibits=(labelled,)), block))
+    form = replace(form, pages=(*form.pages[:2], page, form.pages[3]))
+    with survey(tmp_path, form) as (_, address), open_context(browser, viewport=DESK) as context:
+        tab = context.new_page()
+        to_reading(tab, address)
+        press_play(tab, 0)
+        wait_until(tab, "clips[0].currentTime > 1.5")
+        press_play(tab, 2)
+        wait_until(tab, "clips[2].currentTime > 1.4 && !clips[2].paused && clips[0].paused")
+        assert tab.evaluate("document.querySelectorAll('audio')[2].played.start(0)") > 1.4
+        press_play(tab, 2)
+        press_play(tab, 1)
+        wait_until(tab, "clips[1].currentTime > 0.1")
+        assert tab.evaluate("document.querySelectorAll('audio')[1].played.start(0)") < 0.1
+
+
 def test_clip_that_does_not_play_is_told(browser: Browser, tmp_path: Path) -> None:
     """A broken file, and a connection that breaks: what does not play can be left, and goes on when it can."""
     files = sounds(tmp_path, "AB", seconds=3.0)
