@@ -43,6 +43,7 @@ many have any false decision where people see no difference, of {forms} forms; a
 are decided where people's mean is {mean:g}, beside bets on as many people as they need alone. Waves of {wave} forms, of
 which people answer a quarter (where unsure, no form with a chance below {floor:g}); bets planned for a correlation of
 {guess:g}. Bounded bets stake no more than all, so that a close LLM saves less here than of a fixed number.
+Of two values more people are needed than these forms ask.
 
 | rho | LLM | chances | false | people (mean) | people alone | decided |
 | ---: | :-- | :-- | ---: | ---: | ---: | ---: |
