@@ -148,6 +148,8 @@ class Plan:
         that are compared.
     compare_people_least : int
         People, below whom neither figures nor number of a subgroup are shown.
+    camps : bool
+        Whether is asked if people fall into two camps.
     seed : int
         Kept with the results; nothing random is drawn yet.
     pairs_from : {"study", "named", "preferences", "expected"} or None
@@ -193,6 +195,7 @@ class Plan:
     examples: tuple[tuple[str, str], ...] = ()
     compare_people_by: tuple[str, ...] = ()
     compare_people_least: int = 10
+    camps: bool = False
 
     def __post_init__(self) -> None:
         """Check the numbers."""

@@ -20,7 +20,7 @@ NOT_PLANNED = ("seed",)
 LATER = (
     *("max_reading_speed", "usual_answer", "juries", "flips", "max_flips", "makers", "examples"),
     *("williams_alternative", "williams_correction", "williams_criteria"),
-    *("compare_people_by", "compare_people_least"),
+    *("compare_people_by", "compare_people_least", "camps"),
 )
 FORMER_STOPPING = {"counted": "completed"}  # what plans meant that were frozen before [stopping] could say it
 

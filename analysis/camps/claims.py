@@ -1,11 +1,11 @@
-"""What libraries compute again of subgroups."""
+"""What libraries compute again of subgroups and camps."""
 
 from __future__ import annotations
 
 from analysis.camps.own_answers import OWN_ANSWERS
 from analysis.camps.subgroups import subgroups_of_pairs
 from analysis.contribution import Checked
-from analysis.verification.claims import Claims, corrected, figure, places
+from analysis.verification.claims import Claims, corrected, figure, left, places
 
 
 def claims(checked: Checked) -> Claims:
@@ -13,6 +13,11 @@ def claims(checked: Checked) -> Claims:
     tests = checked.results.people_by_tests
     for group in dict.fromkeys(row.group for row in tests):
         members = [one for one in places("people_by_tests", tests) if one[1].group == group]
+        yield from corrected(members, checked.settings.correction or "holm")
+    for place, row in (own := list(places("camps", checked.results.camps))):
+        yield from left(row, "p_value", place, "drawn")
+    for group in dict.fromkeys(row.group for _, row in own):
+        members = [one for one in own if one[1].group == group]
         yield from corrected(members, checked.settings.correction or "holm")
     if checked.analysis is None or not tests:
         return

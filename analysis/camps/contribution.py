@@ -1,4 +1,4 @@
-"""What subgroups of people contribute."""
+"""What subgroups and camps of people contribute."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ from typing import Final
 
 from analysis.answers.plan import Plan
 from analysis.camps.claims import claims
+from analysis.camps.mixtures import DRAWS
 from analysis.camps.own_answers import OWN_ANSWERS, own_answers
+from analysis.camps.people_differ import CampsRow, OwnPreference, PeopleDiffer, people_differ
 from analysis.camps.section import camps as section
 from analysis.camps.subgroups import PeopleColumn, SubgroupMean, Subgroups, SubgroupTest, subgroups
+from analysis.camps.true_preferences import FEWEST
 from analysis.comparisons.contribution import TESTS
 from analysis.contribution import Analysis, Contribution, Found, SectionEntry, Words
 from analysis.records.results import rows
@@ -20,6 +23,13 @@ PEOPLE_COLUMNS = rows(
 )
 PEOPLE_BY = rows("people_by", SubgroupMean, "What subgroups of people prefer, by these columns.")
 PEOPLE_BY_TESTS = rows("people_by_tests", SubgroupTest, "Whether they prefer differently.")
+PEOPLE_DIFFER = rows(
+    "people_differ",
+    PeopleDiffer,
+    "How much true preferences of people differ, where at least 20 answered twice about separate outputs.",
+)
+OWN_PREFERENCES = rows("own_preferences", OwnPreference, "People's own preferences about these pairs, sorted.")
+CAMPS = rows("camps", CampsRow, "Whether people fall into two camps; empty where the plan does not ask.")
 
 
 def _people(analysis: Analysis) -> Found:
@@ -38,7 +48,11 @@ def _people(analysis: Analysis) -> Found:
             plan,
             declared=frozenset() if frozen is None else frozenset(frozen.people_by),
         )
+    differing = people_differ(analysis.of(OWN_ANSWERS), plan)
     return {
+        "people_differ": tuple(differing.rows),
+        "own_preferences": tuple(differing.own),
+        "camps": tuple(differing.camps),
         "people_columns": tuple(found.columns),
         "people_by": tuple(found.means),
         "people_by_tests": tuple(found.tests),
@@ -58,12 +72,33 @@ def _subgroup_words(plan: Plan) -> str:
     )
 
 
-WORDS: Final = (Words("subgroups of people", _subgroup_words, lambda results: bool(results.people_columns)),)
+WORDS: Final = (
+    Words("subgroups of people", _subgroup_words, lambda results: bool(results.people_columns)),
+    Words(
+        "how people differ",
+        "An answer is its person's true preference and noise; both directions about the same outputs are one answer. "
+        "Of preferences and differences of ratings: normal, variances by REML, the share on the side of the loser "
+        "by the profile likelihood of mean / spread. Of choices: beta-binomial, ties left out. Intervals by t with one "
+        f"less than the people; from {FEWEST} people on who answered twice.",
+        lambda results: any(row.share_loser is not None for row in results.people_differ),
+    ),
+    Words(
+        "two camps",
+        "Likelihood ratio of two beta distributions of one precision, at least two of their standard deviations apart, "
+        f"and of one with one peak, against {DRAWS} sets of answers drawn from the latter; corrected over all such "
+        "tests of a group of annotators.",
+        lambda results: bool(results.camps),
+    ),
+)
 OWN = Contribution(keys=(), between=(OWN_ANSWERS,), compute=_own)
 CONTRIBUTION = Contribution(
-    keys=(PEOPLE_COLUMNS, PEOPLE_BY, PEOPLE_BY_TESTS),
+    keys=(PEOPLE_COLUMNS, PEOPLE_BY, PEOPLE_BY_TESTS, PEOPLE_DIFFER, OWN_PREFERENCES, CAMPS),
     compute=_people,
     words=WORDS,
     claims=claims,
-    sections=(SectionEntry("camps", PEOPLE_COLUMNS, section, (PEOPLE_BY, PEOPLE_BY_TESTS)),),
+    sections=(
+        SectionEntry(
+            "camps", PEOPLE_COLUMNS, section, (PEOPLE_BY, PEOPLE_BY_TESTS, PEOPLE_DIFFER, OWN_PREFERENCES, CAMPS)
+        ),
+    ),
 )

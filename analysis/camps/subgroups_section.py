@@ -15,6 +15,7 @@ from analysis.printing.levels import correction_name
 from analysis.printing.names import Names
 from analysis.printing.pictures import BESIDE, folded
 from analysis.printing.words import count, interval, listed, number, p_value, p_words, percent, sentence, signed, slug
+from analysis.records.results import Results
 
 INTRO = (
     "A mean over people is the taste of those who were asked. Here subgroups of them are compared: each person counts "
@@ -81,6 +82,15 @@ def difference_words(test: SubgroupTest, means: Sequence[SubgroupMean], names: N
     ends = own if len(own) <= MOST_NAMED else [own[0], own[-1]]
     values = listed([f"{row.subgroup} {_value(row)}" for row in ends])
     return f"{names.over(test)}, {names.criterion(test.criterion)}: {values} ({p_words(test.p_adjusted)})"
+
+
+def declared_differences(results: Results, names: Names) -> Iterator[tuple[str, str]]:
+    """Yield what differs by columns that were declared before the answers, with the section that has the details."""
+    clear = [row for row in results.people_by_tests if row.declared and row.differ]
+    if clear:
+        first = min(clear, key=lambda row: row.p_adjusted or 0.0)
+        more = f"; and in {len(clear) - 1} more tests" if len(clear) > 1 else ""
+        yield f"Subgroups by {first.column} differ: {difference_words(first, results.people_by, names)}{more}.", "camps"
 
 
 def _place(row: SubgroupMean) -> tuple[str, ...]:

@@ -93,6 +93,7 @@ def single_answers_only(plan: Plan) -> Iterator[str]:
         ("--examples", plan.examples),
         ("--flips", plan.flips),
         ("--compare-people-by", plan.compare_people_by),
+        ("--camps", plan.camps),
     )
     for option, chosen in given:
         if chosen:

@@ -61,6 +61,7 @@ PLAN = (
     "regularisation",
     "epsilon",
     "compare_people_least",
+    "camps",
     "seed",
 )
 MARGINS = {"equivalence": "equivalence_margin", "equivalence_ratings": "equivalence_margin_ratings"}
@@ -249,6 +250,7 @@ Examples:
     type=click.IntRange(min=3),
     help="People, below whom neither figures nor number of a subgroup are shown.  [10]",
 )
+@click.option("--camps", is_flag=True, help="Test whether people fall into two camps about a pair.")
 @click.option("--seed", type=click.IntRange(min=0), help="Random seed, stored with the results.  [0]")
 @verify_options
 @click.option("--full", is_flag=True, help="Put the appendix into the report itself.")

@@ -9,6 +9,7 @@ from itertools import combinations
 from typing import Any, TypeVar
 
 from analysis.answers.units import ENOUGH_ANNOTATORS
+from analysis.camps.true_preferences import FEWEST as CAMPS_FEWEST
 from analysis.llm_vs_people.alternative_annotator import ENOUGH_ANNOTATORS as STAND_IN_ANNOTATORS
 from analysis.llm_vs_people.alternative_annotator import ENOUGH_UNITS as STAND_IN_ITEMS
 from analysis.planning.assumptions import Assumptions
@@ -81,6 +82,7 @@ def reachable_conclusions(study: Study, outputs: Outputs) -> tuple[Conclusion, .
         *(_difference(study, design) for design in designs),
         *(_equivalence(study, design) for design in designs),
         *_consistency(study),
+        *_camps(study, planned),
         _agreement(study, planned),
         _crossed(study, planned, designs),
         _stand_in(study, planned),
@@ -118,6 +120,25 @@ def planned_answers(study: Study, outputs: Outputs) -> PlannedAnswers:
             for (item_id, _), systems in judged.items():
                 paired[person] |= {(x, y, item_id) for x, y in combinations(sorted(systems), 2)}
     return PlannedAnswers(rated=rated, chosen=chosen, compared=compared, paired=paired)
+
+
+def _camps(study: Study, planned: PlannedAnswers) -> Iterator[Conclusion]:
+    """Tell, where the plan asks it, whether enough people judge one pair on two separate outputs."""
+    if not study.analysis.camps:
+        return
+    times: Counter[tuple[str, str]] = Counter()
+    for judged in planned.paired:
+        own = Counter((x, y) for x, y, _ in judged)
+        times.update(pair for pair, n in own.items() if n > 1)
+    if study.people.sessions * max(len(study.exposures), 1) > 1 and "spa" in study.sections:
+        times["", ""] = study.people.annotators
+    n = max(times.values(), default=0)
+    yield Conclusion(
+        question="whether people fall into two camps",
+        answerable=n >= CAMPS_FEWEST,
+        reason=f"{n} annotators judge a pair on two separate outputs; {CAMPS_FEWEST} are needed",
+        change=None if n >= CAMPS_FEWEST else "further items, exposures or sessions for each annotator",
+    )
 
 
 def _difference(study: Study, design: Assumptions) -> Conclusion:

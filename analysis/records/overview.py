@@ -148,6 +148,8 @@ class Settings(Record):
     """Columns of annotators whose values divide people into subgroups that are compared."""
     compare_people_least: Count | None = None
     """People, below whom neither figures nor number of a subgroup are shown."""
+    camps: bool = False
+    """Whether was asked if people fall into two camps."""
     lower_is_better: tuple[str, ...] = ()
     pairs: tuple[tuple[str, str], ...] = ()
     """Pairs compared, whose tests alone form the families; empty: every two systems are compared."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, cast
 
 from analysis.answers.units import ENOUGH_ANNOTATORS
+from analysis.camps.subgroups_section import declared_differences
 from analysis.comparisons.pair_tables import partly_paired
 from analysis.comparisons.ratings import RatingTest
 from analysis.contamination.contribution import contaminations
@@ -463,6 +464,7 @@ SEVERITY: tuple[tuple[CaveatKind, Callable[[Known], Lines]], ...] = (
     ("disconnected", _disconnected),
     ("live", _live),
     ("careless", _careless),
+    ("subgroups_differ", lambda known: declared_differences(known.results, known.names)),
     ("one_gave_most", _one_gave_most),
     ("documents", _as_warned("documents")),
     ("control_like", _as_warned("control_like")),

@@ -62,6 +62,8 @@ ORDER = (  # terms that are not listed follow the last
     "rankings",
     "circles",
     "subgroups of people",
+    "how people differ",
+    "two camps",
     "ranking agreement",
     "ranks that the answers allow",
     "ranking differences",

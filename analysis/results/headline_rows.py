@@ -38,6 +38,7 @@ CaveatKind = Literal[
     "disconnected",
     "live",
     "careless",
+    "subgroups_differ",
     "one_gave_most",
     "documents",
     "control_like",

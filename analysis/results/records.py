@@ -57,7 +57,7 @@ ORDER: Final = """
     category_shares interview identical_pairs choices.pairs both_orders orders order_strengths order_places
     best_worst utility_shares utilities utility_differences utility_means utility_lists
     utility_checks families bradley_terry ties rankings ranking_agreement ranking_differences circles
-    circle_triples people_columns people_by people_by_tests covariate_effects
+    circle_triples people_columns people_by people_by_tests people_differ own_preferences camps covariate_effects
     controlled_strengths equal_length agreement annotator_pairs correlations
     comparisons_of_correlations correlations_by_system correlations_of_averages metrics
     audit llm_vs_people first_shown raters

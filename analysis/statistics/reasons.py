@@ -35,6 +35,7 @@ WORDS: dict[ReasonCode, str] = {
         "distance from either"
     ),
     "between_many": "each lost to all above it and beat all below it every time: at no finite distance from either",
+    "camps_of_many": "more than {most} pairs: after the correction none could be clear; name those that matter",
     "cells_missing": "cells are missing: the F test needs every annotator's answer to every unit",
     "circles_of_many": "more than {most} systems: circles are not looked for",
     "clusters_alike": "no variation: every {unit} says the same, so there is no interval",
@@ -60,6 +61,7 @@ WORDS: dict[ReasonCode, str] = {
         "no d_z and no interval of superiority: less than nine tenths of the ratings were given beside one of the "
         "other system by the same annotator"
     ),
+    "few_people_twice": "{n} people answered twice or more about separate outputs, {needed} are needed",
     "few_ranked": "fewer than two systems are ranked by both",
     "few_annotators_for_cluster": "{n} annotators are too few for a test over them, at least {needed} are needed",
     "few_shared_items": "{n} items shared with others and the LLM; {needed} are needed",
@@ -139,6 +141,7 @@ WORDS: dict[ReasonCode, str] = {
     "no_triple": "no three systems were all compared with each other by one annotator (as in a chain of pairs)",
     "no_variation": "no variation: every value is the same",
     "no_variation_within_units": "no variation is left within units",
+    "no_winner": "neither is preferred on average",
     "nobody_chose": "nobody chose between outputs of these systems on this criterion",
     "nobody_else": "nobody else rated these outputs",
     "nobody_every_system": "no annotator rated every system",

@@ -54,7 +54,8 @@ class Analysis(TomlTable):
     williams: Williams = added(Williams())
     control: tuple[Annotated[str, Field(pattern=CONTROL)], ...] = added(())  # what strengths are fitted with as well
     compare_people_by: tuple[Annotated[str, Field(pattern=PEOPLE_COLUMN)], ...] = added(())  # columns of annotators
-    compare_people_least: Annotated[int, Field(ge=3)] = added(10)  # people, below whom a part is not shown
+    compare_people_least: Annotated[int, Field(ge=3)] = added(10)  # people, below whom a subgroup is not shown
+    camps: bool = added(False)  # whether people fall into two camps
 
 
 class ReportFiles(TomlTable):

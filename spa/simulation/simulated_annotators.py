@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -17,7 +17,7 @@ from spa.media import least_seconds_of, length_of, medium_of, seconds_of, words_
 from spa.records.assignment import BlindingKey
 from spa.records.form import Answer, CheckTarget, Exhibit, Form, Judgement, Page, Question, ScreeningTarget
 from spa.responses.reading_evidence import OutputExposure, PageExposure, Parts, minimum_seconds, write_exposure
-from spa.simulation.true_utilities import Share, SimulationTable, Spread, TrueUtilities
+from spa.simulation.true_utilities import Camp, Share, SimulationTable, Spread, TrueUtilities
 from spa.widgets import widget_of
 
 RACING_WORDS_PER_MINUTE = 1500.0  # nobody reads so fast
@@ -148,6 +148,10 @@ class SimulatedAnnotator:
         self._taste = {
             system: temperament.taste_sd * float(rng.standard_normal()) for system in sorted(truth.utilities)
         }
+        self.camp = _camp_of(truth.camps, rng)
+        if self.camp is not None:
+            for system, liking in self.camp.liking.items():
+                self._taste[system] = self._taste.get(system, 0.0) + liking
         self._severity = temperament.severity_sd * float(rng.standard_normal())
         # One draw a trait, whatever the shares are: changing one share leaves the other traits as they were.
         careless, inconsistent, not_eligible, failing, manner = (float(value) for value in rng.random(5))
@@ -170,6 +174,10 @@ class SimulatedAnnotator:
             rng=reading if answering is None else answering.spawn(1)[0],
         )
 
+    def says(self, screening_id: str) -> str | None:
+        """Return what the annotator's camp answers to a screening question; ``None`` where any eligible answer does."""
+        return None if self.camp is None else self.camp.answers.get(screening_id)
+
     def answers(self, form: Form, key: BlindingKey) -> dict[str, str]:
         """Answer every question of a form; the key, which system each label hides, leads to the utilities.
 
@@ -177,6 +185,14 @@ class SimulatedAnnotator:
         """
         reading = SimulatedReading(self, form, key)
         return {question.question_id: reading.answer(question) for question in form.questions("people")}
+
+
+def _camp_of(camps: Sequence[Camp], rng: np.random.Generator) -> Camp | None:
+    """Draw whom an annotator sides with; where there are no camps nothing is drawn."""
+    if not camps:
+        return None
+    shares = np.cumsum([camp.share for camp in camps])
+    return camps[min(int(np.searchsorted(shares, rng.random(), side="right")), len(camps) - 1)]
 
 
 class SimulatedReading:
@@ -202,6 +218,8 @@ class SimulatedReading:
         answer, target = question.answer, question.target
         widget = widget_of(answer)
         match target:
+            case ScreeningTarget() if (said := self._annotator.says(target.screening_id)) is not None:
+                return self._pick(answer, (said,), right=True)
             case ScreeningTarget():
                 return self._pick(answer, target.eligible, right=self._annotator.eligible)
             case CheckTarget(kind="attention"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import sha256
@@ -22,6 +23,14 @@ class SimulationTable(BaseModel):
     """Numbers that a simulation is given: frozen, unknown keys refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class Camp(SimulationTable):
+    """People of one taste (``[[camps]]``)."""
+
+    share: Share  # of all people
+    liking: dict[str, float]  # what they find each system better than its utility, or worse
+    answers: dict[str, str] = {}  # screening question -> their answer
 
 
 class TrueUtilities(SimulationTable):
@@ -48,6 +57,7 @@ class TrueUtilities(SimulationTable):
     high: float = 2.5  # ... to here fill a rating scale from end to end
     lower_is_better: frozenset[str] = frozenset()  # criteria rated by how much there is of something bad
     output_utilities: dict[str, dict[str, tuple[float, ...]]] = {}  # system -> item -> one number a sample; exact
+    camps: tuple[Camp, ...] = ()  # into which people fall; none: all are of one taste
     seed: int = 0
 
     @model_validator(mode="after")
@@ -57,6 +67,11 @@ class TrueUtilities(SimulationTable):
             raise ValueError(f"low must be below high, got {self.low:g} and {self.high:g}")
         if not self.utilities:
             raise ValueError("utilities must name at least one system")
+        if self.camps and not math.isclose(sum(camp.share for camp in self.camps), 1):
+            raise ValueError(f"shares of camps must add up to 1, got {sum(camp.share for camp in self.camps):g}")
+        strangers = sorted({name for camp in self.camps for name in camp.liking} - self.utilities.keys())
+        if strangers:
+            raise ValueError(f"camps like systems without a utility: {', '.join(strangers)}")
         return self
 
     def utility(self, system: str, item_id: str, sample: int, criterion: str = OVERALL) -> float:

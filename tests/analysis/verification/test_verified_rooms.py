@@ -212,7 +212,8 @@ def test_every_kind_of_figure_is_known() -> None:
 
 
 FIGURES = """
-    AnnotatorComparison.p_adjusted AnnotatorComparison.p_value AnnotatorPairRow.cohen_kappa CircleRow.p_adjusted
+    AnnotatorComparison.p_adjusted AnnotatorComparison.p_value AnnotatorPairRow.cohen_kappa CampsRow.p_adjusted
+    CampsRow.p_value CircleRow.p_adjusted
     CircleRow.p_value ChoiceTest.p_adjusted
     ChoiceTest.p_binomial ChoiceTest.p_crossed ChoiceTest.p_crossed_adjusted ChoiceTest.p_equivalence
     ChoiceTest.p_equivalence_adjusted ChoiceTest.p_unanimous ChoiceTest.p_value CoherenceRow.p_adjusted

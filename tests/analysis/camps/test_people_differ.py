@@ -1,0 +1,192 @@
+"""How much people differ: libraries' values, known truth, properties, refusals, camps, the sentence."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.special import betainc
+from scipy.stats import betabinom
+
+from analysis import Plan
+from analysis.camps.mixtures import two_camps
+from analysis.camps.true_preferences import TruePreferences, true_preferences
+from analysis.statistics.coding import Floats, Ints
+from tests.analysis.made_answers import choices, preferences, ratings, render_report, run
+
+ASKED = Plan(camps=True, consistency_tau=None)
+Tastes = Callable[[np.random.Generator, int], Floats]
+
+
+def answers(taste: Floats, n: Ints, rng: np.random.Generator) -> tuple[Floats, Ints]:
+    person = np.repeat(np.arange(len(taste)), n)
+    return (rng.random(len(person)) < taste[person]).astype(np.float64), person
+
+
+def fitted(value: Floats, person: Ints, *, counted: bool, even: float = 0.5) -> TruePreferences:
+    found = true_preferences(value, person, even=even, counted=counted, confidence=0.95)
+    assert isinstance(found, TruePreferences)
+    return found
+
+
+def chosen(seed: int = 3, *, people: int = 60, against: float = 0.3) -> pl.DataFrame:
+    """Make 8 choices a person: most take tea four times of five, some water."""
+    rng = np.random.default_rng(seed)
+    taste = np.where(np.arange(people) < against * people, 0.15, 0.85)
+    return choices(
+        (f"p{who:03d}", f"i{item}", "tea", "water", "tea" if rng.random() < taste[who] else "water")
+        for who in range(people)
+        for item in rng.permutation(12)[:8]
+    )
+
+
+def test_people_differ_variances_as_mixed_model() -> None:
+    """REML of statsmodels' mixed model, unequal answers a person."""
+    from statsmodels.regression.mixed_linear_model import MixedLM
+
+    rng = np.random.default_rng(11)
+    person = np.repeat(np.arange(40), rng.integers(1, 7, 40))
+    value = 0.55 + 0.15 * rng.normal(size=40)[person] + 0.1 * rng.normal(size=len(person))
+    wanted = MixedLM(value, np.ones((len(value), 1)), groups=person).fit(reml=True, method="powell")
+    found = fitted(value, person, counted=False)
+    assert found.noise == pytest.approx(float(wanted.scale), rel=1e-3)
+    assert found.variance == pytest.approx(float(wanted.cov_re[0, 0]), rel=1e-3)
+    assert found.mean == pytest.approx(float(wanted.fe_params[0]), abs=1e-5)
+    blups = found.mean + np.array([float(one.iloc[0]) for one in wanted.random_effects.values()])
+    assert found.own == pytest.approx(blups, abs=1e-4)
+
+
+def test_people_differ_choices_as_beta_binomial() -> None:
+    """The likeliest beta distribution is as likely as scipy's, found by search, and gives the same share."""
+    from scipy.optimize import minimize
+
+    rng = np.random.default_rng(5)
+    n = rng.integers(2, 9, 70)
+    value, person = answers(rng.beta(3, 2, 70), n, rng)
+    won = np.bincount(person, weights=value)
+    best = minimize(lambda x: -betabinom.logpmf(won, n, *np.exp(x)).sum(), [1.0, 1.0], method="Nelder-Mead")
+    a, b = np.exp(best.x)
+    found = fitted(value, person, counted=True)
+    assert found.share_x == pytest.approx(1 - betainc(a, b, 0.5), abs=0.01)
+    assert found.variance**0.5 == pytest.approx((a * b / (a + b) ** 2 / (a + b + 1)) ** 0.5, abs=0.02)
+
+
+@pytest.mark.parametrize("counted", [True, False])
+def test_people_differ_share_is_covered(counted: bool) -> None:
+    """Of 100 studies of known truth the interval holds it in about 95."""
+    rng = np.random.default_rng(8)
+    held = 0
+    for _ in range(100):
+        n = rng.integers(2, 7, 40)
+        if counted:
+            value, person = answers(rng.beta(3, 1.5, 40), n, rng)
+            truth = 1 - betainc(3, 1.5, 0.5)
+        else:
+            person = np.repeat(np.arange(40), n)
+            value = 0.6 + 0.1 * rng.normal(size=40)[person] + 0.15 * rng.normal(size=len(person))
+            truth = 0.8413447
+        found = fitted(value, person, counted=counted)
+        held += found.low <= truth <= found.high
+    assert held >= 89  # 95 and three errors
+
+
+@pytest.mark.parametrize("kind", ["choices", "preferences", "ratings"])
+def test_people_differ_hangs_on_no_order_name_or_side(kind: str) -> None:
+    rng = np.random.default_rng(2)
+    if kind == "choices":
+        table = chosen()
+        other = table.rename({"system_x": "system_y", "system_y": "system_x"})
+    elif kind == "preferences":
+        rows = [(f"p{who}", "tea", "water", round(float(rng.uniform(0.2, 0.9)), 2)) for who in range(25) for _ in "ab"]
+        table = preferences(rows, exposure=[1, 2] * 25)
+        turned = (1 - pl.col("preference").cast(pl.Float64)).round(2).cast(pl.String).alias("preference")
+        other = table.rename({"system_x": "system_y", "system_y": "system_x"}).with_columns(turned)
+    else:
+        table = ratings(
+            (f"p{who}", f"i{item}", system, int(rng.integers(1, 6)))
+            for who in range(25)
+            for item in range(3)
+            for system in ("tea", "water")
+        )
+        other = table.sample(fraction=1, shuffle=True, seed=1)
+    other = other.sample(fraction=1, shuffle=True, seed=4)
+    other = other.with_columns(("z" + pl.col("annotator_id").str.reverse()).alias("annotator_id"))
+    (row,), (same,) = (run(plan=ASKED, **{kind: one})["people_differ"] for one in (table, other))
+    assert row["share_loser"] is not None
+    for name in ("n", "n_answers", "sd_people", "sd_noise", "share_loser", "share_loser_low", "share_loser_high"):
+        assert (row[name] or 0.0) == pytest.approx(same[name] or 0.0, rel=1e-6, abs=1e-9), name
+    camps = [run(plan=ASKED, **{kind: one})["camps"][0]["p_value"] for one in (table, other)]
+    assert camps[0] == camps[1]
+
+
+def test_people_differ_directions_are_no_second_answer() -> None:
+    """Both directions of one pair are one answer: nothing to tell noise by; a plan that asks is told why not."""
+    rng = np.random.default_rng(1)
+    rows = [
+        (f"p{who}", *sides, round(float(rng.uniform(0.3, 0.7)), 2))
+        for who in range(30)
+        for sides in (("tea", "water"), ("water", "tea"))
+    ]
+    table = preferences(rows)
+    assert run(preferences=table)["people_differ"] == []
+    (row,) = run(plan=ASKED, preferences=table)["people_differ"]
+    assert (row["n"], row["n_twice"], row["reason_code"]) == (30, 0, "few_people_twice")
+    assert row["sd_people"] is None
+
+
+def test_camps_are_found_and_said() -> None:
+    """Two camps of 70 and 30 percent: the share, the test, the sentences, nothing on the first page."""
+    results = run(plan=ASKED, choices=chosen())
+    (row,), (camp,) = results["people_differ"], results["camps"]
+    assert row["winner"] == "x"
+    assert row["share_loser_low"] < 0.3 < row["share_loser_high"]
+    assert (camp["two_camps"], camp["share"]) == (True, pytest.approx(0.7, abs=0.11))
+    assert camp["mean_nearer_y"] < 0.35 < 0.7 < camp["mean_nearer_x"]
+    own = [one["preference"] for one in results["own_preferences"]]
+    assert len(own) == 60
+    assert own == sorted(own, reverse=True)
+    text = render_report(results)["report.md"]
+    assert "of people truly prefer water" in text
+    assert "two camps (adjusted p = .002)" in text
+    assert "truly" not in json.dumps(results["headline"])
+    assert run(choices=chosen())["camps"] == []
+
+
+@pytest.mark.parametrize(
+    ("tastes", "bounds"),
+    [
+        (lambda rng, n: rng.beta(8, 2, n), (0, 7)),  # skewed, one hill
+        (lambda rng, n: np.where(rng.random(n) < 0.6, rng.beta(20, 4, n), rng.beta(4, 20, n)), (30, 40)),
+    ],
+)
+def test_camps_level_and_power(tastes: Tastes, bounds: tuple[int, int]) -> None:
+    rng = np.random.default_rng(9)
+    found = 0
+    for _ in range(40):
+        value, person = answers(tastes(rng, 50), np.full(50, 8), rng)
+        found += two_camps(value, person, counted=True, bounded=True, rng=rng).p_value <= 0.05
+    assert bounds[0] <= found <= bounds[1]
+
+
+def one_who_gave_most() -> dict[str, Any]:
+    """Make 30 people of 4 choices, one of them with 200 about further items."""
+    rng = np.random.default_rng(6)
+    rows = [
+        (f"p{who}", f"i{item}", "tea", "water", "tea" if rng.random() < 0.6 else "water")
+        for who in range(30)
+        for item in range(200 if who == 0 else 4)
+    ]
+    (row,) = run(choices=choices(rows))["people_differ"]
+    return row
+
+
+def test_people_differ_one_gave_most() -> None:
+    """One person's many answers weigh as one person in the mean, and make nobody else surer."""
+    row = one_who_gave_most()
+    assert (row["n"], row["n_answers"]) == (30, 200 + 29 * 4)
+    assert 0.5 < row["mean"] < 0.7
+    assert row["sd_people"] < 0.15
