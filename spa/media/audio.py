@@ -125,6 +125,7 @@ AUDIO = Medium(
             processor_argument="audio",
             decoded=_decoded,
             inline=_inline,
+            processor_options={"sampling_rate": RATE},
             processor_parts=("feature_extractor", "audio_processor"),
             trial=_trial,
         ),

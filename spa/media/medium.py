@@ -60,6 +60,8 @@ class ModelFiles:
     frames : callable, optional
         The parts that stand for a part where a rater is sent so many pictures a second in its place; ``None`` of what
         does not move.
+    processor_options : mapping of str to Any
+        What such a processor is told beside these files.
     processor_parts : tuple of str
         Attributes of processors that take such files in, any one of which; () where that is not asked.
     trial : callable, optional
@@ -76,6 +78,7 @@ class ModelFiles:
     decoded: Callable[[Part], Any]
     inline: Callable[[Part], tuple[str, str]] | None = None
     frames: Callable[[Part, float], Sequence[Part]] | None = None
+    processor_options: Mapping[str, Any] = field(default_factory=dict)
     processor_parts: tuple[str, ...] = ()
     trial: Callable[[], tuple[Part, str, str]] | None = None
 

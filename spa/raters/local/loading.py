@@ -164,6 +164,9 @@ def _kind_of(config: Any, transformers: Any) -> tuple[Kind, Any]:
     kind = config.model_type
     if kind in auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES and getattr(config, "vision_config", None) is not None:
         return "vision", transformers.AutoModelForImageTextToText
+    multimodal = getattr(auto, "MODEL_FOR_MULTIMODAL_LM_MAPPING_NAMES", {})  # those that hear are in no other table
+    if kind in multimodal and getattr(config, "audio_config", None) is not None:
+        return "vision", transformers.AutoModelForMultimodalLM
     if getattr(config, "is_encoder_decoder", False):
         return "encoder-decoder", transformers.AutoModelForSeq2SeqLM
     if kind not in auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:

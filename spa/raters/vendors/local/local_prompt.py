@@ -117,9 +117,13 @@ def _processed_prompt(
         text = BETWEEN.join("".join(_plain(processor, part) for part in _parts(one)) for one in messages)
     seen = list(_files_in(messages))
     files: dict[str, list[Any]] = {}
+    options: dict[str, Any] = {}
     for part, models in seen:
         files.setdefault(models.processor_argument, []).append(models.decoded(part))
-    made = processor(text=[text], **files, return_tensors="pt", add_special_tokens=not templated, verbose=False)
+        options |= models.processor_options
+    made = processor(
+        text=[text], **files, **options, return_tensors="pt", add_special_tokens=not templated, verbose=False
+    )
     tokens = tuple(made["input_ids"][0].tolist())
     extra = {name: value for name, value in made.items() if name not in ("input_ids", "attention_mask")}
     digests = tuple(sha256(json.dumps(part).encode()).hexdigest()[:16] for part, _ in seen)
