@@ -109,7 +109,7 @@ def test_hidden_reference_is_labelled_and_hidden(folder: Path) -> None:
     """Each page of the MUSHRA example shows the labelled reference, and the five stimuli under letters."""
     (form,) = forms_of(load_study(folder / "mushra" / "study.toml"))
     pages = [page for page in form.pages if page.shows == "outputs"]
-    assert len(pages) == 6
+    assert len(pages) == 5
     for page in pages:
         labelled, *blocks = (block.exhibits for block in page.blocks if isinstance(block, ExhibitsBlock))
         rated = [one for block in blocks for one in block]
