@@ -31,6 +31,7 @@ from analysis.raters.contribution import CONTRIBUTION as RATERS
 from analysis.rating_checks.contribution import CONTRIBUTION as RATING_CHECKS
 from analysis.self_preference.contribution import CONTRIBUTION as SELF_PREFERENCE
 from analysis.serial_context.contribution import CONTRIBUTION as SERIAL_CONTEXT
+from analysis.single_answers.contribution import CONTRIBUTION as SINGLE_ANSWERS
 from analysis.spans.contribution import CONTRIBUTION as SPANS
 from analysis.strengths.contribution import CONTRIBUTION as STRENGTHS
 from analysis.utilities.contribution import CONTRIBUTION as UTILITIES
@@ -62,6 +63,7 @@ CONTRIBUTIONS: Final[tuple[Contribution, ...]] = (
     RATING_CHECKS,
     SELF_PREFERENCE,
     SERIAL_CONTEXT,
+    SINGLE_ANSWERS,
     SPANS,
     STRENGTHS,
     UTILITIES,

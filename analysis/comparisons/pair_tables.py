@@ -84,7 +84,7 @@ def shares_by_criterion(
         if criterion in drawn(criteria):
             compared = {(frozenset((row.system_x, row.system_y)), getattr(row, "exposure", None)) for row in own}
             again = criterion == answered and len(compared) == 1  # the picture of the first page
-            (appendix if again else part).append(share_figure(own, names, source, criterion, several))
+            (appendix if again else part).append(share_figure(shown, own, source, criterion, several))
         part += more(own)
     return blocks, appendix
 

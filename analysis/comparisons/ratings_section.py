@@ -50,6 +50,7 @@ from analysis.printing.pictures import (
     with_intervals,
 )
 from analysis.printing.words import count, interval, number, percent, plural, sentence, slug
+from analysis.single_answers.behind import AnswersBehind
 
 MOST_FIGURES = 6  # groups that are drawn, people first; the table has all
 
@@ -82,7 +83,7 @@ def ratings(
             means_part.append(_means(shown, own_means, criterion, several))
             if criterion in figured:
                 (again if criterion == answered else means_part).append(
-                    means_figure(own_means, names, criterion, several)
+                    means_figure(own_means, shown, criterion, several)
                 )
             own_counts = counts_of.get(criterion, [])
             spreads = _spread(own_counts, names, criterion, several=several, figures=criterion in figured)
@@ -162,20 +163,22 @@ def _spread_share(row: RatingCount | None) -> Cell:
 
 
 def means_figure(
-    rows: Rows, names: Names, criterion: str, several: bool, *, most_groups: int = MOST_GROUPS, tabled: bool = True
+    rows: Rows, shown: Shown, criterion: str, several: bool, *, most_groups: int = MOST_GROUPS, tabled: bool = True
 ) -> Figure | Fold:
     """Return the figure of mean ratings, folded where it is long; ``tabled``: beside a table of them."""
+    names = shown.names
     drawn, left_out = drawn_groups(rows, names, most_groups)
+    behind = AnswersBehind(shown.results, names, "ratings")
     drawing = partial(
         means_plot,
-        [asdict(row) for row in drawn],
+        behind.rows(drawn),
         **called(drawn, names),
         title=f"mean rating ({names.direction(criterion)})",
         alternative=f"Mean rating of each system with its interval; {BESIDE}.",
     )
     caption = (
         f"Mean ratings{with_intervals(drawn, names)}{of_criterion(names, criterion, several)}. "
-        f"The axis shows only the part of the scale that is used.{left_out}"
+        f"The axis shows only the part of the scale that is used.{behind.words(drawn)}{left_out}"
     )
     return folded(
         f"ratings-{slug(criterion)}" if several else "ratings",

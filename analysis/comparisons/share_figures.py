@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import Any
@@ -26,6 +27,8 @@ from analysis.printing.pictures import (
 )
 from analysis.printing.turning import aligned, turned
 from analysis.printing.words import listed, percent, sentence, slug
+from analysis.single_answers.behind import AnswersBehind
+from analysis.statistics.record import Source
 
 WHAT = {
     "preferences": "Mean chance that the first system of a pair is better",
@@ -44,7 +47,7 @@ LEADERS = {
 
 
 def leading_figure(
-    rows: Rows, names: Names, source: str, criterion: str, several: bool, *, leader: str | None, most_dots: int
+    shown: Shown, rows: Rows, source: Source, criterion: str, several: bool, *, leader: str | None, most_dots: int
 ) -> Figure | None:
     """Return the picture of the first page: the chances or wins of the leading system against every other.
 
@@ -53,6 +56,7 @@ def leading_figure(
     """
     largest = max((getattr(row, "exposure", None) or 0 for row in rows), default=0)
     share = SHARES[source]
+    names = shown.names
     known = [row for row in rows if getattr(row, share) is not None]
     own = aligned(row for row in known if (getattr(row, "exposure", None) or 0) == largest)
     if not own:
@@ -63,11 +67,11 @@ def leading_figure(
     ]
     against = {row.system_y for row in of_leader}
     whole = leader is not None and against == systems - {leader}
-    shown = of_leader if whole else own
-    pairs = list(dict.fromkeys((row.system_x, row.system_y) for row in shown))
+    chosen = of_leader if whole else own
+    pairs = list(dict.fromkeys((row.system_x, row.system_y) for row in chosen))
     kept = set(pairs[:most_dots])
     drawn, left_out = drawn_groups(
-        [row for row in shown if (row.system_x, row.system_y) in kept], names, max(1, most_dots // len(kept))
+        [row for row in chosen if (row.system_x, row.system_y) in kept], names, max(1, most_dots // len(kept))
     )
     what = WHAT[source] if not whole else LEADERS[source].format(names.system(leader))
     more = f" The first {len(kept)} of {len(pairs)} pairs are drawn." if len(kept) < len(pairs) else ""
@@ -77,11 +81,13 @@ def leading_figure(
         f"{value} over {names.system(row.system_y)}" if whole else f"{names.over(row)} {value}" for row, value in values
     ]
     about = of_criterion(names, criterion, several)
-    drawing = partial(_shares, drawn, names, source, "the table of the answer\u2019s section holds the ranking")
+    behind = AnswersBehind(shown.results, names, source)
+    said_beside = "the table of the answer\u2019s section holds the ranking"
+    drawing = partial(_shares, behind.rows(drawn), called(drawn, names), source, said_beside)
     return pictured(
         "answer",
         drawing,
-        f"{what}{_intervals(drawn, names)}{about}. {_line_words(drawn)}{left_out}{more}",
+        f"{what}{_intervals(drawn, names)}{about}. {_line_words(drawn)}{behind.words(drawn)}{left_out}{more}",
         f"{what} ({names.group(first)}): {listed(said)}",
         how_many(drawn, names),
         tabled=False,
@@ -124,10 +130,10 @@ def win_matrices(
     return found
 
 
-def _shares(drawn: Rows, names: Names, source: str, beside: str, **more: Any) -> str:
+def _shares(drawn: Sequence[Mapping[str, Any]], names: Mapping[str, Any], source: str, beside: str, **more: Any) -> str:
     return forest_plot(
-        [asdict(row) for row in drawn],
-        **called(drawn, names),
+        drawn,
+        **names,
         value=SHARES[source],
         alternative=f"{WHAT[source]}, with intervals; {beside}.",
         **more,
@@ -151,13 +157,15 @@ def _line_words(drawn: Rows) -> str:
     return f"The line is 50%, no preference{hollow}."
 
 
-def share_figure(rows: Rows, names: Names, source: str, criterion: str, several: bool) -> Figure | Fold:
+def share_figure(shown: Shown, rows: Rows, source: Source, criterion: str, several: bool) -> Figure | Fold:
     """Return the forest plot of preferences or choices, folded where it is long."""
+    names = shown.names
     what = WHAT[source]
     drawn, left_out = drawn_groups(aligned(rows), names)
-    drawing = partial(_shares, drawn, names, source, BESIDE)
+    behind = AnswersBehind(shown.results, names, source)
+    drawing = partial(_shares, behind.rows(drawn), called(drawn, names), source, BESIDE)
     about = f"{_intervals(drawn, names)}{of_criterion(names, criterion, several)}"
-    caption = f"{what}{about}. {_line_words(drawn)}{left_out}"
+    caption = f"{what}{about}. {_line_words(drawn)}{behind.words(drawn)}{left_out}"
     return folded(
         f"{source}-{slug(criterion)}" if several else source, drawing, caption, len(drawn), how_many(drawn, names)
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
@@ -34,6 +35,7 @@ INK = "currentColor"  # that of the text around, so that a figure can stand on d
 FONT = "system-ui, Noto Sans, Noto Sans CJK SC, WenQuanYi Zen Hei, Noto Sans Arabic, DejaVu Sans, Arial, sans-serif"
 LINE = 15  # pixels a line of text
 SIDE = 12  # pixels left and right of a figure: readers' fonts may be wider than reckoned with
+CROWD = 6  # pixels that single values lie above or below the middle of their line
 AXIS = 40  # pixels under a drawing for its axis
 PAPER_FONT = "Bitstream Vera Sans, DejaVu Sans, Verdana, sans-serif"  # the first two have the same letters
 BLACK = "#000000"
@@ -132,10 +134,18 @@ def rule(
 
 
 def path(
-    outline: str, *, colour: str = INK, width: float = 2, fill: str = "none", opacity: float = 1, dash: str = ""
+    outline: str,
+    *,
+    colour: str = INK,
+    width: float = 2,
+    fill: str = "none",
+    opacity: float = 1,
+    dash: str = "",
+    ends: str = "",
 ) -> str:
-    """Draw an outline, filled or not."""
+    """Draw an outline, filled or not; of lines without length their round ``ends`` are seen."""
     more = f' stroke-dasharray="{dash}"' if dash else ""
+    more += f' stroke-linecap="{ends}"' if ends else ""
     look = f'fill="{fill}" stroke="{colour}" stroke-width="{width}" stroke-opacity="{opacity}"{more}'
     return f'<path d="{outline}" {look}/>'
 
@@ -150,6 +160,38 @@ def grey(share: float) -> str:
     """Return the grey of a share, darker the higher."""
     level = round(GREYS[0] + (GREYS[1] - GREYS[0]) * min(max(share, 0.0), 1.0))
     return f"#{level:02x}{level:02x}{level:02x}"
+
+
+def crowd(values: Sequence[float], across: Callable[[float], float], middle: float, width: float) -> str:
+    """Draw ascending values as small dots around a height, those that are equal side by side; nothing for none.
+
+    Equal ones at the ends of an axis, which is so wide, lie within it.
+
+    Where each lies above or below is settled by its place among the others, so that the same values give the same dots.
+    """
+    alike = Counter(values)
+    seen: Counter[float] = Counter()
+    steps = []
+    for place, value in enumerate(values, 1):
+        seen[value] += 1
+        aside = min(CROWD, 0.6 * (alike[value] - 1))
+        x = min(max(across(value), aside), width - aside) + aside * (2 * _spread(seen[value], 3) - 1)
+        steps.append(f"M{_n(x)},{_n(middle + CROWD * (2 * _spread(place, 2) - 1))}h0")
+    return path("".join(steps), width=2.6, opacity=0.35, ends="round") if steps else ""
+
+
+def _spread(place: int, base: int) -> float:
+    """Return a number in (0, 1) of the van der Corput sequence: those of successive places lie apart.
+
+    >>> [_spread(place, 2) for place in (1, 2, 3)]
+    [0.5, 0.25, 0.75]
+    """
+    found, part = 0.0, 1.0
+    while place:
+        part /= base
+        found += part * (place % base)
+        place //= base
+    return found
 
 
 def scale(low: float, high: float, start: float, end: float) -> Callable[[float], float]:

@@ -20,6 +20,7 @@ from analysis.figures.drawing import (
     SCREEN,
     SHAPES,
     Look,
+    crowd,
     cycle,
     figure,
     horizontal_axis,
@@ -70,6 +71,7 @@ class Dot:
     low: float | None
     high: float | None
     text: str
+    answers: tuple[float, ...] = ()  # behind the value, from the lowest to the highest
     open: bool = False  # hollow: no test stands behind it
 
 
@@ -137,6 +139,7 @@ def forest_plot(
                 low=_within(_times(row.get("ci_low"), 100)),
                 high=_within(_times(row.get("ci_high"), 100)),
                 text=text,
+                answers=tuple(100 * answer for answer in row.get("answers", ())),
                 open=row.get("verdict") is None,
             )
         )
@@ -170,11 +173,13 @@ def means_plot(
             value=row.get("mean"),
             low=row.get("ci_low"),
             high=row.get("ci_high"),
+            answers=tuple(row.get("answers", ())),
             text=_mean_text(row.get("mean")) if look.numbers == "all" or row.get("mean") is None else "",
         )
         for row in listed
     ]
-    ends = [end for dot in dots for end in (dot.value, dot.low, dot.high) if end is not None] or [0.0, 1.0]
+    known = (end for dot in dots for end in (dot.value, dot.low, dot.high, *dot.answers[:1], *dot.answers[-1:]))
+    ends = [end for end in known if end is not None] or [0.0, 1.0]
     margin = 0.05 * (max(ends) - min(ends)) or 0.5
     whole = all(isinstance(dot.value, int) for dot in dots)  # places
     ticks = tuple(range(int(min(ends)), int(max(ends)) + 1)) if whole else ()
@@ -386,6 +391,7 @@ def _panel(
         y = top
         for dot in own:
             middle = y + DOT / 2
+            behind.append(crowd(dot.answers, across, middle, plot))
             shape = looks[dot.group]
             if dot.low is not None and dot.high is not None:
                 marks.append(rule(across(dot.low), middle, across(dot.high), middle, colour=shape[1]))

@@ -126,6 +126,8 @@ def _path(page: Any, element: ElementTree.Element) -> None:
         page.setStrokeColor(_colour(element.get("stroke", "")))
         page.setLineWidth(width)
         page.setStrokeAlpha(opacity)
+        if element.get("stroke-linecap") == "round":
+            page.setLineCap(1)
         dash = [float(one) for one in NUMBER.findall(element.get("stroke-dasharray", ""))]
         if dash:
             page.setDash(dash)

@@ -8,6 +8,7 @@ from functools import partial
 
 from analysis.comparisons.ratings_section import means_figure
 from analysis.comparisons.share_figures import leading_figure
+from analysis.contribution import Shown
 from analysis.printing.cells import Field, cell, number_column, tabulate, text_column
 from analysis.printing.circle_words import circle_notes
 from analysis.printing.document import (
@@ -81,12 +82,12 @@ def _picture(
     results: Results, names: Names, source: Source, group: str, criterion: str, found: Headline
 ) -> list[Block]:
     """Return the answers on one criterion, people beside LLMs: mean chances or wins of the leader, or mean ratings."""
-    several = len(first_criteria(results, source)) > 1
+    several, shown = len(first_criteria(results, source)) > 1, Shown(results, names)
     if source != "ratings":
         tests = tests_by_source(results)[source]
         rows = [row for row in tests if row.criterion == criterion]
         leader = next((claim.leader for claim in found.claims if claim.criterion == criterion), None)
-        picture = leading_figure(rows, names, source, criterion, several, leader=leader, most_dots=MOST_DOTS)
+        picture = leading_figure(shown, rows, source, criterion, several, leader=leader, most_dots=MOST_DOTS)
         return [picture] if picture else []
     means = [row for row in results.ratings.means if row.criterion == criterion]
     values = {row.system: row.mean for row in means if row.group == group and row.mean is not None}
@@ -96,7 +97,7 @@ def _picture(
     place = {system: at for at, system in enumerate(order)}  # not `number`: Python 3.12.1 would hide the function below
     means.sort(key=lambda row: place.get(row.system, len(place)))
     most_groups = max(1, MOST_DOTS // len(order))
-    drawn = means_figure(means, names, criterion, several, most_groups=most_groups, tabled=False)
+    drawn = means_figure(means, shown, criterion, several, most_groups=most_groups, tabled=False)
     figure = drawn if isinstance(drawn, Figure) else next(one for one in drawn.blocks if isinstance(one, Figure))
     listing = listed([f"{names.system(system)} {number(values[system])}" for system in order])
     alternative = f"Mean ratings by {names.group(group)}, best first: {listing}"

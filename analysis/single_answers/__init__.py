@@ -1,0 +1,1 @@
+"""Single answers behind means: as many as a figure can show."""

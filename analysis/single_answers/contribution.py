@@ -1,0 +1,26 @@
+"""What the answers behind means contribute."""
+
+from __future__ import annotations
+
+from analysis.contribution import Analysis, Contribution, Found
+from analysis.records.results import rows
+from analysis.single_answers.answers import SingleAnswers, single_answers
+
+SINGLE_ANSWERS = rows(
+    "single_answers",
+    SingleAnswers,
+    "Answers behind means, after exclusions, as figures show them: up to 60 of each mean, of the first 24 criteria; "
+    "none of a criterion with more than 60 means, and none of tables in parts.",
+)
+
+
+def _answers(analysis: Analysis) -> Found:
+    prepared = analysis.prepared
+    return {"single_answers": tuple(single_answers(prepared.kept, prepared.orders, prepared.groups))}
+
+
+CONTRIBUTION = Contribution(
+    keys=(SINGLE_ANSWERS,),
+    compute=_answers,
+    tables={SINGLE_ANSWERS: lambda value: {}},  # the tables of answers themselves have them all
+)
