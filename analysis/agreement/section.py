@@ -26,7 +26,7 @@ from analysis.printing.document import (
 from analysis.printing.lookup import OVERALL, by_criterion, grouped
 from analysis.printing.names import Names
 from analysis.printing.pictures import BESIDE_AFTER, pictured
-from analysis.printing.words import count, interval, listed, number, percent, sentence, slug
+from analysis.printing.words import count, interval, listed, number, percent, plural, sentence, slug
 
 FEW_UNITS = 30
 FEW_RATERS = 6
@@ -194,7 +194,11 @@ def _figure(rows: Sequence[AnnotatorPairRow], names: Names, name: str) -> Figure
     judged = "outputs that both rated" if rows[0].source == "ratings" else "choices that both made"
     what = f"Krippendorff\u2019s alpha of every two raters over the {judged}"
     caption = f"{of}: {what}; the darker, the more they agree."
-    return pictured(name, drawing, caption, BESIDE_AFTER)
+    raters = {rater for row in rows for rater in (row.annotator_x, row.annotator_y)}
+    shared = sorted({row.n_items for row in rows})
+    least = f"{shared[0]:,} to " if len(shared) > 1 else ""
+    n = f"n: {plural(len(raters), 'rater')}, {least}{shared[-1]:,} {judged}."
+    return pictured(name, drawing, caption, BESIDE_AFTER, n)
 
 
 def _pairs(names: Names, rows: Sequence[AnnotatorPairRow]) -> Table:

@@ -14,7 +14,7 @@ from analysis.printing.document import Block, Figure, Fold, Paragraph
 from analysis.printing.levels import correction_name
 from analysis.printing.lookup import grouped
 from analysis.printing.names import Names
-from analysis.printing.pictures import BESIDE, folded
+from analysis.printing.pictures import BESIDE, folded, how_many
 from analysis.printing.words import (
     count,
     interval,
@@ -147,7 +147,8 @@ def _figures_alone(rows: Sequence[DirectionSummary], names: Names) -> list[Figur
             f"{sentence(names.group(group))}, {names.criterion(criterion)}: mean chance stated in each direction, by "
             "outputs read (as Figure 1 of Ethayarajh & Jurafsky, 2022)."
         )
-        figures.append(folded(f"each-direction-{slug(group)}-{slug(criterion)}", drawing, caption, len(points)))
+        name = f"each-direction-{slug(group)}-{slug(criterion)}"
+        figures.append(folded(name, drawing, caption, len(points), how_many(own, names)))
     return figures
 
 
@@ -216,6 +217,7 @@ def _sums(rows: Sequence[DirectionSummary], shown: Shown) -> Fold:
                 fields,
                 rows,
                 constant=("Criterion", "Outputs read"),
+                units=f"n: {counted}, before exclusions and after",
             ),
             *_directions_figures(rows, names),
         ),
@@ -245,5 +247,6 @@ def _directions_figures(rows: Sequence[DirectionSummary], names: Names) -> list[
             "after exclusions (as Figure 5 of Ethayarajh & Jurafsky, 2022). Where both directions agree, one lies as "
             "far above 50% as the other below."
         )
-        figures.append(folded(f"directions-{slug(group)}-{slug(criterion)}", drawing, caption, len(points)))
+        name = f"directions-{slug(group)}-{slug(criterion)}"
+        figures.append(folded(name, drawing, caption, len(points), how_many(own, names)))
     return figures

@@ -34,6 +34,7 @@ from analysis.printing.lookup import (
     main_source,
     opened,
 )
+from analysis.printing.pictures import how_many
 from analysis.printing.words import (
     MINUS,
     SPACE,
@@ -125,6 +126,7 @@ def pair_table(shown: Shown, rows: Sequence[PairTest], source: Source, criterion
         csv=csv,
         weights=importance(rows, names),
         weighed_by=MOST_IMPORTANT,
+        units=how_many(rows, names),
     )
 
 

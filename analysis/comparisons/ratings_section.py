@@ -118,7 +118,7 @@ def _means(shown: Shown, rows: list[RatingMean], criterion: str, several: bool) 
         number_column("SD", lambda row: number(row.sd), "standard deviation: how far single ratings lie from the mean"),
     ]
     title = titled("ratings_means", "Mean ratings", names, criterion, several=several, rated=True)
-    return tabulate(*title, fields, rows, csv="ratings_means")
+    return tabulate(*title, fields, rows, csv="ratings_means", units=how_many(rows, names))
 
 
 def _spread(
@@ -203,4 +203,7 @@ def _spread_figure(rows: Sequence[RatingCount], names: Names, scores: Sequence[f
         f"{sentence(names.group(rows[0].group))}: how often each system got each score. What lies below the middle "
         "of the scale goes to the left of the line, what lies above to the right, the middle itself half to each side."
     )
-    return pictured(name, drawing, caption, BESIDE_AFTER)
+    counts = sorted({row.n_ratings for row in rows})
+    least = f"{counts[0]:,} to " if len(counts) > 1 else ""
+    n = f"n: {least}{plural(counts[-1], 'rating')} of a system."
+    return pictured(name, drawing, caption, BESIDE_AFTER, n)

@@ -64,7 +64,7 @@ def contamination_blocks(found: Contamination, stem: str, model: str = "") -> It
     tables = (_scores(found), _predictions(found) if found.thresholds else None, _aucs(found) if found.aucs else None)
     for table in filter(None, tables):
         caption = f"{model}: {table.caption}" if model else table.caption
-        yield replace(table, name=table.name.replace(NAME, stem, 1), caption=caption)
+        yield replace(table, name=table.name.replace(NAME, stem, 1), caption=caption, units=_texts(found))
     yield Heading(text=f"{model}: distribution" if model else "Distribution")
     alternative = "Histograms of Min-K% Prob, one a source of texts; the tables beside this figure hold the medians."
     yield pictured(stem, partial(figure, found), _caption(found), alternative, _texts(found))

@@ -52,7 +52,13 @@ def heat_maps(
         about = f"Kendall\u2019s tau with {names.measure(target)}, {what}"
         caption = f"{about}; darker the further from 0, {MINUS} below it.{only}"
         drawing = partial(heat_map, cells, alternative=f"{caption} {sentence(BESIDE)}.")
-        yield pictured(f"correlations-heat-map-{slug(target.partition(':')[2])}-{level}", drawing, caption, BESIDE)
+        stem = f"correlations-heat-map-{slug(target.partition(':')[2])}-{level}"
+        yield pictured(stem, drawing, caption, BESIDE, _units([row for row in measures if row.level == level], what))
+
+
+def _units(rows: Sequence[CorrelationRow], what: str) -> str:
+    counts = sorted({row.n for row in rows})
+    return f"n: {f'{counts[0]:,} to ' if len(counts) > 1 else ''}{counts[-1]:,} {what} in common." if counts else ""
 
 
 def _strongest(rows: Sequence[CorrelationRow]) -> list[str]:

@@ -47,6 +47,11 @@ def _about(found: ExplorationResults) -> str:
     return f"{plural(found.n_texts, 'explanation or comment', 'explanations and comments')}{drawn}. {METHOD}"
 
 
+def _texts(found: ExplorationResults, n: int | None = None) -> str:
+    many = found.n_texts if n is None else n
+    return f"n: {plural(many, 'explanation or comment', 'explanations and comments')}."
+
+
 def _separations(names: NamesOfTexts, found: ExplorationResults) -> Table:
     columns = [
         Column(title="Written by"),
@@ -77,6 +82,7 @@ def _separations(names: NamesOfTexts, found: ExplorationResults) -> Table:
         columns=tuple(columns),
         rows=tuple(map(tuple, rows)),
         csv="exploration_separations",
+        units=_texts(found),
     )
 
 
@@ -105,6 +111,7 @@ def _keywords(names: NamesOfTexts, found: ExplorationResults) -> Table:
         rows=tuple(rows),
         notes=(found.keyword_note,),
         csv="exploration_keywords",
+        units=_texts(found),
     )
 
 
@@ -126,5 +133,10 @@ def _map(names: NamesOfTexts, found: ExplorationResults) -> Figure:
         f"Texts that lie close are worded alike ({found.projection} of {found.embedding}), by criterion. Distances on "
         "a map mislead."
     )
-    n = f"n: {plural(len(found.points), 'explanation or comment', 'explanations and comments')}."
-    return pictured("exploration", partial(map_of, found, names), caption, "all points are in the CSV file", n)
+    return pictured(
+        "exploration",
+        partial(map_of, found, names),
+        caption,
+        "all points are in the CSV file",
+        _texts(found, len(found.points)),
+    )

@@ -160,4 +160,6 @@ def _reliability_figure(curves: Sequence[tuple[str, Sequence[ReliabilityBin]]], 
     )
     if len(kept) < len(curves):
         caption += f" Only the first {len(kept)} of {len(curves)} curves are drawn; the table has all."
-    return folded(name, drawing, caption, len(points))
+    answers = [sum(part.n for part in bins) for _, bins in kept]
+    n = f"n (answers): {listed([f'{who} {many:,}' for (who, _), many in zip(kept, answers, strict=True)])}."
+    return folded(name, drawing, caption, len(points), n)

@@ -146,6 +146,7 @@ def _table(rows: Sequence[AlternativeAnnotatorRow], names: Names) -> Table:
         fields,
         rows,
         csv="llm_vs_people_alternative_annotator",
+        tested="Verdicts: p adjusted by Benjamini-Yekutieli, level .05",
         weights=tuple(-(row.advantage_probability or 0.0) for row in rows),
         weighed_by="the largest share as good or better",
     )

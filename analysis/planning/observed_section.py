@@ -13,7 +13,7 @@ from analysis.printing.cells import Field, number_column, tabulate, text_column
 from analysis.printing.document import Block, Figure, Paragraph, Section
 from analysis.printing.lookup import grouped
 from analysis.printing.names import Names
-from analysis.printing.pictures import pictured
+from analysis.printing.pictures import how_many, pictured
 from analysis.printing.words import count, listed, number, p_value, percent, plural, sentence, slug
 
 NO_EVIDENCE = (
@@ -116,7 +116,7 @@ def _both(rows: Sequence[ObservedPowerRow], names: Names) -> Figure:
         "found held constant; dashed: stated chances, solid: ratings (as Figure 2 of Ethayarajh & Jurafsky, "
         f"2022).{only}"
     )
-    return pictured(f"observed-power-both-{slug(first.group)}", drawing, caption)
+    return pictured(f"observed-power-both-{slug(first.group)}", drawing, caption, units=how_many(drawn, names))
 
 
 def _figure(rows: Sequence[ObservedPowerRow], names: Names) -> Figure:
@@ -156,4 +156,4 @@ def _figure(rows: Sequence[ObservedPowerRow], names: Names) -> Figure:
         f"power at level {first.alpha:g} by annotators, the effects found held constant, and as planned.{only}"
     )
     name = "-".join(("observed-power", first.source, slug(first.group), slug(first.criterion)))
-    return pictured(name, drawing, caption)
+    return pictured(name, drawing, caption, units=how_many(drawn, names))

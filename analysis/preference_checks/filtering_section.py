@@ -118,7 +118,8 @@ def _table(rows: Sequence[SweepRow], names: Names, confidence: str) -> Table:
         (VERDICT, lambda row: verdict(row, names, "preferences")),
     ]
     caption = "The tests under other bounds on the sum of both directions"
-    return tabulate("consistency_sweep", caption, fields, rows, constant=("Criterion", "Outputs read"))
+    constant = ("Criterion", "Outputs read")
+    return tabulate("consistency_sweep", caption, fields, rows, constant=constant, units=how_many(rows, names))
 
 
 def _moved(mean: float | None, shift: float | None) -> str:

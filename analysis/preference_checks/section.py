@@ -26,7 +26,7 @@ from analysis.printing.document import (
 )
 from analysis.printing.levels import correction_name
 from analysis.printing.names import Names
-from analysis.printing.pictures import BESIDE, pictured
+from analysis.printing.pictures import BESIDE, how_many, pictured
 from analysis.printing.words import (
     count,
     interval,
@@ -103,7 +103,14 @@ def _effects(tests: Sequence[PreferenceTest], shown: Shown) -> list[Block]:
         "their number: "
         f"the mean distance from 50%, measured in the spread between {counted}. Positive speaks for the first system."
     )
-    table = tabulate("effect_sizes", "Effect sizes of the preferences", fields, rows, constant=CONSTANT)
+    table = tabulate(
+        "effect_sizes",
+        "Effect sizes of the preferences",
+        fields,
+        rows,
+        constant=CONSTANT,
+        units=how_many(rows, names),
+    )
     return [Fold(summary="How large each preference is (effect sizes)", blocks=(Paragraph(text=text), table))]
 
 
@@ -218,7 +225,7 @@ def _figure(curve: Sequence[ExposurePoint], names: Names) -> Figure:
         "Mean distance of an answer from 50% by the number of outputs read, "
         f"with {names.confidence} confidence intervals."
     )
-    return pictured("exposure-curve", drawing, caption)
+    return pictured("exposure-curve", drawing, caption, units=how_many(drawn, names))
 
 
 def _trends(rows: Sequence[ExposureTrend], names: Names) -> Table:

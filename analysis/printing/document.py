@@ -47,6 +47,8 @@ class Table:
     csv: str = ""  # stem of the file that holds all rows in full precision
     weights: tuple[float, ...] = ()  # of the rows, where some matter more: the lower, the more
     weighed_by: str = ""  # what the lowest weights are, as "the smallest adjusted p"
+    units: str = ""  # what a caption adds in a paper, where that is not all who answered: how many of what
+    tested: str = ""  # the same, where tests have a level or correction of their own
 
     def __post_init__(self) -> None:
         """Refuse a row that does not fill the columns."""

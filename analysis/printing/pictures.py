@@ -11,9 +11,12 @@ from analysis.figures.drawing import COLOURS, SCREEN, SHAPES, Look
 from analysis.printing.document import Figure, Fold
 from analysis.printing.lookup import KIND_ORDER
 from analysis.printing.names import Names
+from analysis.printing.words import plural
+from analysis.records.results import Results
 
 LONG_FIGURE = 60  # dots; a longer figure is opened on demand
 MOST_GROUPS = len(SHAPES)  # groups that shapes can tell apart
+MOST_NAMED = 4  # groups that a caption counts one by one
 BESIDE = "the table before this figure holds the same numbers"
 BESIDE_AFTER = "the table after this figure holds the same numbers"
 Rows: TypeAlias = Sequence[Any]  # of records
@@ -93,6 +96,21 @@ def drawn_groups(rows: Rows, names: Names, most_groups: int = MOST_GROUPS) -> tu
 def with_intervals(rows: Rows, names: Names) -> str:
     """Return the words of a caption on intervals; nothing where no row has one."""
     return f" with {names.confidence} confidence intervals" if any(row.ci_low is not None for row in rows) else ""
+
+
+def everyone(results: Results, names: Names, *, before: bool = False) -> str:
+    """Return who is counted, after exclusions or before: "21 simulated annotators, 24 forms of gpt-4 (LLM)"."""
+    parts = []
+    for group in people_first((row.group for row in results.groups), names):
+        (row,) = (one for one in results.groups if one.group == group)
+        people, forms = row.annotators, row.assignments
+        if not before:
+            people, forms = people - row.excluded_annotators, forms - row.excluded_assignments
+        of_llm = names.kind(group) == "llm" and forms > 0
+        words = names.unnamed(group) or names.units(group, "annotator", forms if of_llm else people)
+        parts.append(words if words.endswith(names.group(group)) else f"{words} of {names.group(group)}")
+    more = len(parts) - MOST_NAMED
+    return ", ".join([*parts[:MOST_NAMED], *([plural(more, "more group")] if more > 0 else [])])
 
 
 def how_many(rows: Rows, names: Names) -> str:

@@ -24,6 +24,7 @@ from analysis.printing.document import (
 )
 from analysis.printing.lookup import PairResult, by_criterion, opened, pair_results
 from analysis.printing.names import Names
+from analysis.printing.pictures import everyone
 from analysis.printing.words import NONE, interval, listed, number, p_words, plural, sentence
 from analysis.ranking.agreement import RankingAgreement
 from analysis.ranking.compared_section import rankings_compared
@@ -53,9 +54,9 @@ def side_by_side(results: Results) -> Section | None:
     blocks: list[Block] = [
         Paragraph(text=f"Each row is a pair of systems, each column a way of asking one group. {counts}")
     ]
-    criteria = by_criterion(found, lambda entry: entry.test.criterion)
+    criteria, who = by_criterion(found, lambda entry: entry.test.criterion), everyone(results, names)
     for criterion, own in criteria.items():
-        table = matrix(own, names, criterion, len(criteria) > 1)
+        table = matrix(own, names, criterion, len(criteria) > 1, who=who)
         if table is not None and criterion not in opened([*criteria]):
             blocks.append(Fold(summary=sentence(names.criterion(criterion)), blocks=(table,)))
         elif table is not None:
@@ -72,8 +73,11 @@ def side_by_side(results: Results) -> Section | None:
     return Section(id="comparison", title="Side by side: do they agree?", blocks=tuple(blocks))
 
 
-def matrix(found: Sequence[PairResult], names: Names, criterion: str, several: bool) -> Table | None:
-    """Return the table of pairs by sources; None where fewer than two sources judged this criterion."""
+def matrix(found: Sequence[PairResult], names: Names, criterion: str, several: bool, *, who: str = "") -> Table | None:
+    """Return the table of pairs by sources; None where fewer than two sources judged this criterion.
+
+    ``who`` is counted under it.
+    """
     sources = list(dict.fromkeys((entry.source, entry.test.group) for entry in found))
     if len(sources) < 2:
         return None
@@ -103,6 +107,8 @@ def matrix(found: Sequence[PairResult], names: Names, criterion: str, several: b
         f"chance that the first is better; ratings, {names.direction(criterion)}: difference of the means; choices: "
         "share of wins).",
     ]
+    if who:
+        notes.append(f"n: {who}.")
     if any(entry.test.decision == "not_deciding" for entry in found):
         notes.append("An estimate alone: not what the study decided.")
     return build_table(

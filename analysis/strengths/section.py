@@ -14,7 +14,7 @@ from analysis.printing.circle_words import circle_notes
 from analysis.printing.document import Block, Cell, Figure, Fold, Table
 from analysis.printing.lookup import drawn, grouped
 from analysis.printing.names import Names
-from analysis.printing.pictures import BESIDE, called, drawn_groups, folded, with_intervals
+from analysis.printing.pictures import BESIDE, called, drawn_groups, everyone, folded, with_intervals
 from analysis.printing.words import count, interval, number, sentence, slug
 from analysis.strengths.strength_table import SystemStrength
 
@@ -58,7 +58,11 @@ def _strengths(rows: Strengths, shown: Shown, partial: Collection[tuple[str, str
         f"Strength of each system (Bradley-Terry{' of ratings' if apart else ''})",
         fields,
         rows,
-        [*([f"{PARTIAL}."] if half else []), *circle_notes(shown.results, names, rows)],
+        [
+            f"n: {everyone(shown.results, names)}.",
+            *([f"{PARTIAL}."] if half else []),
+            *circle_notes(shown.results, names, rows),
+        ],
         constant=("From", "Criterion"),
     )
 

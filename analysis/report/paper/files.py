@@ -10,6 +10,7 @@ from analysis.figures.pdf import svg_to_pdf
 from analysis.printing.document import Document, Figure, Section, Table, every_block
 from analysis.records.results import Results
 from analysis.report.latex import LEFT_OUT, WHITE, cell_text, short_title
+from analysis.report.paper.captions import Captions
 from analysis.report.paper.classes import PAPERS, PIXELS, TEX_POINTS, PaperClass, look_of
 from analysis.report.paper.layout import LONG_WORD, SHORT, Rows, Sheet, breakable, render_sheet
 from analysis.report.paper.main_tables import main_tables
@@ -21,6 +22,7 @@ from analysis.results.files import to_json
 HEIGHT = re.compile(r' height="([\d.]+)"')  # of an SVG, in pixels
 TALLEST = 460.0  # points of a figure, which has its caption under it
 FLOATS = 20  # after which a page ends, as LaTeX keeps few waiting
+COUNTS = "n: "  # begins notes that captions have
 MAIN, APPENDIX = "paper/paper.tex", "paper/appendix.tex"
 
 
@@ -41,8 +43,9 @@ def paper_files(results: Results, document: Document, paper: str) -> dict[str, b
     if stand_ins.declared:
         results = stand_ins.printable(results)
         document = full_report(build_document(results))
+    captions = Captions(results)
     main = {f"paper/{sheet.name}.tex": sheet for sheet in main_tables(shown_results(results))}
-    sections = [(section, list(_sheets(section))) for section in document.sections]
+    sections = [(section, list(_sheets(section, captions))) for section in document.sections]
     made = {sheet.name: render_sheet(sheet, kind) for _, sheets in sections for sheet in sheets}
     files = {path: render_sheet(sheet, kind) for path, sheet in main.items()}
     files |= {f"tables/{name}.tex": text for name, text in made.items()}
@@ -51,7 +54,7 @@ def paper_files(results: Results, document: Document, paper: str) -> dict[str, b
     )
     named = {path: _commented(text, stand_ins) for path, text in files.items()}
     figures = list(_figures(document, kind))
-    named[MAIN] = _paper(document, kind, list(main.values()), figures, stand_ins)
+    named[MAIN] = _paper(document, kind, list(main.values()), figures, captions, stand_ins)
     named |= {f"paper/{one.figure.name}.svg": one.svg for one in figures if one.svg}
     made_pdf = {f"paper/{one.figure.name}.pdf": svg_to_pdf(one.svg) for one in figures if one.svg}
     return {path: text.encode("utf-8") for path, text in named.items()} | made_pdf
@@ -77,22 +80,22 @@ def _figures(document: Document, kind: PaperClass) -> Iterator[_Drawn]:
                 yield _Drawn(figure=figure, svg=svg if high <= TALLEST else "", starred=inches > kind.column)
 
 
-def _sheets(section: Section) -> Iterator[Sheet]:
+def _sheets(section: Section, captions: Captions) -> Iterator[Sheet]:
     for table in every_block(section.blocks):
         if isinstance(table, Table) and table.name not in LEFT_OUT:
-            yield as_sheet(table)
+            yield as_sheet(table, captions)
 
 
-def as_sheet(table: Table) -> Sheet:
-    """Return a table of the report as plain text."""
+def as_sheet(table: Table, captions: Captions) -> Sheet:
+    """Return a table of the report as plain text, its caption with all that it rests on."""
     rows = tuple(tuple(WHITE.sub(" ", cell_text(field)).strip() for field in row) for row in table.rows)
     return Sheet(
         name=table.name,
-        caption=WHITE.sub(" ", f"{table.caption}."),
+        caption=WHITE.sub(" ", captions.of_table(table)),
         titles=tuple(WHITE.sub(" ", short_title(column.title)) for column in table.columns),
         numeric=tuple(column.numeric for column in table.columns),
         groups=(Rows(heading="", rows=rows),),
-        notes=tuple(WHITE.sub(" ", note) for note in (*_explained(table), *table.notes)),
+        notes=tuple(WHITE.sub(" ", note) for note in (*_explained(table), *table.notes) if not note.startswith(COUNTS)),
     )
 
 
@@ -125,12 +128,9 @@ def _heading(title: str) -> str:
     return rf"\raggedright {breakable(WHITE.sub(' ', title), SHORT)}"
 
 
-def _shown(drawn: _Drawn) -> list[str]:
+def _shown(drawn: _Drawn, captions: Captions) -> list[str]:
     """Return a figure with its caption, or that it is too large for a page."""
-    name, caption = (
-        drawn.figure.name,
-        breakable(WHITE.sub(" ", f"{drawn.figure.caption} {drawn.figure.units}".strip()), LONG_WORD),
-    )
+    name, caption = drawn.figure.name, breakable(WHITE.sub(" ", captions.of_figure(drawn.figure)), LONG_WORD)
     if not drawn.svg:
         return [rf"\par\noindent\texttt{{{breakable(name, SHORT)}}} does not fit on a page: {caption}\par"]
     kind = "figure*" if drawn.starred else "figure"
@@ -144,7 +144,12 @@ def _shown(drawn: _Drawn) -> list[str]:
 
 
 def _paper(
-    document: Document, kind: PaperClass, sheets: Sequence[Sheet], figures: Sequence[_Drawn], stand_ins: StandIns
+    document: Document,
+    kind: PaperClass,
+    sheets: Sequence[Sheet],
+    figures: Sequence[_Drawn],
+    captions: Captions,
+    stand_ins: StandIns,
 ) -> str:
     """Return a document of the class's lengths that shows all tables and figures under what they are."""
     declared = [f"% {name} stands for {run}" for name, run in stand_ins.declared.items()]
@@ -180,6 +185,6 @@ def _paper(
         ]
     lines += [r"\clearpage", r"\section*{Figures}"] if figures else []
     for place, drawn in enumerate(figures, 1):
-        lines += [*_shown(drawn), *([r"\clearpage"] if place % FLOATS == 0 else [])]
+        lines += [*_shown(drawn, captions), *([r"\clearpage"] if place % FLOATS == 0 else [])]
     lines += [r"\clearpage", r"\appendix", r"\section*{Appendix: \texttt{appendix.tex}}", r"\input{appendix}"]
     return "\n".join([*lines, r"\end{document}", ""])
