@@ -178,7 +178,7 @@ def means_figure(
     )
     caption = (
         f"Mean ratings{with_intervals(drawn, names)}{of_criterion(names, criterion, several)}. "
-        f"The axis shows only the part of the scale that is used.{behind.words(drawn)}{left_out}"
+        f"The axis shows the part of the scale in use.{behind.words(drawn)}{left_out}"
     )
     return folded(
         f"ratings-{slug(criterion)}" if several else "ratings",

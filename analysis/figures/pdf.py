@@ -19,10 +19,13 @@ from analysis.figures.plain_text import UNMARKED
 SVG = "{http://www.w3.org/2000/svg}"
 POINTS = 0.75  # of PDF in a pixel
 FONTS = {"normal": ("Vera", "Vera.ttf"), "bold": ("VeraBd", "VeraBd.ttf")}
-ARROWS = str.maketrans({"\u2190": "\u2039", "\u2192": "\u203a"})  # which the font lacks
+ARROWS = re.compile("([\u2190\u2192])")  # which the font lacks
+ARROW, STEM, HEAD, LOW = 0.84, (0.07, 0.77), 0.2, 0.31  # em: room of an arrow, its ends, half its head, its height
+SPACES = re.compile(" {2,}")
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
 STEP = re.compile(r"([MLHVhvlAZ])([^MLHVhvlAZ]*)")
 ROUND = 0.5522847498  # of a radius: how far the handles of a quarter of a circle stand off
+ANCHORS = {"start": 0.0, "middle": 0.5, "end": 1.0}  # of a text's width that lies before its place
 DROP = 0.35  # em from the middle of a line to its base
 
 
@@ -96,14 +99,35 @@ def _text(page: Any, element: ElementTree.Element) -> None:
     size = float(element.get("font-size", "12px").removesuffix("px"))
     weight = element.get("font-weight", "normal")
     name = FONTS["normal" if weight == "normal" else "bold"][0]
-    words = (element.text or "").translate(ARROWS).translate(UNMARKED)
+    words = SPACES.sub(" ", (element.text or "").translate(UNMARKED))  # as SVG does
     page.saveState()
     page.transform(1, 0, 0, -1, float(element.get("x", "0")), float(element.get("y", "0")) + DROP * size)
     page.setFont(name, size)
     page.setFillColor(_colour(element.get("fill", "")))
-    draw = {"start": page.drawString, "middle": page.drawCentredString, "end": page.drawRightString}
-    draw[element.get("text-anchor", "start")](0, 0, words)
+    parts = ARROWS.split(words)
+    widths = [ARROW * size if ARROWS.match(part) else page.stringWidth(part, name, size) for part in parts]
+    x = -sum(widths) * ANCHORS[element.get("text-anchor", "start")]
+    for part, width in zip(parts, widths, strict=True):
+        if ARROWS.match(part):
+            _arrow(page, x, size, left=part == "\u2190")
+        else:
+            page.drawString(x, 0, part)
+        x += width
     page.restoreState()
+
+
+def _arrow(page: Any, x: float, size: float, *, left: bool) -> None:
+    """Draw an arrow as wide as a letter of the size."""
+    tail, tip = (x + end * size for end in (reversed(STEM) if left else STEM))
+    back = (HEAD if left else -HEAD) * size
+    page.setLineWidth(0.07 * size)
+    outline = page.beginPath()
+    outline.moveTo(tail, LOW * size)
+    outline.lineTo(tip, LOW * size)
+    for side in (HEAD, -HEAD):
+        outline.moveTo(tip + back, (LOW + side) * size)
+        outline.lineTo(tip, LOW * size)
+    page.drawPath(outline)
 
 
 def _colour(name: str) -> Any:

@@ -87,6 +87,7 @@ LeftOut = Literal[
     "explanations",
     "self_agreement",
     "careless_signs",
+    "single_answers",
 ]  # in the order in which they are named
 
 

@@ -42,5 +42,5 @@ class AnswersBehind:
             return ""
         of = "" if len(found) == len(means) else " where they are shown"
         many = max(own.n for own in found) > MOST_ANSWERS
-        thin = f"; of more than {MOST_ANSWERS}, {MOST_ANSWERS} evenly from the lowest to the highest" if many else ""
-        return f" Small dots: single answers{of}, equal ones side by side{thin}."
+        thin = f" ({MOST_ANSWERS} evenly of more)" if many else ""
+        return f" Dots: single answers{of}{thin}."

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from analysis.contribution import Analysis, Contribution, Found
-from analysis.records.results import rows
+from analysis.records.results import Results, rows
 from analysis.single_answers.answers import SingleAnswers, single_answers
+from analysis.sums.left_out import NeedsSingleAnswers
 
 SINGLE_ANSWERS = rows(
     "single_answers",
@@ -19,8 +22,13 @@ def _answers(analysis: Analysis) -> Found:
     return {"single_answers": tuple(single_answers(prepared.kept, prepared.orders, prepared.groups))}
 
 
+def _lost(totals: Any, results: Results) -> str | None:
+    return "single answers behind the means of figures" if results.preferences or results.ratings.means else None
+
+
 CONTRIBUTION = Contribution(
     keys=(SINGLE_ANSWERS,),
     compute=_answers,
+    left_out=(NeedsSingleAnswers("single_answers", ("single_answers",), _lost),),
     tables={SINGLE_ANSWERS: lambda value: {}},  # the tables of answers themselves have them all
 )

@@ -15,6 +15,7 @@ from scipy import stats
 from analysis import Plan
 from analysis.answers.preregistration import planned
 from analysis.correlations.williams import williams
+from analysis.figures.drawing import Look
 from analysis.printing.document import Figure, Fold, Table, every_block, named
 from analysis.report.sections import make_section
 from analysis.results.files import from_plain
@@ -197,7 +198,10 @@ def test_heat_maps_and_words(results: dict[str, Any]) -> None:
         for row in results["correlations"]
         if (row["a"], row["criterion"], row["level"], row["method"]) == ("ratings:near", "funny", "overall", "kendall")
     )
-    assert f">{row['value']:.2f}<" in svg
+    draw = drawn["correlations-heat-map-human-overall"].drawing
+    assert draw is not None
+    assert f">{row['value']:.2f}<" in draw(look=Look(total=600))  # in a paper; on screen the tables beside it have it
+    assert f">{row['value']:.2f}<" not in svg
     (table,) = (block for block in blocks if isinstance(block, Table) and block.name == "correlations_of_averages")
     assert len(table.rows) == 9
     assert any(isinstance(block, Fold) and "Means over criteria" in named(block) for block in section.blocks)

@@ -91,8 +91,8 @@ def test_letters_of_a_figure_are_embedded(name: str) -> None:
         assert "/FontFile2" in font["/FontDescriptor"]
     shown = "".join(reader.pages[0].extract_text().split())
     for text in re.findall(r"<text[^>]*>([^<]*)</text>", FIGURES[name]):
-        words = "".join(text.split()).replace("\u2190", "\u2039").replace("\u2192", "\u203a")
-        assert words in shown
+        for words in re.split("[\u2190\u2192]", "".join(text.split())):  # arrows are drawn
+            assert words in shown
 
 
 def test_numbers_below_zero_keep_their_minus() -> None:

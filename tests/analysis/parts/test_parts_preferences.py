@@ -31,7 +31,7 @@ from tests.compare_results import differences
 from tests.dask_here import in_this_process
 
 SIGNS = ("careless_signs", "careless_sign_counts")
-SINGLE = (*SIGNS, "explanations", "llm_vs_people", "warnings", "warning_rows", "headline", "settings")
+SINGLE = ("single_answers", *SIGNS, "explanations", "llm_vs_people", "warnings", "warning_rows", "headline", "settings")
 
 
 def preferences(

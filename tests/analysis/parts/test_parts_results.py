@@ -27,8 +27,8 @@ from tests.analysis.totals_in_memory import totals_of
 from tests.compare_results import differences
 
 SIGNS = ("careless_signs", "careless_sign_counts")
-SINGLE = (*SIGNS, "annotator_pairs", "first_shown", "both_orders", "warnings", "warning_rows")
 SAVED = ("saved", "saved_low", "saved_high", "saved_limit")  # people, of raters: items apart are needed
+SINGLE = ("single_answers", *SIGNS, "annotator_pairs", "first_shown", "both_orders", "warnings", "warning_rows")
 SINGLE_OF_LLMS = ("bias", "prediction_powered", "people_saved", "calibration")
 LEVELS = ("nominal", "ordinal", "interval")
 FROM_COUNTS = (*(f"krippendorff_alpha_{level}" for level in LEVELS), "exact_agreement", "gwet_ac1", "fleiss_kappa")

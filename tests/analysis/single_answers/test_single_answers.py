@@ -37,7 +37,7 @@ def test_chances_stand_on_both_sides_of_a_pair() -> None:
     assert values(results, system="b", other="a") == [[0.1, 0.2, 0.4]]
     drawn = figure(results, "preferences")
     assert len(DOT.findall(drawn.svg)) == 3
-    assert "Small dots: single answers, equal ones side by side." in drawn.caption
+    assert "Dots: single answers." in drawn.caption
 
 
 def test_many_ratings_are_thinned_and_said_to_be() -> None:
@@ -49,7 +49,7 @@ def test_many_ratings_are_thinned_and_said_to_be() -> None:
     assert sum(value == 1 for value in a["values"]) == MOST_ANSWERS / 2
     drawn = figure(results, "ratings")
     assert len(DOT.findall(drawn.svg)) == 2 * MOST_ANSWERS
-    assert "of more than 60, 60 evenly from the lowest to the highest" in drawn.caption
+    assert "Dots: single answers (60 evenly of more)." in drawn.caption
     assert drawn.drawing is not None
     assert drawn.drawing() == drawn.svg
 
@@ -91,4 +91,4 @@ def test_lines_without_answers_have_no_dots() -> None:
     results["single_answers"] = []
     drawn = figure(results, "ratings")
     assert not DOT.findall(drawn.svg)
-    assert "Small dots" not in drawn.caption
+    assert "Dots" not in drawn.caption
