@@ -32,6 +32,7 @@ from analysis.rating_checks.other_tests import OtherTests
 from analysis.records.results import Results
 from analysis.results.analyse_sums import SIGNS, analyse_summed
 from analysis.results.comparison_tests import TESTED, all_tests, tests_of_units
+from analysis.single_answers.contribution import SINGLE
 from analysis.statistics.coding import fold
 from analysis.statistics.record import names_of
 from analysis.sums.building import NAMED
@@ -58,6 +59,7 @@ LEFT_OUT = (
     BIAS,
     PREDICTION_POWERED,
     NeedsSingleAnswers("agreement", ("agreement", "raters", "warning_rows"), _repeated_agreement),
+    SINGLE,
 )
 
 

@@ -26,9 +26,10 @@ def _lost(totals: Any, results: Results) -> str | None:
     return "single answers behind the means of figures" if results.preferences or results.ratings.means else None
 
 
+SINGLE = NeedsSingleAnswers("single_answers", ("single_answers",), _lost)
 CONTRIBUTION = Contribution(
     keys=(SINGLE_ANSWERS,),
     compute=_answers,
-    left_out=(NeedsSingleAnswers("single_answers", ("single_answers",), _lost),),
+    left_out=(SINGLE,),
     tables={SINGLE_ANSWERS: lambda value: {}},  # the tables of answers themselves have them all
 )
