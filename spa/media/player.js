@@ -7,6 +7,7 @@
   const words = document.querySelector(".play-words")?.dataset;
   const clips = [...document.querySelectorAll(".clip")];
   const STUCK = 10000; // milliseconds without progress after which a clip counts as one that does not play
+  const LATE = 0.5; // seconds by which a browser may tell of progress late
   const JOINED = 0.1; // seconds between two parts that are noted as one
   const MOST_PARTS = 40;
 
@@ -86,7 +87,7 @@
       const [now, at] = [performance.now(), media.currentTime];
       if (last && at > last.at && !media.seeking && wasPlayed((last.at + at) / 2)) {
         const passed = (now - last.now) / 1000;
-        if (at - last.at <= 1.1 * passed + 0.1) add(exhibit, last.at, at);
+        if (at - last.at <= 1.1 * passed + LATE) add(exhibit, last.at, at);
       }
       // a browser under load tells of no progress for a while, and then of all at once
       if (!exhibit || !counts()) last = null;

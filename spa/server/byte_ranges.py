@@ -10,7 +10,9 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 
@@ -18,7 +20,8 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 LONGEST = 1 << 20  # bytes of an answer to a range
-PIECE = 1 << 18  # bytes in memory at a time
+PIECE = 1 << 17  # bytes in memory at a time
+_READERS = ThreadPoolExecutor(4, thread_name_prefix="ranges")  # of their own: a slow disk holds up no other page
 _RANGE = re.compile(r"bytes=[ \t]*(?:(\d{1,18})-(\d{0,18})|-(\d{1,18}))[ \t]*", re.ASCII | re.IGNORECASE)
 
 
@@ -92,11 +95,12 @@ def send_ranges(request: Request, path: Path, *, tag: str, media_type: str, head
 
 
 async def _pieces(path: Path, part: ByteRange) -> AsyncIterator[bytes]:
-    file = await asyncio.to_thread(path.open, "rb")
+    read = partial(asyncio.get_running_loop().run_in_executor, _READERS)
+    file = await read(path.open, "rb")
     try:
-        await asyncio.to_thread(file.seek, part.start)
+        await read(file.seek, part.start)
         left = part.end - part.start
-        while left and (piece := await asyncio.to_thread(file.read, min(left, PIECE))):
+        while left and (piece := await read(file.read, min(left, PIECE))):
             left -= len(piece)
             yield piece
     finally:

@@ -80,6 +80,13 @@ class Part:
     memory: float  # MiB, at most
     served: int  # bytes of clips
     seconds: float
+    cpu: float  # seconds of the server
+
+
+def cpu_of(pid: int) -> float:
+    """Return the CPU time of a process, in seconds."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 async def play(session: aiohttp.ClientSession, address: str, line: float) -> int:
@@ -128,7 +135,7 @@ async def enter(base: str, tokens: list[str]) -> None:
 def measured(base: str, tokens: list[str], pid: int, line: float | None) -> Part:
     """Measure other pages and memory, while clips are played unless there is no line."""
     player = None
-    began = time.monotonic()
+    began, before = time.monotonic(), cpu_of(pid)
     if line is not None:
         player = subprocess.Popen([sys.executable, "-m", "tests.load.clips", "--play", base, str(line), *tokens])
     with Memory(pid) as memory:
@@ -138,7 +145,14 @@ def measured(base: str, tokens: list[str], pid: int, line: float | None) -> Part
     assert player is None or player.wait() == 0
     p50, p99 = np.quantile(seconds, (0.5, 0.99))
     served = 0 if line is None else BYTES * len(tokens)
-    return Part(p50=float(p50), p99=float(p99), memory=max(memory.samples), served=served, seconds=passed)
+    return Part(
+        p50=float(p50),
+        p99=float(p99),
+        memory=max(memory.samples),
+        served=served,
+        seconds=passed,
+        cpu=cpu_of(pid) - before,
+    )
 
 
 def main() -> None:
@@ -164,13 +178,16 @@ def main() -> None:
             asyncio.run(enter(base, tokens))
             measured(base, tokens, server.pid, None)  # warm
             sys.stdout.write(f"load average {os.getloadavg()[0]:.1f}\n\n")
-            sys.stdout.write("| clips | p50 of other pages, ms | p99, ms | memory, MiB | MB a second |\n")
-            sys.stdout.write("|---|---|---|---|---|\n")
+            sys.stdout.write(
+                "| clips | p50 of other pages, ms | p99, ms | memory, MiB | MB a second | CPU, ms a MB |\n"
+            )
+            sys.stdout.write("|---|---|---|---|---|---|\n")
             for what, line in [("none", None), *LINES.items(), ("none", None)]:
                 one = measured(base, tokens, server.pid, line)
                 speed = f"{one.served / one.seconds / 1e6:.0f}" if one.served else "-"
+                cost = f"{1e9 * one.cpu / one.served:.1f}" if one.served else "-"
                 sys.stdout.write(
-                    f"| {what} | {1e3 * one.p50:.1f} | {1e3 * one.p99:.1f} | {one.memory:.1f} | {speed} |\n"
+                    f"| {what} | {1e3 * one.p50:.1f} | {1e3 * one.p99:.1f} | {one.memory:.1f} | {speed} | {cost} |\n"
                 )
                 sys.stdout.flush()
 
