@@ -1,7 +1,7 @@
 """Level and coverage of what is said of subgroups and camps, with known truth.
 
-The last section of the page, on real data, is kept. Run
-``python -m tests.calibration.camps --out tests/calibration/camps.md``.
+What begins with "A closer look" at the end of the page is kept. Run
+``python -m tests.calibration.camps --runs 300 --out tests/calibration/camps.md``.
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ def document(runs: int, seed: int, real: str) -> str:
     camps = "\n".join(camp_table(camp_runs, rng))
     return f"""# Subgroups and camps
 
-Made by `python -m tests.calibration.camps`, seed {seed}.
+Made by `python -m tests.calibration.camps --runs {runs}`, seed {seed}.
 
 ## Do subgroups prefer differently? Level of the test
 
@@ -233,8 +233,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     chosen_options = parser.parse_args()
     before = chosen_options.out.read_text(encoding="utf-8") if chosen_options.out.exists() else ""
-    _, mark, rest = before.partition("\n## Real data\n")
-    real = "\n## Real data\n" + rest if mark else ""
+    _, mark, rest = before.partition("\n## A closer look\n")
+    real = "\n## A closer look\n" + rest if mark else ""
     chosen_options.out.write_text(document(chosen_options.runs, chosen_options.seed, real), encoding="utf-8")
 
 
