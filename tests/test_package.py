@@ -75,6 +75,7 @@ ROOMS = {  # extra -> where its libraries are imported; without one: where none 
     "errant": ("analysis/metrics/",),
     "openapi": ("prolific/emulator/",),
     "explanations": ("analysis/explanations/",),
+    "media": ("spa/clips/",),
     "keywords": ("analysis/explanations/",),
     "xlsx": ("spa/tables/",),
     "archive": ("analysis/archive/",),
