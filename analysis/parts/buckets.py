@@ -112,6 +112,8 @@ def add_slice(task: SliceTask) -> BucketFound:
     """Add up rows of a slice, and write those that are added up elsewhere; O(rows log rows) time."""
     rows, own = task.own()
     file = None if own.all() else _sent_on(rows.some(~own), task.slice)
+    if file is not None and not own.any():
+        return BucketFound(sums={}, file=file)
     rows = rows if file is None else rows.some(own)
     if task.kind == "ratings" and (counted := counted_slice(rows, task.grid)) is not None:
         return BucketFound(sums=counted.sums(), file=file)

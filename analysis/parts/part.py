@@ -135,7 +135,7 @@ def read_part(task: PartTask) -> PartFound:
         **file,
         ids=together(found),
         rescaled=tuple(rescaled),
-        sums=merged(own.sums for own in slices),
+        sums=slices[0].sums if len(slices) == 1 else merged(own.sums for own in slices),
         groups=tuple(dict.fromkeys(group for own in slices for group in own.groups)),
         order=joined_orders([own.order for own in slices]),
         names=names if known else None,
@@ -172,7 +172,7 @@ def _read_slice(task: PartTask, number: int, checked: pl.DataFrame, different: D
         keys = coded.combinations(*LISTED)
         ids = coded.combinations("annotator", "annotator_id")
         kept = _answered(frame, task.exclusions)
-        where = SliceFile(part=task.number, file=str(path), scratch=task.scratch)
+        where = SliceFile(part=task.number, rows=int(kept.sum()), file=str(path), scratch=task.scratch)
         write_slice(coded, frame, kept, task.kind, where, different)
         found = {"slice": where, "met": (coded.each["item"].to_numpy(), coded.each["annotator"].to_numpy())}
     return _Slice(

@@ -28,9 +28,10 @@ CROWDED = 1 << 22  # keys that are held before those met in several slices are m
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SliceFile:
-    """Where the answers of a slice are, and the part that they come from."""
+    """Where the answers of a slice are, how many, and the part that they come from."""
 
     part: int
+    rows: int
     file: str
     scratch: Path
 

@@ -486,7 +486,10 @@ def merged(parts: Iterable[Sums]) -> Sums:
 
 
 def _merged(name: str, frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    together = pl.concat([frame.select(frames[0].columns) for frame in frames], how="vertical_relaxed")
+    first, *others = frames
+    together = first
+    if others:
+        together = pl.concat([first, *(frame.select(first.columns) for frame in others)], how="vertical_relaxed")
     if name == "extremes":
         return together.group_by(PART).agg(pl.exclude(PART).max())
     keys = KEYS[name]

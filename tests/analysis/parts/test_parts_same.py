@@ -14,6 +14,7 @@ import pytest
 
 from analysis import Plan, Reading, read_tables
 from analysis.answers.tables import AnswerTables
+from analysis.parts import reading
 from analysis.parts.preferences import read_preferences
 from analysis.parts.reading import read_totals
 from analysis.records.results import Results
@@ -99,7 +100,11 @@ def unexplained(whole: dict[str, Any], parts: dict[str, Any], kind: str) -> set[
 
 
 @pytest.mark.parametrize(("kind", "seed"), [(kind, seed) for kind, seeds in SEEDS.items() for seed in seeds])
-def test_parts_and_the_whole_say_the_same(kind: str, seed: int, tmp_path: Path) -> None:
+def test_parts_and_the_whole_say_the_same(
+    kind: str, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if seed % 2:
+        monkeypatch.setattr(reading, "SMALL", 0)  # as in large parts, whose rows are added up by themselves
     table, plan = random_table(kind, seed)
     table.write_csv(tmp_path / f"{kind}.csv")
     whole = to_json(analyse(read_tables({kind: tmp_path / f"{kind}.csv"}, Reading()), plan))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from analysis import Reading, check_frames
 from analysis.answers.order import Order
-from analysis.parts import buckets, part, slices
+from analysis.parts import buckets, part, reading, slices
 from analysis.parts.reading import read_totals
 from analysis.parts.slices import Met, coded_rows
 from analysis.statistics.coding import Different
@@ -31,7 +31,7 @@ def crossed(k: int = 6) -> pl.DataFrame:
     return frame.with_columns(score=pl.Series(1 + (who + 2 * item + system * item) % 5))
 
 
-def sent_on(where: str, monkeypatch: pytest.MonkeyPatch) -> int:
+def sent_on(where: str, monkeypatch: pytest.MonkeyPatch, *, small: int = 0) -> int:
     """Return how many rows are added up elsewhere."""
     found = []
     written = buckets.write_rows
@@ -41,6 +41,7 @@ def sent_on(where: str, monkeypatch: pytest.MonkeyPatch) -> int:
         return written(rows, path)
 
     monkeypatch.setattr(buckets, "write_rows", counted)
+    monkeypatch.setattr(reading, "SMALL", small)
     read_totals(where, "ratings", Reading())
     monkeypatch.setattr(buckets, "write_rows", written)
     return sum(found)
@@ -53,6 +54,7 @@ def test_what_stands_in_one_part_is_not_sent_on(tmp_path: Path, monkeypatch: pyt
         assert sent_on(where, monkeypatch) == 0
     where = split(table.sort("item_id"), tmp_path / "cut", [rows // 2 + 4])  # within the fourth item
     assert sent_on(where, monkeypatch) == 6 * 3
+    assert sent_on(where, monkeypatch, small=rows // 2 + 1) == rows // 2 - 4 + 6  # all rows of the second, small part
 
 
 @pytest.mark.parametrize("kind", ["ratings", "choices"])
@@ -104,7 +106,7 @@ def test_slices_hold_values_and_rows(scores: tuple[float, ...], every: int, tmp_
     value = pl.Series([*map(float, scores)] * 2000).head(2000)
     different.of(value)
     table = pl.DataFrame({**columns, "value": value, "row": pl.int_range(7, 2007, eager=True, dtype=pl.UInt32)})
-    where = slices.SliceFile(part=0, file=str(tmp_path / "slice"), scratch=tmp_path)
+    where = slices.SliceFile(part=0, rows=0, file=str(tmp_path / "slice"), scratch=tmp_path)
     kept = np.arange(2000) % every == 0
     slices.write_slice(coded_rows(table, "ratings", different), table, kept, "ratings", where, different)
     order = Order(groups=("human",), criteria=("overall",), systems=("A",), pairs=())
