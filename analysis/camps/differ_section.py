@@ -58,9 +58,9 @@ def differ_blocks(
 
 def loser_words(row: PeopleDiffer, names: Names) -> str:
     """Return "61% prefer A; we estimate that 22% (14 to 31%) truly prefer B" of a row that has a share."""
-    first = row.winner == "x"
+    first = row.ahead == "x"
     winner, loser = (row.system_x, row.system_y) if first else (row.system_y, row.system_x)
-    mean = row.mean or 0.0
+    mean = row.estimate or 0.0
     share = percent(mean if first else 1 - mean)
     ahead = {
         "choices": f"{names.system(winner)} is chosen {share} of the time",
@@ -104,7 +104,7 @@ def _fields(shown: Shown) -> list[Field[PeopleDiffer]]:
         return number(value, 2) if row.source == "ratings" else f"{number(100 * value, 1)} pp"
 
     def mean(row: PeopleDiffer) -> str:
-        return signed(row.mean) if row.source == "ratings" else percent(row.mean)
+        return signed(row.estimate) if row.source == "ratings" else percent(row.estimate)
 
     return [
         text_column("Pair", names.against),
@@ -158,7 +158,7 @@ def _figure(rows: Sequence[PeopleDiffer], own: Sequence[OwnPreference], names: N
             several = len({(one.group, one.criterion) for one in first}) > 1
             about = f" ({names.group(row.group)}, {names.criterion(row.criterion)})" if several else ""
             panels[f"{names.over(row)}{about}"] = [
-                (one.preference, one.low, one.high) for one in own if _key(one) == key
+                (one.estimate, one.ci_low, one.ci_high) for one in own if _key(one) == key
             ]
     if panels and source is not None:
         more = (

@@ -20,6 +20,7 @@ from analysis.statistics.reasons import Reason, why
 from analysis.statistics.record import Count, Probability, Record, Share, Source, Spread, replace_fields
 from analysis.statistics.t_tests import exact_mean
 
+DIGITS = 4  # of shares and preferences, beyond which nothing is told
 MOST_PAIRS = 200  # of a source, group and criterion
 MOST_CAMPS = 24  # tests of a group: of more none could reach 5% after Holm with 499 draws
 MOST_DOTS = 60  # people of a pair whose own preferences are kept, evenly from all
@@ -45,7 +46,7 @@ class PeopleDiffer(Record):
     """Their answers; of choices without ties."""
     n_twice: Count
     """People with two answers or more."""
-    mean: float | None
+    estimate: float | None
     """Over people, each weighing the same: chance or share of x, or points by which x is better."""
     model: Model | None = None
     """Normal: variances by REML; beta-binomial: of choices."""
@@ -53,7 +54,7 @@ class PeopleDiffer(Record):
     """Standard deviation of true preferences."""
     sd_noise: Spread | None = None
     """Of one answer about its person's true preference; null of choices."""
-    winner: Literal["x", "y"] | None = None
+    ahead: Literal["x", "y"] | None = None
     """Whom people prefer on average; null: neither."""
     share_loser: Share | None = None
     """Share of people who truly prefer the other one."""
@@ -71,11 +72,10 @@ class OwnPreference(Record):
     criterion: str
     system_x: str
     system_y: str
-    place: Count
-    """Among the people of the pair, from 1 (most for x); of more than 60 people an even choice is kept."""
-    preference: float
-    low: float
-    high: float
+    estimate: float
+    """Of more than 60 people an even choice is kept."""
+    ci_low: float
+    ci_high: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -176,7 +176,7 @@ def _row(pair: PairAnswers, value: Floats, person: Ints, fitted: TruePreferences
         n=len(n),
         n_answers=len(value),
         n_twice=int(np.sum(n > 1)),
-        mean=mean,
+        estimate=mean,
         reason=fitted if isinstance(fitted, Reason) else None,
     )
     if isinstance(fitted, Reason):
@@ -194,10 +194,10 @@ def _row(pair: PairAnswers, value: Floats, person: Ints, fitted: TruePreferences
     return replace_fields(
         base,
         **known,
-        winner="x" if first else "y",
-        share_loser=share,
-        share_loser_low=low,
-        share_loser_high=high,
+        ahead="x" if first else "y",
+        share_loser=round(share, DIGITS),
+        share_loser_low=round(low, DIGITS),
+        share_loser_high=round(high, DIGITS),
     )
 
 
@@ -208,10 +208,9 @@ def _own(pair: PairAnswers, fitted: TruePreferences) -> Iterator[OwnPreference]:
         who = order[place]
         yield OwnPreference(
             **_place(pair),  # type: ignore[arg-type]
-            place=place + 1,
-            preference=float(fitted.own[who]),
-            low=float(fitted.own_low[who]),
-            high=float(fitted.own_high[who]),
+            estimate=round(float(fitted.own[who]), DIGITS),
+            ci_low=round(float(fitted.own_low[who]), DIGITS),
+            ci_high=round(float(fitted.own_high[who]), DIGITS),
         )
 
 

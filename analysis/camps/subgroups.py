@@ -42,7 +42,7 @@ class PeopleColumn(Record):
 class SubgroupMean(Record):
     """What the people of one subgroup prefer; without figures where it is withheld."""
 
-    explained: ClassVar[tuple[str, ...]] = ("n", "mean")
+    explained: ClassVar[tuple[str, ...]] = ("n", "estimate")
 
     source: Source
     group: str
@@ -53,7 +53,7 @@ class SubgroupMean(Record):
     subgroup: str
     n: Count | None
     """People."""
-    mean: float | None
+    estimate: float | None
     """Mean over people: of chances or shares of x; of ratings points by which x is better than y."""
     ci_low: float | None = None
     ci_high: float | None = None
@@ -302,10 +302,12 @@ def _means(compared: Compared, plan: Plan) -> Iterator[SubgroupMean]:
     place: dict[str, Any] = {**compared.place}
     for name, sample in compared.samples.items():
         if name not in compared.shown:
-            yield SubgroupMean(**place, subgroup=name, n=None, mean=None, reason=withheld)
+            yield SubgroupMean(**place, subgroup=name, n=None, estimate=None, reason=withheld)
             continue
         test = one_sample(sample, against=compared.even, confidence=plan.confidence)
-        yield SubgroupMean(**place, subgroup=name, n=test.n, mean=test.mean, ci_low=test.ci_low, ci_high=test.ci_high)
+        yield SubgroupMean(
+            **place, subgroup=name, n=test.n, estimate=test.mean, ci_low=test.ci_low, ci_high=test.ci_high
+        )
 
 
 def _test(compared: Compared, plan: Plan) -> SubgroupTest:

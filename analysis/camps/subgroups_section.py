@@ -77,8 +77,8 @@ def _said(
 def difference_words(test: SubgroupTest, means: Sequence[SubgroupMean], names: Names) -> str:
     """Return "A over B: yes 70%, no 40% (p = .004)" of a test."""
     place = (test.source, test.group, test.criterion, test.system_x, test.system_y, test.column)
-    own = [row for row in means if _place(row) == place and row.mean is not None]
-    own.sort(key=lambda row: (-(row.mean or 0.0), row.subgroup))
+    own = [row for row in means if _place(row) == place and row.estimate is not None]
+    own.sort(key=lambda row: (-(row.estimate or 0.0), row.subgroup))
     ends = own if len(own) <= MOST_NAMED else [own[0], own[-1]]
     values = listed([f"{row.subgroup} {_value(row)}" for row in ends])
     return f"{names.over(test)}, {names.criterion(test.criterion)}: {values} ({p_words(test.p_adjusted)})"
@@ -98,7 +98,7 @@ def _place(row: SubgroupMean) -> tuple[str, ...]:
 
 
 def _value(row: SubgroupMean) -> str:
-    return f"{signed(row.mean)} points" if row.source == "ratings" else percent(row.mean)
+    return f"{signed(row.estimate)} points" if row.source == "ratings" else percent(row.estimate)
 
 
 def _fields(shown: Shown) -> list[Field[SubgroupTest]]:
@@ -139,7 +139,7 @@ def _mean_fields(shown: Shown) -> list[Field[SubgroupMean]]:
         text_column("Criterion", lambda row: names.criterion(row.criterion)),
         text_column("Column", lambda row: cell(row.column, quoted=True)),
         number_column("n", lambda row: count(row.n), "people"),
-        number_column("First is better", lambda row: _value(row) if row.mean is not None else ""),
+        number_column("First is better", lambda row: _value(row) if row.estimate is not None else ""),
         number_column(
             f"{shown.confidence} confidence interval",
             lambda row: interval(row.ci_low, row.ci_high, as_percent=row.source != "ratings"),
@@ -150,7 +150,7 @@ def _mean_fields(shown: Shown) -> list[Field[SubgroupMean]]:
 
 def _figures(means: Sequence[SubgroupMean], names: Names) -> Iterator[Figure | Fold]:
     """Yield a figure for each column and kind of answers: a dot a subgroup, colour and shape say which."""
-    known = [row for row in means if row.mean is not None]
+    known = [row for row in means if row.estimate is not None]
     for source, column, group in dict.fromkeys((row.source, row.column, row.group) for row in known):
         own = [row for row in known if (row.source, row.column, row.group) == (source, column, group)]
         drawing = partial(_drawn, own, names, source)
@@ -169,7 +169,7 @@ def _drawn(rows: Sequence[SubgroupMean], names: Names, source: str, **more: Any)
             "system_x": row.system_x,
             "system_y": row.system_y,
             "group": row.subgroup,
-            "mean": row.mean,
+            "mean": row.estimate,
             "ci_low": row.ci_low,
             "ci_high": row.ci_high,
             "verdict": "shown",

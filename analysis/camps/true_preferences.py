@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal
@@ -15,6 +16,7 @@ from analysis.statistics.t_tests import t_bound
 
 FEWEST = 20  # people with two answers about separate outputs, from whom on intervals were seen to hold
 EVEN = 0.5
+SAME = 1e-6  # log likelihood by which no spread is as likely as some
 Model = Literal["normal", "beta-binomial"]
 
 
@@ -141,19 +143,24 @@ def _normal(own: Floats, n: Floats, within: float, even: float, bound: float, co
         return people @ weight, first @ weight, within + second @ weight, logs
 
     with_none = np.concatenate([[0.0], ratio])
-    for _ in range(3):  # ever finer about the best
+    found = 0.0
+    for last in (False, True):  # finer about the best, then between points
         weights, sums, squares, logs = parts(with_none)
         left = squares - sums**2 / weights
         restricted = -0.5 * ((total - 1) * np.log(left) + logs + np.log(weights))
         best = int(restricted.argmax())
-        noise = float(left[best] / (total - 1))
-        found, mean = float(with_none[best]), float(sums[best] / weights[best])
-        if best == 0:
+        if best == 0 or restricted[best] - restricted[0] < SAME:
+            found = 0.0
             break
-        with_none = np.geomspace(
-            max(with_none[best - 1], ratio[0] / 10), with_none[min(best + 1, len(with_none) - 1)], 60
-        )
-        with_none = np.concatenate([[0.0], with_none])
+        if last or best == len(with_none) - 1:
+            found = float(with_none[best])
+            if 1 < best < len(with_none) - 1:
+                found = math.exp(_between(np.log(with_none[1:]), restricted[1:], best - 1))
+            break
+        ends = with_none[best - 1] or ratio[0] / 10, with_none[best + 1]
+        with_none = np.concatenate([[0.0], np.geomspace(*ends, 60)])
+    weights, sums, squares, _ = parts(np.array([found]))
+    mean, noise = float(sums[0] / weights[0]), float((squares - sums**2 / weights)[0] / (total - 1))
     variance = found * noise
     weights, sums, squares, logs = parts(ratio)
     away = z[:, None] * np.sqrt(ratio)
@@ -216,8 +223,9 @@ def _beta(won: Floats, n: Floats, bound: float, confidence: float) -> TruePrefer
             likelihood = likelihood + sign * times * (gammaln(start + value) - gammaln(start))
     profile = likelihood.max(axis=1)
     best, low, high = _profile_interval(z, profile, bound)
-    row = int(profile.argmax())
-    column = int(likelihood[row].argmax())
+    flat = np.flatnonzero(profile.max() - profile[[0, -1]] < SAME)  # all on one side are as likely as nearly all
+    row = int(profile.argmax()) if not len(flat) else int([0, len(z) - 1][flat[0]])
+    column = int(np.flatnonzero(likelihood[row] > likelihood[row].max() - SAME)[0])
     best = _between(z, profile, row)
     alpha, beta = float(a[row, column]), float(b[row, column])
     mean = alpha / (alpha + beta)

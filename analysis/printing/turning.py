@@ -18,7 +18,7 @@ EXCHANGED = (
 SHARES = ("mean", "win_rate", "superiority", "share")  # of x: one minus it is that of y
 DIFFERENCES = ("mean_difference", "t", "d_z", "hedges_g", "effect")  # x minus y
 OPPOSITE: Mapping[Any, Any] = {**TURNED, "always": "never", "never": "always"}
-SIDES = ("verdict", "crossed_verdict", "decision", "holds", "order_a", "order_b")
+SIDES = ("verdict", "crossed_verdict", "decision", "holds", "order_a", "order_b", "ahead")
 UNSIGNED = "mean_distance"  # from 0.5, to either side: neither it nor its interval is of one system
 # a share or a difference
 OF_ITS_SOURCE = ("ci", "estimate", "pooled_estimate", "others_estimate", "people_mean", "people_ci")

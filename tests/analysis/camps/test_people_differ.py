@@ -142,11 +142,11 @@ def test_camps_are_found_and_said() -> None:
     """Two camps of 70 and 30 percent: the share, the test, the sentences, nothing on the first page."""
     results = run(plan=ASKED, choices=chosen())
     (row,), (camp,) = results["people_differ"], results["camps"]
-    assert row["winner"] == "x"
+    assert row["ahead"] == "x"
     assert row["share_loser_low"] < 0.3 < row["share_loser_high"]
     assert (camp["two_camps"], camp["share"]) == (True, pytest.approx(0.7, abs=0.11))
     assert camp["mean_nearer_y"] < 0.35 < 0.7 < camp["mean_nearer_x"]
-    own = [one["preference"] for one in results["own_preferences"]]
+    own = [one["estimate"] for one in results["own_preferences"]]
     assert len(own) == 60
     assert own == sorted(own, reverse=True)
     text = render_report(results)["report.md"]
@@ -188,5 +188,5 @@ def test_people_differ_one_gave_most() -> None:
     """One person's many answers weigh as one person in the mean, and make nobody else surer."""
     row = one_who_gave_most()
     assert (row["n"], row["n_answers"]) == (30, 200 + 29 * 4)
-    assert 0.5 < row["mean"] < 0.7
+    assert 0.5 < row["estimate"] < 0.7
     assert row["sd_people"] < 0.15

@@ -77,7 +77,7 @@ def test_subgroups_small_ones_are_nowhere(tmp_path: Path) -> None:
     assert (column["n"], column["missing"], column["declared"]) == (46, 4, False)
     rows = {row["subgroup"]: row for row in results["people_by"]}
     assert [name for name, row in rows.items() if row["n"] is None] == ["no", "unsaid"]
-    assert all(rows[name]["mean"] is rows[name]["ci_low"] is None for name in ("no", "unsaid"))
+    assert all(rows[name]["estimate"] is rows[name]["ci_low"] is None for name in ("no", "unsaid"))
     assert rows["yes"]["n"] == 31
     (test,) = results["people_by_tests"]
     assert (test["p_value"], test["reason_code"], test["n"]) == (None, "small_subgroups", 31)
@@ -91,7 +91,7 @@ def test_subgroups_that_differ_are_found() -> None:
     results = answered(**two_tastes({"yes": 25, "no": 22, None: 2}))
     (test,) = results["people_by_tests"]
     assert (test["differ"], test["reversed"], test["n"], test["n_tests"]) == (True, True, 47, 1)
-    own = {row["subgroup"]: row["mean"] for row in results["people_by"]}
+    own = {row["subgroup"]: row["estimate"] for row in results["people_by"]}
     assert own["yes"] - own["no"] == pytest.approx(test["spread"])
     assert "subgroups differ in 1 of 1 tests" in render_report(results)["report.md"]
     assert "subgroup" not in json.dumps(results["headline"])
@@ -137,9 +137,9 @@ def test_subgroups_hang_on_no_order_name_or_side(kind: str) -> None:
     for name in ("f", "df_1", "df_2", "p_value", "spread", "reversed", "n"):
         assert test[name] == pytest.approx(same[name], rel=1e-9), name
     turned = test["system_x"] != same["system_x"]
-    means = {words[row["subgroup"]]: row["mean"] for row in first["people_by"]}
+    means = {words[row["subgroup"]]: row["estimate"] for row in first["people_by"]}
     found = {
-        row["subgroup"]: (1 - row["mean"]) if turned and kind != "ratings" else row["mean"]
+        row["subgroup"]: (1 - row["estimate"]) if turned and kind != "ratings" else row["estimate"]
         for row in again["people_by"]
     }
     if turned and kind == "ratings":
