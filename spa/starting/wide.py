@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from spa.errors import StudyError
+from spa.media import medium_of_paths
 from spa.starting.columns import LAST
 from spa.starting.names import is_unnamed, last_part, place_in
 from spa.starting.roles import is_other, items_in, prompts_in, with_files, with_item
@@ -81,7 +82,7 @@ def _systems_in(rows: SheetRows, taken: set[str | None]) -> list[str]:
         best = [name for name in mapped if place_in("output", name) is not None and place_in("aside", name) is None]
         nested = len({rows.column(name).system for name in mapped}) < len(mapped)
         return best if nested and len(best) > 1 else mapped if not nested or len(leaves) == 1 else best
-    texts = [name for name in free if not rows.column(name).is_number and not rows.column(name).is_code]
+    texts = [name for name in free if not rows.column(name).is_number and _is_shown(rows, name)]
     texts = [name for name in texts if f"{name}{LAST}" not in rows.names and not is_other(name.removesuffix(LAST))]
     if any(_of_one_system([name for name in texts if name in sheet.columns]) for sheet in rows.sheets):
         return []
@@ -92,6 +93,11 @@ def _systems_in(rows: SheetRows, taken: set[str | None]) -> list[str]:
         if rows.column(name).length >= WORDY * longest
         and (rows.column(name).distinct > 0.2 * len(rows.column(name).filled) or len(rows.column(name).filled) < 5)
     ]
+
+
+def _is_shown(rows: SheetRows, name: str) -> bool:
+    """Return whether a column holds texts, or paths of files; ids are neither."""
+    return not rows.column(name).is_code or medium_of_paths(rows.column(name).filled) is not None
 
 
 def _of_one_system(columns: Sequence[str]) -> bool:

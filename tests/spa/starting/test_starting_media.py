@@ -102,6 +102,17 @@ def test_wide_tables_have_given_files(tmp_path: Path) -> None:
     assert [one.medium for one in outputs.items] == ["image"] * 4
 
 
+def test_wide_tables_have_columns_of_paths(tmp_path: Path) -> None:
+    """Short paths without spaces are no ids."""
+    rows: list[Row] = [
+        {"id": f"i{n}", "prompt": f"Draw {n}.", "alpha": f"pictures/{n}.png", "beta": f"pictures/{3 - n}.png"}
+        for n in range(4)
+    ]
+    study, outputs, _ = begun(tmp_path, rows)
+    assert ([one.id for one in study.systems], study.outputs.kind) == (["alpha", "beta"], "image")
+    assert [one.text for one in outputs.items] == [f"Draw {n}." for n in range(4)]
+
+
 def test_pictures_that_outputs_show_are_copied(tmp_path: Path) -> None:
     """They lie beside the new table as they lay beside the old one."""
     rows = answers()
