@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import cycle
 from typing import Any, TypeAlias
 
@@ -63,11 +63,21 @@ def pictured(
     tabled : bool
         A table beside it has the same numbers.
     """
+    drawn = _BesideTable(drawing) if tabled else drawing
+    return Figure(
+        name=name, svg=drawn(look=SCREEN), caption=caption, alternative=alternative, units=units, drawing=drawn
+    )
 
-    def drawn(look: Look = SCREEN) -> str:
-        return drawing(look=replace(look, numbers="none" if look.total is None else "cells") if tabled else look)
 
-    return Figure(name=name, svg=drawn(), caption=caption, alternative=alternative, units=units, drawing=drawn)
+@dataclass(frozen=True, slots=True)
+class _BesideTable:
+    """A drawing beside a table with the same numbers."""
+
+    drawing: Callable[..., str]
+
+    def __call__(self, look: Look = SCREEN) -> str:
+        """Draw it without these; in a paper with those of cells and bars."""
+        return self.drawing(look=replace(look, numbers="none" if look.total is None else "cells"))
 
 
 def folded(

@@ -57,7 +57,7 @@ SETTINGS = {
     "williams_criteria": "Criteria in the correction of Williams\u2019s tests",
     "control": "Held constant in further strengths",
     "compare_people_by": "Columns that people are compared by",
-    "camps": "Whether people fall into camps is asked",
+    "camps": "Two camps of people are looked for",
     "compare_people_least": "Least people of a subgroup that is shown",
     "repeat_submissions": "A person\u2019s second submission",
     "extra_answers": "Late submissions after reassignment",

@@ -38,19 +38,17 @@ def copied_clip(content: bytes, *, pictures: bool) -> Clip:
     """
     if missing := next((name for name in NEEDED if find_spec(name) is None), None):
         raise StudyError(f"clips of sound and films need the package {missing}: {how_to_install('media')}")
-    for _ in range(2):  # one that was idle may have ended
-        worker = _WORKERS.taken()
-        found = worker.ask(content, pictures)
-        if found is not None:
-            _WORKERS.give_back(worker)
-            said, copy = found
-            if "error" in said:
-                raise ValueError(said["error"])
-            return Clip(copy, said["suffix"], said["seconds"], said["loudness"], tuple(said["marks"]))
+    worker = _WORKERS.taken()
+    while (found := worker.ask(content, pictures)) is None:
         worker.end()
-        if worker.is_new:
-            break
-    raise ValueError(ENDED)
+        if worker.is_new:  # those that were idle may all have ended
+            raise ValueError(ENDED)
+        worker = _WORKERS.taken()
+    _WORKERS.give_back(worker)
+    said, copy = found
+    if "error" in said:
+        raise ValueError(said["error"])
+    return Clip(copy, said["suffix"], said["seconds"], said["loudness"], tuple(said["marks"]))
 
 
 def seconds_of_clip(path: Path, *, pictures: bool) -> float:

@@ -88,7 +88,7 @@ def paths_of_files(before: str) -> tuple[str, ...]:
     """Return where files are served, a path for each medium with files.
 
     >>> paths_of_files("/a/{token}")
-    ('/a/{token}/image/{exhibit_id}',)
+    ('/a/{token}/image/{exhibit_id}', '/a/{token}/audio/{exhibit_id}', '/a/{token}/video/{exhibit_id}')
     """
     return tuple(f"{before}/{medium.key}/{{exhibit_id}}" for medium in all_media() if medium.files is not None)
 

@@ -10,6 +10,7 @@ import av
 import numpy as np
 import pytest
 
+from spa import clips
 from spa.clips import copied_clip, worker
 from spa.clips.neutral_clip import neutral_clip
 from spa.clips.sound import ClipCopy, ClipError
@@ -155,6 +156,16 @@ def test_hostile_files_are_one_line_or_a_clip() -> None:
             said = str(error)
         assert 0 < len(said) < 300
         assert "\n" not in said
+
+
+def test_processes_that_ended_are_replaced() -> None:
+    """However many were idle for too long, a new one makes the next copy."""
+    idle = [clips._Worker() for _ in range(3)]
+    for one in idle:
+        one._process.kill()
+        one._process.wait()
+        clips._WORKERS.give_back(one)
+    assert copied_clip(tiny_sound(0, 0), pictures=False).suffix == ".flac"
 
 
 def test_memory_and_time_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
