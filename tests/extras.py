@@ -153,6 +153,7 @@ def without_extras(env: Environment) -> None:
     env.spa_in_turn(*((words, "") for words in PLAYED))
     os.mkdir(env.folder / "study" / "model")
     add_rater(env, "model")
+    env.spa("init", "heard", "--example", "speech")
     (env.folder / "openapi.json").write_text(json.dumps(DESCRIPTION))
     (env.folder / "ratings.xlsx").write_bytes(b"PK\x03\x04")
     for vendor in ("anthropic", "gemini"):
@@ -171,6 +172,7 @@ def without_extras(env: Environment) -> None:
         "cluster": ("report", "--json", "--ratings", "parts/*.csv", "--cluster", "local:1"),
         "xlsx": ("report", "--json", "--ratings", "ratings.xlsx"),
         "archive": ("bundle", STUDY, "--out", "study.zip"),
+        "media": ("check", "heard/study.toml"),
         "slurm": ("report", "--json", "--ratings", "parts/*.csv", "--cluster", "slurm:jobs.toml", "--scratch", "."),
     }
     env.spa_in_turn(*((words, f'".[{extra}]"') for extra, words in missing.items()))
@@ -285,6 +287,11 @@ def archive(env: Environment) -> None:
     env.spa_in_turn((("bundle", "scores.csv", "--out", "scores.zip"), ""), (("replay", "scores.zip"), ""))
 
 
+def media(env: Environment) -> None:
+    """Copy the clips of a study, of which each has a length and a loudness."""
+    env.spa_in_turn((("init", "heard", "--example", "speech"), ""), (("check", "heard/study.toml"), ""))
+
+
 def add_rater(env: Environment, model: str) -> None:
     """Add a model of this machine to the study."""
     with (env.folder / STUDY).open("a") as study:
@@ -308,6 +315,7 @@ EXTRAS: dict[str, Callable[[Environment], None]] = {
     "s3": s3,
     "xlsx": xlsx,
     "archive": archive,
+    "media": media,
 }
 PART_OF = {"keywords": "explanations"}  # the extra brings the other
 
