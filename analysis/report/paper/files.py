@@ -22,6 +22,8 @@ from analysis.results.files import to_json
 HEIGHT = re.compile(r' height="([\d.]+)"')  # of an SVG, in pixels
 TALLEST = 460.0  # points of a figure, which has its caption under it
 FLOATS = 20  # after which a page ends, as LaTeX keeps few waiting
+BEGINS = r"\begin{table"
+EACH = re.compile(rf"\n(?={re.escape(BEGINS)})")  # parts of a long table are tables, too
 COUNTS = "n: "  # begins notes that captions have
 MAIN, APPENDIX = "paper/paper.tex", "paper/appendix.tex"
 
@@ -115,9 +117,9 @@ def _appendix(sections: Sequence[tuple[Section, Mapping[str, str]]]) -> str:
     for section, tables in sections:
         which = ", ".join(rf"\ref{{tab:{name}}}" for name in tables)
         lines += [rf"\subsection*{{{_heading(section.title)}}}", rf"Table{'s' if len(tables) > 1 else ''} {which}."]
-        for table in tables.values():
-            lines.append(table)
-            floats += table.count(r"\begin{table")
+        for part in (part for table in tables.values() for part in EACH.split(table)):
+            lines.append(part)
+            floats += part.startswith(BEGINS)
             if floats >= FLOATS:
                 lines.append(r"\clearpage")
                 floats = 0
