@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mimetypes
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from markupsafe import Markup
 from spa.clips.containers import FLAC, MP3, MP4, OGG, WAV
 from spa.media import clips
 from spa.media.clip_tokens import sound_tokens
-from spa.media.medium import Content, Doubt, Medium, MediumFiles, ModelFiles, NeutralCopy, Part
+from spa.media.medium import Doubt, Medium, MediumFiles, ModelFiles, NeutralCopy, Part
 
 if TYPE_CHECKING:
     from spa.records.form import Exhibit
@@ -85,20 +86,8 @@ def _decoded(part: Part) -> Any:
     return samples_of(clips.bytes_of(part, "data"), RATE)
 
 
-def _sent(exhibit: Exhibit) -> tuple[Exhibit]:
-    return (exhibit,)
-
-
-def _seconds(content: Content) -> float:
-    return clips.seconds(content, pictures=False)
-
-
-def _least_seconds(content: Content, per_100_words: float) -> float:
-    return _seconds(content)  # all of it
-
-
 def _on_dashboard(container: Any, path: Path) -> object:
-    return clips.on_dashboard(container.audio, path)
+    return container.audio(str(path))
 
 
 AUDIO = Medium(
@@ -137,8 +126,8 @@ AUDIO = Medium(
     shown=_shown,
     collected=clips.STYLES,
     script=clips.SCRIPT,
-    sent=_sent,
-    seconds=_seconds,
-    least_seconds=_least_seconds,
+    sent=clips.sent,
+    seconds=partial(clips.seconds, pictures=False),
+    least_seconds=partial(clips.seconds, pictures=False),
     heds=10,
 )

@@ -8,7 +8,7 @@ import io
 import re
 import wave
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from markupsafe import Markup
 
@@ -38,8 +38,11 @@ def neutral_copy(content: bytes, *, pictures: bool) -> NeutralCopy:
     )
 
 
-def seconds(content: Content, *, pictures: bool) -> float:
-    """Return how long a clip lasts: what is known of its copy, else of the file decoded whole."""
+def seconds(content: Content, per_100_words: float = 0.0, *, pictures: bool) -> float:
+    """Return how long a clip lasts, which is for how long it must be played, however many words others are given.
+
+    That is what is known of its copy, else of the file decoded whole.
+    """
     if content.seconds is not None or content.file is None:
         return content.seconds or 0.0
     try:
@@ -66,9 +69,9 @@ def digest(data: str) -> str:
     return f"sha256 of the data {hashlib.sha256(data.encode()).hexdigest()}"
 
 
-def on_dashboard(player: Any, path: Path) -> object:
-    """Show a clip by a player of the dashboard."""
-    return player(str(path))
+def sent(exhibit: Exhibit) -> tuple[Exhibit]:
+    """Return what a model is sent of a clip: all of it, and no words."""
+    return (exhibit,)
 
 
 def player(element: Literal["audio", "video"], exhibit: Exhibit, address: str) -> Markup:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from markupsafe import Markup
 from spa.clips.containers import MATROSKA, MP4
 from spa.media import clips
 from spa.media.clip_tokens import film_tokens
-from spa.media.medium import Content, Doubt, Medium, MediumFiles, ModelFiles, NeutralCopy, Part
+from spa.media.medium import Doubt, Medium, MediumFiles, ModelFiles, NeutralCopy, Part
 
 if TYPE_CHECKING:
     from spa.records.form import Exhibit
@@ -102,20 +103,8 @@ def _decoded(part: Part) -> Any:
     return np.stack([picture for _, picture in pictures_of(clips.bytes_of(part, "url"), PICTURES_A_SECOND)])
 
 
-def _sent(exhibit: Exhibit) -> tuple[Exhibit]:
-    return (exhibit,)
-
-
-def _seconds(content: Content) -> float:
-    return clips.seconds(content, pictures=True)
-
-
-def _least_seconds(content: Content, per_100_words: float) -> float:
-    return _seconds(content)  # all of it
-
-
 def _on_dashboard(container: Any, path: Path) -> object:
-    return clips.on_dashboard(container.video, path)
+    return container.video(str(path))
 
 
 VIDEO = Medium(
@@ -154,8 +143,8 @@ VIDEO = Medium(
     shown=_shown,
     collected=clips.STYLES,
     script=clips.SCRIPT,
-    sent=_sent,
-    seconds=_seconds,
-    least_seconds=_least_seconds,
+    sent=clips.sent,
+    seconds=partial(clips.seconds, pictures=True),
+    least_seconds=partial(clips.seconds, pictures=True),
     heds=11,
 )
