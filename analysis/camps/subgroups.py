@@ -154,7 +154,7 @@ def brown_forsythe(samples: Sequence[Floats]) -> FTest | None:
 def shown_subgroups(counts: Mapping[str, int], least: int, *, missing: int = 0) -> frozenset[str]:
     """Return the subgroups whose figures may be shown.
 
-    Those of fewer than ``least`` people are withheld; and, while all that are withheld and those who say nothing
+    Those of fewer than ``least`` people are withheld; and, if all that are withheld and those who say nothing
     (``missing``) are fewer together, the smallest of the others too (all of one size), or what is withheld could be
     computed from the rest and the whole.
 
@@ -166,11 +166,9 @@ def shown_subgroups(counts: Mapping[str, int], least: int, *, missing: int = 0) 
     shown = {name for name, n in counts.items() if n >= least}
     hidden = sum(n for name, n in counts.items() if name not in shown)
     hidden += missing if hidden else 0
-    while hidden and hidden < least and shown:
+    if 0 < hidden < least and shown:  # one more is enough, since it has ``least`` people itself
         smallest = min(counts[name] for name in shown)
-        gone = {name for name in shown if counts[name] == smallest}
-        hidden += smallest * len(gone)
-        shown -= gone
+        shown -= {name for name in shown if counts[name] == smallest}
     return frozenset(shown)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy.special import betainc
-from scipy.stats import betabinom
+from scipy.stats import betabinom, norm
 
 from analysis import Plan
 from analysis.camps.mixtures import two_camps
@@ -56,6 +56,9 @@ def test_people_differ_variances_as_mixed_model() -> None:
     assert found.noise == pytest.approx(float(wanted.scale), rel=1e-3)
     assert found.variance == pytest.approx(float(wanted.cov_re[0, 0]), rel=1e-3)
     assert found.mean == pytest.approx(float(wanted.fe_params[0]), abs=1e-5)
+    above = float(wanted.fe_params[0] - 0.5) / float(wanted.cov_re[0, 0]) ** 0.5
+    assert found.share_x == pytest.approx(norm.cdf(above), abs=1e-3)
+    assert 0 < found.low < found.share_x < found.high < 1
     blups = found.mean + np.array([float(one.iloc[0]) for one in wanted.random_effects.values()])
     assert found.own == pytest.approx(blups, abs=1e-4)
 
