@@ -216,6 +216,7 @@ def render_whole(
         told_on=told_on(form),
         overview=overview(form, texts),
         addresses=Addresses(file=data_url),
+        sources=page_sources("data:"),
         state=PageState(
             preview=posting is None and answers is None, answers=answers or {}, minimum_seconds=minimum_seconds
         ),

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from spa.forms.html import render_whole
+from spa.forms.texts import load_texts
 from spa.records.form import ExhibitsBlock, Form
 from spa.server.app import create_app
 from spa.server.byte_ranges import LONGEST
@@ -269,3 +271,19 @@ def test_without_script_the_page_says_so(browser: Browser, tmp_path: Path) -> No
             tab.click(".next")
             expect(tab.locator(LINES)).to_have_count(2)
             assert not next(iter(made.store.visits.leases())).finished
+
+
+def test_clips_play_in_a_form_that_stands_alone(browser: Browser, tmp_path: Path) -> None:
+    """In a preview in one file, and in the form that reviewers see: its own policy lets it load what it holds."""
+    (tmp_path / "form.html").write_text(
+        render_whole(form_of_clips(sounds(tmp_path, "A"), "audio"), load_texts("en", {})), encoding="utf-8"
+    )
+    with open_context(browser) as context:
+        tab = context.new_page()
+        tab.goto((tmp_path / "form.html").as_uri())
+        clip = tab.locator("audio").first
+        lasts = clip.evaluate(
+            "clip => new Promise(ended => { clip.onloadedmetadata = () => ended(clip.duration);"
+            " clip.onerror = () => ended(0); clip.preload = 'metadata'; clip.load(); })"
+        )
+        assert lasts == pytest.approx(SECONDS, abs=0.1)
