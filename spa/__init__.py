@@ -1,4 +1,4 @@
-"""System-level probabilistic assessment: ask people and LLMs which text or image generator is better.
+"""System-level probabilistic assessment: people and LLMs say which generator of text, images or speech is better.
 
 The public names stand in ``__init__.pyi``; each is imported when it is first used.
 """

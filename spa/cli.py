@@ -99,7 +99,7 @@ class CommandsByEntryPoint(SuggestingGroup):
 )
 @click.version_option(package_name="spa-eval", prog_name="spa")
 def main() -> None:
-    """Find out which text or image generator people prefer, and whether an LLM may say it for them.
+    """Find out which generator of text, images, speech or video people prefer, and whether an LLM would.
 
     \b
     A study in six commands:
