@@ -13,8 +13,11 @@ from analysis.camps.section import camps as section
 from analysis.camps.subgroups import PeopleColumn, SubgroupMean, Subgroups, SubgroupTest, subgroups
 from analysis.camps.true_preferences import FEWEST
 from analysis.comparisons.contribution import TESTS
+from analysis.comparisons.sides import PEOPLE
 from analysis.contribution import Analysis, Contribution, Found, SectionEntry, Words
-from analysis.records.results import rows
+from analysis.records.results import Results, rows
+from analysis.sums.left_out import NeedsSingleAnswers
+from analysis.sums.totals import TableTotals
 
 PEOPLE_COLUMNS = rows(
     "people_columns",
@@ -90,10 +93,19 @@ WORDS: Final = (
         lambda results: bool(results.camps),
     ),
 )
+
+
+def _lost(totals: TableTotals, results: Results) -> str | None:
+    asked = any(kind in PEOPLE for _, kind in totals.groups) and len(totals.order.systems) > 1
+    return "how much people\u2019s true preferences differ" if asked else None
+
+
+DIFFER_LEFT_OUT: Final = NeedsSingleAnswers("people_differ", ("people_differ", "own_preferences"), _lost)
 OWN = Contribution(keys=(), between=(OWN_ANSWERS,), compute=_own)
 CONTRIBUTION = Contribution(
     keys=(PEOPLE_COLUMNS, PEOPLE_BY, PEOPLE_BY_TESTS, PEOPLE_DIFFER, OWN_PREFERENCES, CAMPS),
     compute=_people,
+    left_out=(DIFFER_LEFT_OUT,),
     words=WORDS,
     claims=claims,
     sections=(

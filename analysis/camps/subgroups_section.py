@@ -14,7 +14,19 @@ from analysis.printing.document import Block, Bullets, Figure, Fold, Heading, Pa
 from analysis.printing.levels import correction_name
 from analysis.printing.names import Names
 from analysis.printing.pictures import BESIDE, folded
-from analysis.printing.words import count, interval, listed, number, p_value, p_words, percent, sentence, signed, slug
+from analysis.printing.words import (
+    count,
+    interval,
+    listed,
+    number,
+    p_value,
+    p_words,
+    percent,
+    plural,
+    sentence,
+    signed,
+    slug,
+)
 from analysis.records.results import Results
 
 INTRO = (
@@ -89,7 +101,7 @@ def declared_differences(results: Results, names: Names) -> Iterator[tuple[str, 
     clear = [row for row in results.people_by_tests if row.declared and row.differ]
     if clear:
         first = min(clear, key=lambda row: row.p_adjusted or 0.0)
-        more = f"; and in {len(clear) - 1} more tests" if len(clear) > 1 else ""
+        more = f"; and in {plural(len(clear) - 1, 'more test')}" if len(clear) > 1 else ""
         yield f"Subgroups by {first.column} differ: {difference_words(first, results.people_by, names)}{more}.", "camps"
 
 

@@ -11,7 +11,14 @@ import numpy as np
 
 from analysis.answers.plan import Plan
 from analysis.answers.units import Unit
-from analysis.circles.flows import Answers, PairGraph, against_one_order, cyclic_interval, strongest_circle
+from analysis.circles.flows import (
+    Answers,
+    CyclicIntervals,
+    PairGraph,
+    against_one_order,
+    cyclic_intervals,
+    strongest_circle,
+)
 from analysis.comparisons.unanimity import unanimous_p
 from analysis.ranking.replicates import ReplicateSums, units_by_answers
 from analysis.statistics.coding import Floats, Ints, snap
@@ -66,6 +73,12 @@ class CircleRow(Record):
     """Interval of the share of curl and harmonic part together without noise (bootstrap of units, its test inverted):
     the share found may lie above. Null below 20 units a pair."""
     cyclic_high: Share | None = None
+    curl_low: Share | None = None
+    """Likewise of the curl alone; null where nothing is made of triples, or of more than 300 pairs, not all of them."""
+    curl_high: Share | None = None
+    harmonic_low: Share | None = None
+    """Of the harmonic part alone; null where each circle is made of triples."""
+    harmonic_high: Share | None = None
     p_value: Probability | None = None
     """Of the fitted order (wild bootstrap of units): curl and harmonic part together are no larger than noise."""
     p_adjusted: Probability | None = None
@@ -184,7 +197,7 @@ def _circle(sums: ReplicateSums, plan: Plan) -> tuple[CircleRow, list[CircleTrip
     tested = against_one_order(answers, rng=rng)
     of_pair = int(np.median(answers.n))
     enough = of_pair >= FEWEST_OF_INTERVALS
-    within = cyclic_interval(answers, rng=rng, confidence=plan.confidence) if enough else None
+    within = cyclic_intervals(answers, rng=rng, confidence=plan.confidence) if enough else None
     way = _from_strongest(answers, strongest_circle(graph, answers.share))
     few = None if of_pair >= FEWEST else why("few_units_for_circles", n=of_pair, needed=FEWEST)
     order, margins = _margins(answers)
@@ -195,8 +208,7 @@ def _circle(sums: ReplicateSums, plan: Plan) -> tuple[CircleRow, list[CircleTrip
         share_curl=shares.curl,
         share_harmonic=shares.harmonic,
         expected_cyclic=tested.expected,
-        cyclic_low=None if within is None else within[0],
-        cyclic_high=None if within is None else within[1],
+        **_bounds(within),
         p_value=None if few else tested.p_value,
         circle=tuple(systems[system] for system in way),
         circle_shares=tuple(_over(answers, *two) for two in _steps(way)),
@@ -207,6 +219,15 @@ def _circle(sums: ReplicateSums, plan: Plan) -> tuple[CircleRow, list[CircleTrip
     )
     triples = list(_triples(sums, answers, systems, order, margins, plan.confidence))
     return row, triples, bool(way) and _all_clear(answers, way, plan)
+
+
+def _bounds(within: CyclicIntervals | None) -> dict[str, float]:
+    """Return the bounds of each part that has some."""
+    found: dict[str, float] = {}
+    for name in () if within is None else ("cyclic", "curl", "harmonic"):
+        if (bounds := getattr(within, name)) is not None:
+            found |= {f"{name}_low": bounds[0], f"{name}_high": bounds[1]}
+    return found
 
 
 def answers_of(sums: ReplicateSums) -> tuple[Answers, tuple[str, ...]]:

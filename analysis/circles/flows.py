@@ -31,6 +31,7 @@ STILL = 1e-12  # of the projections on triangles
 NOTHING = 1e-9  # share of a flow below which a part of it is rounding
 FEW = 120  # triangles, those of ten systems, that need no sparse solver
 HELD = 1 << 20  # numbers held at once
+MOST_PAIRS = 300  # not all of them compared, of which triangles and longer circles have intervals each
 MANY = 1e9  # degrees of freedom of what is as good as normal
 HALVINGS = 30  # of [0, 1], by which a bound is found
 NEAREST = 0.005  # to 0 and 1 that stated chances are taken: half of a percent, the finest step of the forms
@@ -95,6 +96,13 @@ class PairGraph:
         """Return an orthonormal basis of what orders give pairs, each times the root of its weight: (pairs, rank)."""
         basis, sizes, _ = np.linalg.svd(self.differences.toarray() * np.sqrt(weights)[:, None], full_matrices=False)
         found: Floats = basis[:, sizes > NOTHING * sizes.max()]
+        return found
+
+    def turning(self, weights: Floats) -> Floats:
+        """Return an orthonormal basis of what goes round triangles, times the roots of weights: (pairs, rank)."""
+        around = self.around.toarray() / np.sqrt(weights)
+        sizes, basis = np.linalg.eigh(around.T @ around)
+        found: Floats = basis[:, sizes > NOTHING * max(1e-300, float(sizes.max()))]
         return found
 
     def shares(self, flow: Floats, weights: Floats) -> Shares | None:
@@ -252,51 +260,94 @@ def against_one_order(answers: Answers, *, rng: np.random.Generator, draws: int 
     return NoOrder(expected=float(np.concatenate(shares).mean()), p_value=float((1 + beyond.sum()) / (1 + len(beyond))))
 
 
-def cyclic_interval(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CyclicIntervals:
+    """Intervals of the shares of what goes round, within [0, 1]; of a part that pairs leave no room for ``None``.
+
+    The sample's share may lie above both bounds of its interval.
+    """
+
+    cyclic: tuple[float, float]
+    curl: tuple[float, float] | None = None
+    harmonic: tuple[float, float] | None = None
+
+
+def cyclic_intervals(
     answers: Answers, *, rng: np.random.Generator, confidence: float = 0.95, draws: int = DRAWS
-) -> tuple[float, float] | None:
-    """Return an interval of the share that goes round when noise is taken off; ``None`` where units do not vary.
+) -> CyclicIntervals | None:
+    """Return intervals of the shares that go round when noise is taken off; ``None`` where units do not vary.
 
-    A share of 0 leaves more than 0 in every sample, so that the sample's own share is no centre. Instead the share is
-    made larger or smaller, directions and the sum of squares without noise kept, until draws reach the share found as
-    rarely as the confidence asks, on either side (test inversion). Draws are the units' deviations with a common sign
-    each, as in :func:`against_one_order`, as much longer as t with n - 1 degrees of freedom (n: units of a pair,
-    median) is wider than the normal.
-
-    Returns
-    -------
-    tuple of float
-        Bounds within [0, 1]. The sample's share may lie above both.
+    A share of 0 leaves more than 0 in every sample, so that the sample's own share is no centre. Instead the share of
+    a part (curl and harmonic part together, or one of them) is made larger or smaller, directions and the sum of
+    squares without noise kept, until draws reach the share found as rarely as the confidence asks, on either side
+    (test inversion). Draws are the units' deviations with a common sign each, the same for all parts, as in
+    :func:`against_one_order`, as much longer as t with n - 1 degrees of freedom (n: units of a pair, median) is wider
+    than the normal.
     """
     graph, weights, flow = answers.graph, answers.n, answers.flow
     root, orders, n = np.sqrt(weights), graph.orders(weights), float(np.median(weights))
-    left = unexplained(orders, flow * root)
-    ordered = flow * root - left
-    cyclic, explained = float(left @ left), float(ordered @ ordered)
-    if n < 2 or cyclic + explained <= 0:
+    scaled = flow * root
+    if n < 2 or not float(scaled @ scaled) > 0:
         return None
-    rounds: list[Floats] = []  # by draw: what noise adds along what goes round, its square, and likewise of the order
+    parts: dict[str, Callable[[Floats], Floats]] = {"cyclic": lambda flows: unexplained(orders, flows)}
+    complete, n_curls = len(graph.low) == graph.k * (graph.k - 1) // 2, 0
+    if complete:  # each circle is made of triangles
+        n_curls = graph.n_cycles
+    elif len(graph.low) <= MOST_PAIRS:
+        turning = graph.turning(weights)
+        n_curls = turning.shape[1]
+    if not complete and 0 < n_curls < graph.n_cycles:
+        parts["curl"] = lambda flows: turning @ (turning.T @ flows)
+        parts["harmonic"] = lambda flows: unexplained(turning, unexplained(orders, flows))
+    seen = {name: part(scaled) for name, part in parts.items()}
+    rounds: dict[str, list[Floats]] = {name: [] for name in parts}
     step = max(1, HELD // max(1, *answers.value.shape))
     longer = float(np.sqrt(n / (n - 1))) * t_bound(n - 1, confidence) / t_bound(MANY, confidence)
     for start in range(0, draws, step):
         signs = longer * rng.choice([-1.0, 1.0], size=(min(step, draws - start), len(answers.value))).T
         noise = (answers.drawn(flow, signs) - flow[:, None]) * root[:, None]
-        around = unexplained(orders, noise)
-        along = noise - around
-        rounds.append(np.array([left @ around, np.sum(around**2, axis=0), ordered @ along, np.sum(along**2, axis=0)]))
-    turned, turned_size, moved, moved_size = np.concatenate(rounds, axis=1)
-    signal = max(0.0, cyclic - float(turned_size.mean())) + max(0.0, explained - float(moved_size.mean()))
-    if not float(turned_size.max()) > NOTHING * (cyclic + explained):
+        for name, part in parts.items():
+            around, own = part(noise), seen[name]
+            along, rest = noise - around, scaled - own
+            rounds[name].append(np.array([own @ around, np.sum(around**2, 0), rest @ along, np.sum(along**2, 0)]))
+    found = {
+        name: _inverted(np.concatenate(rounds[name], axis=1), own, scaled - own, confidence)
+        for name, own in seen.items()
+    }
+    cyclic = found["cyclic"]
+    if cyclic is None:
         return None
-    found, tail = cyclic / (cyclic + explained), (1 - confidence) / 2
+    if len(parts) > 1:
+        return CyclicIntervals(cyclic=cyclic, curl=found["curl"], harmonic=found["harmonic"])
+    if n_curls:
+        return CyclicIntervals(cyclic=cyclic, curl=cyclic)
+    return CyclicIntervals(cyclic=cyclic, harmonic=cyclic if len(graph.low) <= MOST_PAIRS else None)
+
+
+def _inverted(rounds: Floats, part: Floats, rest: Floats, confidence: float) -> tuple[float, float] | None:
+    """Return which shares of a part would give the share found.
+
+    Parameters
+    ----------
+    rounds : array of float, shape (4, draws)
+        What noise adds along the part, its square, and likewise of the rest.
+    part, rest : array of float, shape (pairs,)
+        Of the flow times the roots of its weights.
+    """
+    turned, turned_size, moved, moved_size = rounds
+    own, other = float(part @ part), float(rest @ rest)
+    signal = max(0.0, own - float(turned_size.mean())) + max(0.0, other - float(moved_size.mean()))
+    if not float(turned_size.max()) > NOTHING * (own + other):
+        return None
+    found, tail = own / (own + other), (1 - confidence) / 2
 
     def shares(truth: float) -> Floats:
-        """Return the shares of samples in which so much goes round."""
-        one = np.sqrt(truth * signal / cyclic) if cyclic > 0 else 0.0
-        other = np.sqrt((1 - truth) * signal / explained) if explained > 0 else 0.0
-        of_rounds: Floats = np.maximum(one**2 * cyclic + 2 * one * turned + turned_size, 0)
-        of_order = np.maximum(other**2 * explained + 2 * other * moved + moved_size, 0)
-        found_shares: Floats = of_rounds / np.maximum(of_rounds + of_order, 1e-300)
+        """Return the shares of samples in which the part has so much."""
+        one = np.sqrt(truth * signal / own) if own > 0 else 0.0
+        two = np.sqrt((1 - truth) * signal / other) if other > 0 else 0.0
+        of_part: Floats = np.maximum(one**2 * own + 2 * one * turned + turned_size, 0)
+        of_rest = np.maximum(two**2 * other + 2 * two * moved + moved_size, 0)
+        found_shares: Floats = of_part / np.maximum(of_part + of_rest, 1e-300)
         return found_shares
 
     def border(beyond: Callable[[float], bool]) -> float:

@@ -46,7 +46,7 @@ def _words(row: CircleRow, shown: Shown) -> str:
     cyclic = 1 - (row.share_gradient or 0)
     size = f"{percent(cyclic)} of the variation goes round, {percent(row.expected_cyclic)} by noise"
     if row.cyclic_high is not None:
-        size += f"; without noise {_between(row)}"
+        size += f"; without noise {_between(row.cyclic_low, row.cyclic_high)}"
     if row.p_adjusted is None:
         return f"{what}: {size}; not tested ({row.reason})."
     tested = f"{size} ({p_words(row.p_adjusted)})"
@@ -62,8 +62,13 @@ def _words(row: CircleRow, shown: Shown) -> str:
     return f"{what}: one order explains {all_but}: {tested}."
 
 
-def _between(row: CircleRow) -> str:
-    low, high = percent(row.cyclic_low), percent(row.cyclic_high)
+def _part(row: CircleRow, part: str) -> Cell:
+    low, high = getattr(row, f"{part}_low"), getattr(row, f"{part}_high")
+    return cell(percent(getattr(row, f"share_{part}")), detail="" if high is None else _between(low, high))
+
+
+def _between(bottom: float | None, top: float | None) -> str:
+    low, high = percent(bottom), percent(top)
     return low if low == high else f"{low.removesuffix('%')} to {high}"
 
 
@@ -74,14 +79,14 @@ def _fields(names: Names) -> list[Field[CircleRow]]:
         number_column("n", lambda row: count(row.n), "annotators (of an LLM: assignments), or items"),
         number_column("Pairs", lambda row: count(row.n_pairs)),
         number_column("One order", lambda row: percent(row.share_gradient), "share of the variation of log odds"),
-        number_column("In triples", lambda row: percent(row.share_curl)),
-        number_column("In longer circles", lambda row: percent(row.share_harmonic)),
+        number_column("In triples", lambda row: _part(row, "curl"), "with the interval of that share without noise"),
+        number_column("In longer circles", lambda row: _part(row, "harmonic"), "likewise"),
         number_column(
             "By noise", lambda row: percent(row.expected_cyclic), "share that goes round where one order is true"
         ),
         number_column(
             "Goes round",
-            lambda row: "" if row.cyclic_high is None else _between(row),
+            lambda row: "" if row.cyclic_high is None else _between(row.cyclic_low, row.cyclic_high),
             "interval of the share in circles without noise",
         ),
         number_column("Adjusted p", lambda row: p_value(row.p_adjusted), "of one order, against what goes round"),

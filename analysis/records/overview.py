@@ -88,6 +88,7 @@ LeftOut = Literal[
     "self_agreement",
     "careless_signs",
     "single_answers",
+    "people_differ",
 ]  # in the order in which they are named
 
 

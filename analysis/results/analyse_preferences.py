@@ -18,6 +18,7 @@ from analysis.answers.given_names import written_plan
 from analysis.answers.input import with_lower
 from analysis.answers.pairs import with_pairs
 from analysis.answers.plan import Plan
+from analysis.camps.contribution import DIFFER_LEFT_OUT
 from analysis.comparisons.preferences import Directed, UnitPreferences, combine
 from analysis.contribution import Analysis, Contribution, Found, SummedInput
 from analysis.llm_vs_people.from_sums import BIAS, PREDICTION_POWERED
@@ -60,6 +61,7 @@ LEFT_OUT = (
     PREDICTION_POWERED,
     NeedsSingleAnswers("agreement", ("agreement", "raters", "warning_rows"), _repeated_agreement),
     SINGLE,
+    DIFFER_LEFT_OUT,
 )
 
 

@@ -13,8 +13,9 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis import Plan, Reading, check_frames
+from analysis import Plan, Reading, StudyFacts, check_frames
 from analysis.answers.preregistration import planned
+from analysis.answers.study_facts import Preregistration
 from analysis.camps.subgroups import brown_forsythe, shown_subgroups
 from spa.cli import main
 from spa.errors import AnalysisError
@@ -95,6 +96,33 @@ def test_subgroups_that_differ_are_found() -> None:
     assert own["yes"] - own["no"] == pytest.approx(test["spread"])
     assert "subgroups differ in 1 of 1 tests" in render_report(results)["report.md"]
     assert "subgroup" not in json.dumps(results["headline"])
+
+
+def test_subgroups_declared_are_a_caveat() -> None:
+    """Of columns frozen before the answers alone; the clearest difference is named, the others are counted."""
+    frames = two_tastes({"yes": 25, "no": 22})
+    taste = frames["annotators"][NATIVE]
+    other = [("old", "young")[(value == "yes") ^ (place % 9 == 0)] for place, value in enumerate(taste)]
+    frames["annotators"] = frames["annotators"].with_columns(pl.Series(AGE, other))
+    plan = Plan(compare_people_by=(NATIVE, AGE))
+    tables = check_frames(frames, Reading(people_columns=plan.compare_people_by))
+
+    def caveats(*columns: str) -> list[str]:
+        frozen = Preregistration(frozen_at=0, sha256="f" * 64, submissions=0, deviations=(), people_by=columns)
+        facts = StudyFacts(id="s", title="s", language="en", systems=(), criteria=(), preregistration=frozen)
+        head = analyse(tables, plan, study=facts)["headline"]
+        found = [row for row in (*head["problems"], *head["more_problems"]) if row["kind"] == "subgroups_differ"]
+        assert all(row["section"] == "camps" for row in found)
+        return [row["text"] for row in found]
+
+    assert caveats() == []
+    (one,) = caveats(AGE)
+    assert one.startswith(f"Subgroups by {AGE} differ: ")
+    assert "more test" not in one
+    (both,) = caveats(AGE, NATIVE)
+    assert both.startswith(f"Subgroups by {NATIVE} differ: tea over water, overall: yes 8")
+    assert both.endswith("; and in 1 more test.")
+    assert not any(AGE in text for text in caveats(NATIVE))
 
 
 @pytest.mark.parametrize("kind", ["preferences", "ratings", "choices"])

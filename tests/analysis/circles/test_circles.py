@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from analysis import Plan
 from analysis.circles import flows
-from analysis.circles.flows import Answers, PairGraph, against_one_order, cyclic_interval, strongest_circle
+from analysis.circles.flows import Answers, PairGraph, against_one_order, cyclic_intervals, strongest_circle
 from analysis.statistics.coding import Floats
 from tests.analysis.made_answers import choices, preferences, ratings, render_report, run
 from tests.analysis.report.test_paper_tables import files
@@ -48,6 +48,7 @@ def test_four_cycle_is_harmonic_only(shared_data: Path) -> None:
     assert row["circle_shares"] == pytest.approx(shares)
     assert (row["share_curl"], row["n_triples"], row["n_cycles"]) == (0, 0, 1)
     assert row["share_harmonic"] > 0.95
+    assert (row["curl_low"], row["harmonic_low"]) == (None, row["cyclic_low"])
     assert row["p_adjusted"] == 0.001
 
 
@@ -163,6 +164,7 @@ def test_circles_with_names_sides_and_rows_changed() -> None:
     assert [one[name] for name in same] == pytest.approx([two[name] for name in same])
     assert set(one["circle"]) == set(two["circle"])
     assert 0.5 < one["cyclic_low"] < one["cyclic_high"] <= 1
+    assert (one["curl_low"], one["curl_high"], one["harmonic_high"]) == (one["cyclic_low"], one["cyclic_high"], None)
     assert "; without noise " in render_report(run(choices=frame))["report.md"]
 
 
@@ -258,6 +260,41 @@ def test_the_share_that_goes_round_is_held(circle: float) -> None:
     assert 0.01 < width < 0.3
 
 
+@pytest.mark.parametrize(("part", "circle", "longer"), [("curl", 0.5, 0.0), ("harmonic", 0.0, 0.5)])
+def test_the_share_of_each_part_is_held(part: str, circle: float, longer: float) -> None:
+    """A triangle and a longer circle, of which one goes round: its share is held, and the other's may be nothing."""
+    design = Design(k=6, circle=circle, stated=True, longer=longer)
+    above, below, width = missed(design, 40, runs=100, seed=9, part=part, draws=199)
+    assert above + below <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 100)
+    assert 0.01 < width < 0.2
+    other = "harmonic" if part == "curl" else "curl"
+    assert design.truth(part) > 0.02 > design.truth(other)
+    rng = np.random.default_rng(2)
+    found = cyclic_intervals(design.study(400, rng), rng=rng)
+    assert found is not None
+    assert getattr(found, part)[0] > 0.01 > getattr(found, other)[0]
+
+
+def test_circles_of_one_kind_have_one_interval() -> None:
+    """Only triangles, or none: the interval of both together is that of the one part, and the other has none."""
+    rng = np.random.default_rng(3)
+    low, high = np.array([0, 1, 2, 0]), np.array([1, 2, 3, 3])
+    square = Answers(
+        graph=PairGraph(k=4, low=low, high=high),
+        value=np.clip(rng.normal(0.6, 0.2, (60, 4)), 0.01, 0.99),
+        n_answers=np.full(4, 60.0),
+        stated=True,
+    )
+    found = cyclic_intervals(square, rng=rng)
+    assert found is not None
+    assert (found.curl, found.harmonic) == (None, found.cyclic)
+    graph = PairGraph(k=5, low=np.array([0, 0, 1, 2]), high=np.array([1, 2, 2, 3]))
+    hanging = Answers(graph=graph, value=square.value, n_answers=square.n_answers, stated=True)
+    found = cyclic_intervals(hanging, rng=rng)
+    assert found is not None
+    assert (found.curl, found.harmonic) == (found.cyclic, None)
+
+
 def test_a_sure_circle_is_measured_without_noise() -> None:
     """Many people: the interval closes in on the share of the true log odds, below that of the sample of few."""
     rng, graph = np.random.default_rng(8), complete(3)
@@ -265,11 +302,13 @@ def test_a_sure_circle_is_measured_without_noise() -> None:
     shares = graph.shares(flow, np.ones(3))
     assert shares is not None
     value = 1 / (1 + np.exp(-flow - rng.normal(0, 0.8, (4000, 3))))
-    found = cyclic_interval(Answers(graph=graph, value=value, n_answers=np.full(3, 4000.0), stated=True), rng=rng)
+    found = cyclic_intervals(Answers(graph=graph, value=value, n_answers=np.full(3, 4000.0), stated=True), rng=rng)
     assert found is not None
-    assert found[0] < shares.curl < found[1] < found[0] + 0.06
+    low, high = found.cyclic
+    assert low < shares.curl < high < low + 0.06
+    assert (found.curl, found.harmonic) == (found.cyclic, None)
     alike = Answers(graph=graph, value=np.full((9, 3), 0.7), n_answers=np.full(3, 9.0), stated=True)
-    assert cyclic_interval(alike, rng=rng) is None
+    assert cyclic_intervals(alike, rng=rng) is None
 
 
 def test_circles_stated_chances_by_each_own_odds() -> None:

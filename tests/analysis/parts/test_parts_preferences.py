@@ -115,6 +115,7 @@ def test_the_report_is_that_of_the_whole_table(
     table = preferences(**made)
     found = in_parts(split(table, tmp_path / "p", [100, 200], "csv"), plan)
     assert list(differing(check_frames({"preferences": table}, Reading()), found, plan)) == []
+    assert found["warnings"][-1].endswith(", how much people\u2019s true preferences differ.")
 
 
 @pytest.mark.parametrize("submissions", ["exclude", "first"])

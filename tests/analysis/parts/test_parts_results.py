@@ -257,6 +257,7 @@ def test_large_warning_of_what_sums_omit() -> None:
     (row,) = (row for row in results["warning_rows"] if row["kind"] == "summed")
     assert "read in parts" in row["text"]
     assert "ICC, Kendall's W and mean tau" in row["text"]
+    assert "how much people\u2019s true preferences differ" in row["text"]
     stand_in = results["headline"]["stand_in"]
     assert stand_in.startswith("Cannot be determined: 0 annotators share at least 30 items with others and the LLM")
     page = render_report(results)["report.html"]
