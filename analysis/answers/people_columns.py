@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
 
 import polars as pl
 
 from analysis.answers.columns import KNOWN, NOTHING
 from analysis.answers.reading import RawTable
-from spa.errors import AnalysisError, ArgumentProblem, shortened
+from spa.errors import AnalysisError, ArgumentProblem, ResponseError, shortened
 
 WHO = "annotator_id"
+NAMED = "demographic:"  # before columns of a platform's list of people
+ALWAYS = tuple(f"{NAMED}{name}" for name in ("age_band", "approvals", "time_taken"))  # joined without being named
 
 
 def people_apart(
@@ -77,6 +81,65 @@ def people_apart(
         for kind, tables in raw.items()
     }
     return None if people is None else people.sort(WHO), stripped
+
+
+def with_demographics(
+    annotators: pl.DataFrame, path: Path, columns: Sequence[str], *, person_id: Callable[[str, str], str]
+) -> tuple[pl.DataFrame, str, str]:
+    """Join what a platform's list of people says of the annotators of a study; ids of the platform stay in the list.
+
+    Parameters
+    ----------
+    annotators : DataFrame
+        Of a study.
+    path : Path
+        Prolific's demographic export.
+    columns : sequence of str
+        Columns that people are compared by; those of other tables are left alone.
+    person_id : callable
+        From a platform and its id of a person to the study's.
+
+    Returns
+    -------
+    annotators : DataFrame
+        With those of the columns that the list has.
+    sha256, said : str
+        Of the list, and how many of the people are in it.
+
+    Raises
+    ------
+    AnalysisError
+        Where the file is no such list, lacks a column, or has nobody of the study.
+    """
+    from spa.importers import certain_format
+    from spa.importers.answer_format import ImportRequest
+
+    wanted = [name for name in columns if name.startswith(NAMED)]
+    if not wanted:
+        raise AnalysisError(
+            f'{path}: expected [analysis] compare_people_by to name a column of this list ("{NAMED}age_band"), got '
+            f"{shortened(', '.join(columns), 80) or 'none'}"
+        )
+    kind = certain_format(path)
+    if kind is None or all(option.name != "demographics" for option in kind.options):
+        raise AnalysisError(
+            f"{path}: expected Prolific\u2019s demographic export (Participant id, Status, ...), got another file"
+        )
+    asked = [name.removeprefix(NAMED) for name in wanted if name not in ALWAYS]
+    try:
+        found = kind.read(ImportRequest(paths=(path,), options={"demographics": asked})).rows["annotators"]
+        digest = sha256(path.read_bytes()).hexdigest()
+    except ResponseError as error:
+        raise AnalysisError(str(error)) from error
+    of_study = {person_id(str(row["source"]), str(row["annotator_id"])): row for row in found}
+    ids = annotators[WHO].to_list()
+    met = len({*ids} & of_study.keys())
+    if not met:
+        raise AnalysisError(f"{path}: expected people who answered this study, got {len(of_study):,} others")
+    joined = annotators.with_columns(
+        pl.Series(name, [of_study.get(who, {}).get(name) for who in ids], dtype=pl.String) for name in wanted
+    )
+    return joined, digest, f"{met:,} of {len({*ids}):,} annotators are in it"
 
 
 def _without(table: RawTable, columns: Collection[str]) -> RawTable:

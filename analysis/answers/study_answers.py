@@ -16,6 +16,7 @@ from analysis.answers.columns import KNOWN
 from analysis.answers.live_rows import LiveStudy, is_undecided, live_study
 from analysis.answers.options import Reading, Told, untold
 from analysis.answers.output_features import outputs_read, study_outputs
+from analysis.answers.people_columns import with_demographics
 from analysis.answers.plan import Plan
 from analysis.answers.post_screening import is_mid
 from analysis.answers.preregistration import deviations, frozen_plan, planned_for
@@ -32,7 +33,7 @@ from analysis.answers.sidecars import (
 from analysis.answers.study_conduct import as_called, bonuses_in_force, median_minutes, sources_of
 from analysis.answers.study_facts import InterviewAnswer, Preregistration, StudyFacts, facts_of, plan_of
 from analysis.answers.study_texts import hash_of, study_texts
-from analysis.answers.tables import ANSWERS, AnswerTables, check_frames
+from analysis.answers.tables import ANSWERS, AnswerTables, InputFile, check_frames
 from spa.commands.workspace import Workspace
 from spa.errors import AnalysisError
 from spa.records.covariates import control_columns
@@ -86,6 +87,8 @@ class GatheredAnswers:
         Which outputs each assignment shows, where the plan controls for something of them.
     reading : pl.DataFrame or None
         The table of that name, where it was asked for.
+    joined : tuple of InputFile
+        Lists of people that were joined with the annotators.
     """
 
     frames: Mapping[str, pl.DataFrame]
@@ -94,6 +97,7 @@ class GatheredAnswers:
     facts: StudyFacts
     outputs_read: pl.DataFrame | None = None
     reading: pl.DataFrame | None = None
+    joined: tuple[InputFile, ...] = ()
 
     def checked(self) -> AnswerTables:
         """Check the tables by the rules of all tables.
@@ -112,13 +116,19 @@ class GatheredAnswers:
         tables = replace(tables, unranked=replace(tables.unranked, unaltered=self.facts.unaltered))
         if not needs_reading(self.plan):
             tables = replace(tables, reading=None, seen=tables.reading)
+        tables = replace(tables, inputs=(*tables.inputs, *self.joined))
         if self.outputs_read is not None and tables.preferences is not None:
             tables = replace(tables, outputs_read=self.outputs_read)
         return tables
 
 
 def answers_of(
-    workspace: Workspace, *, with_reading: bool = False, metrics: Path | None = None, told: Told = untold
+    workspace: Workspace,
+    *,
+    with_reading: bool = False,
+    metrics: Path | None = None,
+    people: Path | None = None,
+    told: Told = untold,
 ) -> StudyAnswers:
     """Read all answers of a study's store, and what other commands wrote beside it.
 
@@ -130,6 +140,8 @@ def answers_of(
         Read the evidence of reading too, which builds every form.
     metrics : Path, optional
         Table of metrics; by default ``metrics.csv`` beside the study file, where there is one.
+    people : Path, optional
+        A platform's list of people, whose columns the plan compares them by.
     told : callable, optional
         Is told what is done now.
 
@@ -138,13 +150,18 @@ def answers_of(
     AnalysisError
         If there are no answers yet.
     """
-    found = gather_answers(workspace, with_reading=with_reading, metrics=metrics, told=told)
+    found = gather_answers(workspace, with_reading=with_reading, metrics=metrics, people=people, told=told)
     told("checking the answers")
     return StudyAnswers(tables=found.checked(), plan=found.plan, facts=found.facts, reading=found.reading)
 
 
 def gather_answers(
-    workspace: Workspace, *, with_reading: bool = False, metrics: Path | None = None, told: Told = untold
+    workspace: Workspace,
+    *,
+    with_reading: bool = False,
+    metrics: Path | None = None,
+    people: Path | None = None,
+    told: Told = untold,
 ) -> GatheredAnswers:
     """Do what :func:`answers_of` does, and leave the tables unchecked."""
     told("reading the answers")
@@ -201,6 +218,12 @@ def gather_answers(
     )
     files = metric_files(metrics or sidecar_path(workspace.study, METRICS))
     read = None
+    joined: tuple[InputFile, ...] = ()
+    if people is not None:
+        frames["annotators"], digest, said = with_demographics(
+            frames["annotators"], people, plan.compare_people_by, person_id=workspace.store.person_id
+        )
+        joined = (InputFile(table="annotators", file=people.name, sha256=digest, notes=(said,)),)
     if (outputs := study_outputs(workspace.study, workspace.outputs)) is not None:
         frames["outputs"] = outputs
         read = None if frames["preferences"].is_empty() else outputs_read(workspace.store.assignments.drawn())
@@ -211,6 +234,7 @@ def gather_answers(
         facts=facts,
         outputs_read=read,
         reading=exported.reading if with_reading else None,
+        joined=joined,
     )
 
 

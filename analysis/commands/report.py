@@ -122,7 +122,7 @@ Examples:
     cls=Aliased,
     aliases=("--annotators",),
     type=FILE,
-    help="One row per annotator: screening, checks, submissions.",
+    help="One row per annotator: screening, checks, submissions (of a STUDY: Prolific's demographic export).",
 )
 @click.option("--reading", type=FILE, help="How each output was seen: one row per output and page.")
 @click.option("--exclusions", type=FILE, help="Your own exclusions: annotator_id, rule, evidence.")
@@ -322,13 +322,13 @@ def report(
     large = _large(paths, in_parts=in_parts or cluster is not None)
     with Stages() as told, verifying(verify, no_verify=no_verify, now=large is None) as verifier:
         if study is not None:
-            metrics = _metrics(paths)
+            beside = {"metrics": _of_study(paths, "metrics"), "people": _of_study(paths, "annotators")}
             if paths or given:
                 options_of = {param.name: param.opts[0] for param in click.get_current_context().command.params}
                 also = ", ".join(options_of[name] for name in [*paths, *given])
                 raise click.UsageError(f"{also}: not with a STUDY, whose [analysis] section sets it")
             tables, plan, facts, own_paper = _from_study(
-                study, store, metrics, rehearsal=rehearsal, quiet=as_json, told=told
+                study, store, beside, rehearsal=rehearsal, quiet=as_json, told=told
             )
             paper = paper or own_paper
             results = analyse(tables, plan, study=facts, observed_power=observed_power, told=told, verifier=verifier)
@@ -374,14 +374,14 @@ def _tune_process(files: Sequence[str | Path]) -> None:
 
 
 def _from_study(
-    path: Path, store: str | None, metrics: Path | None, *, rehearsal: bool, quiet: bool, told: Told
+    path: Path, store: str | None, beside: dict[str, Path | None], *, rehearsal: bool, quiet: bool, told: Told
 ) -> tuple[AnswerTables, Plan, StudyFacts | None, str | None]:
     """Return the answers, the plan, what is known of the study, and the class of a paper that it names."""
     from analysis.answers.study_answers import answers_of
     from spa.commands.workspace import open_answers
 
     with open_answers(path, store, rehearsal=rehearsal, quiet=quiet) as workspace:
-        found = answers_of(workspace, metrics=metrics, told=told)
+        found = answers_of(workspace, metrics=beside["metrics"], people=beside["people"], told=told)
         return found.tables, found.plan, found.facts, workspace.study.report.paper
 
 
@@ -395,9 +395,9 @@ def _paths(given: dict[str, Any]) -> Paths:
     return named
 
 
-def _metrics(paths: Paths) -> Path | None:
-    """Take the table of metrics out of those that were named."""
-    named = paths.pop("metrics", ())
+def _of_study(paths: Paths, table: str) -> Path | None:
+    """Take a table that a study may have beside its store out of those that were named."""
+    named = paths.pop(table, ())
     return Path(named[0]) if named else None
 
 
@@ -441,7 +441,7 @@ def _of_tables(
     if large is None:
         reading = replace(reading, people_columns=plan.compare_people_by)
         reading = replace(reading, output_columns=control_columns(plan.control) if "outputs" in paths else ())
-        metrics = metric_files(_metrics(paths))
+        metrics = metric_files(_of_study(paths, "metrics"))
         files = {name: tuple(map(Path, several)) for name, several in paths.items()}
         tables = read_tables({**files, **metrics}, reading, told=told)
         return analyse(tables, plan, observed_power=observed_power, told=told, verifier=verifier)

@@ -69,10 +69,12 @@ def is_list(path: Path) -> bool:
 def read_people(paths: Sequence[Path], demographics: Iterable[str]) -> People:
     """Read lists of submissions; further columns of theirs are joined where they are named.
 
-    Raise ResponseError where a state is none of Prolific's, a number is none, or a column is not there.
+    They are named as in the list, or as here (``country_of_birth``). Raise ResponseError where a state is none of
+    Prolific's, a number is none, or a column is not there.
     """
     people = People()
-    more = list(demographics)
+    asked = list(demographics)
+    more: list[str] = []
     columns: dict[str, None] = {}
     unsaid: Counter[str] = Counter()
     several: defaultdict[str, int] = defaultdict(int)
@@ -81,6 +83,7 @@ def read_people(paths: Sequence[Path], demographics: Iterable[str]) -> People:
         if missing is not None:
             people.notes.append(missing)
         columns |= {name: None for row in rows[:1] for name in row.cells}
+        more = [_title(name, columns) for name in asked]
         for row in rows:
             who, state = _first(row, WHO), _state(row)
             if who is None:
@@ -104,6 +107,12 @@ def read_people(paths: Sequence[Path], demographics: Iterable[str]) -> People:
         people.notes.append(f"not joined: {shortened(', '.join(left), 160)} (--demographic COLUMN joins one)")
     people.notes += [f"{name}: {n:,} people have withdrawn it, or it has expired" for name, n in unsaid.items()]
     return people
+
+
+def _title(name: str, columns: Iterable[str]) -> str:
+    """Return the title of a column that is named as here; else the name."""
+    titles = {slug(one): one for one in columns if one not in (*AGE, *NOT_DEMOGRAPHIC)}
+    return name if name in columns else titles.get(name, name)
 
 
 def _join(rows: dict[str, Row], who: str, row: ForeignRow, more: Iterable[str], unsaid: Counter[str]) -> None:

@@ -14,15 +14,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis import Plan, Reading, StudyFacts, check_frames
+from analysis.answers.people_columns import with_demographics
 from analysis.answers.preregistration import planned
 from analysis.answers.study_facts import Preregistration
 from analysis.camps.subgroups import brown_forsythe, shown_subgroups
 from spa.cli import main
+from spa.commands.workspace import open_workspace
+from spa.elicitation.choices import ChoiceTarget
 from spa.errors import AnalysisError
+from spa.responses.outcomes import COMPLETED
 from tests.analysis.made_answers import analyse, choices, preferences, ratings, render_report
 from tests.analysis.verification.in_process import analysed
+from tests.spa.small_study import BEGINNING, answer_form, write_study
 
-NATIVE, AGE = "screening:native", "demographic:age_band"
+NATIVE, AGE, SEX = "screening:native", "demographic:age_band", "demographic:sex"
 PLAN = Plan(compare_people_by=(NATIVE,))
 
 
@@ -212,3 +217,79 @@ def test_subgroups_are_computed_again() -> None:
     assert found is not None
     assert found.n_different == 0
     assert "no room says how" not in {row.reason for row in found.not_recomputed}
+
+
+EXPORT = "Submission id,Participant id,Status,Time taken,Age,Sex,Total approvals,Country of birth"
+
+
+def on_prolific(folder: Path) -> Path:
+    """Let 39 people of Prolific answer a frozen study: the younger mostly choose one system, the others another."""
+    path = write_study(
+        folder,
+        f"""{BEGINNING}criteria = [{{id = "meaning", name = "meaning"}}]
+people = {{annotators = 39, seconds_per_100_words = 0}}
+analysis = {{compare_people_by = ["{AGE}", "{SEX}", "demographic:country_of_birth"]}}
+
+[choices]
+""",
+    )
+    for command in (["build"], ["freeze"]):
+        done = CliRunner().invoke(main, [*command, str(path)])
+        assert done.exit_code == 0, done.output
+    lines, rng = [EXPORT], np.random.default_rng(4)
+    with open_workspace(path) as workspace:
+        for who in range(39):
+            store = workspace.store
+            lease = store.visits.admit(source="prolific", person=f"pid-{who:02}", external_id=f"s{who}", now=1)
+            form, systems = workspace.form(lease.assignment_id), store.assignments.key(lease.assignment_id).systems
+            said = {}
+            for question in form.questions("people"):
+                if isinstance(question.target, ChoiceTarget):
+                    first = systems[question.target.label_x] < systems[question.target.label_y]
+                    said[question.question_id] = "xy"[first ^ (who < 14) ^ bool(rng.random() < 0.15)]
+            store.visits.finish(answer_form(lease, form, **said), COMPLETED, "C", now=60)
+            state = "RETURNED" if who == 12 else "APPROVED"
+            age = next(years for last, years in ((14, 25), (26, 37), (37, 42), (39, 61)) if who < last)
+            lines.append(f"s{who},pid-{who:02},{state},300,{age},{'Female' if who % 2 else 'Male'},9,DATA_EXPIRED")
+    lines.append("s99,pid-99,APPROVED,300,25,Male,9,France")
+    (folder / "prolific_export.csv").write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_subgroups_from_a_prolific_export(tmp_path: Path) -> None:
+    """From the demographic export to the report: ages and sexes compared, small groups withheld, nobody named."""
+    path = on_prolific(tmp_path)
+    asked = ["report", str(path), "--no-verify", "--annotator-table", str(tmp_path / "prolific_export.csv")]
+    done = CliRunner().invoke(main, [*asked, "--out", str(tmp_path / "r")], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    results = json.loads((tmp_path / "r" / "results.json").read_text())
+    age, sex, born = results["people_columns"]
+    assert (age["declared"], age["n"], age["missing"], sex["n"]) == (True, 38, 1, 38)
+    assert born["reason_code"] == "one_subgroup"
+    rows = {row["subgroup"]: row["n"] for row in results["people_by"] if row["column"] == AGE}
+    assert rows == {"20-29": 13, "30-39": 12, "40-49": None, "60-69": None}  # two, and with them the next smallest
+    assert all(row["differ"] for row in results["people_by_tests"] if row["column"] == AGE)
+    assert [row["kind"] for row in results["headline"]["problems"]].count("subgroups_differ") == 1
+    (read,) = (row for row in results["settings"]["inputs"] if row["file"] == "prolific_export.csv")
+    assert (read["table"], read["notes"]) == ("annotators", ["38 of 39 annotators are in it"])
+    files = [file for file in (tmp_path / "r").rglob("*") if file.is_file()]
+    assert (tmp_path / "r" / "tables" / "people_by.csv") in files
+    assert not any(b"pid-" in file.read_bytes() for file in files)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("annotator_id,age\np1,3\n", "expected Prolific\u2019s demographic export"),
+        (f"{EXPORT.replace(',Sex', ',Years')}\ns,p,APPROVED,1,2,Male,9,x\n", "demographic sex: expected one of"),
+        (f"{EXPORT}\ns,pid-99,APPROVED,1,25,Male,9,x\n", "expected people who answered this study, got 1 others"),
+        (f"{EXPORT}\ns,pid-01,GONE,1,25,Male,9,x\n", "row 2, Status: expected one of"),
+    ],
+)
+def test_subgroups_of_another_list(tmp_path: Path, text: str, line: str) -> None:
+    (tmp_path / "list.csv").write_text(text)
+    annotators = pl.DataFrame({"annotator_id": ["prolific/pid-01"]})
+    with pytest.raises(AnalysisError, match=line):
+        with_demographics(annotators, tmp_path / "list.csv", [AGE, SEX], person_id=lambda *names: "/".join(names))
+    with pytest.raises(AnalysisError, match="to name a column of this list"):
+        with_demographics(annotators, tmp_path / "list.csv", [NATIVE], person_id=lambda *names: "/".join(names))
