@@ -32,6 +32,10 @@ PEOPLE = (
     "judgemodel",
     "user",
     "voter",
+    "listener",
+    "viewer",
+    "panelist",
+    "panellist",
     "expert",
     "person",
     "pid",
@@ -54,6 +58,12 @@ THINGS = (
     "segment",
     "seg",
     "sentence",
+    "utterance",
+    "utt",
+    "clip",
+    "audio",
+    "video",
+    "recording",
     "document",
     "doc",
     "story",
@@ -106,6 +116,7 @@ CRITERIA = (
     "qualitydimension",
     "metric",
 )
+FILES = ("image", "sample", "clip", "audio", "video", "recording")  # bare, they name what was made
 WHO_SAYS = r"(?:human|annotator|rater|judge|llm|user|final|overall|your|mean|avg|average)?"
 FORMS: Mapping[Role, tuple[str, ...]] = {  # of names in small letters and figures alone; the first kind is the likelier
     "annotator_id": tuple(rf"{who}{ID}" for who in PEOPLE),
@@ -117,13 +128,13 @@ FORMS: Mapping[Role, tuple[str, ...]] = {  # of names in small letters and figur
         *(rf"{thing}(?:id|ids|idx|index|no|nr|num|number|key|uid|uuid)" for thing in THINGS),
         "doc|segment|seg",
         "id|uid|uuid|qid|idx|index",
-        *(thing for thing in THINGS if len(thing) > 3 and thing not in ("image", "sample")),
+        *(thing for thing in THINGS if len(thing) > 3 and thing not in FILES),
     ),
     "system": tuple(rf"{what}(?:ids?|name)?" for what in SYSTEMS),
     "criterion": tuple(rf"{what}(?:id|name)?" for what in CRITERIA),
     "score": (
         "rating|scores?|ratings",
-        "grade|points?|stars?|marks?|likert",
+        "grade|points?|stars?|marks?|likert|mos|dmos|acr|opinionscore",
         "(?:score|rating)(?:value|given)",
         rf"{WHO_SAYS}(?:score|rating|grade)",
         "value|evaluation|judge?ment|label|response|answer",
@@ -132,10 +143,14 @@ FORMS: Mapping[Role, tuple[str, ...]] = {  # of names in small letters and figur
         "winner",
         rf"{WHO_SAYS}(?:winner|preferred|chosen|choice|verdict|vote|preference|pick|picked|selected|selection)"
         "(?:model|system|output|response|side|label|id)?",
-        "better|best|whichisbetter|bettermodel|bettersystem|bettereroutput|decision|outcome|result",
+        "votedfor|voted|better|best|whichisbetter|bettermodel|bettersystem|bettereroutput|decision|outcome|result",
         "judge?ment|label|response|answer",
     ),
-    "preference": (rf"{WHO_SAYS}(?:preference|preferences)", "prob|probability|(?:win|preference)prob(?:ability)?"),
+    "preference": (
+        rf"{WHO_SAYS}(?:preference|preferences)",
+        "cmos|ccr|comparison(?:mos|score|rating)",
+        "prob|probability|(?:win|preference)prob(?:ability)?",
+    ),
     "rank": ("rank|ranking|rankorder|ranked", "place|placement"),
     "severity": ("severity",),
 }
@@ -154,6 +169,7 @@ KNOWN_CRITERIA = frozenset(
     "persuasiveness logic reasoning errors hallucination hallucinations fluent coherent relevant grammatical".split()
 )
 SCORED = ("score", "scores", "rating", "ratings", "grade", "points", "mark", "stars", "likert", "rate")
+RANKED = ("rank", "ranking", "ranked")
 SYSTEM_LIKE = re.compile(
     r"(?i)(?:.*[\W_])?(?:chatgpt|gpt|llama|claude|gemini|gemma|mistral|mixtral|qwen|deepseek|vicuna|alpaca|bloom|falcon"
     r"|palm|bart|t5|nmt|deepl|whisper|dall|sdxl|flux|midjourney|imagen)[\W_\dvx]*(?:[\W_].*)?"
@@ -252,9 +268,19 @@ def systems_named(columns: Sequence[str]) -> dict[str, str] | None:
     return bare if any(SYSTEM_LIKE.fullmatch(name) for name in bare.values()) else None
 
 
-def _without_scored(name: str) -> str:
+def ranks_named(columns: Sequence[str]) -> dict[str, str]:
+    """Return the system of each column that is called the rank of something.
+
+    >>> ranks_named(["rank_gpt", "llama rank", "rank", "prompt"])
+    {'rank_gpt': 'gpt', 'llama rank': 'llama'}
+    """
+    bare = {name: _without_scored(name, RANKED) for name in columns}
+    return {name: rest for name, rest in bare.items() if rest and rest != name.strip() and len(words_of(name)) > 1}
+
+
+def _without_scored(name: str, words: Sequence[str] = SCORED) -> str:
     """Return a name without the word that says that it is a score, at its beginning or end."""
-    nouns = "|".join(SCORED)
+    nouns = "|".join(words)
     bare = re.sub(rf"(?i)^(?:{nouns})(?:[\W_]+(?:of|for))?[\W_]+|[\W_]+(?:{nouns})$", "", name.strip())
     return bare.strip()
 

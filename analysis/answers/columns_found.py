@@ -56,6 +56,7 @@ class TableFound:
     mapping: Mapping[str, str] = field(default_factory=dict)
     criteria: tuple[str, ...] = ()
     systems: Mapping[str, str] = field(default_factory=dict)
+    annotator_columns: tuple[str, ...] = ()
     llms: tuple[str, ...] = ()
     unnamed: bool = False
     columns: tuple[ColumnFound, ...] = ()
@@ -144,12 +145,24 @@ def criteria_said(names: Sequence[str]) -> ColumnFound:
     return ColumnFound(note=note, otherwise=_those("criteria", names[0], f"={(names[0], '...')}"))
 
 
-def systems_said(systems: Mapping[str, str]) -> ColumnFound:
-    """Say which columns of scores are a system each."""
+def annotator_columns_said(names: Sequence[str], answers: str) -> ColumnFound:
+    """Say which columns of answers are an annotator each."""
+    note = f"{answers}: columns {shown(names, LISTED)}, an annotator each"
+    otherwise = ArgumentProblem(
+        "criteria",
+        in_python=f"={(names[0], '...')}",
+        in_command=f" {shlex.quote(f'{names[0]},...')}",
+        after=" (a criterion each)",
+    )
+    return ColumnFound(note=note, otherwise=otherwise)
+
+
+def systems_said(systems: Mapping[str, str], answers: str) -> ColumnFound:
+    """Say which columns of answers are a system each."""
     pairs = [name if name == system else f"{name} ({system})" for name, system in systems.items()]
     first = next(iter(systems))
     otherwise = _those("systems", first, f"={ {first: systems[first]} }")
-    return ColumnFound(note=f"scores: columns {shown(pairs, LISTED)}, a system each", otherwise=otherwise)
+    return ColumnFound(note=f"{answers}: columns {shown(pairs, LISTED)}, a system each", otherwise=otherwise)
 
 
 def _those(parameter: str, first: str, in_python: str) -> ArgumentProblem:

@@ -61,7 +61,10 @@ class Reading(TableOptions):
     criteria : tuple of str
         Columns of ratings that hold the scores, a criterion each.
     systems : mapping of str to str
-        Columns of ratings that hold the scores, a system each -> the system.
+        Columns of ratings that hold the scores, or of orders that hold the ranks, a system each -> the system.
+    annotator_columns : tuple of str
+        Columns that hold the scores (of choices the winners, of preferences the chances), an annotator each, who is
+        called as the column is.
     cut_system : bool
         ``item_id`` names outputs: the name of the system is taken out of it.
     item_from : str, optional
@@ -86,6 +89,7 @@ class Reading(TableOptions):
     sides: Sides | None = None
     criteria: tuple[str, ...] = ()
     systems: Mapping[str, str] = field(default_factory=dict)
+    annotator_columns: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     cut_system: bool = False
     item_from: str | None = None

@@ -16,14 +16,15 @@ import polars as pl
 from analysis.answers.answer_checks import REQUIRED
 from analysis.answers.column_contents import Columns
 from analysis.answers.column_names import likeliest
-from analysis.answers.columns import KNOWN
+from analysis.answers.columns import KNOWN, LAYOUTS
 from analysis.answers.columns_found import TableFound
 from analysis.answers.options import Reading
+from analysis.answers.shapes import WIDE, columns_called
 from analysis.answers.table_roles import TableRoles
 from analysis.answers.tables import InputFile
 from spa.errors import AnalysisError, ArgumentProblem, TableError
 from spa.tables.addresses import at_hand
-from spa.tables.other_rows import further_headers
+from spa.tables.other_rows import header_problem
 from spa.tables.other_tools import annotations_of
 from spa.tables.reading import open_slices, open_table, reading, table_suffix
 from spa.tables.selection import nested
@@ -128,6 +129,7 @@ def _together(found: Sequence[TableFound], options: Reading) -> Reading:
                 )
     criteria = tuple(dict.fromkeys((*options.criteria, *(name for one in found for name in one.criteria))))
     systems = {**options.systems, **{old: new for one in found for old, new in one.systems.items()}}
+    columns = (*options.annotator_columns, *(name for one in found for name in one.annotator_columns))
     llms = tuple(dict.fromkeys((*options.llms, *(name for one in found for name in one.llms))))
     unnamed = {one.place for one in found if one.unnamed}
     if unnamed and len(unnamed) < len(found):
@@ -145,6 +147,7 @@ def _together(found: Sequence[TableFound], options: Reading) -> Reading:
         mapping=mapping,
         criteria=criteria,
         systems=systems,
+        annotator_columns=tuple(dict.fromkeys(columns)),
         llms=llms,
         unnamed=options.unnamed or bool(unnamed),
     )
@@ -205,7 +208,7 @@ def _found(source: Source, plain: Sequence[str], place: str, options: Reading) -
         raise AnalysisError(f"{place}: a header without rows; expected at least one answer")
     frame = pl.DataFrame([as_texts(source.column(name)).alias(name) for name in plain])
     starts = {name: frame[name].head(LOOKED_AT).to_list() for name in frame.columns}
-    if (problem := further_headers(starts, source.numbers()[0])) is not None:
+    if (problem := header_problem(starts, source.numbers()[0])) is not None:
         raise AnalysisError(f"{place}: {problem}")
     lists = tuple(name for name in source.schema if name not in plain)
     return TableRoles(place, Columns(frame), lists, options).found()
@@ -214,10 +217,9 @@ def _found(source: Source, plain: Sequence[str], place: str, options: Reading) -
 def _not_needed(kind: str, options: Reading) -> set[str]:
     """Return the columns that the options make."""
     without = {"annotator_id"} if options.unnamed or options.means else set()
-    if kind == "ratings" and options.criteria:
-        without |= {"score"}
-    if kind == "ratings" and options.systems:
-        without |= {"score", "system"}
+    for by in columns_called(options):
+        if kind in WIDE[by]:
+            without |= {by, LAYOUTS[kind].answer}
     return without
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import polars as pl
 
@@ -15,7 +15,13 @@ from analysis.answers.reading import RawTable
 from spa.errors import AnalysisError, ArgumentProblem, shortened
 
 WHO = ("annotator_id", "item_id", "system", "assignment_id", "variant", "annotator_kind", "group", "repeat", "sample")
-PLURALS: Mapping[str, Literal["criteria", "systems"]] = {"criterion": "criteria", "system": "systems"}
+By: TypeAlias = Literal["criterion", "system", "annotator_id"]
+PARAMETERS: Mapping[By, str] = {"criterion": "criteria", "system": "systems", "annotator_id": "annotator_columns"}
+WIDE: Mapping[By, frozenset[str]] = {  # what columns may be, one each -> kinds of tables whose answers they hold
+    "criterion": frozenset(("ratings",)),
+    "system": frozenset(("ratings", "orders")),
+    "annotator_id": frozenset(("ratings", "choices", "preferences")),
+}
 
 
 def shaped(table: RawTable, kind: str, reading: Reading) -> RawTable:
@@ -40,20 +46,38 @@ def shaped(table: RawTable, kind: str, reading: Reading) -> RawTable:
                 f"columns that look like scores are not read: {shortened(', '.join(table.unread), 200)} (see criteria)"
             )
             table = replace(table, notes=(*table.notes, said))
-        if reading.criteria and reading.systems:
-            raise AnalysisError("--criteria, --systems: expected one of them; a column of scores is one thing")
-        if reading.criteria:
-            table = _long(table, {name: name for name in reading.criteria}, "criterion", reading)
-        if reading.systems:
-            table = _long(table, reading.systems, "system", reading)
+    wide = {by: called for by, called in columns_called(reading).items() if kind in WIDE[by]}
+    if len(wide) > 1:
+        raise AnalysisError(f"{_options(wide)}: expected one of them; a column of scores is one thing")
+    for by, called in wide.items():
+        table = _long(table, called, by, LAYOUTS[kind].answer, reading)
     return with_counted_words(table, kind, reading)
 
 
-def _long(table: RawTable, called: Mapping[str, str], by: Literal["criterion", "system"], reading: Reading) -> RawTable:
-    """Make a row of each score of the columns, which are ``called`` criteria or systems; a row keeps its number."""
+def columns_called(reading: Reading) -> dict[By, Mapping[str, str]]:
+    """Return the columns that hold answers of one criterion, system or annotator each, and what that is called."""
+    given: dict[By, Mapping[str, str]] = {
+        "criterion": {name: name for name in reading.criteria},
+        "system": reading.systems,
+        "annotator_id": {name: name for name in reading.annotator_columns},
+    }
+    return {by: called for by, called in given.items() if called}
+
+
+def wide_columns(kind: str, reading: Reading) -> frozenset[str]:
+    """Return the columns of a kind of table that hold answers of one criterion, system or annotator each."""
+    return frozenset(name for by, called in columns_called(reading).items() if kind in WIDE[by] for name in called)
+
+
+def _options(wide: Iterable[By]) -> str:
+    return ", ".join(f"--{PARAMETERS[by].replace('_', '-')}" for by in wide)
+
+
+def _long(table: RawTable, called: Mapping[str, str], by: By, answer: str, reading: Reading) -> RawTable:
+    """Make a row of each answer in the columns, which are ``called`` so; a row keeps its number."""
     frame, scored = table.frame, list(called)
-    _check_scored(table, scored, by, reading)
-    others = [name for name in frame.columns if name not in (*scored, "score")]
+    _check_scored(table, scored, by, answer, reading)
+    others = [name for name in frame.columns if name not in (*scored, answer)]
     filled = frame.select(pl.any_horizontal(pl.all().is_not_null()).alias("filled"))["filled"]  # no blank lines
     rows = table.rows if table.rows is not None else pl.Series(range(table.first_row, table.first_row + frame.height))
     frame, rows = frame.filter(filled), rows.filter(filled)
@@ -62,7 +86,7 @@ def _long(table: RawTable, called: Mapping[str, str], by: Literal["criterion", "
     parts = [
         frame.select(
             *others,
-            pl.col(name).cast(strings).alias("score"),
+            pl.col(name).cast(strings).alias(answer),
             pl.lit(called[name], dtype=pl.String).cast(names).alias(by),
         )
         for name in scored
@@ -72,26 +96,28 @@ def _long(table: RawTable, called: Mapping[str, str], by: Literal["criterion", "
     return replace(table, frame=pl.concat(parts), rows=again, notes=(*table.notes, said))
 
 
-def _check_scored(table: RawTable, scored: Sequence[str], by: Literal["criterion", "system"], reading: Reading) -> None:
-    """Refuse columns of scores that are not there, or are something else, too."""
-    columns, several = table.frame.columns, PLURALS[by]
+def _check_scored(table: RawTable, scored: Sequence[str], by: By, answer: str, reading: Reading) -> None:
+    """Refuse columns of answers that are not there, or are something else, too."""
+    columns, several = table.frame.columns, PARAMETERS[by]
     turned = reading.mapping
-    given = reading.criteria if by == "criterion" else scored
+    given = {"criterion": reading.criteria, "annotator_id": reading.annotator_columns}.get(by, scored)
     doubled = [name for name in given if name in WHO or given.count(name) > 1]
     also = [f"{name}, which is {turned[name]}" for name in scored if name in turned and name not in columns]
     absent = [name for name in scored if name not in columns]
     problem = None
     if doubled:
-        problem = f"{doubled[0]}: expected columns of scores, each once"
+        problem = f"{doubled[0]}: expected columns of {answer}s, each once"
     elif also:
         problem = f"{also[0]}: a column is one thing"
     elif absent:
         there = shortened(", ".join(table.columns), 200)
         problem = f"{absent[0]}: expected a column of that name (there are: {there})"
     elif by in columns:
-        problem = f"{shortened(', '.join(scored))}: the table names its {several} in a column {by}; leave one out"
-    elif "score" in columns and "score" not in scored:
-        problem = f"{shortened(', '.join(scored))}: the table has a column score, too; name it among them or remove it"
+        problem = f"{shortened(', '.join(scored))}: the table has a column {by}, too; leave one out"
+    elif answer in columns and answer not in scored:
+        problem = (
+            f"{shortened(', '.join(scored))}: the table has a column {answer}, too; name it among them or remove it"
+        )
     if problem is not None:
         raise AnalysisError(ArgumentProblem(several, before=f"{table.place}, ", after=f" {problem}"))
 

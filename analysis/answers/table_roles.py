@@ -9,7 +9,6 @@ import polars as pl
 
 from analysis.answers.column_contents import NO_NAMES, Columns, is_text, shown
 from analysis.answers.column_names import (
-    PEOPLE,
     Role,
     is_llm,
     kind_column,
@@ -23,6 +22,7 @@ from analysis.answers.columns import KINDS
 from analysis.answers.columns_found import (
     WHAT,
     TableFound,
+    annotator_columns_said,
     criteria_said,
     kind_said,
     llms_said,
@@ -34,25 +34,17 @@ from analysis.answers.columns_found import (
     unnamed_said,
 )
 from analysis.answers.options import Reading
-from analysis.answers.reading import NO_SCORE
-from analysis.answers.unsettled import Unsettled
+from analysis.answers.unsettled import Unsettled, better_and_worse
+from analysis.answers.wide_columns import may_be_people, people_columns, rank_columns, scored_columns
 
 REPEATED = ("repeat", "sample", "sample_x", "sample_y", "variant", "assignment_id", "exposure")
 OURS = frozenset((*WHAT, *REPEATED, "group", "elicitation", "missing_reason", "start", "end"))
-NO_CRITERION = frozenset(
-    "confidence familiarity attention check checks passed consent approved approval progress finished reward bot flag "
-    "latitude longitude valid expected gold label start lead difficulty suggestion prediction predicted output "
-    "outputs completion generation target".split()
-)
 MACHINES = frozenset("llm llms ai model models machine machines automatic auto bot gpt simulated synthetic".split())
-ANSWERS_IN_LISTS = frozenset(
-    "answers annotations labels votes ratings scores responses reviews judgements judgments games completions".split()
-)
-LOST = frozenset(("loser", "lost", "losing", "losermodel", "losersystem", "rejected", "worse"))
+ANSWERED = ("choice", "vote", "rate", "selected")  # a score where a row is about one system
+ALWAYS_ONE = "; where one is always the same, say --set system_x=NAME"
 PARTS = frozenset("batch block chunk fold form page part round run seed session split trial".split())
 FEWEST_ITEMS = 3  # that tell what a column is
 FEW_PEOPLE = 2  # who may be LLMs under names of their own
-HIGHEST, MOST_STEPS = 1000, 101  # of scores
 
 
 class TableRoles:
@@ -61,7 +53,7 @@ class TableRoles:
     def __init__(self, place: str, columns: Columns, lists: Sequence[str], options: Reading) -> None:
         self.place, self.columns, self.options = place, columns, options
         lists = [*lists, *columns.holding_lists()]
-        self.unsettled = Unsettled(place, columns.frame.columns, sorted(lists, key=_is_answer, reverse=True))
+        self.unsettled = Unsettled(place, columns.frame.columns, lists)
         named = {options.mapping.get(name, name): name for name in columns.names}
         self.roles = {new: old for new, old in named.items() if new in OURS}  # our column -> that of the file
         if self.roles.get("preference") == "preference" and not columns.numeric("preference"):
@@ -71,10 +63,14 @@ class TableRoles:
             self.given |= {"system", "score"}
         if options.criteria:
             self.given |= {"criterion", "score"}
-        taken = {*self.roles.values(), *options.mapping, *options.systems, *options.criteria}
+        if options.annotator_columns:
+            self.given |= {"annotator_id", *self._answered(options.annotator_columns)}
+        wide = {*options.systems, *options.criteria, *options.annotator_columns}
+        taken = {*self.roles.values(), *options.mapping, *wide}
         self.free = [name for name in columns.names if name not in taken and columns.distinct(name)]
         self.criteria: tuple[str, ...] = ()
         self.systems: Mapping[str, str] = {}
+        self.annotator_columns: tuple[str, ...] = ()
         self.counts_rows: str | None = None  # taken for the item, though it may number the rows
 
     def found(self) -> TableFound:
@@ -92,13 +88,17 @@ class TableRoles:
         if (ended := self.columns.totals()) is not None and ended[0] not in settled:
             self.unsettled.totals(*ended)
         pair = self._pair()
-        self._annotator()
+        self._annotator(pair)
         self.unsettled.refuse()  # of the shape of the table; the rest of it would mislead
         self._item(compared=pair is not None)
         if pair is not None:
             kind = self._compared(*pair)
         elif self._named("severity", self.columns.is_word):
             kind = "spans"
+        elif not {"system", "rank"} & self.given and (ranks := rank_columns(self.columns, self.free)):
+            kind, self.systems = "orders", ranks
+            self.given |= {"system", "rank"}
+            self.free = self._without(ranks)
         elif self._named("rank", self.columns.numeric):
             kind = "orders"
         else:
@@ -188,7 +188,7 @@ class TableRoles:
     def _without(self, names: Collection[str]) -> list[str]:
         return [name for name in self.free if name not in names]
 
-    def _annotator(self) -> None:
+    def _annotator(self, pair: tuple[str, str] | None) -> None:
         if "annotator_id" not in self.given:
             names = [name for _, name in likeliest(self._without(self._sides()), "annotator_id")]
             names = [name for name in names if self.columns.distinct(name) > 1] or names
@@ -196,13 +196,31 @@ class TableRoles:
                 self._take("annotator_id", names[0])
             elif names:
                 self._doubt([names[0], *self._rivals(names)], "annotator_id")
-            elif people := self._people():
-                self.unsettled.people_in_columns(people)
+            elif people := people_columns(self.free):
+                self._people_each(people, pair)
         kind = None if "annotator_kind" in self.given else kind_column(self.free)
         if kind is not None and {*self.columns.values(kind)} <= {*KINDS}:
             self._take("annotator_kind", kind)
         elif kind is not None and "annotator_id" in self.roles and not self.options.llms:
             self._kinds(kind, self.roles["annotator_id"])
+
+    def _people_each(self, people: Sequence[str], pair: tuple[str, str] | None) -> None:
+        """Take columns that are called as people are for the answers of one each, where a row says of which outputs."""
+        compared = pair is not None and all(pair) and {*self.columns.winners(people, pair)} >= {*people}
+        about = "system" in self.given or bool(likeliest(self.free, "system"))
+        rated = pair is None and about and all(map(self.columns.scored, people))
+        if not (compared or rated):
+            self.unsettled.people_in_columns(people)
+            return
+        self.annotator_columns = tuple(people)
+        self.given |= {"annotator_id", "winner" if compared else "score"}
+        self.free = self._without(people)
+
+    def _answered(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Return which of our columns the answers in some columns are."""
+        if {"system_x", "system_y"} & self.given or sides_named(self.columns.names):
+            return ("winner",) if not all(map(self.columns.numeric, names)) else ("preference",)
+        return ("score",)
 
     def _kinds(self, kind: str, who: str) -> None:
         """Ask who is an LLM where a column says it in words of its own."""
@@ -214,16 +232,12 @@ class TableRoles:
     def _sides(self) -> list[str]:
         return [name for pair in sides_named(self.free) for name in pair]
 
-    def _people(self) -> list[str]:
-        """Return the columns that are one person each: annotator1, annotator2."""
-        numbered = [name for name in self.free if {*words_of(name)[:-1]} & {*PEOPLE} and words_of(name)[-1].isdigit()]
-        return numbered if len(numbered) > 1 else []
-
     def _item(self, *, compared: bool) -> None:
         if "item_id" in self.given:
             return
         names = [name for _, name in likeliest(self._without(self._sides()), "item_id")]
         again = [name for name in names if not self.columns.a_row_each(name)] or names
+        again = self._crossing(again)
         clear = [name for name in again if not self.columns.are_criteria(name)] or again
         weak = next((place for place, name in enumerate(clear) if self._is_weak(name)), len(clear))
         plain = clear[:weak] or clear  # likelier than an id, or all: an id, and texts
@@ -240,6 +254,16 @@ class TableRoles:
             crossed = [name for name in plain[1:] if not self.columns.depends(name, plain[0])]
             self.unsettled.together(plain[0], (crossed or plain[1:])[0])
             self.given.add("item_id")
+
+    def _crossing(self, names: list[str]) -> list[str]:
+        """Leave out names of outputs, of one system each, where another column says what several of them are about."""
+        system = self.roles.get("system") or next((name for _, name in likeliest(self.free, "system")), None)
+        if system is None or self.columns.distinct(system) < 2:
+            return names
+        shared = [name for name in names if not self.columns.depends(system, name) and self._answered_once(name)]
+        finer = [name for name in names if self.columns.depends(system, name)]
+        outputs = [name for name in finer if any(self.columns.depends(one, name) for one in shared)]
+        return [name for name in names if name not in outputs]
 
     def _is_weak(self, name: str) -> bool:
         """Whether a name may as well be that of rows or outputs."""
@@ -273,8 +297,7 @@ class TableRoles:
             if role not in self.given and name:
                 self._take(role, name)
             elif role not in self.given:
-                more = self._better_and_worse() or "; where one is always the same, say --set system_x=NAME"
-                self.unsettled.lack(role, more)
+                self.unsettled.lack(role, better_and_worse(self.free, self.roles.get("winner")) or ALWAYS_ONE)
         if {"preference", "winner"} & self.given:
             return "preferences" if "preference" in self.given else "choices"
         numbers = [name for _, name in likeliest(self.free, "preference") if self.columns.numeric(name)]
@@ -296,24 +319,14 @@ class TableRoles:
             self.unsettled.lack("winner", both)
         return "preferences" if "preference" in self.roles else "choices"
 
-    def _better_and_worse(self) -> str:
-        """Say what to do with columns that name the system that won, and the one that lost."""
-        lost = next((name for name in self.free if plain_name(name) in LOST), None)
-        others = (name for _, name in likeliest(self.free, "winner") if name != lost)
-        won = self.roles.get("winner") or next(others, None)
-        return (
-            f"; if {shown([won, lost])} are systems, call them system_x and system_y in the file, with --set winner=x"
-            if won and lost
-            else ""
-        )
-
     def _scores(self) -> None:
         """Find the column of scores, or those of criteria or systems."""
         if "score" in self.given:
             return
         named = likeliest(self.free, "score")
         called = [(place, name) for place, name in named if self.columns.scored(name)]
-        scored = self._scored_columns()
+        about = [self.roles[role] for role in ("item_id", "annotator_id", "system") if role in self.roles]
+        scored = scored_columns(self.columns, self.free, about)
         if not (called or scored):  # of the plainest name, whatever it holds: reading says what its words may count
             called = [(place, name) for place, name in named if place <= 2 and self.columns.is_word(name)]
         clear = [name for place, name in called if place <= 2]
@@ -322,7 +335,7 @@ class TableRoles:
             self.given.add("score")
         elif clear or (len(called) == 1 and {*scored} <= {called[0][1]}):
             self._take("score", clear[0] if clear else called[0][1])
-        elif not scored or self._answers_in_lists():
+        elif not scored or self.unsettled.answers_in_lists():
             self.unsettled.lack("score")
         elif "criterion" in self.given:
             if len(scored) == 1:
@@ -330,12 +343,10 @@ class TableRoles:
             else:
                 self.unsettled.several(scored)
                 self.given.add("score")
+        elif len(scored) == 1 and plain_name(scored[0]) in ANSWERED:
+            self._take("score", scored[0])
         else:
             self._wide(scored)
-
-    def _answers_in_lists(self) -> bool:
-        """Whether lists are called as answers are, so that numbers beside them may be something else."""
-        return any({*words_of(name)} & ANSWERS_IN_LISTS for name in self.unsettled.lists)
 
     def _wide(self, scored: Sequence[str]) -> None:
         """Take several columns of scores for criteria, where systems are named, or for systems."""
@@ -351,21 +362,6 @@ class TableRoles:
                 self.unsettled.systems_or_criteria(scored)
         self.given |= {"system", "score", *(("criterion",) if self.criteria else ())}
         self.free = self._without(scored)
-
-    def _scored_columns(self) -> list[str]:
-        """Return the columns that look like scores of outputs."""
-        about = [self.roles[role] for role in ("item_id", "annotator_id", "system") if role in self.roles]
-        names = [
-            name
-            for name in self.free
-            if self.columns.scored(name)
-            and self.columns.distinct(name) <= MOST_STEPS
-            and not NO_SCORE.search("_".join(words_of(name)))
-            and not {*words_of(name)} & NO_CRITERION
-            and self.columns.highest(name) <= HIGHEST
-            and not self.columns.is_property(name, about)
-        ]
-        return [name for name in names if self.columns.distinct(name) > 1] or names
 
     def _system_by_content(self) -> None:
         names = [n for n in self.columns.systems_like(self.free) if not self._follows(n, "item_id", "annotator_id")]
@@ -399,9 +395,14 @@ class TableRoles:
         unclear = kind in ("orders", "spans") or bool(self.unsettled.lists)  # who answered may stand in a list
         if "annotator_id" not in self.given and unclear and not (self.options.unnamed or self.options.means):
             self.unsettled.lack("annotator_id", "; of one annotator say --set annotator_id=NAME")
+        nameless = "annotator_id" not in self.given and not (self.options.unnamed or self.options.means)
+        if nameless and may_be_people(self.criteria):
+            self.unsettled.people_or_criteria(self.criteria)
         if "criterion" not in self.given and not self.unsettled and not self._told_apart():
             names = [name for name in self._names() if self._told_apart(name)]
-            if len(names) == 1 and PARTS.isdisjoint(words_of(names[0])):
+            if names and "item_id" not in self.given:
+                self._doubt(names, "item_id", "criterion")
+            elif len(names) == 1 and PARTS.isdisjoint(words_of(names[0])):
                 self._take("criterion", names[0])
         if not self.unsettled and "repeat" not in self.given and kind != "spans" and not self._told_apart():
             names = [n for n in self.free if self.columns.is_word(n) and not is_text(n) and self._told_apart(n)]
@@ -458,6 +459,7 @@ class TableRoles:
             self._doubt(names, *roles, more="; of people whom no column names say --unnamed")
 
     def _made(self, kind: str) -> TableFound:
+        answers = "ranks" if kind == "orders" else "winners" if kind == "choices" else "scores"
         unnamed = "annotator_id" not in self.given and not (self.options.unnamed or self.options.means)
         new = {role: name for role, name in self.roles.items() if name != role and name not in self.options.mapping}
         llms = self._llms()
@@ -466,13 +468,15 @@ class TableRoles:
         said += [unnamed_said(), *means_said(self.roles.get("score", ""))] if unnamed else []
         said += swapped_said(self.free) if kind in ("choices", "preferences") else []
         said += [criteria_said(self.criteria)] if self.criteria else []
-        said += [systems_said(self.systems)] if self.systems else []
+        said += [systems_said(self.systems, answers)] if self.systems else []
+        said += [annotator_columns_said(self.annotator_columns, answers)] if self.annotator_columns else []
         return TableFound(
             place=self.place,
             kind=kind,
             mapping={name: role for role, name in new.items()},
             criteria=self.criteria,
             systems=dict(self.systems),
+            annotator_columns=self.annotator_columns,
             llms=llms,
             unnamed=unnamed,
             columns=tuple(said),
@@ -492,8 +496,3 @@ class TableRoles:
         judges = {*words_of(self.roles.get("annotator_id", ""))} & {"judge", "annotator", "evaluator"}
         names = self._who() if judges and self.roles["annotator_id"] != "annotator_id" else []
         return names if len(names) <= FEW_PEOPLE else []
-
-
-def _is_answer(name: str) -> bool:
-    """Whether a column is called as answers are."""
-    return bool(likeliest([name], "score") or likeliest([name], "winner"))

@@ -47,7 +47,7 @@ from analysis.answers.people_columns import people_apart
 from analysis.answers.reading import EmptyTable, RawTable, constant_problems, raw_frame, read_raw, tidy_frame
 from analysis.answers.rescaling import Rescaled, rescale_scores, rescaled_words, unmet_annotators
 from analysis.answers.same_names import NearNames, Renamed, find_near_names
-from analysis.answers.shapes import shaped
+from analysis.answers.shapes import WIDE, shaped, wide_columns
 from analysis.answers.span_marks import with_places
 from analysis.answers.span_tables import SpanDoubts, check_spans, check_spans_together, error_counts
 from analysis.answers.unnamed import in_lists, without_names
@@ -103,6 +103,7 @@ class AnswerTables:
     inputs: tuple[InputFile, ...] = ()
     scales: tuple[Scale, ...] = ()
     missing_codes: tuple[str, ...] = ()  # answers that were said to stand for "no answer"
+    comparison_ends: tuple[float, float] | None = None  # numbers that say that system_x, or system_y, is better
     rescaled: tuple[Rescaled, ...] = ()  # scores that were mapped onto the scale of the others
     controls: tuple[ControlAnswers, ...] = ()  # systems that left, since they are attention checks
     unranked: UnrankedRatings = field(default_factory=UnrankedRatings)  # hidden references and anchors, which left, too
@@ -234,7 +235,7 @@ def _columns_read(kind: str, reading: Reading) -> frozenset[str]:
         known |= {*reading.people_columns}
     if kind == "outputs":
         return known | {*reading.output_columns}
-    return known | {*reading.criteria, *reading.systems} if kind == "ratings" else known
+    return known | wide_columns(kind, reading)
 
 
 def _grouping(frame: pl.DataFrame) -> list[str]:
@@ -331,6 +332,7 @@ def _check_all(
         inputs=(*_inputs(raw, _together(said, done, {} if agreed else own_items_words(raw))), *people),
         scales=reading.scales,
         missing_codes=reading.missing,
+        comparison_ends=reading.numbers,
         rescaled=rescaled,
         documents=found,
         controls=controls,
@@ -369,8 +371,9 @@ def _shaped(raw: Mapping[str, Sequence[RawTable]], reading: Reading, problems: l
 def _idle_options(reading: Reading, there: Collection[str]) -> Iterator[str]:
     """Yield a problem for each option that is about tables which are not there."""
     about = {
-        "criteria": (reading.criteria, ("ratings",)),
-        "systems": (reading.systems, ("ratings",)),
+        "criteria": (reading.criteria, WIDE["criterion"]),
+        "systems": (reading.systems, WIDE["system"]),
+        "annotator_columns": (reading.annotator_columns, WIDE["annotator_id"]),
         "numbers": (reading.numbers, ("choices", "preferences")),
         "sides": (reading.sides, ("choices",)),
         "ends": (reading.ends, ("spans",)),
@@ -379,7 +382,7 @@ def _idle_options(reading: Reading, there: Collection[str]) -> Iterator[str]:
     }
     for name, (given, kinds) in about.items():
         if given and not {*kinds} & {*there}:
-            yield ArgumentProblem(name, after=f": expected a table of {' or '.join(kinds)}, got none")
+            yield ArgumentProblem(name, after=f": expected a table of {' or '.join(sorted(kinds))}, got none")
 
 
 def _named(known: Identified) -> dict[str, frozenset[str]]:

@@ -7,10 +7,15 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from analysis.answers.column_contents import is_text, shown
+from analysis.answers.column_names import likeliest, plain_name, words_of
 from analysis.answers.columns_found import WHAT
 from spa.errors import AnalysisError, ArgumentProblem, shortened
 
 CUT, PASTED, LONGEST = 130, 80, 36  # letters of a list of columns, of one to paste, and of a column in it
+ANSWERS_IN_LISTS = frozenset(
+    "answers annotations labels votes ratings scores responses reviews judgements judgments games completions".split()
+)
+LOST = frozenset(("loser", "lost", "losing", "losermodel", "losersystem", "rejected", "worse"))
 FAR = 80  # of a path; of a longer one the name is said
 
 
@@ -19,7 +24,7 @@ class Unsettled:
 
     def __init__(self, place: str, columns: Sequence[str], lists: Sequence[str]) -> None:
         self.place = place if len(place) <= FAR else shortened(Path(place).name, FAR)
-        self.columns, self.lists = columns, lists
+        self.columns, self.lists = columns, sorted(lists, key=_is_answer, reverse=True)
         self.lines: list[str] = []
         self.missing: dict[str, str] = {}  # our column -> what else may be done
 
@@ -32,6 +37,10 @@ class Unsettled:
             self.lines.append(self._missing_line())
         if self.lines:
             raise AnalysisError(*self.lines)
+
+    def answers_in_lists(self) -> bool:
+        """Whether lists are called as answers are, so that numbers beside them may be something else."""
+        return any({*words_of(name)} & ANSWERS_IN_LISTS for name in self.lists)
 
     def doubt(self, names: Sequence[str], roles: Collection[str], more: str = "") -> None:
         """Tell which of our columns some columns, or one, may be."""
@@ -98,6 +107,19 @@ class Unsettled:
                 in_python=f"={named}",
                 in_command=" " + " --llm ".join(map(shlex.quote, named)),
                 after=f" (and {len(who) - len(named)} more)" if len(who) > len(named) else "",
+            )
+        )
+
+    def people_or_criteria(self, names: Sequence[str]) -> None:
+        """Tell of columns of scores that may be a person each."""
+        both = shlex.quote(",".join(names if len(",".join(names)) <= PASTED else [names[0], "..."]))
+        self.lines.append(
+            ArgumentProblem(
+                "annotator_columns",
+                before=f"{self.place}: columns {shown(names)} may be an annotator each, or a criterion each: ",
+                in_python=f"={(*names[:2],)}",
+                in_command=f" {both}",
+                after=f", or --criteria {both}",
             )
         )
 
@@ -173,6 +195,7 @@ class Unsettled:
             holds = "holds" if len(some) == 1 else "hold"
             after = f"; {shown(some, 2)} {holds} lists or objects: --each PATH makes rows of them, and "
             after += shlex.join(["--map", f"{some[0]}.KEY={roles[0]}"]) + " names what is inside"
+            after += f" (several scores: --criteria {some[0]}.A,{some[0]}.B)" if "score" in roles else ""
         elif "score" in roles and any(map(is_text, self.columns)):
             after = "; a study of outputs: spa init FOLDER --outputs FILE"
         elif {"system", "score"} & {*roles}:
@@ -184,3 +207,16 @@ class Unsettled:
             in_command=f" YOURS={roles[0]}",
             after=after,
         )
+
+
+def better_and_worse(free: Collection[str], won: str | None) -> str:
+    """Say what to do with columns that name the system that won, and the one that lost."""
+    lost = next((name for name in free if plain_name(name) in LOST), None)
+    won = won or next((name for _, name in likeliest(free, "winner") if name != lost), None)
+    both = won and lost and shown([won, lost])
+    return f"; if {both} are systems, call them system_x and system_y in the file, with --set winner=x" if both else ""
+
+
+def _is_answer(name: str) -> bool:
+    """Whether a column is called as answers are."""
+    return bool(likeliest([name], "score") or likeliest([name], "winner"))

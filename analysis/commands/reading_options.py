@@ -86,7 +86,13 @@ OPTIONS = (
         "--systems",
         multiple=True,
         metavar="A,B=NAME",
-        help="Columns that hold scores, a system each (no column system); repeatable.",
+        help="Columns that hold scores or ranks, a system each (no column system); repeatable.",
+    ),
+    click.option(
+        "--annotator-columns",
+        multiple=True,
+        metavar="A,B",
+        help="Columns that hold answers, an annotator each (no column annotator_id); repeatable.",
     ),
     click.option(
         "--name", "names", multiple=True, metavar="WORD", help="A word such as NA that is a name; repeatable."
@@ -163,8 +169,9 @@ def reading_of(given: Mapping[str, Any]) -> Reading:
         values=_values(given.get("values", ())),
         numbers=_numbers(given.get("numbers")),
         sides=given.get("sides"),
-        criteria=tuple(name.strip() for name in ",".join(given.get("criteria", ())).split(",") if name.strip()),
+        criteria=_columns(given.get("criteria", ())),
         systems=_systems(",".join(given.get("systems", ()))),
+        annotator_columns=_columns(given.get("annotator_columns", ())),
         names=tuple(given.get("names", ())),
         llms=tuple(given.get("llms", ())),
         same=tuple(given.get("same", ())),
@@ -248,6 +255,11 @@ def _numbers(text: str | None) -> tuple[float, float] | None:
     if not all(map(math.isfinite, ends)) or ends[0] == ends[1]:
         raise click.UsageError(f"expected --numbers X:Y, two numbers, got {text!r}")
     return ends
+
+
+def _columns(texts: Sequence[str]) -> tuple[str, ...]:
+    """Return names of columns, with commas between."""
+    return tuple(name.strip() for name in ",".join(texts).split(",") if name.strip())
 
 
 def _systems(text: str) -> dict[str, str]:

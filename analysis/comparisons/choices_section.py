@@ -29,7 +29,10 @@ def choices(rows: Sequence[ChoiceTest], shown: Shown) -> Section | None:
     implied = "".join(text for key, text in IMPLIED.items() if implying[key])
     soft = [row.probabilities for row in rows]
     if any(soft):
-        stated = "Annotators saw two outputs of one item and gave the chance that the first is better. "
+        end = shown.names.comparison_end
+        scale = "" if end is None else f"from \u2212{end:g} (0%) to {end:g} (100%)"
+        gave = f"said by how much the first is better, {scale}" if scale else "gave the chance that the first is better"
+        stated = f"Annotators saw two outputs of one item and {gave}. "
         asked = f"{stated}A share of choices is its mean; above 50% counts as chosen. {'' if all(soft) else asked}"
     about = implied if set().union(*implying.values()) >= {row.criterion for row in rows} else asked + implied
     clear = level_words(shown.settings, live=shown.live)

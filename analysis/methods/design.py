@@ -134,6 +134,10 @@ def _tables(results: Results, subject: str) -> Iterator[Sentence]:
     for key, there in asked.items():
         if there:
             yield from said(f"{subject} {ASKED[key]}", key, cites=(SPA,) if key == "preferences" else ())
+    ends = results.settings.comparison_ends
+    if ends is not None and any(row.probabilities for row in results.choices.pairs):
+        scale = f"{ends[1]:g} (the second) to {ends[0]:g} (the first)".replace("-", "\u2212")
+        yield from said(f"They said by a number from {scale} which output is better", "settings.comparison_ends")
 
 
 def _scales(results: Results, names: Names) -> Iterator[Sentence]:

@@ -19,7 +19,7 @@ from analysis.answers.options import Reading
 from analysis.answers.order import Order, order_of
 from analysis.answers.reading import EmptyTable, RawTable, read_slices
 from analysis.answers.rescaling import Rescaled
-from analysis.answers.shapes import shaped
+from analysis.answers.shapes import shaped, wide_columns
 from analysis.parts.ids import IdsFound, Visits, identified_slice, together
 from analysis.parts.rows import BUCKETS, ExchangeFile, by_bucket, write_rows
 from analysis.parts.slices import SliceFile, coded_rows, write_slice
@@ -84,7 +84,7 @@ def checked_slices(task: PartTask) -> Iterator[tuple[RawTable, Check, tuple[Resc
     for table in read_slices(
         task.address,
         task.reading,
-        KNOWN[task.kind] | {*task.reading.criteria, *task.reading.systems},
+        KNOWN[task.kind] | wide_columns(task.kind, task.reading),
         rows=ROWS,
         coded=task.kind in CODED,
     ):

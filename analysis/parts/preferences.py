@@ -131,6 +131,7 @@ def read_preferences(
         n_parts=found.n_parts,
         scales=reading.scales,
         missing_codes=reading.missing,
+        comparison_ends=reading.numbers,
         tests=tests,
         units=_joined([part.units for part in parts if part.units is not None]),
         exclusions=_in_order(parts),

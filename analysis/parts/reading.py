@@ -161,5 +161,6 @@ def read_totals(
         absent=named - found.met,
         near_names=near_names_of_parts(found.order, found.names),
         missing_codes=reading.missing,
+        comparison_ends=reading.numbers,
         rescaled=found.rescaled,
     )

@@ -68,6 +68,9 @@ class Names:
         rated = {"likert", "continuous", "category"} & set(study.elicitations if study else ())
         self._ordered = {entry.criterion for entry in results.orders}
         self._all_ordered = bool(results.orders) and all(self.ordered(row.criterion) for row in results.choices.pairs)
+        ends = results.settings.comparison_ends
+        self.comparison_end = abs(ends[0]) if ends is not None and ends[0] == -ends[1] else None
+        """Upper end of a scale of how much better the first is, 0 no difference; ``None``: answers are chances."""
         self._ratings = {"likert": "Likert", "continuous": "ratings 0\u2013100"}.get(
             rated.pop() if len(rated) == 1 else ""
         )

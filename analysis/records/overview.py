@@ -162,6 +162,9 @@ class Settings(Record):
     scales: tuple[Scale, ...] = ()
     missing_codes: tuple[str, ...] = ()
     """Answers that were said to mean "no answer" (--missing)."""
+    comparison_ends: tuple[float, float] | None = None
+    """Numbers of a comparison that say that system_x, or system_y, is better (--numbers); null: answers are no such
+    numbers."""
     rescaled: tuple[Rescaled, ...] = ()
     """Scores that were mapped onto the scale of the others (--rescale)."""
     versions: Mapping[str, str]

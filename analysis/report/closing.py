@@ -41,6 +41,7 @@ SETTINGS = {
     "rating_test": "Test of mean ratings",
     "seed": "Seed",
     "missing_codes": "Answers that mean no answer",
+    "comparison_ends": "Numbers of comparisons that say that the first, or the second, is better",
     "rescaled": "Scores mapped onto another scale",
     "regularisation": "Regularisation of Bradley-Terry",
     "epsilon": "Epsilon of the alternative-annotator test",
@@ -89,6 +90,7 @@ MEANINGS = {
 SHOWN = ("fwer", "correction", "family", "unit", "consistency_tau", "seed")  # in the report; the appendix has all
 OF_PREFERENCES = "consistency_tau"  # is not shown where no preference was asked
 OF_CORRELATIONS = "williams_"  # nor these where no correlations were compared
+OF_COMPARISONS = "comparison_ends"  # nor these where comparisons were no numbers
 TOLERANCE = "1e-9"
 APART = ("versions", "inputs")  # shown in another way
 
@@ -99,7 +101,9 @@ def settings(results: Results) -> Section | None:
     items = {
         key: (SETTINGS.get(key, key.replace("_", " ").capitalize()), _setting(key, getattr(chosen, key), means))
         for key in names_of(Settings)
-        if key not in APART and (results.comparisons_of_correlations or not key.startswith(OF_CORRELATIONS))
+        if key not in APART
+        and (key != OF_COMPARISONS or chosen.comparison_ends is not None)
+        and (results.comparisons_of_correlations or not key.startswith(OF_CORRELATIONS))
     }
     every = list(items.values())
     if chosen.versions:

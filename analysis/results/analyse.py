@@ -145,6 +145,9 @@ class Read(Protocol):
     def missing_codes(self) -> Sequence[str]: ...  # noqa: D102
 
     @property
+    def comparison_ends(self) -> tuple[float, float] | None: ...  # noqa: D102
+
+    @property
     def rescaled(self) -> Sequence[Rescaled]: ...  # noqa: D102
 
 
@@ -160,6 +163,7 @@ def assembled(
             inputs=read.inputs,
             scales=read.scales,
             missing_codes=read.missing_codes,
+            comparison_ends=read.comparison_ends,
             rescaled=read.rescaled,
         ),
         "study": None,

@@ -117,8 +117,16 @@ class CertaintyWording(Wording):
                 what = "{they} chose {best} over {other} {share} of the time on average"
                 if names.ordered(test.criterion):
                     what = "{they} ranked {best} above {other} {share} of the time on average, ties half"
+            end = names.comparison_end if getattr(test, "probabilities", False) else None
             shown = what.format(they=self.they, s=self.s, best=best, other=other, than=than, share=percent(share))
-            if low is not None and high is not None:
+            if end is not None:
+                scale = f"on the scale from \u2212{end:g} to {end:g}"
+                by = f"{number(end * (2 * share - 1))} better than {other} {scale}"
+                shown = f"{self.they} scored {best} {by} on average"
+                if low is not None and high is not None:
+                    low, high = sorted(end * (2 * bound - 1) * (-1 if turned else 1) for bound in (low, high))
+                    shown += f" ({level} {interval(low, high, marks=marks)})"
+            elif low is not None and high is not None:
                 shown += f" ({level} {share_interval(*((1 - high, 1 - low) if turned else (low, high)), marks=marks)})"
         p = f"; adjusted {p_words(test.p_adjusted)}" if test.decision is None else ""
         of = names.unnamed(self.group)

@@ -252,6 +252,7 @@ def settings(
     inputs: Sequence[InputFile],
     scales: Sequence[Scale],
     missing_codes: Sequence[str] = (),
+    comparison_ends: tuple[float, float] | None = None,
     rescaled: Sequence[Rescaled] = (),
 ) -> Settings:
     """Name everything that the numbers depend on."""
@@ -263,6 +264,7 @@ def settings(
         lower_is_better=tuple(sorted(plan.lower_is_better)),
         scales=tuple(scales),
         missing_codes=tuple(missing_codes),
+        comparison_ends=comparison_ends,
         rescaled=tuple(rescaled),
         versions={
             "python": platform.python_version(),

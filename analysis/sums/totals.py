@@ -105,6 +105,7 @@ class TableTotals:
     absent: frozenset[tuple[str, str | None]] = frozenset()
     near_names: tuple[NearNames, ...] = ()
     missing_codes: tuple[str, ...] = ()
+    comparison_ends: tuple[float, float] | None = None
     rescaled: tuple[Rescaled, ...] = ()
 
 

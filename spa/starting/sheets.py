@@ -13,7 +13,7 @@ from spa.starting.names import is_unnamed, place_in
 from spa.study.output_files import OutputFileRow, display_path
 from spa.tables.addresses import address_of, at_hand
 from spa.tables.options import TableOptions
-from spa.tables.other_rows import LOOKED_AT, further_headers
+from spa.tables.other_rows import LOOKED_AT, header_problem
 from spa.tables.other_tools import annotations_of
 from spa.tables.reading import open_table, table_stem, table_suffix
 from spa.tables.selection import nested
@@ -143,7 +143,7 @@ def _columns(source: Source, apart: frozenset[str]) -> tuple[dict[str, OutputCol
             else:
                 found.setdefault(column.name, column)
     numbers = source.numbers()
-    if len(numbers) and (problem := further_headers(starts, numbers[0])) is not None:
+    if len(numbers) and (problem := header_problem(starts, numbers[0])) is not None:
         raise TableError(f"{source.place}: {problem}")
     if texts := [name for name in unnamed if name]:
         raise TableError(

@@ -21,8 +21,8 @@ TOTALS = re.compile(
 NUMBER = re.compile(r"[+-]?\d+(?:[.,]\d+)?%?")
 
 
-def further_headers(columns: Mapping[str, Sequence[object]], first_row: int) -> str | None:
-    """Say what is wrong where names of columns stand below the header, too; ``None`` where they do not.
+def header_problem(columns: Mapping[str, Sequence[object]], first_row: int) -> str | None:
+    """Say what is wrong where an answer stands in place of the header, or names of columns below it, too.
 
     Parameters
     ----------
@@ -34,21 +34,30 @@ def further_headers(columns: Mapping[str, Sequence[object]], first_row: int) -> 
     Returns
     -------
     str or None
-        What is expected, what was found and what to do: the columns where words stand above numbers alone.
+        What is expected, what was found and what to do; ``None`` of a header and rows. An answer is what has a number
+        above numbers, and a word that comes again below it, or two such words.
 
     Examples
     --------
     >>> cells = {"rater": ["", "a", "b", "c"], "x": ["fluency", "4", "3", "5"], "": ["adequacy", "2", "2", "1"]}
-    >>> further_headers(cells, 2)[:78]
+    >>> header_problem(cells, 2)[:78]
     'expected one row with the names of columns, got more in row 2 (fluency, adequa'
-    >>> further_headers({"x": ["4", "3", "5"]}, 2) is None
+    >>> header_problem({"x": ["4", "3", "5"]}, 2) is None
     True
+    >>> header_problem({"gpt": ["gpt", "t5", "t5"], "4": ["3", "5", "1"]}, 2)[:59]
+    'expected the names of columns in row 1, got an answer (gpt,'
     """
     starts = {name: [_text(cell) for cell in cells[:LOOKED_AT]] for name, cells in columns.items()}
     if any(cell.startswith(QUALTRICS) for cells in starts.values() for cell in cells[:HEADS]):
         return (
             "expected one row with the names of columns, got an export of Qualtrics with three; spa import qualtrics "
             "reads it, and a mapping says what its questions are (spa import qualtrics --help)"
+        )
+    if answer := _answer_for_header(starts):
+        words = shortened(", ".join(starts), 100)
+        return (
+            f"expected the names of columns in row {first_row - 1}, got an answer ({words}): {shortened(answer, 40)} "
+            "stands below it, too; write a row of names above it, such as annotator_id,item_id,system,score"
         )
     named = {name: cells[0] for name, cells in starts.items() if cells and _is_name(cells[0])}
     numbers = [name for name in named if _are_numbers(starts[name][1:])]
@@ -62,6 +71,13 @@ def further_headers(columns: Mapping[str, Sequence[object]], first_row: int) -> 
         f"expected one row with the names of columns, got more in row {first_row} ({words}); write both rows as one"
         f"{such}, or remove row {first_row}"
     )
+
+
+def _answer_for_header(columns: Mapping[str, Sequence[str]]) -> str | None:
+    """Return a name that stands among the cells of its own column, where the names as a whole look like a row."""
+    again = [name for name, cells in columns.items() if _is_name(name) and name in cells]
+    numbers = any(NUMBER.fullmatch(name) and _are_numbers(cells) for name, cells in columns.items())
+    return again[0] if again and (numbers or len(again) >= LEAST_COLUMNS) else None
 
 
 def totals(columns: Mapping[str, Sequence[object]]) -> tuple[str, list[str]] | None:

@@ -86,7 +86,7 @@ PLACES = {sign: place for signs in reversed(FAMILIES) for place, sign in enumera
 NOUN = (
     "(?:system|model|modell|modèle|système|assistant|assistent|response|antwort|réponse|output|ausgabe|sortie|answer"
     "|option|candidate|completion|generator|summary|translation|übersetzung|traduction|text|texte|story|image|bild"
-    "|side|sample|version|player|reply|choice|post|conversation)"
+    "|side|sample|audio|video|clip|recording|version|player|reply|choice|post|conversation)"
 )
 PLACE = re.compile(
     rf"(?:the )?(?:{NOUN} ?)?[(\[]?({'|'.join(sorted(PLACES, key=len, reverse=True))})[)\]]?"

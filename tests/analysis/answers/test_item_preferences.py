@@ -316,3 +316,25 @@ def test_two_files_are_one_table_wherever_it_is_cut(tmp_path: Path) -> None:
     )
     assert whole["choices"] == parts["choices"]
     assert whole["bradley_terry"] == parts["bradley_terry"]
+
+
+def test_comparison_scores_are_said_in_points_of_their_scale() -> None:
+    """CMOS: numbers from -3 to 3 are no chances; the sentence names their mean, with its interval, on either side."""
+    rows: list[Row] = [
+        (f"p{who}", f"i{item}", *pair, str(sign * ((who * who + item) % 4 - (item == who % 7))))
+        for who in range(12)
+        for item in range(4)
+        for pair, sign in [((("a", "b"), 1), (("b", "a"), -1))[item % 2]]
+    ]
+    toward = [(1 if x == "a" else -1) * int(value) for _, _, x, _, value in rows]
+    own = np.array(
+        [np.mean([v for row, v in zip(rows, toward, strict=True) if row[0] == f"p{who}"]) for who in range(12)]
+    )
+    low, high = stats.t.interval(0.95, 11, own.mean(), stats.sem(own))
+    scored = f"scored a {own.mean():.2f} better than b on the scale from \u22123 to 3 on average"
+    for turn in (1, -1):  # the same answers with the better system second
+        frame = soft([(*row[:4], str(turn * int(row[4]))) for row in rows])
+        found = analyse(check_frames({"preferences": frame}, Reading(numbers=(3 * turn, -3 * turn))), Plan())
+        report = render_report(found)["report.md"]
+        assert f"{scored} (95% confidence interval {low:.2f} to {high:.2f})" in report
+        assert "chance that" not in report

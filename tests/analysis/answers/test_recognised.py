@@ -348,6 +348,84 @@ def test_exports_of_forms_are_sent_to_the_import(tmp_path: Path) -> None:
     assert "spa import csv" in refused(write(tmp_path / "qualtrics.csv", export))
 
 
+def wide(names: Sequence[str], systems: Sequence[str] = ("gpt", "t5", "nmt")) -> list[dict[str, Any]]:
+    """Return a row an item and system with a score of every name."""
+    return [
+        {"item": f"i{item}", "system": system, **{name: 1 + (item + place + who) % 5 for who, name in enumerate(names)}}
+        for item in range(6)
+        for place, system in enumerate(systems)
+    ]
+
+
+def test_columns_that_are_a_person_each_are_their_answers(tmp_path: Path) -> None:
+    """Ratings and winners of a column each are those of a row each; names alone tell neither people nor criteria."""
+    table = wide(["rater1", "rater2"])
+    long = [
+        {"item_id": row["item"], "system": row["system"], "annotator_id": name, "score": row[name]}
+        for row in table
+        for name in ("rater1", "rater2")
+    ]
+    found = results(write(tmp_path / "wide.csv", table))
+    assert but_inputs(found) == but_inputs(results(write(tmp_path / "long.csv", long)))
+    choices = [
+        {"item": n, "model_a": "gpt", "model_b": "t5", "annotator1": "model_a", "annotator2": "model_b" if n else "tie"}
+        for n in range(6)
+    ]
+    chosen = recognised(write(tmp_path / "choices.csv", choices))
+    assert ([*chosen.files], chosen.reading.annotator_columns) == (["choices"], ("annotator1", "annotator2"))
+    said = report(write(tmp_path / "names.csv", wide(["Anna", "Ben"]))).output
+    assert "may be an annotator each, or a criterion each: --annotator-columns Anna,Ben, or --criteria Anna,Ben" in said
+    named = results(tmp_path / "names.csv", "--annotator-columns", "Anna,Ben")
+    assert (people(named), [row["criterion"] for row in named["ratings"]["means"]]) == (2, ["overall"] * 3)
+    assert recognised(write(tmp_path / "criteria.csv", wide(["fluency", "zest"]))).reading.criteria == (
+        "fluency",
+        "zest",
+    )
+
+
+def test_columns_of_ranks_are_a_system_each(tmp_path: Path) -> None:
+    """A rank of 1 is the best, which a score of 1 is not."""
+    table = [
+        {"rater": f"r{who}", "prompt": f"p{item}", "rank_gpt": 1, "rank_t5": 2 + item % 2, "rank_nmt": 3 - item % 2}
+        for who in range(3)
+        for item in range(4)
+    ]
+    path = write(tmp_path / "ranks.csv", table)
+    long = [
+        {"annotator_id": row["rater"], "item_id": row["prompt"], "system": name, "rank": row[f"rank_{name}"]}
+        for row in table
+        for name in ("gpt", "nmt", "t5")
+    ]
+    assert but_inputs(results(path)) == but_inputs(results(write(tmp_path / "long.csv", long)))
+    shown = [{**row, "rank_gpt": 1 + n % 9} for n, row in enumerate(table)]  # no ranks of three
+    assert "rank_gpt" in refused(write(tmp_path / "other.csv", shown))
+
+
+def test_listening_tests_are_known_by_their_words(tmp_path: Path) -> None:
+    """What several systems say is the item, not the clip of one; a line of answers is no header."""
+    rows = [
+        {
+            "listenerId": f"l{who}",
+            "utteranceId": f"s{item}_{system}",
+            "sentenceId": f"s{item}",
+            "systemId": system,
+            "choice": 1 + (who + item + len(system)) % 5,
+        }
+        for who in range(4)
+        for item in range(5)
+        for system in ("vits", "taco")
+    ]
+    path = write(tmp_path / "mos.csv", rows)
+    assert dict(recognised(path).reading.mapping) == {
+        "listenerId": "annotator_id",
+        "sentenceId": "item_id",
+        "systemId": "system",
+        "choice": "score",
+    }
+    (tmp_path / "bare.csv").write_text(path.read_text().partition("\n")[2])
+    assert "expected the names of columns in row 1, got an answer (l0, s0_vits" in refused(tmp_path / "bare.csv")
+
+
 def test_answers_of_people_in_columns_are_sent_to_the_import(tmp_path: Path) -> None:
     rows = [{"idx": n, "cmp": "a_b", "annotator1": 1, "annotator2": 2} for n in range(6)]
     assert "annotator1, annotator2 look like a column for each annotator" in refused(write(tmp_path / "a.csv", rows))

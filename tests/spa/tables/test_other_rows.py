@@ -12,7 +12,7 @@ from analysis.answers.recognised import recognise_tables
 from spa.errors import AnalysisError, StudyError
 from spa.starting.sheets import read_sheet
 from spa.tables.options import TableOptions
-from spa.tables.other_rows import further_headers
+from spa.tables.other_rows import header_problem
 
 QUALTRICS = """\
 StartDate,Status,ResponseId,Q1_1,Q1_2
@@ -89,4 +89,4 @@ def test_headers_missing_above_texts_are_said(tmp_path: Path) -> None:
     ],
 )
 def test_headers_are_no_answers_in_words(columns: dict[str, list[str]]) -> None:
-    assert further_headers(columns, 2) is None
+    assert header_problem(columns, 2) is None

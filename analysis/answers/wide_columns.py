@@ -1,0 +1,51 @@
+"""Columns of answers that are a criterion, a system or an annotator each, by their names and by what they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from analysis.answers.column_contents import Columns
+from analysis.answers.column_names import KNOWN_CRITERIA, METRICS, PEOPLE, ranks_named, words_of
+from analysis.answers.reading import NO_SCORE
+
+NO_CRITERION = frozenset(
+    "confidence familiarity attention check checks passed consent approved approval progress finished reward bot flag "
+    "latitude longitude valid expected gold label start lead difficulty suggestion prediction predicted output "
+    "outputs completion generation target".split()
+)
+NO_PEOPLE = KNOWN_CRITERIA | METRICS | {"q", "question", "criterion", "aspect", "dimension"}
+HIGHEST, MOST_STEPS = 1000, 101  # of scores
+
+
+def scored_columns(columns: Columns, free: Collection[str], about: Collection[str]) -> list[str]:
+    """Return the free columns that look like scores of outputs, and not like properties of what they are ``about``."""
+    names = [
+        name
+        for name in free
+        if columns.scored(name)
+        and columns.distinct(name) <= MOST_STEPS
+        and not NO_SCORE.search("_".join(words_of(name)))
+        and not {*words_of(name)} & NO_CRITERION
+        and columns.highest(name) <= HIGHEST
+        and not columns.is_property(name, about)
+    ]
+    return [name for name in names if columns.distinct(name) > 1] or names
+
+
+def people_columns(free: Collection[str]) -> list[str]:
+    """Return the columns that are called one person each: annotator1, annotator2."""
+    numbered = [name for name in free if {*words_of(name)[:-1]} & {*PEOPLE} and words_of(name)[-1].isdigit()]
+    return numbered if len(numbered) > 1 else []
+
+
+def rank_columns(columns: Columns, free: Sequence[str]) -> dict[str, str]:
+    """Return the system of each column of ranks: rank_gpt, rank_t5, numbers from 1 to as many as there are columns."""
+    named = {name: system for name, system in ranks_named(free).items() if columns.numeric(name)}
+    ends = [columns.ends(name) for name in named]
+    ranks = all(one is not None and 1 <= one[0] <= one[1] <= len(named) for one in ends)
+    return named if len(named) > 1 and ranks and len({*named.values()}) == len(named) else {}
+
+
+def may_be_people(criteria: Sequence[str]) -> bool:
+    """Whether columns of scores may as well be a person each: several, and none is called as criteria are."""
+    return len(criteria) > 1 and not any({*words_of(name)} & NO_PEOPLE for name in criteria)
