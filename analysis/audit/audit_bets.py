@@ -1,10 +1,16 @@
 """Audits that end when decided: values for bets, from an LLM's answers and those of people drawn with known chances.
 
-A unit's value is a + w (y - a): a is what people are expected to say, from the LLM's answer and earlier waves alone,
+A unit's term is a + w (y - a): a is what people are expected to say, from the LLM's answer and earlier waves alone,
 and w one over the unit's chance where people answered, else 0. Whatever a and the chances are, as long as both were
-fixed before the wave, its mean is that of people; and as a and y lie in [0, 1] and chances above a floor, it lies
-within 1/2 +- (1 / floor - 1/2). Bets on bounded values need no variance: they keep the error rate for answers of
-two values, where a normal approximation does not.
+fixed before the wave, its mean is that of people. With y in [0, 1], a within 1/2 +- h and no chance below a floor, it
+lies within 1/2 +- R, R = 1/2 + (1/2 + h) (1 / floor - 1), so that bets of less than 1 / R a unit can never lose all:
+they need no variance and no normal approximation, and keep the error rate for answers of two values, too. A bet hangs
+on earlier waves alone, never on its own unit's a or chance: means are 1/2 over units, not at each answer of the LLM.
+
+The closer an LLM, the larger h may be and the smaller the stakes must be. Each wave takes the h at which the capital is
+expected to grow fastest. With h = 0, a = 1/2, a term is 1/2 + (y - 1/2) / chance where people answered and 1/2
+elsewhere: the bets are those of people alone, stake for stake. So a useless LLM costs its requests, and no part of
+the capital has to be held back for people alone.
 
 References
 ----------
@@ -14,84 +20,134 @@ Candès, E. J. (2024). Active statistical inference. ICML, PMLR 235, section 4 (
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
+from analysis.sequential.bets import LARGEST, Bets, Range, bets_within
+from analysis.sequential.futility import log_growth
 from analysis.sequential.rule import StoppingRule
-from analysis.statistics.checks import check_level
 from analysis.statistics.coding import Floats
 
 EVEN = 0.5
-PRIOR = 10.0  # people's answers that a slope of 0 and a mean of 1/2 are worth before the first wave
+PRIOR = 30.0  # people's answers that a mean of 1/2 is worth, and errors as large as without the LLM
+SMALLEST = 1e-6
+CLEAR = 4.0  # squared t of a slope up to which the LLM is left out: two standard errors
+WITHIN = (0.0, 0.1, 0.2, 0.3, 0.5)  # distances from 1/2 among which the largest of what people are expected to say
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StandIn:
-    """What people are expected to say to a unit: offset + lambda f, within [0, 1]."""
+    """What people are expected to say to a unit, and how bets on its term are planned.
+
+    Attributes
+    ----------
+    llm_weight, offset : float
+        Lambda, and what is added: offset + lambda f.
+    within : float
+        How far from 1/2 that may lie at most.
+    reach : float
+        R, how far from 1/2 a term may lie at most.
+    sd : float
+        Of terms, by earlier waves.
+    growth : float
+        Of the logarithm of the capital, expected of a unit where people's mean lies as far from 1/2 as planned.
+    """
 
     llm_weight: float = 0.0
     offset: float = EVEN
+    within: float = 0.0
+    reach: float
+    sd: float
+    growth: float
 
     def of(self, llm: Floats) -> Floats:
-        """Return it for the LLM's answers."""
-        return np.clip(self.offset + self.llm_weight * llm, 0.0, 1.0)
+        """Return what people are expected to say where the LLM said so; 1/2 where it has not answered (NaN)."""
+        return _expected(llm, self.llm_weight, self.offset, self.within)
 
 
-def stand_in(people: Floats, llm: Floats, weight: Floats) -> StandIn:
+def stand_in(
+    people: Floats, llm: Floats, weight: Floats, rule: StoppingRule, *, chance: Floats, floor: float, share: float
+) -> StandIn:
     """Fit what people are expected to say on earlier waves.
 
-    Weighted least squares of people's answers on the LLM's, its slope and mean drawn to 0 and to 1/2 as if ten more
-    answers said so: an LLM that people do not follow is left out, and no first wave is needed for it.
+    Weighted least squares of people's answers on the LLM's. The slope b is drawn towards 0 by the factor 1 - c / t^2,
+    with t of b, and is 0 where that is negative (positive-part James-Stein); the mean is drawn to 1/2 as if ten more
+    answers said so, of which errors and variances have the rule's SD.
 
     Parameters
     ----------
     people, llm, weight : array of float, shape (n,)
         Answers on [0, 1] to units of earlier waves that both answered, and one over their chances; may be empty.
+    rule : StoppingRule
+        Its effect and SD are what bets are planned for.
+    chance : array of float, shape (n,)
+        That these units would have now.
+    floor, share : float
+        Least chance of any unit, and the mean.
     """
-    if not len(people):
-        return StandIn()
-    share = weight / weight.mean()
+    total = len(people)
+    share_of = weight / weight.mean() if total else weight
+    mean = float(share_of @ people) / total if total else EVEN
+    drawn = (mean * total + PRIOR * EVEN) / (total + PRIOR)
+    slope, centre = _slope(people - mean, llm, share_of) if total > 2 else (0.0, 0.0)
+    offset = drawn - slope * centre
+    planned = rule.sd**2 + rule.effect**2  # of people's answers about 1/2
+    about_even = share_of @ (people - EVEN) ** 2
+    alone = (float(about_even) + PRIOR * planned) / share
+    found: list[StandIn] = []
+    for within in WITHIN:
+        error = (people - _expected(llm, slope, offset, within)) ** 2
+        moment = float(about_even + share_of @ (error * (1 / chance - 1))) + PRIOR * planned / share
+        sd = float(np.sqrt(max(planned / share * moment / alone - rule.effect**2, SMALLEST)))
+        reach = EVEN + (EVEN + within) * (1 / floor - 1)
+        stake = min(rule.effect / (sd**2 + rule.effect**2), LARGEST / reach)
+        growth = log_growth(stake, rule.effect, sd)
+        found.append(
+            StandIn(llm_weight=slope, offset=offset, within=within, reach=reach, sd=sd, growth=growth)
+            if within
+            else StandIn(reach=reach, sd=sd, growth=growth)
+        )
+    return max(found, key=lambda one: one.growth)
+
+
+def _slope(people: Floats, llm: Floats, share: Floats) -> tuple[float, float]:
+    """Return the slope of people's answers on the LLM's, drawn towards 0, and the LLM's mean."""
     total = len(people)
     centre = float(share @ llm) / total
-    spread = float(share @ (llm - centre) ** 2)
-    mean = (float(share @ people) + PRIOR * EVEN) / (total + PRIOR)
-    if spread <= 0:
-        return StandIn(offset=mean)
-    slope = float(share @ ((llm - centre) * (people - float(share @ people) / total))) / spread
-    slope *= total / (total + PRIOR)
-    return StandIn(llm_weight=slope, offset=mean - slope * centre)
+    away = llm - centre
+    squares = float(share @ away**2)
+    if squares <= 0:
+        return 0.0, centre
+    slope = float(share @ (away * people)) / squares
+    error = float(share**2 @ (away * (people - slope * away)) ** 2) / squares**2 * total / (total - 2)  # HC1
+    return slope * max(0.0, 1 - CLEAR * error / slope**2) if slope else 0.0, centre
 
 
-def audit_values(people: Floats, llm: Floats, chance: Floats, expected: StandIn, *, floor: float) -> Floats:
-    """Return the values of units on [0, 1], 1/2 where people see no difference, shape (n,).
+def _expected(llm: Floats, llm_weight: float, offset: float, within: float) -> Floats:
+    found = np.clip(offset + llm_weight * llm, EVEN - within, EVEN + within)
+    return np.where(np.isnan(found), EVEN, found)
+
+
+def audit_terms(people: Floats, expected: Floats, chance: Floats) -> Floats:
+    """Return the terms of units, whose mean is that of people, shape (...).
 
     Parameters
     ----------
-    people : array of float, shape (n,)
+    people : array of float
         In [0, 1]; NaN where people were not asked.
-    llm, chance : array of float, shape (n,)
-        The LLM's answers, in [0, 1]; the units' chances, ``floor`` at least.
-    expected : StandIn
-        Of earlier waves.
-    floor : float
-        The study's least chance, which sets the scale: a value is 1/2 + (term - 1/2) / (2 / floor - 1).
+    expected, chance : array of float
+        What people were expected to say, and with which chance they were asked; both fixed before.
     """
     asked = ~np.isnan(people)
-    before = expected.of(llm)
-    terms = before + np.where(asked, (np.where(asked, people, 0.0) - before) / chance, 0.0)
-    return EVEN + (terms - EVEN) / (2 / floor - 1)
+    return expected + np.where(asked, (np.where(asked, people, 0.0) - expected) / chance, 0.0)
 
 
-def audit_rule(rule: StoppingRule, *, floor: float, share: float, correlation: float) -> StoppingRule:
-    """Return the rule for values of :func:`audit_values`: distances shrink as these do.
+def term_range(reach: Floats, sd: Floats) -> Range:
+    """Return where terms will lie, whoever is asked and whatever is answered, and their SD."""
+    return Range(low=EVEN - reach, high=EVEN + reach, sd=sd)
 
-    The bets' standard deviation is that of terms where people are drawn with a mean chance of ``share`` and go with the
-    LLM by ``correlation``: sd^2 (rho^2 + (1 - rho^2) / share). A wrong one costs people, never validity.
-    """
-    check_level("floor", floor)
-    explained = correlation**2
-    sd = rule.sd * np.sqrt(explained + (1 - explained) / share)
-    scale = 2 / floor - 1
-    margin = None if rule.margin is None else rule.margin / scale
-    return replace(rule, effect=rule.effect / scale, margin=margin, sd=min(0.5, float(sd) / scale))
+
+def term_bets(rule: StoppingRule, reach: Floats, sd: Floats) -> Bets:
+    """Return the bets on terms of so far a reach and such SDs, shape (..., k, hypotheses, bets)."""
+    return bets_within(rule, term_range(reach, sd))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from analysis.statistics.checks import check_level
@@ -35,16 +37,81 @@ def predicted_errors(error: Floats, doubt: Floats, weight: Floats, ahead: Floats
     ----------
     Zrnic, T. and Candès, E. J. (2024). Active statistical inference. ICML, PMLR 235, section 3.
     """
+    line = _line(error, doubt, weight)
+    return None if line is None else line.of(ahead)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorLine:
+    """Squared errors by doubt: ``mean`` + ``slope`` (doubt - ``centre``)."""
+
+    mean: float
+    slope: float
+    centre: float
+
+    def of(self, doubt: Floats) -> Floats:
+        """Return the errors expected at some doubts; those of the mean where there is none (NaN)."""
+        squared = self.mean + self.slope * (np.where(np.isnan(doubt), self.centre, doubt) - self.centre)
+        found: Floats = np.sqrt(np.maximum(squared, LEAST_SHARE * self.mean))
+        return found
+
+
+def _line(error: Floats, doubt: Floats, weight: Floats) -> ErrorLine | None:
     if len(error) < FEWEST or np.ptp(doubt) == 0:
         return None
     squared = error**2
     centre, mean = float(np.average(doubt, weights=weight)), float(np.average(squared, weights=weight))
     spread = float(np.average((doubt - centre) ** 2, weights=weight))
     slope = float(np.average((doubt - centre) * (squared - mean), weights=weight)) / spread
-    if slope <= 0 or mean <= 0:
+    return None if slope <= 0 or mean <= 0 else ErrorLine(mean=mean, slope=slope, centre=centre)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChanceScale:
+    """Chances of the units of a wave, by their doubt and earlier waves alone: ``times`` the expected error, in bounds.
+
+    Without a ``line`` all have the chance ``share``.
+    """
+
+    share: float
+    floor: float
+    line: ErrorLine | None = None
+    times: float = 0.0
+
+    def of(self, doubt: Floats) -> Floats:
+        """Return the chances of units."""
+        if self.line is None:
+            return np.full(len(doubt), self.share)
+        return np.clip(self.times * self.line.of(doubt), self.floor, 1.0)
+
+
+def chance_scale(
+    error: Floats, doubt: Floats, weight: Floats, before: Floats, *, share: float, floor: float
+) -> ChanceScale | None:
+    """Return the chances of a wave, from units known.
+
+    What a unit's chance is multiplied by is such that the units ``before`` would have had ``share`` on average: it
+    hangs on no unit of the wave, so that a unit's chance says nothing of any other.
+
+    Parameters
+    ----------
+    error, doubt, weight : array of float, shape (n,)
+        As for :func:`predicted_errors`.
+    before : array of float, shape (m,)
+        Doubt on all units before the wave, also those that people did not answer; NaN: not known.
+    share, floor : float
+        As for :func:`inclusion_chances`.
+
+    Returns
+    -------
+    ChanceScale or None
+        ``None`` where errors cannot be predicted.
+    """
+    line = _line(error, doubt, weight)
+    if line is None or not len(before):
         return None
-    found: Floats = np.sqrt(np.maximum(mean + slope * (ahead - centre), LEAST_SHARE * mean))
-    return found
+    errors = line.of(before)
+    return ChanceScale(share=share, floor=floor, line=line, times=_times(errors, share=share, floor=floor))
 
 
 def inclusion_chances(errors: Floats | None, n: int, *, share: float, floor: float) -> Floats:
@@ -77,9 +144,14 @@ def inclusion_chances(errors: Floats | None, n: int, *, share: float, floor: flo
         raise ValueError(f"floor must be at most the share of {share:g}, got {floor!r}")
     if errors is None or not np.any(errors > 0):
         return np.full(n, share)
+    found: Floats = np.clip(_times(errors, share=share, floor=floor) * errors, floor, 1)
+    return found * (share / found.mean()) if found.mean() > share else found
+
+
+def _times(errors: Floats, *, share: float, floor: float) -> float:
+    """Return by what errors are multiplied for a mean chance of ``share``."""
     low, high = 0.0, 1 / float(errors[errors > 0].min())
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         low, high = (low, middle) if np.clip(middle * errors, floor, 1).mean() > share else (middle, high)
-    found: Floats = np.clip(high * errors, floor, 1)
-    return found * (share / found.mean()) if found.mean() > share else found
+    return high

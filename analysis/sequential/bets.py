@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -26,12 +27,24 @@ class Bets:
     ----------
     null : array of float, shape (n_hypotheses, 1)
         The bound: "mean <= null" where the amounts are positive, "mean >= null" where they are negative.
-    amount : array of float, shape (n_hypotheses, n_bets)
-        lambda of each bet.
+    amount : array of float, shape (..., n_hypotheses, n_bets)
+        lambda of each bet; leading axes: of each value.
     """
 
     null: Floats
     amount: Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Range:
+    """Where values lie for certain, and what SD the bets on them are planned for, all fixed before each is known.
+
+    Each array has the shape of the values, or is broadcast to it.
+    """
+
+    low: Floats
+    high: Floats
+    sd: Floats
 
 
 @cache
@@ -47,12 +60,17 @@ def bets_of(rule: StoppingRule) -> Bets:
     Waudby-Smith, I. and Ramdas, A. (2024). Estimating means of bounded random variables by betting. Journal of the
     Royal Statistical Society B, 86(1), 1-27, section 4 and appendix B (GRAPA and its approximation).
     """
+    return bets_within(rule, Range(low=np.array(0.0), high=np.array(1.0), sd=np.array(rule.sd)))
+
+
+def bets_within(rule: StoppingRule, values: Range) -> Bets:
+    """Return the bets of :func:`bets_of` on values of other ranges and SDs, each for itself."""
     null = [0.5, 0.5] if rule.margin is None else [0.5, 0.5, 0.5 + rule.margin, 0.5 - rule.margin]
-    plans = _planned(rule.effect, rule.sd) * np.array([1, -1])
-    if rule.margin is not None:
-        plans = np.concatenate([plans, _planned(rule.margin, rule.sd) * np.array([-1, 1])])
+    distances = [rule.effect, -rule.effect] + ([] if rule.margin is None else [-rule.margin, rule.margin])
+    plans = np.sign(distances) * _planned(np.abs(distances), values.sd[..., None])
     nulls = np.array(null)[:, None]
-    return Bets(null=nulls, amount=_truncated(plans[:, None] * FRACTIONS, nulls))
+    low, high = (bound[..., None, None] for bound in (values.low, values.high))
+    return Bets(null=nulls, amount=_truncated(plans[..., None] * FRACTIONS, nulls, low, high))
 
 
 def log_factors(values: Floats, bets: Bets) -> Floats:
@@ -100,7 +118,9 @@ def log_e_values(log_capital: Floats) -> Floats:
     return found
 
 
-def confidence_limits(values: Floats, rule: StoppingRule, *, error_rate: float | Floats) -> tuple[Floats, Floats]:
+def confidence_limits(
+    values: Floats, rule: StoppingRule, *, error_rate: float | Floats, within: Range | None = None
+) -> tuple[Floats, Floats]:
     """Return a confidence sequence's current limits: the means that no bet refutes.
 
     The lower limit is the largest m at which the capital betting on a larger mean is 2 / ``error_rate`` or more, the
@@ -115,6 +135,8 @@ def confidence_limits(values: Floats, rule: StoppingRule, *, error_rate: float |
         Names effect and SD for the bets.
     error_rate : float or array of float, shape (k,)
         Of each confidence sequence.
+    within : Range, optional
+        Of values whose mean lies in [0, 1], though they may not.
 
     Returns
     -------
@@ -129,24 +151,31 @@ def confidence_limits(values: Floats, rule: StoppingRule, *, error_rate: float |
     if not len(values):
         return np.zeros(values.shape[1]), np.ones(values.shape[1])
 
-    def lower(given: Floats) -> Floats:
+    sd = rule.sd if within is None else within.sd
+
+    def lower(given: Floats, least: float | Floats) -> Floats:
         low, high = np.zeros(values.shape[1]), np.ones(values.shape[1])
         for _ in range(STEPS):
             null = (low + high) / 2
             beyond = np.where(absent, 0.0, given - null)
-            amounts = _truncated(_planned(rule.effect, rule.sd) * FRACTIONS[:, None], null)
+            each = (_planned(rule.effect, sd) * fraction for fraction in FRACTIONS)
+            amounts = [_truncated(amount, null, least, 1.0) for amount in each]
             products = [np.multiply.reduceat(1 + amount * beyond, chunks, axis=0) for amount in amounts]
             refuted = log_e_values(np.log(products).sum(axis=1).T) >= bound
             low, high = np.where(refuted, null, low), np.where(refuted, high, null)
         return low
 
-    return lower(values), 1 - lower(1 - values)
+    if within is None:
+        return lower(values, 0.0), 1 - lower(1 - values, 0.0)
+    return lower(values, within.low), 1 - lower(1 - values, 1 - within.high)
 
 
-def _planned(distance: float, sd: float) -> float:
+def _planned(distance: Any, sd: Any) -> Any:
     return distance / (sd**2 + distance**2)
 
 
-def _truncated(amount: Floats, null: Floats) -> Floats:
-    """Keep stakes within ``LARGEST`` of what ruins: 1 / null upwards, 1 / (1 - null) downwards."""
-    return np.where(amount > 0, np.minimum(amount, LARGEST / null), np.maximum(amount, -LARGEST / (1 - null)))
+def _truncated(amount: Any, null: Floats, low: Any, high: Any) -> Floats:
+    """Keep stakes within ``LARGEST`` of what ruins: 1 / (null - low) upwards, 1 / (high - null) downwards."""
+    up, down = np.minimum(amount, LARGEST / (null - low)), np.maximum(amount, -LARGEST / (high - null))
+    found: Floats = np.where(amount > 0, up, down)
+    return found

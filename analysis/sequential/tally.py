@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from analysis.sequential.bets import bets_of, log_e_values, log_factors
+from analysis.sequential.bets import Bets, bets_of, log_e_values, log_factors
 from analysis.sequential.family import FUTILE, OPEN, Marks, decide
 from analysis.sequential.futility import futile
 from analysis.sequential.rule import StoppingRule
 from analysis.statistics.coding import Floats, Ints
+
+Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -62,12 +64,24 @@ class Tally:
         """Logarithms of the current e-values, shape (..., k, n_one_sided)."""
         return log_e_values(self.log_capital)
 
-    def after(self, values: Floats, rule: StoppingRule) -> Tally:
-        """Return the tally after one more unit with values in [0, 1], shape (..., k), NaN = not asked."""
+    def after(
+        self,
+        values: Floats,
+        rule: StoppingRule,
+        *,
+        bets: Bets | None = None,
+        counted: npt.NDArray[np.bool_] | None = None,
+    ) -> Tally:
+        """Return the tally after one more unit with values in [0, 1], shape (..., k), NaN = not asked.
+
+        ``bets`` on these values, where they are not those of the rule; ``counted``: which values are a unit's own
+        answer, by default all.
+        """
         before = self.decided
         used = np.where(before, np.nan, values)
-        log_capital = self.log_capital + log_factors(used, bets_of(rule))
-        n, units, log_e = self.n + np.isfinite(used), self.units + 1, log_e_values(log_capital)
+        log_capital = self.log_capital + log_factors(used, bets or bets_of(rule))
+        asked = np.isfinite(used) if counted is None else np.isfinite(used) & counted
+        n, units, log_e = self.n + asked, self.units + 1, log_e_values(log_capital)
         peak = np.maximum(self.peak, log_e[..., :2])
         found = np.where(n >= rule.least, decide(log_e, rule), OPEN)
         found = np.where((found == OPEN) & (n >= rule.least) & futile(log_e, n, rule), FUTILE, found)

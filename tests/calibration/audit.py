@@ -8,9 +8,11 @@ from typing import Literal
 
 import numpy as np
 
-from analysis.audit.audit_bets import StandIn, audit_rule, audit_values, stand_in
+from analysis.audit.audit_bets import audit_terms, term_bets
 from analysis.audit.audited_mean import audited_mean
-from analysis.audit.chances import inclusion_chances, predicted_errors
+from analysis.audit.chances import inclusion_chances
+from analysis.audit.waves import KnownUnits, plan_wave
+from analysis.sequential.family import X
 from analysis.sequential.rule import StoppingRule
 from analysis.sequential.tally import Tally
 from analysis.statistics.coding import Floats
@@ -38,18 +40,19 @@ what it would be, 1 - rho² N / (n + N).
 DECIDED = """
 ## Decisions
 
-Studies of three criteria that end when decided ({runs:,} a row, error rate 5 %, standard error {error:.1f} points): how
-many have any false decision where people see no difference, of {forms} forms; and how many people are asked until all
-are decided where people's mean is {mean:g}, beside bets on as many people as they need alone. Waves of {wave} forms, of
-which people answer a quarter (where unsure, no form with a chance below {floor:g}); bets planned for a correlation of
-{guess:g}. Bounded bets stake no more than all, so that a close LLM saves less here than of a fixed number.
-Of two values more people are needed than these forms ask.
+Studies of three criteria that end when decided ({runs:,} a row, error rate 5 %): how many have any false decision where
+people see no difference, of {null} forms (standard error {error:.1f} points); and how many people are asked until all
+is decided where their mean is {mean:g}, beside how many of the same people the same bets need without the LLM (where
+unsure others are drawn, and these are as many), of {forms} forms at most. Waves of {wave} people, a quarter of the
+forms; where unsure, no form has a chance below {floor:g}. The last but one column is the difference with its standard
+error.
 
-| rho | LLM | chances | false | people (mean) | people alone | decided |
-| ---: | :-- | :-- | ---: | ---: | ---: | ---: |
+| rho | LLM | chances | false | people | alone | more | decided rightly |
+| ---: | :-- | :-- | ---: | ---: | ---: | ---: | ---: |
 """
-FORMS, SHARE, FLOOR, WAVE, MOST, MEAN, CRITERIA = 400, 0.25, 0.15, 40, 1200, 0.58, 3
-GUESS = 0.7  # correlation that the bets are planned for
+FORMS, SHARE, FLOOR, WAVE, MOST, MEAN, CRITERIA = 400, 0.25, 0.15, 10, 2400, 0.58, 3
+NULL = 1200  # forms where people see no difference
+NONE = np.zeros(0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,66 +100,75 @@ def intervals(design: Design, *, runs: int, seed: int, forms: int = FORMS) -> tu
     return held / runs, own / alone, 1 - (rhos / runs) * (1 - SHARE)
 
 
-def decided(design: Design, *, mean: float, runs: int, seed: int, most: int = MOST) -> tuple[float, float, float]:
-    """Return the share of studies with a decision that is false, or at all; people asked; and those needed alone."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decided:
+    """Of studies that end when decided; people are counted until all is decided."""
+
+    share: float  # of studies with any decision that is false, or, where people's mean is not 1/2, with all right
+    people: float
+    alone: float  # people whom the same rule needs without the rater
+    sd: float  # standard error of people less alone
+
+    @property
+    def more(self) -> float:
+        """By how much more people the audit needs."""
+        return self.people / self.alone - 1
+
+
+def decided(design: Design, *, mean: float, runs: int, seed: int, most: int = MOST) -> Decided:
+    """Simulate studies of which waves are drawn as in :mod:`analysis.audit.waves`, all at once, form by form."""
     rng = np.random.default_rng([seed, int(100 * design.rho), len(design.scale), design.active, int(100 * mean)])
-    plain = StoppingRule(effect=0.08, least=10)
-    floor = FLOOR if design.active else SHARE
-    rule = audit_rule(plain, floor=floor, share=SHARE, correlation=GUESS)
-    shape = (runs, CRITERIA)
-    tally, alone = Tally.start(rule, shape), Tally.start(plain, shape)
-    known: list[tuple[Floats, Floats, Floats, Floats]] = []
-    people_asked, people_alone = np.zeros(runs), np.zeros(runs)
-    for _ in range(most // WAVE):
-        people, llm, doubt = design.answers((WAVE, *shape), mean, rng)
-        doubt = doubt[:, :, 0]  # forms are drawn, not answers: by the first criterion
-        chance = np.full((WAVE, runs), SHARE)
-        expected = [[StandIn()] * CRITERIA] * runs
-        if known:
-            before = [np.concatenate([wave[part] for wave in known]) for part in range(4)]
-            expected = [[_fitted(before, study, one) for one in range(CRITERIA)] for study in range(runs)]
-            if design.active:
-                for study in range(runs):
-                    chance[:, study] = _chances(before, study, expected[study][0], doubt[:, study])
-        asked = rng.random((WAVE, runs)) < chance
-        values = np.empty_like(people)
-        for study in range(runs):
-            for one in range(CRITERIA):
-                own = np.where(asked[:, study], people[:, study, one], np.nan)
-                values[:, study, one] = audit_values(
-                    own, _on_unit(design, llm[:, study, one]), chance[:, study], expected[study][one], floor=floor
-                )
-        open_before = ~tally.decided.all(axis=1)
-        for unit in range(WAVE):
-            tally = tally.after(values[unit], rule)
-        people_asked += np.where(open_before, asked.sum(axis=0), 0)
-        for unit in range(WAVE):
-            people_alone += ~alone.decided.all(axis=1)
-            alone = alone.after(people[unit], plain)
-        weight = np.where(asked, 1 / chance, 0.0)
-        known.append((people, _on_unit(design, llm), np.repeat(weight[:, :, None], CRITERIA, axis=2), doubt))
+    rule, shape = StoppingRule(effect=0.08, least=10), (runs, CRITERIA)
+    people, llm, doubt = design.answers((most, *shape), mean, rng)
+    llm, doubt = _on_unit(design, llm), doubt[:, :, 0]  # forms are drawn, not answers: by the first criterion
+    draws = rng.random((most, runs))
+    tally, alone = Tally.start(rule, shape), Tally.start(rule, shape)
+    chance, asked = np.full((most, runs), SHARE), np.zeros((most, runs), dtype=bool)
+    none = KnownUnits(people=np.zeros((0, 1)), llm=np.zeros((0, 1)), chance=NONE, doubt=NONE, before=NONE)
+    (first,) = plan_wave(none, rule, share=SHARE, floor=FLOOR, by_doubt=design.active, decides=True).stand_ins
+    expected = np.full((most, *shape), 0.5)
+    reach, sd = np.full((most, *shape), first.reach), np.full((most, *shape), first.sd)
+    of_wave, needed, needed_alone = np.zeros(runs, dtype=int), np.zeros(runs), np.zeros(runs)
+    for form in range(most):
+        asked[form] = draws[form] < chance[form]
+        said = np.where(asked[form][:, None], people[form], np.nan)
+        chances = np.repeat(chance[form][:, None], CRITERIA, axis=1)
+        terms = audit_terms(said, expected[form], chances)
+        needed += asked[form] & ~tally.decided.all(axis=1)
+        bets = term_bets(rule, reach[form], sd[form])
+        tally = tally.after(terms, rule, bets=bets, counted=np.isfinite(said))
+        of_alone = draws[form] < SHARE  # the same people, but where the rater's doubt draws others
+        needed_alone += of_alone & ~alone.decided.all(axis=1)
+        alone = alone.after(np.where(of_alone[:, None], people[form], np.nan), rule)
+        of_wave += asked[form]
+        for study in np.flatnonzero((of_wave >= WAVE) & ~tally.decided.all(axis=1)):
+            of_wave[study], rest = 0, slice(form + 1, most)
+            known = np.flatnonzero(asked[: form + 1, study])
+            units = KnownUnits(
+                people=people[known, study],
+                llm=llm[known, study],
+                chance=chance[known, study],
+                doubt=doubt[known, study],
+                before=doubt[: form + 1, study],
+            )
+            plan = plan_wave(units, rule, share=SHARE, floor=FLOOR, by_doubt=design.active, decides=True)
+            chance[rest, study] = plan.scale.of(doubt[rest, study])
+            expected[rest, study] = plan.expected(llm[rest, study])
+            sd[rest, study], reach[rest, study] = plan.sd, plan.reach
         if tally.decided.all() and alone.decided.all():
             break
-    any_or_all = tally.decided.any(axis=1) if mean == 0.5 else tally.decided.all(axis=1)
-    return float(np.mean(any_or_all)), float(people_asked.mean()), float(people_alone.mean())
+    right = tally.decided.any(axis=1) if mean == 0.5 else (tally.marks == X).all(axis=1)
+    both = needed - needed_alone
+    return Decided(
+        share=float(np.mean(right)),
+        people=float(needed.mean()),
+        alone=float(needed_alone.mean()),
+        sd=float(both.std(ddof=1) / np.sqrt(runs)),
+    )
 
 
 def _on_unit(design: Design, llm: Floats) -> Floats:
     return llm / 40 if design.scale == "errors" else llm
-
-
-def _fitted(before: list[Floats], study: int, one: int) -> StandIn:
-    people, llm, weight = (part[:, study, one] for part in before[:3])
-    asked = weight > 0
-    return stand_in(people[asked], llm[asked], weight[asked])
-
-
-def _chances(before: list[Floats], study: int, expected: StandIn, doubt: Floats) -> Floats:
-    people, llm, weight = (part[:, study, 0] for part in before[:3])
-    asked = weight > 0
-    error = people[asked] - expected.of(llm[asked])
-    errors = predicted_errors(error, before[3][asked, study], weight[asked], doubt)
-    return inclusion_chances(errors, len(doubt), share=SHARE, floor=FLOOR)
 
 
 def normal_rejections(*, runs: int, seed: int, n: int = 100) -> float:
@@ -185,14 +197,16 @@ def write(runs: int, seed: int) -> Iterator[str]:
         held, own, expected = intervals(design, runs=runs, seed=seed)
         text += f"{design.named}| {100 * held:.1f} % | {own:.2f} | {expected:.2f} |\n"
         yield text
-    few = runs // 4
-    text += DECIDED.format(
-        runs=few, error=100 * np.sqrt(0.05 * 0.95 / few), forms=MOST, mean=MEAN, wave=WAVE, floor=FLOOR, guess=GUESS
-    )
+    few = runs // 8
+    error = 100 * np.sqrt(0.05 * 0.95 / few)
+    text += DECIDED.format(runs=few, error=error, forms=MOST, null=NULL, mean=MEAN, wave=WAVE, floor=FLOOR)
     for design in designs():
-        false = decided(design, mean=0.5, runs=few, seed=seed)[0]
-        done, people, alone = decided(design, mean=MEAN, runs=few, seed=seed)
-        text += f"{design.named}| {100 * false:.1f} % | {people:.0f} | {alone:.0f} | {100 * done:.0f} % |\n"
+        false = decided(design, mean=0.5, runs=few, seed=seed, most=NULL).share
+        found = decided(design, mean=MEAN, runs=few, seed=seed)
+        text += (
+            f"{design.named}| {100 * false:.1f} % | {found.people:.0f} | {found.alone:.0f} "
+            f"| {100 * found.more:+.1f} ({100 * found.sd / found.alone:.1f}) % | {100 * found.share:.0f} % |\n"
+        )
         yield text
 
 

@@ -10,14 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.audit.audit_bets import StandIn, audit_rule, audit_values, stand_in
+from analysis.audit.audit_bets import audit_terms, term_bets
 from analysis.audit.audited_mean import audited_mean
 from analysis.audit.chances import inclusion_chances, predicted_errors
+from analysis.audit.waves import KnownUnits, WavePlan, plan_wave
 from analysis.llm_vs_people import prediction_powered_mean
-from analysis.sequential.bets import bets_of
+from analysis.sequential.bets import bets_of, log_factors
 from analysis.sequential.rule import StoppingRule
+from analysis.statistics.coding import Floats
 from tests.calibration.audit import Design, decided, intervals, normal_rejections
 
+RULE = StoppingRule(effect=0.08)
 PEERS = Path(__file__).parents[2] / "peers" / "powered.json"
 
 
@@ -99,41 +102,56 @@ def test_errors_are_predicted_where_doubt_tells() -> None:
     assert predicted_errors(error[:19], doubt[:19], np.ones(19), doubt) is None
 
 
+def of_units(people: Floats, llm: Floats, chance: Floats, doubt: Floats, *, decides: bool = True) -> WavePlan:
+    known = KnownUnits(people=people[:, None], llm=llm[:, None], chance=chance, doubt=doubt, before=doubt)
+    return plan_wave(known, RULE, share=0.25, floor=0.15, by_doubt=True, decides=decides)
+
+
 @settings(max_examples=50, deadline=None)
-@given(st.integers(0, 10_000), st.floats(-3, 3), st.floats(-2, 2))
-def test_values_of_audits_stay_within_bounds(seed: int, slope: float, offset: float) -> None:
-    """Whatever the stand-in, values lie on [0, 1]; drawn over and over, their mean is that of people."""
+@given(st.integers(0, 10_000), st.integers(0, 60), st.floats(0, 1))
+def test_terms_of_audits_are_people_on_average(seed: int, n: int, rho: float) -> None:
+    """Whatever earlier waves say: terms stay within reach, where no bet loses all; over all draws they are people."""
     rng = np.random.default_rng(seed)
-    people, llm, chance = rng.random(200), rng.random(200), rng.uniform(0.25, 1, 200)
-    expected = StandIn(llm_weight=slope, offset=offset)
+    people, llm = rng.random(n + 200), rng.random(n + 200)
+    llm = np.where(rng.random(n + 200) < rho, people, llm)
+    doubt = np.abs(people - llm) + rng.random(n + 200) / 4
+    plan = of_units(people[:n], llm[:n], rng.uniform(0.15, 1, n), doubt[:n], decides=bool(seed % 2))
+    people, chance, expected = people[n:], plan.scale.of(doubt[n:]), plan.expected(llm[n:, None])[:, 0]
+    bets = term_bets(RULE, plan.reach, plan.sd)
     total = np.zeros(200)
-    for _ in range(2):
-        asked = rng.random(200) < chance
-        values = audit_values(np.where(asked, people, np.nan), llm, chance, expected, floor=0.25)
-        assert values.min() >= 0
-        assert values.max() <= 1
     for said, weight in ((people, chance), (np.full(200, np.nan), 1 - chance)):
-        of_all = audit_values(said, llm, chance, expected, floor=0.25)
-        total += weight * of_all
-    assert 0.5 + 7 * (total - 0.5) == pytest.approx(people)
+        terms = audit_terms(said, expected, chance)
+        assert np.abs(terms - 0.5).max() <= plan.reach[0] + 1e-9
+        assert log_factors(terms[:, None], bets).min() >= np.log(0.1) - 1e-9
+        total += weight * terms
+    assert total == pytest.approx(people)
 
 
-def test_the_planned_bet_is_that_of_unscaled_values() -> None:
-    """Stakes in people's units: the scale divides values and multiplies bets."""
-    rule = audit_rule(StoppingRule(effect=0.1, margin=0.05, sd=0.2), floor=0.5, share=0.5, correlation=0.0)
-    assert [rule.effect, rule.margin] == pytest.approx([0.1 / 3, 0.05 / 3])
-    assert rule.sd == pytest.approx(0.2 * np.sqrt(2) / 3)
-    assert bets_of(rule).amount[0, 0] / 3 == pytest.approx(min(0.1 / (0.08 + 0.01), 0.9 / 1.5))
-
-
-def test_a_useless_llm_is_left_out() -> None:
+def test_useless_llms_leave_the_bets_of_people_alone() -> None:
+    """Before the first wave, and where nobody follows the LLM: each stake is that of people alone over the chance."""
     rng = np.random.default_rng(3)
-    people, llm = rng.random(40), rng.random(40)
-    assert abs(stand_in(people, llm, np.ones(40)).llm_weight) < 0.25
-    assert stand_in(people[:0], llm[:0], people[:0]) == StandIn()
-    assert stand_in(people, np.ones(40), np.ones(40)).llm_weight == 0
-    close = stand_in(llm / 4 + 0.6, llm, np.ones(40))
-    assert close.llm_weight == pytest.approx(0.2, abs=0.01)
+    people, llm = np.tile(rng.random(20), 2), rng.random(40)
+    people[20:] = 1 - people[20:]
+    alone = bets_of(RULE).amount
+    for n in (0, 40):
+        even = np.full(n, 0.25)
+        (found,) = of_units(people[:n], llm[:n], even, even).stand_ins
+        assert (found.llm_weight, found.within) == (0.0, 0.0)
+        assert term_bets(RULE, np.array(found.reach), np.array(found.sd)).amount / 0.25 == pytest.approx(alone)
+    (close,) = of_units(llm / 4 + 0.4, llm, np.full(40, 0.25), np.full(40, 0.25)).stand_ins
+    assert close.llm_weight == pytest.approx(0.25, abs=0.01)
+    assert np.all(close.of(np.array([np.nan])) == 0.5)
+
+
+def test_units_are_drawn_by_doubt_where_bets_gain_by_it() -> None:
+    rng = np.random.default_rng(4)
+    llm, doubt = rng.random(200), rng.choice([0.0, 1.0], 200)
+    people = np.clip(llm + doubt * rng.normal(size=200) / 2, 0, 1)
+    even = np.full(200, 0.25)
+    plan = of_units(people, llm, even, doubt, decides=False)
+    assert plan.scale.of(np.array([0.0, 1.0, np.nan])).tolist() == pytest.approx([0.15, 0.35, 0.26], abs=0.03)
+    assert of_units(people, llm, even, doubt).scale.line is None  # stakes would be smaller than the gain is worth
+    assert of_units(people, llm, even, doubt[::-1] * 0, decides=False).scale.line is None
 
 
 @pytest.mark.parametrize("design", [Design(rho=0.0), Design(rho=0.9, scale="errors"), Design(rho=0.5, active=True)])
@@ -147,9 +165,10 @@ def test_intervals_of_audits_hold(design: Design) -> None:
 def test_decisions_of_audits_are_rarely_false() -> None:
     """Of answers 0 and 1, too, for which tests that estimate the variance are wrong in most studies."""
     runs = 60
-    false, _, _ = decided(Design(rho=0.7, scale="two values"), mean=0.5, runs=runs, seed=5, most=400)
+    false = decided(Design(rho=0.7, scale="two values"), mean=0.5, runs=runs, seed=5, most=400).share
     assert false <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / runs)
     assert normal_rejections(runs=60, seed=6, n=60) > 0.2
-    done, people, alone = decided(Design(rho=0.95), mean=0.58, runs=20, seed=7, most=800)
-    assert done > 0.9
-    assert people < 0.85 * alone
+    close, useless = (decided(Design(rho=rho), mean=0.6, runs=20, seed=7, most=1000) for rho in (0.95, 0.0))
+    assert min(close.share, useless.share) > 0.9
+    assert close.more < -0.25
+    assert useless.more < 0.03 + 2 * useless.sd / useless.alone
