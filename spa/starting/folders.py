@@ -20,6 +20,7 @@ from spa.tables.reading import table_suffix
 
 PROMPTS = frozenset(("prompt", "prompts", "input", "inputs", "source", "sources", "instruction", "question"))
 NUMBERED = re.compile(r"\d$")
+PARTED = ("_", "-", " ", ".")  # what parts the words of a name
 MOST_FILES, MOST_BYTES = 200_000, 10_000_000
 
 
@@ -91,8 +92,9 @@ def _files(folder: Path) -> Iterator[Path]:
 def found_in_folders(folders: Sequence[Path]) -> Found:
     """Return the answers of folders ``system/item.txt`` or ``item/system.txt``, told apart by which names recur.
 
-    Several folders are systems; one folder holds those of systems or of items. Raise StudyError where files do not lie
-    so, or a text is not UTF-8.
+    Several folders are systems; one folder holds those of systems or of items. Names of files side by side may hold
+    both (``gpt_1.png``), where each system made one of each item. Raise StudyError where files do not lie so, or a
+    text is not UTF-8.
     """
     root = folders[0] if len(folders) == 1 else None
     files: dict[tuple[str, str], Path] = {}
@@ -106,6 +108,9 @@ def found_in_folders(folders: Sequence[Path]) -> Found:
                 continue
             files[parts[0], "/".join(parts[1:])] = path
     where = display_path(folders[0])
+    together = None if files else _names_of_both(aside)
+    if together is not None:
+        files, aside = together, []
     if not files:
         example = next((path.name for path in aside), "none")
         raise StudyError(
@@ -130,15 +135,31 @@ def found_in_folders(folders: Sequence[Path]) -> Found:
         for (system, item), path in named.items()
     )
     what = medium.many
+    parts = ("folders", "names of files") if together is None else ("beginnings of names", "ends of names")
+    of_systems, of_items = parts if systems_first else reversed(parts)
     took = [
-        f"system: the {'folders' if systems_first else 'names of files'} in {where} {systems_listed(answers)}",
-        f"item: the {'names of files' if systems_first else 'folders'} ({len({one.item for one in answers}):,} items)",
+        f"system: the {of_systems} in {where} {systems_listed(answers)}",
+        f"item: the {of_items} ({len({one.item for one in answers}):,} items)",
         f"output: {what}, a file each",
     ]
     if prompts:
         took.append(f"prompt: the {len(prompts):,} texts called {next(iter(prompts.values())).stem}")
     left = (f"files that lie in no folder or are no {what}: {len(aside)} (first: {aside[0].name})",) if aside else ()
     return Found(answers=answers, kind=medium.key, took=tuple(took), left_out=left)
+
+
+def _names_of_both(paths: Sequence[Path]) -> dict[tuple[str, str], Path] | None:
+    """Return files by the two parts of their names, where one way alone to part them leaves no pair of parts out."""
+    ways = []
+    for sign in PARTED:
+        words = {path: path.stem.split(sign) for path in paths if medium_of_file(path) is not None}
+        shortest = min(map(len, words.values()), default=0)
+        for cut in (*range(1, shortest), *range(1 - shortest, 0)):
+            files = {(sign.join(own[:cut]), sign.join(own[cut:])): path for path, own in words.items()}
+            first, last = {one for one, _ in files}, {one for _, one in files}
+            if min(len(first), len(last)) > 1 and len(first) * len(last) == len(files) == len(paths):
+                ways.append(files)
+    return ways[0] if ways and all(one == ways[0] for one in ways) else None
 
 
 def _one_medium(where: str, paths: Iterable[Path]) -> Medium:

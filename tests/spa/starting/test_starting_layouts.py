@@ -76,6 +76,24 @@ def test_images_are_copied_into_the_study(tmp_path: Path) -> None:
     assert "expected a PNG, JPEG, GIF or WebP file" in refused(tmp_path / "c", tmp_path / "x.csv")
 
 
+def test_names_of_files_may_hold_system_and_item(tmp_path: Path) -> None:
+    """``sd_xl_1.png`` is of system ``sd_xl`` and item 1 where the files are one of each; else they are refused."""
+    flat = tmp_path / "flat"
+    flat.mkdir()
+    for system in ("dall-e-3", "sd_xl"):
+        for n in (1, 2, 3):
+            (flat / f"{system}_{n}.png").write_bytes(PNG)
+    facts = started(tmp_path / "a", flat)
+    assert facts["overview"]["systems"] == ["dall-e-3", "sd_xl"]
+    assert facts["overview"]["items"] == 3
+    (flat / "sd_xl_3.png").unlink()
+    assert "put the files of each system into a folder of its own" in refused(tmp_path / "b", flat)
+    for name in ("a_1_x", "a_1_y", "a_2_x", "a_2_y", "b_1_x", "b_1_y", "b_2_x", "b_2_y"):
+        (tmp_path / "twice").mkdir(exist_ok=True)
+        (tmp_path / "twice" / f"{name}.png").write_bytes(PNG)
+    assert "put the files of each system into a folder of its own" in refused(tmp_path / "c", tmp_path / "twice")
+
+
 def test_starting_one_file_a_system(tmp_path: Path) -> None:
     """A file a system may lie in a folder with questions beside."""
     write_files(tmp_path / "x")
