@@ -15,12 +15,13 @@ from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
+from typing import BinaryIO
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 LONGEST = 1 << 20  # bytes of an answer to a range
-PIECE = 1 << 17  # bytes in memory at a time
+PIECE = 1 << 18  # bytes in memory at a time
 _READERS = ThreadPoolExecutor(4, thread_name_prefix="ranges")  # of their own: a slow disk holds up no other page
 _RANGE = re.compile(r"bytes=[ \t]*(?:(\d{1,18})-(\d{0,18})|-(\d{1,18}))[ \t]*", re.ASCII | re.IGNORECASE)
 
@@ -95,16 +96,28 @@ def send_ranges(request: Request, path: Path, *, tag: str, media_type: str, head
 
 
 async def _pieces(path: Path, part: ByteRange) -> AsyncIterator[bytes]:
+    """Yield the bytes; a change of threads costs more than to read a piece, and there is one for each."""
     read = partial(asyncio.get_running_loop().run_in_executor, _READERS)
-    file = await read(path.open, "rb")
+    left = part.end - part.start
+    file, piece = await read(_open_at, path, part.start, min(left, PIECE))
     try:
-        await read(file.seek, part.start)
-        left = part.end - part.start
-        while left and (piece := await read(file.read, min(left, PIECE))):
+        while piece:
             left -= len(piece)
             yield piece
+            piece = await read(file.read, min(left, PIECE)) if left else b""
     finally:
         file.close()
+
+
+def _open_at(path: Path, start: int, length: int) -> tuple[BinaryIO, bytes]:
+    """Open a file and read its first piece from ``start`` on."""
+    file = path.open("rb")
+    try:
+        file.seek(start)
+        return file, file.read(length)
+    except OSError:
+        file.close()
+        raise
 
 
 def _is_known(header: str | None, etag: str) -> bool:

@@ -53,6 +53,12 @@ def find_shown(form: Form, exhibit_id: str) -> Exhibit:
     raise HTTPException(404)
 
 
+def is_streamed(exhibit: Exhibit) -> bool:
+    """Return whether a file is sent part by part."""
+    files = medium_of(exhibit).files
+    return files is not None and files.streamed
+
+
 def send_shown(request: Request, form: Form, exhibit: Exhibit, *, kept: bool = True) -> Response:
     """Send a file without its name or date: either could tell systems apart.
 
@@ -63,7 +69,7 @@ def send_shown(request: Request, form: Form, exhibit: Exhibit, *, kept: bool = T
     if files is None or exhibit.file is None or not exhibit.file.is_file():
         raise HTTPException(404)
     headers = {"content-security-policy": FILE_POLICY}
-    if files.streamed:
+    if is_streamed(exhibit):
         tag, media_type = f"{form.assignment_id}-{exhibit.exhibit_id}", files.media_type(exhibit.file)
         headers |= {"cache-control": ASKED_AGAIN} if kept else {}
         return send_ranges(request, exhibit.file, tag=tag, media_type=media_type, headers=headers)

@@ -30,6 +30,7 @@ from spa.server.form_progress import FormProgress
 from spa.server.health_check import HealthCheck
 from spa.server.page_responses import (
     find_shown,
+    is_streamed,
     page_response,
     paths_of_captions,
     paths_of_files,
@@ -63,6 +64,7 @@ class SurveyRoutes:
         self.study = context.study
         self.texts = context.texts
         self.store = context.store
+        self._clip_turn = asyncio.Semaphore(1)  # where many play clips, one more range is found at a time: pages pass
         self._reader, self._writer = BatchedReader(context.store), BatchedWriter(context.store)
         self._visits = VisitTransactions(context, form_of, source=source)
         self._cookie = VisitCookie(
@@ -302,11 +304,15 @@ class SurveyRoutes:
 
     async def show_file(self, request: Request) -> Response:
         """Send a file that this person's form shows."""
-        visit = await self._find(request.path_params["token"])
-        if visit is None:
-            raise HTTPException(404)
-        exhibit = find_shown(visit.form, request.path_params["exhibit_id"])
-        return await asyncio.to_thread(send_shown, request, visit.form, exhibit)
+        async with self._clip_turn:
+            visit = await self._find(request.path_params["token"])
+            if visit is None:
+                raise HTTPException(404)
+            exhibit = find_shown(visit.form, request.path_params["exhibit_id"])
+            answer = partial(asyncio.to_thread, send_shown, request, visit.form, exhibit)
+            if is_streamed(exhibit):
+                return await answer()
+        return await answer()  # with all of the file
 
     async def show_captions(self, request: Request) -> Response:
         """Send the captions of a clip that this person's form shows."""

@@ -1,6 +1,8 @@
 """Fifty people who play clips of 20 MB at once: ``python -m tests.load.clips``.
 
-Prints how much memory the survey server takes meanwhile, and how long other pages take with and without them.
+Prints how much memory the survey server takes meanwhile, and how long other pages take with and without them: with all
+programs on all cores, and with the server on a core of its own, so that what the player costs does not count. With
+``--first``, as root, nothing else on the machine goes before them.
 """
 
 from __future__ import annotations
@@ -8,10 +10,13 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import select
+import socket
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -29,8 +34,16 @@ from tests.spa.web_forms import small_form
 PEOPLE = 50
 BYTES = 20_000_000  # of each clip
 SECONDS = 200.0  # for which each plays
-LINES = {"as fast as they can": 0.0, "over lines of 20 Mbit/s": 2_500_000.0}  # bytes a second; 0: no limit
+LINE = 2_500_000.0  # bytes a second: 20 Mbit/s
+PLAYED = {  # bytes a second, without a limit 0, and seconds within which all begin; None: nobody plays
+    "none": None,
+    "lines of 20 Mbit/s, begun at once": (LINE, 0.0),
+    "lines of 20 Mbit/s, begun within 5 s": (LINE, 5.0),
+    "as fast as they can": (0.0, 0.0),
+    "none, after these": None,
+}
 PIECE = 1 << 16
+FIRST, SECOND = 20, 10  # priorities: of who measures, of the server and who plays
 PROBES = 400  # pages asked for in each part
 BETWEEN = 0.02  # seconds between two of them
 
@@ -81,6 +94,17 @@ class Part:
     served: int  # bytes of clips
     seconds: float
     cpu: float  # seconds of the server
+    pages: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """Which cores the server has, and which the programs that play and measure."""
+
+    name: str
+    server: set[int]
+    others: set[int]
+    first: bool  # whether they go before all else on the machine
 
 
 def cpu_of(pid: int) -> float:
@@ -89,23 +113,64 @@ def cpu_of(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-async def play(session: aiohttp.ClientSession, address: str, line: float) -> int:
-    """Fetch a clip as a browser does, range after range, at no more than so many bytes a second."""
-    taken, began = 0, time.monotonic()
-    while taken < BYTES:
-        async with session.get(address, headers={"range": f"bytes={taken}-"}) as answer:
-            assert answer.status == 206, answer.status
-            async for piece in answer.content.iter_chunked(PIECE):
-                taken += len(piece)
-                if line:
-                    await asyncio.sleep(max(began + taken / line - time.monotonic(), 0.0))
-    return taken
+class Player:
+    """Fetches a clip as a browser does, range after range, at no more than so many bytes a second."""
+
+    def __init__(self, base: str, token: str, line: float, begins: float) -> None:
+        host, port = base.removeprefix("http://").split(":")
+        self.socket = socket.create_connection((host, int(port)))
+        self.socket.setblocking(False)
+        self.taken = 0
+        self._request = f"GET /a/{token}/audio/e2 HTTP/1.1\r\nhost: {host}:{port}\r\nrange: bytes=%d-\r\n\r\n"
+        self._line, self._begins, self._head, self._left = line, begins, b"", -1
+
+    @property
+    def begun(self) -> bool:
+        """Whether it has asked for anything."""
+        return self._left >= 0
+
+    @property
+    def due(self) -> float:
+        """When it takes more."""
+        return self._begins + (self.taken / self._line if self._line else 0.0)
+
+    def go_on(self, memory: memoryview) -> None:
+        """Take what has come, and ask for the next range at the end of one."""
+        if self._left > 0:
+            came = self.socket.recv_into(memory[: min(self._left, PIECE)])
+            assert came, "the server closed"
+            self._left -= came
+            self.taken += came
+        elif self._left == 0:
+            self._head += self.socket.recv(1 << 12)
+            head, ended, body = self._head.partition(b"\r\n\r\n")
+            if not ended:
+                return
+            assert head.startswith(b"HTTP/1.1 206"), head
+            self._left = int(head.lower().partition(b"content-length:")[2].split()[0]) - len(body)
+            self._head, self.taken = b"", self.taken + len(body)
+        if self._left <= 0 and self.taken < BYTES:
+            self.socket.send((self._request % self.taken).encode())
+            self._left = 0
 
 
-async def playing(base: str, tokens: list[str], line: float) -> None:
-    """Play the clips of all people at once."""
-    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
-        await asyncio.gather(*(play(session, f"{base}/a/{token}/audio/e2", line) for token in tokens))
+def play(base: str, tokens: list[str], line: float, spread: float) -> None:
+    """Play the clips of all people, who begin within ``spread`` seconds, at little cost for the machine."""
+    rng, now = np.random.default_rng(2), time.monotonic()
+    memory = memoryview(bytearray(PIECE))
+    players = [Player(base, token, line, now + spread * rng.random()) for token in tokens]
+    while players:
+        now = time.monotonic()
+        due = {one.socket.fileno(): one for one in players if one.due <= now}
+        if not due:
+            time.sleep(min(one.due for one in players) - now + 0.001)
+            continue
+        poll = select.poll()
+        for number, one in due.items():
+            poll.register(number, select.POLLIN if one.begun else select.POLLOUT)
+        for number, _ in poll.poll(5.0):
+            due[number].go_on(memory)
+        players = [one for one in players if one.taken < BYTES]
 
 
 async def probe(base: str, tokens: list[str], until: subprocess.Popen[bytes] | None) -> list[float]:
@@ -132,31 +197,63 @@ async def enter(base: str, tokens: list[str]) -> None:
                 assert answer.status == 303, answer.status
 
 
-def measured(base: str, tokens: list[str], pid: int, line: float | None) -> Part:
-    """Measure other pages and memory, while clips are played unless there is no line."""
+def place(pid: int, cores: set[int], priority: int) -> None:
+    """Run a process on some cores, before all else on the machine where there is a priority."""
+    for thread in Path(f"/proc/{pid}/task").iterdir():
+        os.sched_setaffinity(int(thread.name), cores)
+        if priority:
+            os.sched_setscheduler(int(thread.name), os.SCHED_RR, os.sched_param(priority))
+
+
+def measured(base: str, tokens: list[str], pid: int, played: tuple[float, float] | None, on: Placed) -> Part:
+    """Measure other pages and memory, while clips are played unless nobody plays."""
     player = None
     began, before = time.monotonic(), cpu_of(pid)
-    if line is not None:
-        player = subprocess.Popen([sys.executable, "-m", "tests.load.clips", "--play", base, str(line), *tokens])
+    if played is not None:
+        command = [sys.executable, "-m", "tests.load.clips", "--play", base, *map(str, played), *tokens]
+        player = subprocess.Popen(command)
+        place(player.pid, on.others, on.first and SECOND)
     with Memory(pid) as memory:
         seconds = asyncio.run(probe(base, tokens, player))
         time.sleep(1.1)
     passed = time.monotonic() - began
     assert player is None or player.wait() == 0
     p50, p99 = np.quantile(seconds, (0.5, 0.99))
-    served = 0 if line is None else BYTES * len(tokens)
     return Part(
         p50=float(p50),
         p99=float(p99),
         memory=max(memory.samples),
-        served=served,
+        served=0 if played is None else BYTES * len(tokens),
         seconds=passed,
         cpu=cpu_of(pid) - before,
+        pages=len(seconds),
     )
+
+
+def rows(on: Placed, folder: Path) -> Iterator[str]:
+    """Yield the rows of one way to share the machine."""
+    port = free_port()
+    command = [sys.executable, "-m", "tests.load.clips", "--serve", str(folder), str(port)]
+    with running(command, port, folder=Path.cwd(), log=folder / "log") as server:
+        place(server.pid, on.server, on.first and SECOND)
+        place(os.getpid(), on.others, on.first and FIRST)
+        base, tokens = f"http://127.0.0.1:{port}", (folder / "tokens").read_text().split()
+        asyncio.run(enter(base, tokens))
+        idle = measured(base, tokens, server.pid, None, on)  # warms it, too
+        for what, played in PLAYED.items():
+            one = measured(base, tokens, server.pid, played, on)
+            speed = cost = "-"
+            if one.served:
+                speed = f"{one.served / one.seconds / 1e6:.0f}"
+                cost = f"{1e9 * (one.cpu - one.pages * idle.cpu / idle.pages) / one.served:.1f}"
+            times = f"{1e3 * one.p50:.1f} | {1e3 * one.p99:.1f}"
+            yield f"| {on.name} | {what} | {times} | {one.memory:.0f} | {speed} | {cost} |"
+    (folder / "answers.sqlite").unlink()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--first", action="store_true")
     parser.add_argument("--serve", nargs=2)
     parser.add_argument("--play", nargs="+")
     given = parser.parse_args()
@@ -164,31 +261,26 @@ def main() -> None:
         serve(Path(given.serve[0]), int(given.serve[1]))
         return
     if given.play:
-        base, line, *tokens = given.play
-        asyncio.run(playing(base, tokens, float(line)))
+        base, line, spread, *tokens = given.play
+        play(base, tokens, float(line), float(spread))
         return
+    alone, *others = cores = sorted(os.sched_getaffinity(0))
     with tempfile.TemporaryDirectory() as name:
-        folder, port = Path(name), free_port()
+        folder = Path(name)
         noise = np.random.default_rng(1).bytes(BYTES)
         for number in range(1, PEOPLE + 1):
             (folder / f"a{number:05}.wav").write_bytes(noise)
-        command = [sys.executable, "-m", "tests.load.clips", "--serve", str(folder), str(port)]
-        with running(command, port, folder=Path.cwd(), log=folder / "log") as server:
-            base, tokens = f"http://127.0.0.1:{port}", (folder / "tokens").read_text().split()
-            asyncio.run(enter(base, tokens))
-            measured(base, tokens, server.pid, None)  # warm
-            sys.stdout.write(f"load average {os.getloadavg()[0]:.1f}\n\n")
-            sys.stdout.write(
-                "| clips | p50 of other pages, ms | p99, ms | memory, MiB | MB a second | CPU, ms a MB |\n"
-            )
-            sys.stdout.write("|---|---|---|---|---|---|\n")
-            for what, line in [("none", None), *LINES.items(), ("none", None)]:
-                one = measured(base, tokens, server.pid, line)
-                speed = f"{one.served / one.seconds / 1e6:.0f}" if one.served else "-"
-                cost = f"{1e9 * one.cpu / one.served:.1f}" if one.served else "-"
-                sys.stdout.write(
-                    f"| {what} | {1e3 * one.p50:.1f} | {1e3 * one.p99:.1f} | {one.memory:.1f} | {speed} | {cost} |\n"
-                )
+        sys.stdout.write(f"load average {os.getloadavg()[0]:.1f}\n\n")
+        sys.stdout.write(
+            "| programs | clips | p50 of other pages, ms | p99, ms | memory, MiB | MB a second | CPU, ms a MB |\n"
+        )
+        sys.stdout.write("|---|---|---|---|---|---|---|\n")
+        for on in (
+            Placed(name="together", server=set(cores), others=set(cores), first=given.first),
+            Placed(name="server alone", server={alone}, others=set(others), first=given.first),
+        ):
+            for row in rows(on, folder):
+                sys.stdout.write(f"{row}\n")
                 sys.stdout.flush()
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,26 +13,36 @@ import pytest
 from fastapi.testclient import TestClient
 from hypothesis import given
 from hypothesis import strategies as st
+from starlette.responses import Response
 
 import spa.media
 from spa.forms.texts import load_texts
 from spa.media import MEDIA
 from spa.media.image import IMAGE
+from spa.server import survey_routes
+from spa.server.app import create_app
 from spa.server.byte_ranges import LONGEST, ByteRange, parse_range
+from spa.server.page_responses import send_shown
 from spa.server.preview import create_preview
+from tests.browser.test_form_in_browser import HandMade
 from tests.spa.web_forms import small_form
 
 CONTENT = bytes(range(256)) * (2 * LONGEST // 256) + b"end"
 
 
 @pytest.fixture
-def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
-    """Serve a form of files of two answers and three bytes, of a medium that is streamed."""
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Write a file of two answers and three bytes, of a medium that is streamed."""
     assert IMAGE.files is not None
     streamed = replace(IMAGE, files=replace(IMAGE.files, streamed=True))
     monkeypatch.setattr(spa.media, "MEDIA", tuple(streamed if one is IMAGE else one for one in MEDIA))
     file = tmp_path / "davinci_1.png"
     file.write_bytes(CONTENT)
+    return file
+
+
+@pytest.fixture
+def client(file: Path) -> Iterator[TestClient]:
     with TestClient(create_preview(small_form(image=file), load_texts("en", {}))) as client:
         yield client
 
@@ -107,3 +119,30 @@ def test_file_leaves_no_trace_in_headers(client: TestClient) -> None:
     assert answer.headers["content-security-policy"].endswith("sandbox")
     assert answer.headers["cache-control"] == "no-store"  # a preview: its next form has the same addresses
     assert [client.get(path).status_code for path in ("/image/", "/image/davinci_1.png")] == [404, 404]
+
+
+def test_pages_pass_while_clips_wait_for_a_turn(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many ask for ranges at once, one is found at a time, and no page waits for it."""
+    made = HandMade(file.parent, small_form(image=file), assignments=1)
+    begun, found = threading.Semaphore(0), threading.Event()
+
+    def hold(*given: object) -> Response:
+        begun.release()
+        assert found.wait(20)
+        return send_shown(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(survey_routes, "send_shown", hold)
+    (token,) = made.store.tokens()
+    with made.store, TestClient(create_app(made)) as client, ThreadPoolExecutor(4) as people:
+        assert client.post(f"/a/{token}", follow_redirects=False).status_code == 303
+        played = [
+            people.submit(client.get, f"/a/{token}/image/e2", headers={"range": f"bytes={start}-"})
+            for start in range(4)
+        ]
+        assert begun.acquire(timeout=20)
+        pages = [client.get(f"/a/{token}/p/p1").status_code for _ in range(3)]
+        assert not begun.acquire(blocking=False)
+        found.set()
+        answers = [one.result().content for one in played]
+    assert pages == [200] * 3
+    assert answers == [CONTENT[start : start + LONGEST] for start in range(4)]
