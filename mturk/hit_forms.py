@@ -120,7 +120,7 @@ def _split_evidence(form: Form, evidence: object) -> dict[str, dict[str, str]]:
     exposure = parse_exposure(verbatim(evidence), whole)
     split = {}
     for page in form.pages:
-        new = {exhibit.exhibit_id for exhibit in page.new_outputs}
+        new = {exhibit.exhibit_id for exhibit in page.new_measured}
         if new:
             own = replace(
                 exposure,

@@ -131,7 +131,7 @@ KNOWN = {
     "reading": frozenset(
         (
             *(*READING_COLUMNS, "turn", "annotator_kind", "group", "label", "variant", "known_by", "usual_seconds"),
-            *("length", "played", "unplayable"),
+            *("length", "played", "unplayable", "clip"),
         )
     ),
     "exclusions": frozenset((*EXCLUSION_COLUMNS, "annotator_kind", "group")),

@@ -114,6 +114,7 @@ class PageRegion:
     exhibits: tuple[ExhibitsBlock, ...]
     questions: tuple[TextBlock | Question, ...]  # with the texts between them
     above: frozenset[str] = frozenset()  # ids of the exhibits that stand above it on the page: it folds them
+    measured: frozenset[str] = frozenset()  # ids of those of which it is recorded how they were seen or played
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -263,6 +264,7 @@ def sections(page: Page) -> list[TextBlock | Question | PageRegion]:
     found: list[TextBlock | Question | PageRegion] = []
     left = page.blocks
     above: set[str] = set()
+    measured = frozenset(one.exhibit_id for one in page.measured)
     while left:
         first, *_ = left
         if not isinstance(first, ExhibitsBlock):
@@ -273,7 +275,15 @@ def sections(page: Page) -> list[TextBlock | Question | PageRegion]:
         questions = _questions_from(left[len(exhibits) :])
         left = left[len(exhibits) + len(questions) :]
         stage_id = f"{page.page_id}-{sum(isinstance(section, PageRegion) for section in found) + 1}"
-        found.append(PageRegion(stage_id=stage_id, exhibits=exhibits, questions=questions, above=frozenset(above)))
+        found.append(
+            PageRegion(
+                stage_id=stage_id,
+                exhibits=exhibits,
+                questions=questions,
+                above=frozenset(above),
+                measured=measured,
+            )
+        )
         above |= {exhibit.exhibit_id for block in exhibits for exhibit in exhibits_of(block)}
     return found
 
@@ -397,7 +407,7 @@ def _environment() -> Environment:
         "scripts": _scripts_of,
         "players": _players_of,
         "switched": _switched,
-        "play": lambda pages: any(length_of(one) is not None for page in pages for one in page.outputs),
+        "play": lambda pages: any(length_of(one) is not None for page in pages for one in page.measured),
         "writes": lambda questions: any(widget_of(one.answer).is_free for one in questions),
         "is_long": lambda exhibit: len(exhibit.text) > LONG_ITEM or bool(exhibit.file or exhibit.within),
     }

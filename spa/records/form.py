@@ -287,6 +287,24 @@ class Page:
         new = (block for block in self.exhibits if not block.repeated)
         return tuple(one for block in new for one in block.exhibits if one.label is not None)
 
+    @cached_property
+    def clips_asked_about(self) -> tuple[Exhibit, ...]:
+        """The clips of screening questions and attention checks: they show no system, and are played all the same."""
+        if self.shows is not None or self.audience != "people":
+            return ()
+        shown = (one for block in self.exhibits for one in block.exhibits)
+        return tuple(one for one in shown if one.label is None and one.seconds is not None)
+
+    @cached_property
+    def measured(self) -> tuple[Exhibit, ...]:
+        """What a page records of how it was seen or played."""
+        return self.outputs + self.clips_asked_about
+
+    @cached_property
+    def new_measured(self) -> tuple[Exhibit, ...]:
+        """That of it which must be seen or played here."""
+        return self.new_outputs + self.clips_asked_about
+
     @property
     def exhibits(self) -> Iterator[ExhibitsBlock]:
         """The blocks that show something, in reading order."""

@@ -80,10 +80,10 @@ def parse_exposure(text: str, page: Page) -> PageExposure:
     Raise ValueError if it is anything else, names an output that is not on the page, or holds a number out of bounds.
     """
     exposure = _parsed(text)
-    if not exposure.outputs.keys() <= {exhibit.exhibit_id for exhibit in page.outputs}:
+    if not exposure.outputs.keys() <= {exhibit.exhibit_id for exhibit in page.measured}:
         raise ValueError("expected outputs of the page only")
     if exposure.played or exposure.unplayable:
-        clips = {exhibit.exhibit_id for exhibit in page.outputs if length_of(exhibit) is not None}
+        clips = {exhibit.exhibit_id for exhibit in page.measured if length_of(exhibit) is not None}
         if not exposure.played.keys() | exposure.unplayable <= clips:
             raise ValueError("expected clips of the page only")
     return exposure
@@ -153,7 +153,7 @@ def minimum_seconds(page: Page, per_100_words: float, share_played: float = 1.0)
     if not per_100_words:
         return {}
     least = {}
-    for one in page.new_outputs:
+    for one in page.new_measured:
         length = length_of(one)
         if length is None:
             least[one.exhibit_id] = least_seconds_of(one, per_100_words)
@@ -164,7 +164,7 @@ def minimum_seconds(page: Page, per_100_words: float, share_played: float = 1.0)
 
 def clips_to_play(page: Page, least: Mapping[str, float]) -> frozenset[str]:
     """Return the ids of the outputs that must be played, of those with a least time: they need the page's script."""
-    return frozenset(one.exhibit_id for one in page.new_outputs if one.exhibit_id in least and length_of(one))
+    return frozenset(one.exhibit_id for one in page.new_measured if one.exhibit_id in least and length_of(one))
 
 
 def required_seconds(study: Study, texts: Texts) -> float:
@@ -188,7 +188,7 @@ def unseen_outputs(
     """
     least = minimum_seconds(page, per_100_words, share_played)
     left, unseen = min(exposure.seconds, at_most), []
-    for exhibit in dict.fromkeys(page.new_outputs):
+    for exhibit in dict.fromkeys(page.new_measured):
         if exhibit.exhibit_id not in least or exhibit.exhibit_id in exposure.unplayable:
             continue
         needed, seen = least[exhibit.exhibit_id], exposure.seconds_of(exhibit)

@@ -79,7 +79,7 @@ def exposure_rows(
     for page in form.pages:
         known = exposures.get(page.page_id)
         if known is not None:
-            for exhibit in page.outputs or (None,):
+            for exhibit in page.measured or (None,):
                 yield (*_exposure_row(page, known.exposure, exhibit, systems, positions), known.known_by)
 
 
@@ -91,14 +91,17 @@ def _exposure_row(
     positions: Mapping[str, int],
 ) -> tuple[object, ...]:
     about = page.page_id, page.kind, exposure.seconds
-    if exhibit is None or exhibit.label is None:
-        return (*about, *(None,) * 14)
+    if exhibit is None:
+        return (*about, *(None,) * 15)
     label, words = exhibit.label, words_of(exhibit)
-    shown = exhibit.item_id, systems[label], exhibit.sample, label, positions.get(label), words
+    clip = exhibit.item_id if label is None else None
+    shown: tuple[object, ...] = (None,) * 6
+    if label is not None:
+        shown = exhibit.item_id, systems[label], exhibit.sample, label, positions.get(label), words
     seen = exposure.outputs.get(exhibit.exhibit_id)
     measured = (None, 0.0, 0.0) if seen is None else (seen.first_seen, seen.seconds, seen.scrolled)
     usual = None if words is None else round(60 * minutes_to_read(exhibit), 2)
-    return (*about, *shown, *measured, exhibit.turn, usual, *_clip_cells(exhibit, exposure))
+    return (*about, *shown, *measured, exhibit.turn, usual, *_clip_cells(exhibit, exposure), clip)
 
 
 def _clip_cells(exhibit: Exhibit, exposure: PageExposure) -> tuple[object, ...]:

@@ -72,12 +72,12 @@ def unserved_outputs(
     least = minimum_seconds(page, per_100_words, share_played)
     seen = {name for name, _, seconds in _with_reader(served, until) if seconds >= least.get(name, 0.0)}
     seen -= clips_to_play(page, least)
-    return tuple(dict.fromkeys(each for each in page.new_outputs if each.exhibit_id not in seen))
+    return tuple(dict.fromkeys(each for each in page.new_measured if each.exhibit_id not in seen))
 
 
 def served_exposure(page: Page, served: Sequence[ServedOutput], *, until: float) -> PageExposure:
     """Return how the outputs of a page were seen that were served one by one, the last ``until`` the page was sent."""
-    shown = {exhibit.exhibit_id for exhibit in page.outputs}
+    shown = {exhibit.exhibit_id for exhibit in page.measured}
     since = served[0].served_at if served else until
     outputs: dict[str, OutputExposure] = {}
     for name, at, seconds in _with_reader(served, until):

@@ -86,6 +86,7 @@ EXPOSED = {  # how an output was seen on a page; a page without outputs has one 
     "length": pl.Float64,  # of a clip, in seconds
     "played": pl.Float64,  # seconds of it, at normal speed and to be heard
     "unplayable": pl.Int64,  # 1 where somebody said that it does not play
+    "clip": pl.String,  # of a screening question or an attention check, which show no output: screening/ID, check/ID
     "known_by": pl.String,  # script, server, or refuted by the server's clock
 }
 READING = {**WHO, **EXPOSED, **VISIT}  # one row an output on a page of a person's form
@@ -112,7 +113,7 @@ CONDUCT = {  # one row a page that a person sent
     **VISIT,
 }
 # columns that tables have only where something stands in them
-RARE = ("turn", "honeypot", "injected", "usual_seconds", "passed_seconds", "length", "played", "unplayable")
+RARE = ("turn", "honeypot", "injected", "usual_seconds", "passed_seconds", "length", "played", "unplayable", "clip")
 TYPES = {"String": pl.String, "Int64": pl.Int64, "Float64": pl.Float64}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from spa.media import medium_of
+from spa.media import medium_of, medium_of_file
 from spa.records.study import Study
 from spa.responses.payloads import fields_of
 from spa.responses.reading_evidence import READING
@@ -17,10 +17,10 @@ MOST_NAMED = 5  # annotators
 def unplayable_clips(study: Study, store: Store) -> dict[str, int]:
     """Return how many clips do not play by the last word of each annotator, who are absent where all do.
 
-    Nothing is read of studies whose outputs are not played.
+    Nothing is read of studies without anything that is played.
     """
-    files = medium_of(study.outputs.kind).files
-    if files is None or not files.streamed:
+    media = [medium_of(study.outputs.kind), *map(medium_of_file, study.clips.values())]
+    if not any(one is not None and one.files is not None and one.files.streamed for one in media):
         return {}
     found: dict[str, int] = {}
     for lease in store.visits.of_people():

@@ -35,7 +35,7 @@ class FormPost:
 
 def largest_post(page: Page) -> int:
     """Return how many bytes a post of a page may have, from its fields."""
-    evidence = 2 * (FIELD + OUTPUT * len(page.outputs))
+    evidence = 2 * (FIELD + OUTPUT * len(page.measured))
     return min(FIELD + evidence + sum(_largest(question) for question in page.questions), LARGEST_BODY)
 
 

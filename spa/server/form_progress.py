@@ -212,7 +212,7 @@ class FormProgress:
 
     def unseen(self, page: Page) -> tuple[Exhibit, ...]:
         """Return the new outputs of a page that neither its evidence of reading nor its steps say were seen."""
-        if not self.seconds_per_100_words or not page.new_outputs:
+        if not self.seconds_per_100_words or not page.new_measured:
             return ()
         sent = self.sent.get(page.page_id) or self.reading(page, NOTHING)
         if READING in sent.fields:
@@ -266,7 +266,7 @@ class FormProgress:
 
         Clips are not: without script nobody knows whether they were played.
         """
-        if not self.seconds_per_100_words or not page.new_outputs or self.lease.annotator_kind != "human":
+        if not self.seconds_per_100_words or not page.new_measured or self.lease.annotator_kind != "human":
             return False
         sent = self.sent.get(page.page_id) or self.sent.get(self.neighbour(page, -1).page_id)
         return sent is not None and READING not in sent.fields and not clips_to_play(page, self.minimum_seconds(page))

@@ -76,7 +76,7 @@ class ReadingHabit:
 
 def _rows(page: Page) -> Iterator[tuple[Exhibit, ...]]:
     """Yield the outputs new on a page row by row, each output once."""
-    new, done = {one.exhibit_id for one in page.new_outputs}, set[str]()
+    new, done = {one.exhibit_id for one in page.new_measured}, set[str]()
     for block in page.exhibits:
         row = tuple(one for one in block.exhibits if one.exhibit_id in new - done)
         done |= {one.exhibit_id for one in row}

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spa.forms.assets import asset_name
-from spa.records.form import ExhibitsBlock, Form
+from spa.records.form import Exhibit, ExhibitsBlock, Form
 from spa.responses.reading_evidence import (
     MOST_PARTS,
     minimum_seconds,
@@ -193,6 +193,57 @@ def test_server_keeps_the_page_of_clips_unheard(tmp_path: Path) -> None:
         ["c", 20.0, 0.0, 1, "script"],
     ]
     assert {row["length"] for row in rows if row["page"] == "p1"} == {None}
+
+
+def test_clip_of_a_question_is_heard_first(tmp_path: Path) -> None:
+    """Of screening as of checks: until it was played its page stays, and it has a row under its own name."""
+    form, now = small_form(), 1_000.0
+    clip = Exhibit(
+        exhibit_id="e90",
+        caption="Clip",
+        label=None,
+        item_id="screening/hearing",
+        medium="audio",
+        file=Path("a.flac"),
+        seconds=SECONDS,
+    )
+    pages = list(form.pages)
+    pages[1] = replace(pages[1], blocks=(ExhibitsBlock(heading=None, exhibits=(clip,)), *pages[1].blocks))
+    made = HandMade(tmp_path, replace(form, pages=tuple(pages)), seconds_per_100_words=6.0)
+    answers = {page.page_id: {one.question_id: raw_answer(one) for one in page.questions} for page in pages[:2]}
+    with made.store:
+        client = TestClient(create_app(made, clock=lambda: now), follow_redirects=False)
+        (token, _) = made.store.tokens()
+        client.post(f"/a/{token}")
+
+        def send(page: str, seconds: float, **more: object) -> int:
+            reading = json.dumps({"seconds": seconds, "outputs": {}, **more})
+            return client.post(f"/a/{token}/p/{page}", data=answers[page] | {"reading": reading}).status_code
+
+        assert send("p1", 0) == 303
+        html = client.get(f"/a/{token}/p/p2").text
+        assert f'data-exhibit="e90" data-seconds="{LEAST}"' in html
+        assert f"/static/{asset_name('player.js')}" in html
+        now += 30.0
+        assert send("p2", 29.0) == 422
+        assert send("p2", 29.0, played={"e90": [0, 12]}) == 422
+        assert send("p2", 29.0, outputs={"e90": [0, 29, 1]}, played={"e90": [0, 20]}) == 303
+        (visit,) = made.store.visits.leases()
+        exposures = exposures_of(
+            made.made,
+            made.store.visits.payloads(visit.submission_id),
+            submission_id=visit.submission_id,
+            keyed=made.store.keyed,
+            clocked=True,
+        )
+    rows = [dict(zip(EXPOSED, row, strict=True)) for row in exposure_rows(made.made, exposures, {}, {})]
+    names = ("page", "clip", "item_id", "system", "seconds", "length", "played", "unplayable")
+    assert [[row[name] for name in names] for row in rows] == [
+        ["p1", None, None, None, None, None, None, None],
+        ["p2", "screening/hearing", None, None, 29.0, 20.0, 20.0, 0],
+    ]
+    simulated = ReadingHabit(words_per_minute=240, skips=False, races=True, rng=np.random.default_rng(1))
+    assert json.loads(simulated.evidence(made.made, 6.0)["p2"])["played"] == {"e90": [0, SECONDS]}
 
 
 def test_share_played_stands_in_no_fingerprint(tmp_path: Path) -> None:
