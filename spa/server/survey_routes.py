@@ -309,10 +309,10 @@ class SurveyRoutes:
             if visit is None:
                 raise HTTPException(404)
             exhibit = find_shown(visit.form, request.path_params["exhibit_id"])
-            answer = partial(asyncio.to_thread, send_shown, request, visit.form, exhibit)
+            answer = partial(send_shown, request, visit.form, exhibit)
             if is_streamed(exhibit):
-                return await answer()
-        return await answer()  # with all of the file
+                return await asyncio.to_thread(answer)
+        return await asyncio.to_thread(answer)  # which reads all of the file
 
     async def show_captions(self, request: Request) -> Response:
         """Send the captions of a clip that this person's form shows."""
