@@ -26,9 +26,11 @@ from spa.platforms.collecting import Kind, PlatformSubmission, match_visit
 from spa.records.submission import Submission
 from spa.responses.admission import AdmissionRules, Arrival, SecondVisit, admit_submitted
 from spa.responses.begun_order import BEGUN_UNTIL
+from spa.responses.database import note
 from spa.responses.leases import lease_of_external
 from spa.responses.outcomes import COMPLETED, NOT_SUBMITTED
 from spa.responses.payloads import save_page
+from spa.responses.recounts import note_recount
 from spa.responses.study_families import StudyFamily
 from spa.responses.visit_ends import confirm_visit, finish_visit
 from spa.study.stopping import counts_as_begun
@@ -84,7 +86,9 @@ class Collector:
             hit.assignment_id is not None for hit in records.all_hits(self.store, self.endpoint.origin)
         )
         if in_hits and self.store.meta(BEGUN_UNTIL) is None:
-            self.store.set_meta(BEGUN_UNTIL, "0")
+            with self.store.transaction() as connection:  # nobody counts yet, whoever did before
+                note(connection, BEGUN_UNTIL, "0")
+                note_recount(connection)
         due, self.found.gone = self._due(everything)
         for hit in due:
             self._collect_hit(hit, self.found)

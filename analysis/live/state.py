@@ -58,7 +58,7 @@ class GroupStates:
 
     def follow(self, study: Study, store: Store, group: str) -> AnswerFollower:
         """Return what follows the decisions on one group."""
-        return AnswerFollower(study, store, group, self)
+        return AnswerFollower(study, store, group)
 
 
 live_states = GroupStates()

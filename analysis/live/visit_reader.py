@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 
 from sqlalchemy import Connection
 
 from analysis.live.hypotheses import Hypotheses
 from analysis.live.unit_matrix import forms_read, live_plan, matrices_of
-from analysis.live.visit_units import VisitUnit, visit_unit
+from analysis.live.visit_units import VisitReading, VisitUnit, visit_unit
 from spa.records.assignment import AssignmentLabels
 from spa.records.study import Study
 from spa.records.submission import Submission
 from spa.responses.answer_rows import read_submission
-from spa.responses.export import labels_of, visit_exposures, visit_tables
+from spa.responses.export import labels_of, visit_clock, visit_exposures, visit_tables
 from spa.responses.leases import Lease
 from spa.responses.outcomes import COMPLETED
 from spa.responses.store import Store
 from spa.responses.stored_assignments import AskedAssignment, asked_of_people
+from spa.responses.tidy_tables import EXPOSED
 from spa.study.narrowing import DealtPair
 
 NOTHING = VisitUnit(asked=False, excluded=False, values=None)
@@ -78,11 +79,21 @@ class VisitReader:
 
     def _added(self, submission: Submission, asked: AskedAssignment) -> ReadVisit:
         labels = _labels(asked)
-        exposures = partial(visit_exposures, self._store, submission, labels, self._form_of)
-        unit = visit_unit(submission, labels, self._hypotheses, self._plan, exposures)
+        unit = visit_unit(submission, labels, self._hypotheses, self._plan, partial(self._reading, submission, labels))
         if unit is None:
             return self._of_tables([(submission, asked)], [submission.assignment_id])
         return ReadVisit(unit=unit, dealt=asked.dealt, assignment_id=submission.assignment_id)
+
+    def _reading(self, submission: Submission, labels: AssignmentLabels) -> VisitReading:
+        if self._form_of is None:
+            return VisitReading()
+        form_of = cache(self._form_of)  # of an ended visit: it stays
+        shown = visit_exposures(self._store, submission, labels, form_of)
+        timed = visit_clock(self._store, submission, form_of)
+        return VisitReading(
+            shown=[dict(zip(EXPOSED, row, strict=True)) for row in shown],
+            clock=None if timed is None else (round(timed[0], 2), round(timed[1], 2)),  # as the tables have it
+        )
 
     def _of_tables(self, read: Sequence[tuple[Submission, AskedAssignment]], completed: Sequence[str]) -> ReadVisit:
         """Return what checked tables say of one person's visits; ``completed`` are assignments, in order."""

@@ -1,25 +1,35 @@
 """What one visit adds to a live study: its values, or that the person is left out, from the visit's own answers.
 
 The rules are those of :mod:`analysis.answers.exclusions` for somebody with one completed visit, and what tables derive
-from others is derived as there: choices from orders, counts from marked errors. It is written here for the
-few rows of a visit, since checked tables cost tens of milliseconds however few rows they hold.
+from others is derived as there: choices from orders, counts from marked errors, means of turns. It is written here for
+the few rows of a visit, since checked tables cost tens of milliseconds however few rows they hold. Where a measure lies
+so near to a bound that the order of a sum may decide, they are asked all the same.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
+from math import isclose
+from statistics import median, variance
 from typing import Any
 
-import polars as pl
-
 from analysis.answers.answer_checks import names_by_elicitation
-from analysis.answers.careless import check_careless, declared_rules, needs_reading
+from analysis.answers.careless import (
+    FEWEST_ANSWERS,
+    FEWEST_OUTPUTS,
+    SEEN,
+    SpeedUnit,
+    declared_rules,
+    needs_reading,
+)
 from analysis.answers.consistency import exact_directions
 from analysis.answers.orderings import SECOND
 from analysis.answers.plan import Plan
+from analysis.answers.post_screening import FEWEST_VOTES, LEAST_VARIANCE, P808
 from analysis.answers.span_tables import COUNTED
 from analysis.answers.span_weights import CLEAN
 from analysis.live.hypotheses import Hypotheses
@@ -29,10 +39,11 @@ from spa.records.form import Judgement
 from spa.records.study import OVERALL
 from spa.records.submission import Response, Submission
 from spa.responses.export import Annotator
-from spa.responses.tidy_tables import EXPOSED, row_tables
 
 ANSWER = {"preferences": "preference", "ratings": "score", "choices": "winner"}
 WON = {"x": 1.0, "tie": 0.5, "y": 0.0}
+OUTPUT = ("item_id", "system", "sample", "turn")
+NEAR = 1e-8  # share of a bound, by which sums in another order may differ
 Row = dict[str, Any]  # of a tidy table; and ``value``, as checked tables have it
 Rows = dict[str, list[Row]]  # by table
 
@@ -56,16 +67,32 @@ class VisitUnit:
     values: Floats | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VisitReading:
+    """How a visit was read.
+
+    Attributes
+    ----------
+    shown : sequence of dict
+        Its rows of the table ``reading``.
+    clock : (float, float) or None
+        Seconds that its words usually take, and that passed on the server's clock; ``None``: not timed.
+    """
+
+    shown: Sequence[Row] = ()
+    clock: tuple[float, float] | None = None
+
+
 def visit_unit(
     submission: Submission,
     labels: AssignmentLabels,
     hypotheses: Hypotheses,
     plan: Plan,
-    exposures: Callable[[], Iterable[Sequence[object]]],
+    read: Callable[[], VisitReading],
 ) -> VisitUnit | None:
     """Return what a completed visit adds, whose person has no other; ``None`` where only checked tables can say it.
 
-    ``exposures`` gives the visit's rows of the table ``reading``; see :func:`spa.responses.export.visit_exposures`.
+    ``read`` is called where a rule of the plan is about reading.
     """
     person = Annotator(annotator_kind=submission.annotator_kind, source=submission.source)
     given: Rows = {}
@@ -78,18 +105,17 @@ def visit_unit(
         for cells in target.rows(value, labels):
             given.setdefault(target.table, []).append(dict(zip(target.columns, cells, strict=True)))
     tables = _with_derived(given)
-    excluded = bool(tables) and (
-        not all(person.eligible)
-        or person.checks.count(False) > plan.max_failed_checks
-        or _contradicts(tables.get("preferences", []), plan)
-    )
-    if tables and not excluded and declared_rules(plan):
-        if plan.max_reading_speed is not None:
-            return None  # the table of annotators says what the server's clock does
-        if any(row.get("turn") is not None for row in tables.get("ratings", ())):
-            return None  # scores of turns are averaged before they are looked at
-        excluded = _is_careless(tables, exposures, submission, plan)
+    if not tables:
+        return VisitUnit(asked=False, excluded=False, values=None)
+    failed = not all(person.eligible) or person.checks.count(False) > plan.max_failed_checks
+    careless = not failed and _is_careless(tables, read() if needs_reading(plan) else VisitReading(), plan)
+    constant = P808 in plan.post_screening and _votes_are_constant(tables.get("ratings", []))
+    if careless is None or constant is None:
+        return None
     own = tables.get(hypotheses.answers, [])
+    if failed or careless or constant:  # by the last rule the visit leaves, and not the person
+        return VisitUnit(asked=bool(own), excluded=failed or careless, values=None)
+    excluded = _contradicts(tables.get("preferences", []), plan)
     deciding = [row for row in own if row["criterion"] in hypotheses.criteria]
     return VisitUnit(
         asked=bool(own), excluded=excluded, values=None if excluded or not deciding else _values(deciding, hypotheses)
@@ -116,7 +142,7 @@ def _with_derived(given: Rows) -> Rows:
     choices = found.get("choices", [])
     if implied := [*_implied(given.get("orders", []), choices)]:
         found["choices"] = choices + implied
-    if rated := [*found.get("ratings", []), *_counts(given.get("spans", []))]:
+    if rated := [*_without_turns(found.get("ratings", [])), *_counts(given.get("spans", []))]:
         found["ratings"] = _named_by_elicitation(rated)
     return found
 
@@ -137,6 +163,20 @@ def _implied(orders: list[Row], choices: list[Row]) -> Iterator[Row]:
         for x, y in combinations([listed[place] for place in sorted(range(len(listed)), key=places.__getitem__)], 2):
             ahead, pair = y["rank"] - x["rank"], {"system_x": x["system"], "system_y": y["system"]}
             yield about | pair | {"value": 1.0 if ahead > 0 else 0.0 if ahead < 0 else 0.5}
+
+
+def _without_turns(rated: list[Row]) -> list[Row]:
+    """Return ratings with the mean of an output's turns in the place of these; see ``average_turns``."""
+    if all(row.get("turn") is None for row in rated):
+        return rated
+    outputs: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rated:
+        outputs.setdefault(_cells(row, "criterion", "elicitation", "item_id", "sample", "system"), []).append(row)
+    found = []
+    for rows in outputs.values():
+        values = [row["value"] for row in rows if row["value"] is not None]
+        found.append(rows[0] | {"value": sum(values) / len(values) if values else None})
+    return found
 
 
 def _counts(spans: list[Row]) -> list[Row]:
@@ -183,19 +223,90 @@ def _contradicts(rows: list[Row], plan: Plan) -> bool:
     return any(forth + back > bound for forth, back in both)
 
 
-def _is_careless(
-    tables: Mapping[str, list[Row]],
-    exposures: Callable[[], Iterable[Sequence[object]]],
-    submission: Submission,
-    plan: Plan,
-) -> bool:
-    """Tell whether the person leaves by a declared rule of careless answering."""
-    who = {name: pl.lit(getattr(submission, name)) for name in ("annotator_id", "annotator_kind", "assignment_id")}
-    who["group"] = who["annotator_kind"]
-    answers = {
-        name: pl.DataFrame(rows, {**row_tables()[name], "value": pl.Float64}, orient="row").with_columns(**who)
-        for name, rows in tables.items()
-    }
-    shown = [*exposures()] if needs_reading(plan) else []
-    reading = pl.DataFrame(shown, EXPOSED, orient="row").with_columns(**who) if shown else None
-    return any(check.excluded for check in check_careless(answers, reading, plan))
+def _is_careless(tables: Mapping[str, list[Row]], reading: VisitReading, plan: Plan) -> bool | None:
+    """Tell whether the person leaves by a declared rule of careless answering; ``None``: it is too near to a bound."""
+    found = False
+    for rule, bound in declared_rules(plan).items():
+        if rule == "same_answers":
+            same, n = _same_answers(tables)
+            found |= n >= FEWEST_ANSWERS and same / n > bound
+        elif rule == "outputs_seen":
+            seen, n = _outputs_seen(reading.shown)
+            found |= n > 0 and seen / n < bound
+        else:
+            speed = _speed(reading, relative=rule == "relative_speed")
+            if speed is not None and isclose(speed, bound, rel_tol=NEAR):
+                return None
+            found |= speed is not None and speed > bound
+    return found
+
+
+def _same_answers(tables: Mapping[str, list[Row]]) -> tuple[int, int]:
+    """Return how many answers were the most frequent one of their kind, and of how many; see ``same_answers``."""
+    kinds: dict[str, Counter[float]] = {}
+    for row in tables.get("ratings", []):
+        if row["value"] is not None:
+            kinds.setdefault(f"ratings {row['elicitation'] or ''}", Counter())[row["value"]] += 1
+    for name in ("preferences", "choices"):
+        rows = [row for row in tables.get(name, []) if row["value"] is not None]
+        asked = {(row["system_x"], row["system_y"]) for row in rows}
+        both = (row["value"] for row in rows if (row["system_y"], row["system_x"]) in asked)
+        kinds[name] = Counter(value for value in both if value != 0.5)
+    return sum(max(each.values(), default=0) for each in kinds.values()), sum(each.total() for each in kinds.values())
+
+
+def _outputs_seen(shown: Iterable[Row]) -> tuple[int, int]:
+    """Return how many outputs were seen, and of how many that were shown; see ``outputs_seen``."""
+    found: dict[tuple[Any, ...], bool] = {}
+    for row in shown:
+        if row["system"] is not None:
+            output = _cells(row, *OUTPUT)
+            found[output] = found.get(output, False) or _is_seen(row)
+    return sum(found.values()), len(found)
+
+
+def _is_seen(row: Row) -> bool:
+    if not row["seconds"] or row["known_by"] == "refuted":
+        return False
+    if row["length"] is not None and not (row["played"] is not None and row["played"] >= SEEN * row["length"]):
+        return False
+    return row["known_by"] == "server" or (row["scrolled"] is not None and row["scrolled"] >= SEEN)
+
+
+def _speed(reading: VisitReading, *, relative: bool) -> float | None:
+    """Return how fast the person read, in words a minute or by the usual speed; see ``relative_speeds``."""
+    if not relative:
+        return _reading_speed(reading.shown, by="words")
+    usual, passed = reading.clock or (0.0, 0.0)
+    speeds = [usual / passed] if usual > 0 and passed > 0 else []
+    read = _reading_speed(reading.shown, by="usual_seconds")
+    return max([*speeds, *(() if read is None else (read,))], default=None)
+
+
+def _reading_speed(shown: Iterable[Row], *, by: SpeedUnit) -> float | None:
+    """Return the speed at which outputs were read, ``None`` of too few; see ``reading_speeds``."""
+    pages: dict[str, dict[tuple[Any, ...], tuple[Row, float]]] = {}
+    for row in shown:
+        scrolled = 1.0 if row["known_by"] == "server" else row["scrolled"]
+        if row["known_by"] != "refuted" and row["system"] is not None and row["seconds"] and row[by] and scrolled:
+            pages.setdefault(row["page"], {}).setdefault(_cells(row, *OUTPUT), (row, scrolled))
+    paces: dict[tuple[Any, ...], float] = {}
+    for outputs in pages.values():
+        rows = [row for row, _ in outputs.values()]
+        words = sum(row[by] * scrolled for row, scrolled in outputs.values())
+        took, of_page = sum(row["seconds"] for row in rows), rows[0]["page_seconds"]
+        pace = (min(of_page, took) if of_page else took) / words
+        for output in outputs:
+            paces[output] = paces.get(output, 0.0) + pace
+    if len(paces) < FEWEST_OUTPUTS:
+        return None
+    return (60 if by == "words" else 1) / median(paces.values())
+
+
+def _votes_are_constant(rated: Iterable[Row]) -> bool | None:
+    """Tell whether votes hardly vary, ``None`` where rounding would decide; see ``constant_votes``."""
+    votes = [row["value"] for row in rated if row["value"] is not None]
+    if len(votes) < FEWEST_VOTES:
+        return False
+    varies = variance(votes)
+    return None if isclose(varies, LEAST_VARIANCE, rel_tol=NEAR) else varies < LEAST_VARIANCE

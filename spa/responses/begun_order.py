@@ -7,23 +7,37 @@ how fast people are says nothing about who counts. Only stored times and ``now``
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from sqlalchemy import Connection, bindparam, or_, select
+from sqlalchemy import Connection, and_, bindparam, literal, or_, select
 
 from spa.responses.capacity import deadline
-from spa.responses.leases import Lease
+from spa.responses.leases import LEASE_COLUMNS, Lease, lease_from_row, leases_after
 from spa.responses.outcomes import COMPLETED, NOT_SUBMITTED
 from spa.responses.prepared_statements import PreparedStatement
 from spa.responses.recounts import RECOUNTED, RESEATED
-from spa.responses.store_schema import meta
+from spa.responses.store_schema import meta, submissions
 
 BEGUN_UNTIL = "begun_until"  # fact of a store: everybody who began earlier is known, though a platform hands out forms
 _NAME = meta.c.name
 _NOTED = PreparedStatement(
     select(_NAME, meta.c.value).where(or_(*(_NAME == bindparam(name) for name in ("recounted", "reseated", "until"))))
+)
+_VISIT = submissions.c
+_BEGUN_BEFORE = PreparedStatement(  # those to be looked at, and those that came in before somebody who counts
+    select(*LEASE_COLUMNS[:-1], literal(None), _VISIT.number)
+    .where(
+        _VISIT.annotator_kind == bindparam("kind"),
+        _VISIT.leased_at < bindparam("until"),
+        or_(
+            _VISIT.leased_at > bindparam("at"),
+            and_(_VISIT.leased_at == bindparam("at"), _VISIT.number > bindparam("after")),
+            _VISIT.number > bindparam("last"),
+        ),
+    )
+    .order_by(_VISIT.leased_at, _VISIT.number)
 )
 VisitStatus = Literal["counts", "open", "passed over"]
 
@@ -141,15 +155,22 @@ class NewlyCounted:
     ----------
     counted : tuple of Lease
         Further visits that count, in order.
-    after : int
-        Number of the last visit of which all is known for good, and of everybody before.
+    at, after : float, int
+        When the last visit began of which all is known for good, and of everybody before, and its number.
+    last : int
+        The highest number of a visit that was looked at.
     now : float
         Seconds since 1970, never before an earlier look.
+    known_until : float or None
+        As for :func:`begun_order`.
     """
 
     counted: tuple[Lease, ...]
+    at: float
     after: int
+    last: int
     now: float
+    known_until: float | None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -157,45 +178,81 @@ class CountedVisits:
     """The people of one kind who count, kept up: what :func:`begun_order` finds, without reading all visits again.
 
     Only visits after the first that is open are looked at, since of those before all is known for good; where
-    something undoes that, :mod:`spa.responses.recounts` says so, and whoever keeps this begins anew. Not for studies
-    whose people are known late (``known_until``).
+    something undoes that, :mod:`spa.responses.recounts` says so, and whoever keeps this begins anew.
     """
 
+    at: float = 0.0  # when the visit ``after`` began, where a platform hands out forms; else 0
     after: int = 0  # number of a visit; everything up to it is known for good
+    last: int = 0
     now: float = 0.0
+    known_until: float | None = None
     people: set[str] = field(default_factory=set)
     assignments: set[str] = field(default_factory=set)
 
-    def look(self, visits: Iterable[tuple[int, Lease]], now: float) -> NewlyCounted:
+    def later_visits(
+        self, connection: Connection, annotator_kind: str, known_until: float | None
+    ) -> list[tuple[int, Lease]]:
+        """Return the visits to :meth:`look` at, each with its number."""
+        if known_until is None:
+            return leases_after(connection, self.after, annotator_kind)
+        rows = _BEGUN_BEFORE.rows(
+            connection, kind=annotator_kind, until=known_until, at=self.at, after=self.after, last=self.last
+        )
+        return [(row[-1], lease_from_row(row)) for row in rows]
+
+    def are_later(self, visits: Sequence[tuple[int, Lease]], known_until: float | None) -> bool:
+        """Tell whether these come after all who are known; else all are to be counted anew.
+
+        So it is where a platform names somebody late who began before others that count, or the first form that it
+        handed out.
+        """
+        if not self.last:
+            return True
+        if known_until is None or self.known_until is None:
+            return known_until == self.known_until
+        first = [(visit.leased_at, number) for number, visit in visits[:1]]
+        return known_until >= self.known_until and all(place > (self.at, self.after) for place in first)
+
+    def look(self, visits: Iterable[tuple[int, Lease]], now: float, known_until: float | None = None) -> NewlyCounted:
         """Return who counts besides by ``now``, and change nothing yet.
 
         Parameters
         ----------
         visits : iterable of (int, Lease)
-            Number and lease of all visits of this kind after ``self.after``, in the order of their numbers.
-        now : float
+            Number and lease of all visits of this kind after the last of which all is known, in the order of their
+            numbers; where a platform hands out forms those that began before ``known_until``, in the order in which
+            they began, among them all of higher numbers than any seen.
+        now, known_until : float, float or None
             As for :func:`begun_order`.
         """
-        began = list(visits)
+        began = [((0.0 if known_until is None else visit.leased_at, number), visit) for number, visit in visits]
         times = [time for _, one in began for time in (one.leased_at, one.completed_at, one.released_at) if time]
         now = max(now, self.now, *times)
         counted: list[Lease] = []
-        people, assignments, after = set[str](), set[str](), self.after
-        for number, visit in began:
-            status = visit_status(visit, now)
+        people, assignments, place = set[str](), set[str](), (self.at, self.after)
+        for here, visit in began:
+            status = visit_status(visit, now, known_until)
             if status == "open":
                 break
-            after = number
+            place = here
             known = visit.annotator_id in self.people or visit.assignment_id in self.assignments
             again = visit.annotator_id in people or visit.assignment_id in assignments
             if status == "counts" and not known and not again:
                 counted.append(visit)
                 people.add(visit.annotator_id)
                 assignments.add(visit.assignment_id)
-        return NewlyCounted(counted=tuple(counted), after=after, now=now)
+        return NewlyCounted(
+            counted=tuple(counted),
+            at=place[0],
+            after=place[1],
+            last=max([self.last, *(number for (_, number), _ in began)]),
+            now=now,
+            known_until=known_until,
+        )
 
     def take(self, found: NewlyCounted) -> None:
         """Note what :meth:`look` found."""
-        self.after, self.now = found.after, found.now
+        self.at, self.after, self.last = found.at, found.after, found.last
+        self.now, self.known_until = found.now, found.known_until
         self.people.update(visit.annotator_id for visit in found.counted)
         self.assignments.update(visit.assignment_id for visit in found.counted)

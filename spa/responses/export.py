@@ -177,6 +177,18 @@ def visit_exposures(
     return exposure_rows(form, exposures, hidden.systems, hidden.positions)
 
 
+def visit_clock(store: Store, submission: Submission, form_of: Callable[[str], Form]) -> tuple[float, float] | None:
+    """Return the seconds that a form's words usually take, and that passed on the server's clock; of people's visits.
+
+    A completed visit may have gone on under another name of the platform's.
+    """
+    if submission.annotator_kind != "human" or submission.outcome != COMPLETED or submission.seconds is None:
+        return None
+    received = [payload.received_at for payload in store.visits.payloads(submission.submission_id)]
+    passed = max(submission.seconds, max(received, default=0.0) - min(received, default=0.0))
+    return usual_seconds(form_of(submission.assignment_id)), passed
+
+
 def visit_conduct_rows(
     store: Store, submission: Submission, form_of: Callable[[str], Form], asked: ConductAsked
 ) -> Iterable[tuple[object, ...]]:
@@ -225,8 +237,9 @@ class _Gathered:
         if self._form_of is not None and self._conduct is not None:
             counted = visit_conduct_rows(self._store, submission, self._form_of, self._conduct)
             self.rows["conduct"] += [(*who, *cells, *visit, complete) for cells in counted]
-        if self._form_of is not None:
-            self._clock(annotator, submission, self._form_of)
+        timed = None if self._form_of is None else visit_clock(self._store, submission, self._form_of)
+        if timed is not None:
+            annotator.clock(*timed)
         for answer in submission.answers:
             value = answer.value if isinstance(answer, Response) else None
             reason = printable(answer.reason) if isinstance(answer, Missing) else None
@@ -255,14 +268,6 @@ class _Gathered:
             frame.with_columns(pl.col(pl.String).cast(pl.Categorical)) if table in self._coded else frame
         )
         self.rows[table].clear()
-
-    def _clock(self, annotator: Annotator, submission: Submission, form_of: Callable[[str], Form]) -> None:
-        """Note how long a completed visit took, which may have gone on under another name of the platform's."""
-        if submission.annotator_kind != "human" or submission.outcome != COMPLETED or submission.seconds is None:
-            return
-        received = [payload.received_at for payload in self._store.visits.payloads(submission.submission_id)]
-        passed = max(submission.seconds, max(received, default=0.0) - min(received, default=0.0))
-        annotator.clock(usual_seconds(form_of(submission.assignment_id)), passed)
 
     def tables(self, *, with_complete: bool, exclusions: pl.DataFrame) -> Tables:
         """Build the tables from what was gathered."""

@@ -28,18 +28,24 @@ from spa.elicitation.ratings import RatingTarget
 from spa.elicitation.spa import PreferenceTarget
 from spa.live import LiveDecisions, LiveProgress
 from spa.records.form import CheckTarget, Form, ScreeningTarget
-from spa.responses.admission import AdmissionRefused, AdmissionRules
+from spa.responses.admission import AdmissionRefused, AdmissionRules, Arrival, admit_submitted
+from spa.responses.begun_order import BEGUN_UNTIL
+from spa.responses.conduct_evidence import CONDUCT
+from spa.responses.database import note
 from spa.responses.erasure import forget
 from spa.responses.leases import Lease
 from spa.responses.outcomes import COMPLETED, FAILED_CHECKS, RETURNED, SCREENED_OUT
 from spa.responses.payloads import save_page
+from spa.responses.recounts import note_recount
 from spa.responses.store_schema import adapted
+from spa.responses.visit_ends import finish_visit
 from spa.study.stopping import counts_as_begun, ranks_systems
 from spa.widgets import ChoiceListAnswer, SpansAnswer, list_switching_at
 from tests.spa.small_study import answer_form
 
 START = 1_000_000.0
 MINUTES = 10.0
+HIT_MINUTES = 3.0
 RULES = AdmissionRules(late_counts=False, minutes_to_begin=4.0)
 AGAIN = 0.3  # of those who begin, where people may come again
 BETTER = {"alpha": 2, "beta": 1, "gamma": 0}
@@ -54,7 +60,8 @@ def rules_of(workspace: Workspace) -> AdmissionRules:
 def answers(form: Form, systems: dict[str, str], rng: np.random.Generator) -> dict[str, str]:
     """Return what somebody answers who mostly prefers alpha to beta to gamma; a few contradict themselves or fail.
 
-    Of those who contradict themselves some do so as far as is allowed: both directions sum to the bound of 110 %.
+    Of those who contradict themselves some do so as far as is allowed: both directions sum to the bound of 110 %. Some
+    give one and the same rating throughout.
     """
     raw: dict[str, str] = {}
     draws = rng.random(3)
@@ -68,7 +75,8 @@ def answers(form: Form, systems: dict[str, str], rng: np.random.Generator) -> di
                 ("55" if draws[0] < 0.08 else "90") if incoherent else str(int(np.clip(round(100 * likely), 0, 100)))
             )
         elif isinstance(target, RatingTarget):
-            value = str(int(np.clip(round(2 + BETTER[systems[target.label]] + rng.normal(0, 0.8)), 1, 5)))
+            rated = int(np.clip(round(2 + BETTER[systems[target.label]] + rng.normal(0, 0.8)), 1, 5))
+            value = "3" if draws[1] > 0.8 else str(rated)
         elif isinstance(target, ChoiceTarget):
             ahead = BETTER[systems[target.label_x]] - BETTER[systems[target.label_y]] + rng.normal(0, 0.8)
             value = "tie" if abs(ahead) < 0.1 else "x" if ahead > 0 else "y"
@@ -90,9 +98,15 @@ def answers(form: Form, systems: dict[str, str], rng: np.random.Generator) -> di
     return raw
 
 
-def send_reading(workspace: Workspace, lease: Lease, rng: np.random.Generator, *, now: float) -> None:
-    """Send what the script of each page measures; some people hurry, and some see half of the outputs."""
-    second, share = 0.02 if rng.random() < 0.2 else 0.5, 0.5 if rng.random() < 0.2 else 1.0
+def send_reading(
+    workspace: Workspace, lease: Lease, rng: np.random.Generator, *, now: float, conduct: str | None = None
+) -> None:
+    """Send what the script of each page measures.
+
+    Some people hurry, some send all pages within seconds, and some see half of the outputs.
+    """
+    second = float(rng.choice([0.02, 0.06, 0.5], p=[0.07, 0.1, 0.83]))
+    share, apart = 0.5 if rng.random() < 0.1 else 1.0, 2 if rng.random() < 0.15 else 10
     with workspace.store.transaction() as connection:
         for number, page in enumerate(workspace.form(lease.assignment_id).pages):
             seconds = [second * (1 + rng.random()) for _ in page.outputs]
@@ -100,7 +114,8 @@ def send_reading(workspace: Workspace, lease: Lease, rng: np.random.Generator, *
                 shown.exhibit_id: [0.0, each, share] for shown, each in zip(page.outputs, seconds, strict=True) if each
             }
             sent = {"reading": json.dumps({"seconds": sum(seconds), "outputs": seen})}
-            save_page(connection, lease.submission_id, page.page_id, json.dumps(sent), now=now - 60 + 10 * number)
+            sent |= {} if conduct is None else {CONDUCT: conduct}
+            save_page(connection, lease.submission_id, page.page_id, json.dumps(sent), now=now - 60 + apart * number)
 
 
 def hand_in(
@@ -115,6 +130,25 @@ def hand_in(
     workspace.store.visits.finish(answer_form(lease, form, **raw), outcome, "code", now=now, rules=rules)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HitWork:
+    """A form that somebody answers on a platform, which says so when it is collected."""
+
+    person: str
+    assignment_id: str
+    began: float
+    ended: float
+
+    def collect(self, workspace: Workspace, raw: dict[str, str]) -> None:
+        """Save what was answered."""
+        store, rules, form = workspace.store, rules_of(workspace), workspace.form(self.assignment_id)
+        who = Arrival(annotator_id=store.person_id("mturk", self.person), source="mturk", external_id=self.person)
+        with store.transaction() as connection:
+            lease = admit_submitted(connection, who, self.assignment_id, rules, now=self.began)
+            submission = answer_form(lease, form, **raw)
+            finish_visit(connection, submission, COMPLETED, "code", now=self.ended, rules=rules)
+
+
 @dataclass
 class History:
     """One store, the people of whom a random history is made, and a process that follows it."""
@@ -127,6 +161,9 @@ class History:
     gone: list[Lease] = field(default_factory=list)  # whose time was up
     done: list[Lease] = field(default_factory=list)
     persons: dict[str, str] = field(default_factory=dict)  # by the name of a visit
+    in_hits: bool = False  # whether most people answer forms that a platform hands out
+    hits: list[HitWork] = field(default_factory=list)  # not collected yet
+    given: int = 0  # forms in HITs, the last of the draw
 
     def __post_init__(self) -> None:
         """Begin to follow."""
@@ -141,7 +178,39 @@ class History:
         self.now += float(self.rng.exponential(25.0))
         act = act or str(self.rng.choice(list(ACTS), p=SHARES))
         ACTS[act](self)
+        if self.in_hits:
+            if self.rng.random() < 0.7:
+                self.work_in_hit()
+            if self.rng.random() < 0.5:
+                self.collect()
         return act
+
+    def work_in_hit(self) -> None:
+        """Let somebody begin to answer the form of a HIT."""
+        assignments = self.workspace.store.assignments
+        self.people, self.given = self.people + 1, self.given + 1
+        name = assignments.ids()[-self.given]
+        assignments.note_published([name])
+        ended = self.now + 60 * HIT_MINUTES * float(self.rng.uniform(0.2, 1.0))
+        self.hits.append(HitWork(person=f"p{self.people}", assignment_id=name, began=self.now, ended=ended))
+
+    def collect(self) -> None:
+        """Save what was submitted on the platform, in any order; now and then some of it is named too late."""
+        store = self.workspace.store
+        if store.meta(BEGUN_UNTIL) is None:
+            with store.transaction() as connection:
+                note(connection, BEGUN_UNTIL, "0")
+                note_recount(connection)
+        known = self.now - 60 * HIT_MINUTES
+        due = [
+            hit for hit in self.hits if hit.ended <= self.now and (hit.began < known - 200 or self.rng.random() < 0.7)
+        ]
+        self.hits = [hit for hit in self.hits if hit not in due]
+        for place in self.rng.permutation(len(due)).tolist():
+            name = due[place].assignment_id
+            raw = answers(self.workspace.form(name), store.assignments.key(name).systems, self.rng)
+            due[place].collect(self.workspace, raw)
+        store.set_meta(BEGUN_UNTIL, repr(known))
 
     def admit(self, person: str, visit: str) -> None:
         """Let somebody in as the server does."""

@@ -67,14 +67,15 @@ COME_AGAIN = LIVE.replace("annotators = 60", "annotators = 60, repeat = true")
 MARKS = PAIRS.replace("[choices]\nper_annotator = 6\n", "[spans]\n")
 STUDIES = {
     "preferences": LIVE,
-    "ratings": f'{LIVE}answers = "ratings"\nmargin = 0.2\n',
+    "ratings": f'{LIVE}answers = "ratings"\nmargin = 0.2\n[analysis]\npost_screening = ["p808"]\n',
     "choices": f'{LIVE}answers = "choices"\n',
     "both criteria": f'{LIVE}criteria = ["overall", "meaning"]\n',
     "late decisions": f'{LIVE}criteria = ["overall", "meaning"]\nerror_rate = 0.02\n',
     "open pairs": f'{PAIRS}freed = "open_pairs"\n',
     "best of all": f"{PAIRS}top = 1\nepsilon = 0.2\n",
     "order": f"{PAIRS}order = true\nepsilon = 0.2\n",
-    "careless": f"{LIVE}[analysis]\nmax_same_answers = 0.6\nmin_outputs_seen = 0.8\nmax_words_per_minute = 600\n",
+    "careless": f"{LIVE}[analysis]\nmax_same_answers = 0.6\nmin_outputs_seen = 0.8\nmax_words_per_minute = 1500\n"
+    "max_reading_speed = 3\n",
     "order of three": PAIRS.replace("[choices]\nper_annotator = 6\n", "[ranking]\nsize = 3\n"),
     "gambles": f'{LIVE}answers = "choices"\n[gamble]\nrepeats = 1\n[analysis]\nmax_same_answers = 0.7\n',
     "marked errors": f"{MARKS}[analysis]\nmax_same_answers = 0.5\n",
@@ -83,6 +84,7 @@ STUDIES = {
     ),
     "as completed": f'{LIVE}counted = "completed"\n',
     "as completed, again": f'{COME_AGAIN}counted = "completed"\n[analysis]\nmax_same_answers = 0.6\n',
+    "in HITs": LIVE,
     "order, as completed": f'{PAIRS}order = true\nepsilon = 0.2\ncounted = "completed"\n',
 }
 
@@ -99,7 +101,7 @@ def built(folder: Path, kind: str, target: str | None = None, *, least: int = 5)
 
 def check_history(workspace: Workspace, kind: str, *, steps: int) -> None:
     """Compare what is followed with what the store gives as a whole, after every step of a random history."""
-    history = History(workspace, np.random.default_rng(sorted(STUDIES).index(kind)))
+    history = History(workspace, np.random.default_rng(sorted(STUDIES).index(kind)), in_hits=kind == "in HITs")
     counted = 0
     for number in range(steps):
         act = history.step(SURE.get(number))

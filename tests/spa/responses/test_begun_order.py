@@ -333,6 +333,42 @@ def test_counted_visits_kept_up_are_those_read_anew(
             assert known_for_good == [True] * kept.after + [False] * (len(known) > kept.after)
 
 
+@settings(max_examples=120, deadline=None)
+@given(
+    st.lists(st.tuples(visits(), st.sampled_from("abcdefgh"), st.integers(0, 400)), min_size=2, max_size=9),
+    st.lists(st.tuples(st.integers(1, 900), st.integers(0, 700)), min_size=1, max_size=8),
+)
+def test_counted_visits_of_hits_are_those_read_anew(
+    timelines: list[tuple[Times, str, int]], steps: list[tuple[int, int]]
+) -> None:
+    """So it is where a platform names visits when they are over, in any order, and some later than it should."""
+    timelines = sorted(timelines, key=lambda one: (one[0][3] or one[0][0]) + one[2])  # as they are collected
+    kept, counted, now = CountedVisits(), list[str](), 0.0
+    for step, lag in steps:
+        now += step
+        until = now - lag
+        known = [
+            (number, replace(visit, annotator_id=person))
+            for number, (times, person, later) in enumerate(timelines, start=1)
+            if (times[3] or times[0]) + later <= now and (visit := as_of(now, number, times)) is not None
+        ]
+        known = sorted(known, key=lambda one: one[1].leased_at)
+        for _ in range(2):
+            shown = [
+                (number, visit)
+                for number, visit in known
+                if visit.leased_at < until and ((visit.leased_at, number) > (kept.at, kept.after) or number > kept.last)
+            ]
+            if kept.are_later(shown, until):
+                break
+            kept, counted = CountedVisits(), []
+        found = kept.look(shown, now, until)
+        kept.take(found)
+        counted += [visit.submission_id for visit in found.counted]
+        order = begun_order([visit for _, visit in sorted(known, key=lambda one: one[0])], now, until).get(HUMAN)
+        assert counted == ([] if order is None else [visit.submission_id for visit in order.counted])
+
+
 def test_who_has_not_sent_a_page_yet_may_still_count(database: str) -> None:
     """The time to begin ends sooner than the visit's: that is no place taken again."""
     with Store.create(database) as store:
