@@ -23,7 +23,7 @@ LONGEST_STATE, MOST_WORDS = 40, 12  # letters of a state, and different words of
 LEAST_WINNERS = 0.5  # least share of the rows in which a winner is a system of its row
 NO_NAMES = re.compile(
     r"(?i)(?:^|[\W_])(?:text|output|response|answer|comment|comments|explanation|reason|reasoning|rationale|feedback"
-    r"|note|notes|time|timestamp|date|created|updated|url|link|version|language|lang|split|dataset|category|source)s?"
+    r"|note|notes|time|timestamp|date|created|updated|url|link|version|language|lang|split|dataset|category|source|best|worst|vs|versus)s?"
     r"(?:$|[\W_\d])"
 )
 ENDED_EARLY = re.compile(

@@ -29,6 +29,7 @@ WHAT = {
 COUNTED = {"annotator_id": "annotators", "item_id": "items"}  # of the others the values are named
 MEASURED = ("score", "preference", "rank")
 LISTED = 12
+MEAN_OPINION = re.compile("d?mos|(?:mean)?opinionscore|mos(?:score|mean)|meanmos")
 SWAPPED = re.compile(
     "(?:is|was|were|sides?|order|positions?)?(?:swap|swapped|flip|flipped|reversed|switched)(?:sides?|order)?"
 )
@@ -59,6 +60,7 @@ class TableFound:
     annotator_columns: tuple[str, ...] = ()
     llms: tuple[str, ...] = ()
     unnamed: bool = False
+    means: bool = False
     columns: tuple[ColumnFound, ...] = ()
 
     def notes(self) -> tuple[str, ...]:
@@ -119,7 +121,12 @@ def swapped_said(names: Sequence[str]) -> list[ColumnFound]:
     return [ColumnFound(note=note, otherwise=otherwise)]
 
 
-def means_said(name: str) -> list[ColumnFound]:
+def nameless_said(columns: Columns, score: str) -> list[ColumnFound]:
+    """Say how answers are taken of which no column says whose they are."""
+    return [_opinion_said(score)] if are_means(score, columns) else [_unnamed_said(), *_means_said(score)]
+
+
+def _means_said(name: str) -> list[ColumnFound]:
     """Say that scores without people, called means, are read as those of one person."""
     if not re.match("mean|avg|average", plain_name(name)):
         return []
@@ -127,7 +134,19 @@ def means_said(name: str) -> list[ColumnFound]:
     return [ColumnFound(note=f"{shown([name])}: taken as scores of one person an output", otherwise=otherwise)]
 
 
-def unnamed_said() -> ColumnFound:
+def are_means(name: str, columns: Columns) -> bool:
+    """Whether scores without people are mean opinion scores, as their name and their fractions say."""
+    fractions = columns.frame[name].drop_nulls().str.contains(r"[.,]0*[1-9]").any() if name else False
+    return bool(fractions) and MEAN_OPINION.fullmatch(plain_name(name)) is not None
+
+
+def _opinion_said(name: str) -> ColumnFound:
+    """Say that scores are taken for means of several people."""
+    otherwise = ArgumentProblem("unnamed", in_python="=True", after=" (of one person an output)")
+    return ColumnFound(note=f"{shown([name])}: taken as means of several people, one per output", otherwise=otherwise)
+
+
+def _unnamed_said() -> ColumnFound:
     """Say how answers are taken of which no column says whose they are."""
     otherwise = ArgumentProblem(
         "constants",

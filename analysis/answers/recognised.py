@@ -131,12 +131,14 @@ def _together(found: Sequence[TableFound], options: Reading) -> Reading:
     systems = {**options.systems, **{old: new for one in found for old, new in one.systems.items()}}
     columns = (*options.annotator_columns, *(name for one in found for name in one.annotator_columns))
     llms = tuple(dict.fromkeys((*options.llms, *(name for one in found for name in one.llms))))
-    unnamed = {one.place for one in found if one.unnamed}
-    if unnamed and len(unnamed) < len(found):
+    means = options.means or any(one.means for one in found)
+    unnamed = any(one.unnamed for one in found)
+    nameless = {one.place for one in found if one.unnamed or one.means}
+    if nameless and len(nameless) < len(found):
         raise AnalysisError(
             ArgumentProblem(
                 "mapping",
-                before=f"{min(unnamed)}: no column names who answered, which the other files say; name it with ",
+                before=f"{min(nameless)}: no column names who answered, which the other files say; name it with ",
                 in_python="={'YOURS': 'annotator_id'}",
                 in_command=" YOURS=annotator_id",
                 after=", or read that file alone",
@@ -149,7 +151,8 @@ def _together(found: Sequence[TableFound], options: Reading) -> Reading:
         systems=systems,
         annotator_columns=tuple(dict.fromkeys(columns)),
         llms=llms,
-        unnamed=options.unnamed or bool(unnamed),
+        unnamed=options.unnamed or unnamed,
+        means=means,
     )
 
 

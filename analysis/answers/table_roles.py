@@ -23,15 +23,15 @@ from analysis.answers.columns_found import (
     WHAT,
     TableFound,
     annotator_columns_said,
+    are_means,
     criteria_said,
     kind_said,
     llms_said,
-    means_said,
+    nameless_said,
     people_said,
     role_said,
     swapped_said,
     systems_said,
-    unnamed_said,
 )
 from analysis.answers.options import Reading
 from analysis.answers.unsettled import Unsettled, better_and_worse
@@ -236,8 +236,7 @@ class TableRoles:
         if "item_id" in self.given:
             return
         names = [name for _, name in likeliest(self._without(self._sides()), "item_id")]
-        again = [name for name in names if not self.columns.a_row_each(name)] or names
-        again = self._crossing(again)
+        again = self._crossing([name for name in names if not self.columns.a_row_each(name)] or names)
         clear = [name for name in again if not self.columns.are_criteria(name)] or again
         weak = next((place for place, name in enumerate(clear) if self._is_weak(name)), len(clear))
         plain = clear[:weak] or clear  # likelier than an id, or all: an id, and texts
@@ -461,11 +460,12 @@ class TableRoles:
     def _made(self, kind: str) -> TableFound:
         answers = "ranks" if kind == "orders" else "winners" if kind == "choices" else "scores"
         unnamed = "annotator_id" not in self.given and not (self.options.unnamed or self.options.means)
+        means = unnamed and are_means(self.roles.get("score", ""), self.columns)
         new = {role: name for role, name in self.roles.items() if name != role and name not in self.options.mapping}
         llms = self._llms()
         said = [kind_said(kind), *(role_said(self.columns, role, new[role]) for role in WHAT if role in new)]
         said += [llms_said(llms)] if llms else people_said(self._people_of_judges())
-        said += [unnamed_said(), *means_said(self.roles.get("score", ""))] if unnamed else []
+        said += nameless_said(self.columns, self.roles.get("score", "")) if unnamed else []
         said += swapped_said(self.free) if kind in ("choices", "preferences") else []
         said += [criteria_said(self.criteria)] if self.criteria else []
         said += [systems_said(self.systems, answers)] if self.systems else []
@@ -478,7 +478,8 @@ class TableRoles:
             systems=dict(self.systems),
             annotator_columns=self.annotator_columns,
             llms=llms,
-            unnamed=unnamed,
+            unnamed=unnamed and not means,
+            means=means,
             columns=tuple(said),
         )
 

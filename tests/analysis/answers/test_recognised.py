@@ -695,6 +695,13 @@ def test_means_without_people_are_told(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", kept)
     assert "mean_score: taken as scores of one person an output" in results(path)["settings"]["inputs"][0]["notes"]
     assert "--means (of several people" in report(path, "--json").stderr
+    opinion = write(tmp_path / "mos.csv", kept, {"mean_score": "MOS"})  # fractions called so are means of people
+    found = results(opinion)
+    assert "MOS: taken as means of several people, one per output" in found["settings"]["inputs"][0]["notes"]
+    assert but_inputs(found) == but_inputs(results(path, "--means"))
+    assert "may be the system" not in refused(
+        write(tmp_path / "ab.csv", [{"worker": "a", "item": n % 4, "gpt vs t5": "gpt"} for n in range(8)])
+    )
 
 
 def test_a_score_beside_two_systems_is_none_of_the_first(tmp_path: Path) -> None:
