@@ -12,6 +12,7 @@ import polars as pl
 from analysis.agreement.data import ReliabilityData, from_codes
 from analysis.agreement.from_sums import answered_once, answered_sums
 from analysis.agreement.measures import Answered
+from analysis.answers.groups import distinct
 from analysis.answers.plan import Plan
 from analysis.answers.scales import Steps
 from analysis.answers.unnamed import UNNAMED
@@ -93,7 +94,7 @@ def without_counted(table: pl.DataFrame, counted: Iterable[CountedRatings]) -> p
     places = {(own.sums.group, own.sums.criterion) for own in counted}
     if not places:
         return table
-    there = table.select("group", "criterion").unique().rows()
+    there = distinct(table, "group", "criterion").rows()
     others = [place for place in there if place not in places]
     if not others:
         return table.clear()

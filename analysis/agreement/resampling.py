@@ -77,9 +77,10 @@ def draw_weights(units: Ints, replicates: int, rng: np.random.Generator) -> Iter
             continue
         drawn = rng.integers(0, n_units, (many, n_units))
         if n_units >= MANY:  # one by one, in tables that the processor's cache holds
-            weights = np.empty((many, n_profiles))
+            weights, profiles = np.empty((many, n_profiles)), np.empty(n_units, dtype=np.int64)
             for own, into in zip(drawn, weights, strict=True):
-                into[:] = np.bincount(own if owner is None else owner.take(own), minlength=n_profiles)
+                of = own if owner is None else owner.take(own, out=profiles, mode="clip")  # which checks no number
+                into[:] = np.bincount(of, minlength=n_profiles)
             yield weights
             continue
         drawn = drawn if owner is None else owner.take(drawn)

@@ -12,7 +12,9 @@ from typing import Literal, get_args
 
 import polars as pl
 
+from analysis.answers.groups import distinct
 from analysis.answers.plan import Plan
+from analysis.statistics.coding import tally
 
 CarelessRule = Literal["outputs_seen", "reading_speed", "relative_speed", "same_answers"]
 CARELESS_RULES: tuple[CarelessRule, ...] = get_args(CarelessRule)
@@ -286,13 +288,14 @@ def counted_answers(answers: Mapping[str, pl.DataFrame], *, even: bool = False) 
         _ratings(table) if name == "ratings" else _comparisons(table, name, even=even and name == "preferences")
         for name, table in answers.items()
     ]
-    return pl.concat(kinds).group_by("annotator_id", "kind", "value").len()
+    return pl.concat(kinds).group_by("annotator_id", "kind", "value").agg(pl.col("n").sum().alias("len"))
 
 
 def _ratings(table: pl.DataFrame) -> pl.DataFrame:
-    rows = table.filter(pl.col("value").is_not_null())
-    kind = pl.concat_str(pl.lit("ratings "), pl.col("elicitation").cast(pl.String).fill_null(""))
-    return rows.select(pl.col("annotator_id").cast(pl.String), kind.alias("kind"), pl.col("value").cast(pl.Float64))
+    answered = table.filter(pl.col("value").is_not_null()) if table["value"].has_nulls() else table
+    rows = tally(answered, "annotator_id", "elicitation", "value")
+    kind = pl.concat_str(pl.lit("ratings "), pl.col("elicitation").cast(pl.String).fill_null("")).alias("kind")
+    return rows.select(pl.col("annotator_id").cast(pl.String), kind, pl.col("value").cast(pl.Float64), "n")
 
 
 def _comparisons(table: pl.DataFrame, name: str, *, even: bool) -> pl.DataFrame:
@@ -300,17 +303,19 @@ def _comparisons(table: pl.DataFrame, name: str, *, even: bool) -> pl.DataFrame:
     pair = ("annotator_id", pl.min_horizontal(x, y), pl.max_horizontal(x, y))
     rows = table.filter(pl.col("value").is_not_null())
     rows = rows.filter((x < y).n_unique().over(pair) == 2, pl.lit(value=True) if even else pl.col("value") != 0.5)
-    return rows.select(pl.col("annotator_id").cast(pl.String), pl.lit(name).alias("kind"), "value")
+    once = pl.lit(1, dtype=pl.UInt32).alias("n")
+    return rows.select(pl.col("annotator_id").cast(pl.String), pl.lit(name).alias("kind"), "value", once)
 
 
 def people_of(answers: Mapping[str, pl.DataFrame]) -> dict[str, str]:
     """Return the group of everybody but LLMs, by their first answer."""
-    who = pl.col("annotator_id", "group").cast(pl.String)
     each = [
-        table.filter(pl.col("annotator_kind") != "llm").select(who).unique(maintain_order=True)
+        distinct(table, "annotator_id", "group", "annotator_kind").filter(pl.col("annotator_kind") != "llm")
         for table in answers.values()
     ]
-    return dict(pl.concat(each).unique("annotator_id", keep="first", maintain_order=True).iter_rows())
+    return dict(
+        pl.concat(each).unique("annotator_id", keep="first", maintain_order=True).drop("annotator_kind").iter_rows()
+    )
 
 
 def _by_person(people: pl.DataFrame) -> dict[str, tuple[float, int]]:

@@ -13,7 +13,7 @@ import polars as pl
 from analysis.answers.columns import Scale
 from analysis.answers.scales import declared_scale
 from analysis.answers.span_tables import COUNTED
-from analysis.statistics.coding import FEW, Floats, Ints, fold, number
+from analysis.statistics.coding import Floats, Ints, tally
 from spa.errors import shortened
 
 Marks = npt.NDArray[np.bool_]
@@ -61,15 +61,7 @@ def value_counts(table: pl.DataFrame) -> pl.DataFrame:
         unscaled = table.filter(pl.col("elicitation").is_in(UNSCALED))["criterion"].unique().to_list()
         answered = answered.filter(~pl.col("criterion").is_in(unscaled))
     keys = ["criterion", "annotator_id", "value"]
-    whole = np.rint(answered["value"].to_numpy())
-    if len(whole) > FEW and np.abs(whole).max() < 2**31 and np.array_equal(whole, answered["value"].to_numpy()):
-        rows = fold(
-            number(answered["criterion"]), number(answered["annotator_id"]), (whole - whole.min()).astype(np.int64)
-        )
-        times = pl.Series("n", np.bincount(rows.of), dtype=pl.UInt32)
-        counted = answered[rows.first].select(*keys, "annotator_kind", times)
-    else:
-        counted = answered.group_by(keys).agg(pl.len().alias("n"), pl.col("annotator_kind").first())
+    counted = tally(answered, *keys, "annotator_kind")  # an annotator has one
     return counted.select(pl.col("criterion", "annotator_kind", "annotator_id").cast(pl.String), "value", "n").sort(
         keys
     )

@@ -27,7 +27,7 @@ from analysis.answers.post_screening import (
     votes_evidence,
 )
 from analysis.answers.tables import AnswerTables, answered_rows
-from analysis.answers.unnamed import is_nameless
+from analysis.answers.unnamed import named_rows
 from analysis.statistics.coding import FEW
 from spa.errors import AnalysisError
 
@@ -101,7 +101,7 @@ def find_exclusions(tables: AnswerTables, plan: Plan) -> list[Exclusion]:
     asked = tables.item_preferences if tables.preferences is None else tables.preferences
     if asked is not None and plan.consistency_tau is not None:
         later = [row for row in found if row.assignment_id is not None]
-        answered = apply_exclusions(asked, later).filter(~is_nameless())
+        answered = named_rows(apply_exclusions(asked, later))
         failures = find_failures(answered, plan.consistency_tau)
         found += _by_consistency(failures, _with_several_variants(asked))
     return found
@@ -140,7 +140,7 @@ def answers_judged(
 ) -> tuple[dict[str, pl.DataFrame], pl.DataFrame | None]:
     """Return by what people are judged: answers of those who have names, and how they read, of visits that count."""
     visits = [row for row in exclusions if row.assignment_id is not None]
-    named = {name: table.filter(~is_nameless()) for name, table in tables.answers().items()}
+    named = {name: named_rows(table) for name, table in tables.answers().items()}
     answers = {name: apply_exclusions(table, visits) for name, table in named.items()}
     return answers, None if reading is None else apply_exclusions(reading, visits)
 

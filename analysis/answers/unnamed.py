@@ -33,6 +33,12 @@ def is_nameless(annotator: str = "annotator_id") -> pl.Expr:
     return is_unnamed(annotator) | pl.col(annotator).cast(pl.String).str.starts_with(MEANS)
 
 
+def named_rows(table: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows whose annotators have names: the table itself where all have."""
+    names = table.select(pl.col("annotator_id").unique())
+    return table.filter(~is_nameless()) if names.select(is_nameless().any()).item() else table
+
+
 def any_unnamed(table: pl.DataFrame) -> bool:
     """Tell whether a table holds lists of people whom nobody named, from its annotators and not its rows."""
     names = table["annotator_id"].unique(maintain_order=True)  # in order is faster

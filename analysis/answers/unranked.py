@@ -124,5 +124,5 @@ def _named(tables: Mapping[str, pl.DataFrame]) -> set[str]:
         for table in tables.values()
         for column in ("system", *SIDES)
         if column in table.columns
-        for system in table[column].cast(pl.String).unique().to_list()
+        for system in distinct(table, column)[column].to_list()
     }

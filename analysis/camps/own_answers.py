@@ -12,13 +12,12 @@ from analysis.answers.input import AnalysisInput
 from analysis.answers.order import Order, toward
 from analysis.answers.plan import Plan
 from analysis.answers.tables import answered_rows
-from analysis.comparisons.rating_cells import RatingCells, rating_cells
+from analysis.comparisons.rating_cells import RatingCells
 from analysis.comparisons.sides import PEOPLE
 from analysis.comparisons.tests import Tests
 from analysis.records.results import Key
-from analysis.statistics.coding import Floats, Ints, fold, snap
+from analysis.statistics.coding import Floats, Ints, code, fold, snap
 from analysis.statistics.record import Source
-from analysis.sums.units import unit_codes
 
 EVEN = 0.5
 APART = {  # what tells answers about separate outputs apart; both directions of one are one answer
@@ -85,12 +84,11 @@ def own_answers(prepared: AnalysisInput, tests: Tests) -> Iterator[PairAnswers]:
         wanted = {key: pairs for key, pairs in asked.items() if key[0] == source and key[1] in people}
         if not wanted:
             continue
-        own = answered_rows(table).filter(pl.col("annotator_kind").is_in(list(PEOPLE)))
-        order = prepared.orders[source]
         if source == "ratings":
-            yield from _of_ratings(own, order, wanted, prepared.plan)
-        else:
-            yield from _of_pairs(own, order, wanted, source)  # type: ignore[arg-type]
+            yield from _of_ratings(tests, wanted, prepared.plan)
+            continue
+        own = answered_rows(table).filter(pl.col("annotator_kind").is_in(list(PEOPLE)))
+        yield from _of_pairs(own, prepared.orders[source], wanted, source)  # type: ignore[arg-type]
 
 
 def _pairs(tests: Tests) -> Pairs:
@@ -124,31 +122,22 @@ def _of_pairs(table: pl.DataFrame, order: Order, asked: Pairs, source: Source) -
             if own is None:
                 continue
             value = own["value"].to_numpy()
-            who = own["annotator_id"].to_list()
-            yield _answers((source, group, criterion, x, y), who, 1 - value if turned else value, EVEN)
+            who = code(own["annotator_id"])
+            yield PairAnswers(
+                source=source,
+                group=group,
+                criterion=criterion,
+                system_x=x,
+                system_y=y,
+                names=who.ids,
+                person=who.of,
+                value=1 - value if turned else value,
+                even=EVEN,
+            )
 
 
-def _answers(key: tuple[Source, str, str, str, str], who: Sequence[str], value: Floats, even: float) -> PairAnswers:
-    source, group, criterion, x, y = key
-    names = dict.fromkeys(who)
-    number = {name: place for place, name in enumerate(names)}
-    return PairAnswers(
-        source=source,
-        group=group,
-        criterion=criterion,
-        system_x=x,
-        system_y=y,
-        names=tuple(names),
-        person=np.array([number[name] for name in who], dtype=np.int64),
-        value=value,
-        even=even,
-    )
-
-
-def _of_ratings(table: pl.DataFrame, order: Order, asked: Pairs, plan: Plan) -> Iterator[PairAnswers]:
-    units = unit_codes(table)
-    names = units.names["annotator"]
-    for cells in rating_cells(table, order, units):
+def _of_ratings(tests: Tests, asked: Pairs, plan: Plan) -> Iterator[PairAnswers]:
+    for cells in tests.rated:
         pairs = asked.get(("ratings", cells.group, cells.criterion), ())
         if not pairs:
             continue
@@ -156,20 +145,40 @@ def _of_ratings(table: pl.DataFrame, order: Order, asked: Pairs, plan: Plan) -> 
         sign = -1.0 if cells.criterion in plan.lower_is_better else 1.0
         place = {system: number for number, system in enumerate(cells.systems)}
         for x, y in pairs:
-            difference = sign * (scores[:, place[x]] - scores[:, place[y]])
-            both = ~np.isnan(difference)
-            if both.any():
-                who = [names[number] for number in annotator[both].tolist()]
-                value = snap(difference[both], scale=cells.scale, digits=13)
-                yield _answers(("ratings", cells.group, cells.criterion, x, y), who, value, 0.0)
+            difference = scores[place[x]] - scores[place[y]]
+            both = np.flatnonzero(difference == difference)
+            if not len(both):
+                continue
+            who = annotator[both]
+            there = np.flatnonzero(np.bincount(who))
+            person = np.zeros(int(there[-1]) + 1, dtype=np.int64)
+            person[there] = np.arange(len(there))
+            yield PairAnswers(
+                source="ratings",
+                group=cells.group,
+                criterion=cells.criterion,
+                system_x=x,
+                system_y=y,
+                names=tuple(map(tests.raters.__getitem__, there.tolist())),
+                person=person[who],
+                value=snap(sign * difference[both], scale=cells.scale, digits=13),
+                even=0.0,
+            )
 
 
 def _side_by_side(cells: RatingCells) -> tuple[Ints, Floats]:
-    """Return who judged each item, and the mean score of each system there, shape (annotator and item, systems)."""
+    """Return who judged each item, and the mean score of each system there, shape (systems, annotators and items).
+
+    NaN where there is none.
+    """
     judged = fold(cells.annotator, cells.item)
-    shape = (len(judged.first), len(cells.systems))
-    where = judged.of * shape[1] + cells.system
-    n = np.bincount(where, minlength=shape[0] * shape[1])
-    total = np.bincount(where, weights=cells.value, minlength=shape[0] * shape[1])
-    scores = np.divide(total, n, out=np.full(len(n), np.nan), where=n > 0).reshape(shape)
-    return cells.annotator[judged.first], scores
+    n_judged = len(judged.first)
+    size = n_judged * len(cells.systems)
+    where = cells.system * n_judged + judged.of
+    scores = np.full(size, np.nan)
+    scores[where] = cells.value
+    if np.count_nonzero(scores == scores) < len(where):  # several answers of somebody about an output
+        n = np.bincount(where, minlength=size)
+        total = np.bincount(where, weights=cells.value, minlength=size)
+        scores = np.divide(total, n, out=np.full(size, np.nan), where=n > 0)
+    return cells.annotator[judged.first], scores.reshape(-1, n_judged)

@@ -16,7 +16,7 @@ import polars as pl
 
 from analysis.comparisons.rating_cells import RatingCells, rating_differences
 from analysis.statistics.cell_sums import BITS, WholeSums, numbered_keys, packed, unpacked
-from analysis.statistics.coding import DENSE, Floats, Ints, fold
+from analysis.statistics.coding import DENSE, Floats, Ints, all_differ
 from analysis.statistics.differences import DifferencePart, Differences
 from analysis.sums.adding import LISTED, OVER, PACKED, PART, ROOM, TOGETHER, Grid, Sums
 
@@ -121,7 +121,7 @@ def _once(cells: RatingCells) -> bool:
     if cells.once:
         return True
     starts = np.flatnonzero(np.diff(cells.block, prepend=-1))
-    return not cells.sampled and len(fold(cells.annotator[starts], cells.item[starts])) == len(starts)
+    return not cells.sampled and all_differ(cells.annotator[starts], cells.item[starts])
 
 
 def counted_sums(own: CountedCells) -> Sums:

@@ -13,7 +13,7 @@ import polars as pl
 
 from analysis.answers.order import Order
 from analysis.answers.tables import answered_rows
-from analysis.statistics.coding import Floats, Ints, all_differ, code, fold, join_keys, scale_of
+from analysis.statistics.coding import Floats, Ints, all_differ, code, fold, join_keys, rows_in_order, scale_of
 from analysis.statistics.differences import Differences
 from analysis.sums.units import UnitCodes, unit_codes
 
@@ -42,7 +42,8 @@ class RatingCells:
     @property
     def sampled(self) -> bool:
         """Whether some output was rated in several samples."""
-        return not all_differ(self.block, self.system)
+        block, system = self.block, self.system  # sorted by both
+        return bool(np.any((block[1:] == block[:-1]) & (system[1:] == system[:-1])))
 
     def column(self, unit: str) -> Ints:
         """Return the ids of a unit."""
@@ -77,18 +78,19 @@ def cells_of(columns: Mapping[str, npt.NDArray[Any]], value: Floats, order: Orde
     ``group``, ``criterion``, ``system``, ``annotator``, ``assignment``, ``item_id``, ``variant`` and ``sample`` are
     whole numbers, ``llm`` a bool.
     """
+    alike = {name for name, column in columns.items() if column.min() == column.max()}
     names = ("group", "criterion", "assignment", "variant", "item_id", "system", "sample")
-    cells = fold(*(columns[name] for name in names))
-    averaged, first = cells.mean(value), cells.first
-    if first is not cells.of:  # else each row is a cell, and they are in order
-        alike = {name for name, column in columns.items() if column.min() == column.max()}
-        there = {id(column): column[first] for name, column in columns.items() if name not in alike}
-        columns = {
-            name: column[: len(cells)] if name in alike else there[id(column)] for name, column in columns.items()
-        }
-    several = len(cells) < len(value)
-    times = np.bincount(cells.of) if several else None if first is cells.of else np.ones(len(cells), dtype=np.int64)
-    del cells, first
+    varied = [columns[name] for name in names if name not in alike]
+    first, times = rows_in_order(*varied) if varied else None, None
+    if first is None:
+        cells = fold(*(columns[name] for name in names))
+        averaged, first, times = cells.mean(value), cells.first, np.bincount(cells.of)
+    else:
+        averaged = value[first] + 0.0
+    there = {id(column): column[first] for name, column in columns.items() if name not in alike}
+    columns = {name: column[: len(first)] if name in alike else there[id(column)] for name, column in columns.items()}
+    once = times is None and columns["assignment"] is columns["annotator"] and {"variant", "sample"} <= alike
+    del first, there
     part = fold(columns["group"], columns["criterion"]).of
     block = join_keys(part, columns["assignment"], columns["variant"], columns["item_id"])  # ascending
     block = np.cumsum(np.diff(block, prepend=block[:1]) != 0)
@@ -108,6 +110,7 @@ def cells_of(columns: Mapping[str, npt.NDArray[Any]], value: Floats, order: Orde
             value=averaged[rows],
             scale=scale_of(averaged[rows]),
             answers=None if times is None else int(times[rows].sum()),
+            once=once,
         )
 
 

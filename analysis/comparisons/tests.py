@@ -9,6 +9,7 @@ from analysis.comparisons.choices import ChoiceTest
 from analysis.comparisons.directions import DirectionSummary
 from analysis.comparisons.disagreements import Finding
 from analysis.comparisons.preferences import PreferenceTest
+from analysis.comparisons.rating_cells import RatingCells
 from analysis.comparisons.ratings import RatingMean, RatingTest
 from analysis.sums.criterion_sums import CriterionSums
 
@@ -21,6 +22,7 @@ class Tests:
 
     ``untested`` counts, by group and criterion, pairs of many systems that were compared once.
     ``by_person`` are sums of scores by annotator, of groups and criteria that few people rated.
+    ``rated`` are the ratings of people one by one, and ``raters`` the names of the annotators by number.
     """
 
     preferences: list[PreferenceTest]
@@ -31,3 +33,5 @@ class Tests:
     findings: list[Finding]
     untested: list[tuple[str, str, int]]
     by_person: Sequence[CriterionSums]
+    rated: Sequence[RatingCells] = ()
+    raters: Sequence[str] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
@@ -35,6 +35,7 @@ from analysis.comparisons.preferences import (
     with_effect_sizes,
 )
 from analysis.comparisons.rated_parts import RatedPart, rated_parts
+from analysis.comparisons.rating_cells import RatingCells
 from analysis.comparisons.rating_judgements import judgements_of_counts
 from analysis.comparisons.ratings import RatingMean, RatingTest, compare_ratings, summarise_ratings
 from analysis.comparisons.tests import LISTED, Tests
@@ -59,12 +60,12 @@ def compare_systems(analysis: Analysis) -> Found:
     sources, otherwise = RankingSources(plan=prepared.plan), OtherTests(plan=prepared.plan)
     preferences = analyse_preferences(prepared, sources)
     choices = analyse_choices(prepared, sources)
-    people, counted = list[CriterionSums](), list[CountedRatings]()
-    ratings = analyse_ratings(prepared, sources, otherwise, people, counted)
+    noted = Noted()
+    ratings = analyse_ratings(prepared, sources, otherwise, noted)
     found = all_tests(
-        prepared.plan, sources, otherwise, preferences=preferences, ratings=ratings, choices=choices, by_person=people
+        prepared.plan, sources, otherwise, preferences=preferences, ratings=ratings, choices=choices, noted=noted
     )
-    return {**found, COUNTED_RATINGS.name: tuple(counted)}
+    return {**found, COUNTED_RATINGS.name: tuple(noted.counted)}
 
 
 def compare_sums(analysis: Analysis) -> Found:
@@ -88,9 +89,10 @@ def all_tests(
     preferences: tuple[list[PreferenceTest], list[DirectionSummary]] = ([], []),
     ratings: tuple[list[RatingMean], list[RatingTest]] = ([], []),
     choices: tuple[list[ChoiceTest], list[tuple[str, str, int]]] = ([], []),
-    by_person: Sequence[CriterionSums] = (),
+    noted: Noted | None = None,
 ) -> Found:
     """Return what the tests of the three kinds of answers gave, and what rankings and other tests are made of."""
+    noted = noted or Noted()
     tests = Tests(
         preferences=preferences[0],
         directions=preferences[1],
@@ -98,7 +100,9 @@ def all_tests(
         ratings=ratings[1],
         choices=choices[0],
         untested=choices[1],
-        by_person=by_person,
+        by_person=noted.by_person,
+        rated=noted.rated,
+        raters=noted.raters,
         findings=[
             *findings_of("preferences", preferences[0], plan),
             *findings_of("ratings", ratings[1], plan),
@@ -158,42 +162,56 @@ def analyse_ratings(
     prepared: AnalysisInput,
     sources: RankingSources,
     otherwise: OtherTests | None = None,
-    people: list[CriterionSums] | None = None,
-    counted: list[CountedRatings] | None = None,
+    noted: Noted | None = None,
 ) -> tuple[list[RatingMean], list[RatingTest]]:
-    """Return means and tests of the ratings, empty where there are none; fill ``sources`` and ``otherwise``.
-
-    ``people`` gets the sums of scores by annotator, where a group has few people, and ``counted`` the groups and
-    criteria whose agreement follows from sums.
-    """
+    """Return means and tests of the ratings, empty where there are none; fill ``sources``, ``otherwise``, ``noted``."""
     if "ratings" not in prepared.kept:
         return [], []
     table, order = prepared.kept["ratings"], prepared.orders["ratings"]
     widths = scale_widths(ways_of(prepared.answers["ratings"]), prepared.tables.scales, prepared.study)
     units = unit_codes(answered_rows(table))
     names = units.names
-    people, counted = people if people is not None else [], counted if constant(table["sample"]) else None
-    parts = _noted(rated_parts(table, order, units), names, people, counted)
+    parts = rated_parts(table, order, units)
+    if noted is not None:
+        noted.raters = names["annotator"]
+        parts = noted.each(parts, names["item"], once=constant(table["sample"]))
     return analyse_rated_parts(parts, prepared.plan, sources, otherwise, names=names, widths=widths)
 
 
-def _noted(
-    parts: Iterable[RatedPart],
-    names: Mapping[str, Sequence[str]],
-    people: list[CriterionSums],
-    counted: list[CountedRatings] | None,
-) -> Iterator[RatedPart]:
-    """Keep of the sums of few people's parts what each of them gave, and what agreement follows from."""
-    for rated in parts:
-        own = rated.sums
-        if counted is not None and (cells := rated.cells) is not None:
-            single = {name: getattr(cells, name) for name in ("system", "annotator", "item", "value")}
-            who, what = names["annotator"], names["item"]
-            found = counted_ratings(CountedRatings(sums=own, annotators=who, items=what, **single))
-            counted += () if found is None else (found,)
-        if not own.llm and own.n_annotators <= LISTED:
-            people.append(replace(own, scores={"annotator": own.scores["annotator"]}, pairs={}, counts={}))
-        yield rated
+@dataclass(slots=True)
+class Noted:
+    """What other rooms take of the ratings, so that nobody makes it again.
+
+    Attributes
+    ----------
+    by_person : list of CriterionSums
+        Sums of scores by annotator, where a group has few people.
+    counted : list of CountedRatings
+        Groups and criteria whose agreement follows from sums.
+    rated : list of RatingCells
+        Ratings of people.
+    raters : sequence of str
+        Names of the annotators by number.
+    """
+
+    by_person: list[CriterionSums] = field(default_factory=list)
+    counted: list[CountedRatings] = field(default_factory=list)
+    rated: list[RatingCells] = field(default_factory=list)
+    raters: Sequence[str] = ()
+
+    def each(self, parts: Iterable[RatedPart], items: Sequence[str], *, once: bool) -> Iterator[RatedPart]:
+        """Pass parts on; ``items`` are names by number, ``once``: no output is known in several samples."""
+        for rated in parts:
+            own, cells = rated.sums, rated.cells
+            if once and cells is not None:
+                single = {name: getattr(cells, name) for name in ("system", "annotator", "item", "value")}
+                found = counted_ratings(CountedRatings(sums=own, annotators=self.raters, items=items, **single))
+                self.counted += () if found is None else (found,)
+            if not own.llm and cells is not None:
+                self.rated.append(cells)
+            if not own.llm and own.n_annotators <= LISTED:
+                self.by_person.append(replace(own, scores={"annotator": own.scores["annotator"]}, pairs={}, counts={}))
+            yield rated
 
 
 def analyse_rated_parts(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import polars as pl
 
@@ -23,13 +23,14 @@ def about_sliders(tables: AnswerTables) -> Iterator[WarningRow]:
     A form of a study has an answer only where its slider was touched, which exported tables show by the outcome of the
     visit; importers that know where a slider began say themselves how many stand there.
     """
-    given = {name: _of_people(table) for name, table in tables.answers().items() if name != "choices"}
     middle = n = 0
-    if "preferences" in given:
-        stated = given["preferences"]["value"]
+    if tables.preferences is not None:
+        stated = _of_people(tables.preferences)["value"]
         middle, n = int((stated == 0.5).sum()), len(stated)
-    if "ratings" in given:
-        for (criterion, way), rows in given["ratings"].group_by("criterion", "elicitation", maintain_order=True):
+    if tables.ratings is not None and _perhaps_long(tables, [tables.ratings]):
+        for (criterion, way), rows in _of_people(tables.ratings).group_by(
+            "criterion", "elicitation", maintain_order=True
+        ):
             scale = next((one for one in tables.scales if one.criterion in (criterion, None)), None)
             value = rows["value"].cast(pl.Float64)
             low, high = (value.min(), value.max()) if scale is None else (scale.low, scale.high)
@@ -49,7 +50,7 @@ def about_sliders(tables: AnswerTables) -> Iterator[WarningRow]:
 def _equal_pages(tables: AnswerTables) -> Iterator[WarningRow]:
     """Count the pages on which every rating of a long scale is one and the same, hidden references among them."""
     given = [table for table in (tables.ratings, tables.unranked.ratings) if table is not None]
-    if not given:
+    if not given or not _perhaps_long(tables, given):
         return
     rows = pl.concat([_of_people(table, "annotator_id", "assignment_id", "item_id") for table in given])
     spread = pl.col("value").max() - pl.col("value").min()
@@ -75,6 +76,15 @@ def _equal_pages(tables: AnswerTables) -> Iterator[WarningRow]:
         text=f"{equal.height:,} of {pages.height:,} pages, of {people}, have one and the same rating "
         f"throughout ({shown}): perhaps untouched, as sliders stand at one value first; they count.",
     )
+
+
+def _perhaps_long(tables: AnswerTables, given: Sequence[pl.DataFrame]) -> bool:
+    """Tell whether some ratings may be on a scale with a slider; of most tables the ends show that none are."""
+    values = [own["value"].drop_nulls().to_numpy() for own in given]
+    values = [own for own in values if len(own)]
+    spread = max(own.max() for own in values) - min(own.min() for own in values) if values else 0.0
+    sliders = any("elicitation" in own.columns and (own["elicitation"] == "continuous").any() for own in given)
+    return sliders or bool(spread >= LONG) or any(one.high - one.low >= LONG for one in tables.scales)
 
 
 def _of_people(table: pl.DataFrame, *more: str) -> pl.DataFrame:

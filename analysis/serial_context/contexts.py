@@ -10,12 +10,13 @@ from typing import Any, ClassVar, Literal, TypeVar
 import numpy as np
 import polars as pl
 
-from analysis.answers.groups import people_of
+from analysis.answers.groups import distinct, people_of
 from analysis.answers.order import Order
 from analysis.answers.plan import Plan
+from analysis.answers.tables import answered_rows
 from analysis.serial_context.effects import Effect, position_effect, previous_effect
 from analysis.serial_context.sequence import RANDOM, blocked_forms, sequence_of, share_turned, with_places
-from analysis.statistics.coding import Floats
+from analysis.statistics.coding import Floats, constant
 from analysis.statistics.corrections import Verdict, adjust
 from analysis.statistics.reasons import Reason, why
 from analysis.statistics.record import Count, Probability, Record, Share, replace_fields
@@ -127,16 +128,30 @@ def parts_with_arms(
 ) -> Iterator[tuple[str, str, pl.DataFrame, pl.DataFrame | None, tuple[str, ...]]]:
     """Yield group, criterion, the answers of people, those whose place is known, and the arms that answers name."""
     people = set(people_of(groups))
-    given = ratings.filter(pl.col("value").is_not_null(), pl.col("group").cast(pl.String).is_in(people))
+    given = answered_rows(ratings)
+    if not people.issuperset(distinct(given, "group")["group"].to_list()):
+        given = given.filter(pl.col("group").cast(pl.String).is_in(people))
     if not given.height:
         return
     placed = with_places(given, reading)
     for group in (name for name, _ in groups if name in people):
         for criterion in order.criteria:
-            there = (pl.col("group").cast(pl.String) == group) & (pl.col("criterion").cast(pl.String) == criterion)
-            own = given.filter(there)
-            own_placed = None if placed is None else placed.filter(there)
+            own = _rows_of(given, group, criterion)
+            own_placed = None if placed is None else _rows_of(placed, group, criterion)
             yield group, criterion, *_with_arms(own, own_placed)
+
+
+def _rows_of(table: pl.DataFrame, group: str, criterion: str) -> pl.DataFrame:
+    """Return the rows of a group and criterion: the table itself where all are."""
+    place = ("group", "criterion")
+    if (
+        table.height
+        and all(constant(table[name]) for name in place)
+        and table[:1].select(place).row(0) == (group, criterion)
+    ):
+        return table
+    there = (pl.col(name).cast(pl.String) == own for name, own in zip(place, (group, criterion), strict=True))
+    return table.filter(*there)
 
 
 def _with_arms(

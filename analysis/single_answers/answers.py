@@ -7,10 +7,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+import numpy as np
 import polars as pl
 
 from analysis.answers.order import Order
+from analysis.answers.tables import answered_rows
 from analysis.printing.lookup import MOST_DRAWN
+from analysis.statistics.coding import Floats, tally
 from analysis.statistics.record import AnnotatorKind, Positive, Record
 
 MOST_ANSWERS = 60  # of a mean; of more, so many evenly from the lowest to the highest
@@ -53,7 +56,7 @@ def single_answers(
         Groups with their kinds.
     """
     people = [group for group, kind in groups if kind != "llm"]
-    sources: tuple[tuple[Literal["preferences", "ratings"], Callable[[pl.DataFrame], dict[Place, list[float]]]], ...]
+    sources: tuple[tuple[Literal["preferences", "ratings"], Callable[[pl.DataFrame], dict[Place, Floats]]], ...]
     sources = (("preferences", _stated), ("ratings", _rated))
     return [
         SingleAnswers(
@@ -64,7 +67,7 @@ def single_answers(
             system=system,
             other=other,
             n=len(values),
-            values=thinned(sorted(values)),
+            values=thinned(values),
         )
         for source, given in sources
         if source in kept
@@ -72,36 +75,36 @@ def single_answers(
     ]
 
 
-def _stated(table: pl.DataFrame) -> dict[Place, list[float]]:
+def _stated(table: pl.DataFrame) -> dict[Place, Floats]:
     """Return the chances stated for either side of each pair."""
-    found: dict[Place, list[float]] = {}
+    found: dict[Place, list[Floats]] = {}
     columns = ("group", "criterion", "exposure", "system_x", "system_y")
-    for group, criterion, exposure, x, y, values in _listed(table, columns):
-        found.setdefault((group, criterion, exposure, x, y), []).extend(values)
-        found.setdefault((group, criterion, exposure, y, x), []).extend(1.0 - value for value in values)
-    return found
+    for (group, criterion, exposure, x, y), values in _listed(table, columns):
+        found.setdefault((group, criterion, exposure, x, y), []).append(values)
+        found.setdefault((group, criterion, exposure, y, x), []).append(1.0 - values)
+    return {place: np.sort(np.concatenate(values)) for place, values in found.items()}
 
 
-def _rated(table: pl.DataFrame) -> dict[Place, list[float]]:
+def _rated(table: pl.DataFrame) -> dict[Place, Floats]:
     """Return the ratings of each system; categories have no mean."""
-    rated = table.filter(pl.col("elicitation").cast(pl.String).ne_missing("category"))
+    if table["elicitation"].null_count() < table.height:
+        table = table.filter(pl.col("elicitation").cast(pl.String).ne_missing("category"))
     return {
         (group, criterion, None, system, None): values
-        for group, criterion, system, values in _listed(rated, ("group", "criterion", "system"))
+        for (group, criterion, system), values in _listed(table, ("group", "criterion", "system"))
     }
 
 
-def _listed(table: pl.DataFrame, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-    """Return the usable answers of each place."""
-    usable = table.lazy().filter(pl.col("value").is_not_null())
-    lists = usable.group_by(columns).agg(pl.col("value").cast(pl.Float64)).collect()
+def _listed(table: pl.DataFrame, columns: Sequence[str]) -> Iterator[tuple[tuple[Any, ...], Floats]]:
+    """Return the usable answers of each place, from the lowest to the highest."""
+    counted = tally(answered_rows(table), *columns, "value")
     texts = [pl.col(name).cast(pl.String) for name in columns if name != "exposure"]
-    return lists.with_columns(texts).iter_rows()
+    places = counted.with_columns(pl.col("value").cast(pl.Float64)).sort("value").group_by(columns)
+    for *place, values, times in places.agg("value", "n").with_columns(texts).iter_rows():
+        yield tuple(place), np.repeat(np.array(values, dtype=np.float64), times)
 
 
-def _few(
-    found: Mapping[Place, list[float]], order: Order, people: Sequence[str]
-) -> Iterator[tuple[Place, list[float]]]:
+def _few(found: Mapping[Place, Floats], order: Order, people: Sequence[str]) -> Iterator[tuple[Place, Floats]]:
     """Return those of the first criteria, and of a criterion no more than a figure shows."""
     every, own = Counter[str](), Counter[str]()
     for group, criterion, *_ in found:
@@ -123,7 +126,7 @@ def _few(
     return ((place, found[place]) for place in sorted(kept, key=rank))
 
 
-def thinned(values: Sequence[float], most: int = MOST_ANSWERS) -> tuple[float, ...]:
+def thinned(values: Sequence[float] | Floats, most: int = MOST_ANSWERS) -> tuple[float, ...]:
     """Return ascending values, or so many of them, as many from above the middle as from below it.
 
     >>> thinned([0.0, 0.1, 0.2, 0.5, 0.6, 0.7, 1.0], 4)
@@ -134,4 +137,4 @@ def thinned(values: Sequence[float], most: int = MOST_ANSWERS) -> tuple[float, .
     if len(values) > most:
         lower = [place * last // (most - 1) for place in range(most // 2)]
         places = [*lower, *(last - place for place in reversed(lower))]
-    return tuple(round(values[place], DIGITS) for place in places)
+    return tuple(round(float(values[place]), DIGITS) for place in places)

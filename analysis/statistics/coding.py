@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -70,10 +70,13 @@ def number(column: pl.Series) -> Numbers:
     """
     if isinstance(column.dtype, pl.Categorical) and len(column) > FEW:
         column = column.to_physical()
-        highest: Any = column.max()
-        if column.min() == highest and column.null_count() in (0, len(column)):
+        lowest, highest = cast("int", column.min() or 0), cast("int", column.max() or 0)
+        if lowest == highest and column.null_count() in (0, len(column)):
             return np.zeros(len(column), dtype=np.int64)
-        column = column.fill_null(highest + 1)
+        found: Numbers = column.fill_null(highest + 1).to_numpy()
+        return found - np.uint32(lowest)
+    if column.dtype.is_float() and (steps := _steps(column)) is not None:
+        return steps
     if column.dtype.is_integer() and len(column) and not column.has_nulls():
         whole = column.to_numpy()
         low, high = int(whole.min()), int(whole.max())
@@ -210,9 +213,16 @@ def fold(*columns: Numbers) -> Folded:
     """
     key = join_keys(*columns)
     n = len(key)
-    if n and np.all(key[1:] > key[:-1]):  # every row differs and they are in order already
-        of = np.arange(n)
-        return Folded(of=of, first=of)
+    if n and np.all(key[1:] >= key[:-1]):  # in order already
+        starts = np.empty(n, dtype=np.bool_)
+        starts[0] = True
+        np.not_equal(key[1:], key[:-1], out=starts[1:])
+        if starts.all():
+            of = np.arange(n)
+            return Folded(of=of, first=of)
+        of = np.cumsum(starts)
+        of -= 1
+        return Folded(of=of, first=np.flatnonzero(starts))
     if not n or key.min() < 0 or (size := int(key.max()) + 1) > DENSE * n:
         return _fold_by_sorting(key)
     narrow: type[np.signedinteger[Any]] = np.int32 if n < 2**31 else np.int64
@@ -242,6 +252,35 @@ def all_differ(*columns: Numbers) -> bool:
     return int(np.count_nonzero(marked)) == len(key)
 
 
+def tally(table: pl.DataFrame, *columns: str) -> pl.DataFrame:
+    """Return the different rows of some columns, as they first appear, and how often each occurs (``n``).
+
+    >>> tally(pl.DataFrame({"a": ["y", "x", "y"], "b": [1, 1, 1]}), "a", "b").rows()
+    [('y', 1, 2), ('x', 1, 1)]
+    """
+    varied = [table[name] for name in columns if not constant(table[name])]
+    if table.height <= FEW or any(one.dtype.is_float() and _steps(one) is None for one in varied):
+        return table.group_by(columns, maintain_order=True).agg(n=pl.len())
+    if not varied:
+        return table.select(columns)[:1].with_columns(n=pl.lit(table.height, dtype=pl.UInt32))
+    rows = fold(*map(number, varied))
+    order = np.argsort(rows.first)
+    n = np.bincount(rows.of, minlength=len(rows))
+    return table.select(columns)[rows.first[order]].with_columns(pl.Series("n", n[order], dtype=pl.UInt32))
+
+
+def _steps(column: pl.Series) -> Ints | None:
+    """Return by how much each number is above the least, where all are whole steps and lie close."""
+    if len(column) <= FEW or column.has_nulls():
+        return None
+    values = column.to_numpy()
+    low, high = values.min(), values.max()
+    if not high - low < DENSE * len(values):
+        return None
+    whole = (values - low).astype(np.int64)
+    return whole if np.array_equal(whole, values - low) else None
+
+
 def _fold_by_sorting(key: Ints) -> Folded:
     """Fold keys that are far apart: with the number of its row behind it, each is sorted as one number."""
     n = len(key)
@@ -249,20 +288,39 @@ def _fold_by_sorting(key: Ints) -> Folded:
     if not n or key.min() < 0 or int(key.max()) >= 1 << (62 - bits):
         _, first, of = np.unique(key, return_index=True, return_inverse=True)
         return Folded(of=of.astype(np.int64), first=first.astype(np.int64))
-    packed = key << bits
-    packed |= np.arange(n)
-    if n > FEW:  # polars sorts in half the time
-        packed = pl.Series(packed).sort().to_numpy()
-    else:
-        packed.sort()
-    rows = packed & ((1 << bits) - 1)
-    packed = packed >> bits
+    rows, key = _sorted(key, bits)
     starts = np.empty(n, dtype=bool)
     starts[0] = True
-    np.not_equal(packed[1:], packed[:-1], out=starts[1:])
+    np.not_equal(key[1:], key[:-1], out=starts[1:])
     of = np.empty(n, dtype=np.int64)
     of[rows] = np.cumsum(starts) - 1
     return Folded(of=of, first=rows[starts])
+
+
+def _sorted(key: Ints, bits: int) -> tuple[Ints, Ints]:
+    """Sort keys of 0 or more, each with its row in so many bits behind it; return rows and keys."""
+    packed = key << bits
+    packed |= np.arange(len(key))
+    packed.sort()
+    rows = packed & ((1 << bits) - 1)
+    packed >>= bits
+    return rows, packed
+
+
+def rows_in_order(*columns: Numbers) -> Ints | None:
+    """Return the rows in the order of the columns' codes, where no two agree in all of them; else nothing.
+
+    >>> rows_in_order(np.array([1, 0, 1]), np.array([5, 5, 4])), rows_in_order(np.array([1, 0, 1]))
+    (array([1, 2, 0]), None)
+    """
+    key = join_keys(*columns)
+    n, bits = len(key), len(key).bit_length()
+    if not n or key.min() < 0 or int(key.max()) >= 1 << (62 - bits):
+        return None
+    if np.all(key[1:] > key[:-1]):
+        return np.arange(n)
+    rows, key = _sorted(key, bits)
+    return rows if np.all(key[1:] > key[:-1]) else None
 
 
 def join_keys(*columns: Numbers) -> Ints:

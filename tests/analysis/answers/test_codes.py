@@ -330,6 +330,6 @@ def test_counts_of_many_whole_scores_are_those_of_few(monkeypatch: pytest.Monkey
     table = pl.DataFrame(names).with_columns(pl.all().cast(pl.String).cast(pl.Categorical))
     table = table.with_columns(annotator_kind=pl.lit("human"), value=pl.Series(rng.integers(-1, 6, 1500) * 1.0))
     many = codes.value_counts(table)
-    monkeypatch.setattr(codes, "FEW", 2000)
+    monkeypatch.setattr("analysis.statistics.coding.FEW", 2000)
     assert many.equals(codes.value_counts(table))
     assert many.schema == codes.value_counts(table).schema

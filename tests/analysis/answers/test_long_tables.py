@@ -23,7 +23,7 @@ from analysis.comparisons.rating_judgements import judgements_of_counts, rating_
 from analysis.comparisons.ratings import clustered_mean
 from analysis.statistics import cell_sums, coding, differences
 from analysis.statistics.cell_sums import CellSums
-from analysis.statistics.coding import FEW, Different, all_differ, code, fold, number, translate
+from analysis.statistics.coding import FEW, Different, all_differ, code, fold, number, rows_in_order, tally, translate
 from analysis.strengths.strength_table import strength_table
 from analysis.sums.criterion_sums import counted_outcomes
 from tests.analysis.made_answers import analyse
@@ -170,6 +170,29 @@ def test_rows_differ_as_folds_say(rows: list[tuple[int, int]], marked: int) -> N
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("analysis.statistics.coding.MARKED", marked)
         assert all_differ(*columns) == (len({*rows}) == len(rows))
+    found = rows_in_order(*columns)
+    assert (found is None) == (len({*rows}) < len(rows) or not rows)
+    assert found is None or [rows[place] for place in found] == sorted(rows)
+    folded = fold(*(column[np.lexsort(columns[::-1])] for column in columns))  # in order already
+    assert [sorted(rows)[place] for place in folded.first] == sorted({*rows})
+    assert [sorted({*rows})[place] for place in folded.of] == sorted(rows)
+
+
+@pytest.mark.parametrize("values", [[1.0, 2.0, 5.0], [0.5, 1.5, -2.0], [0.1, 0.25, 1e9], [3.0], [1.0, None, 2.0]])
+def test_rows_are_counted_as_polars_groups_them(values: list[float | None]) -> None:
+    """Whatever numbers stand in a column, and also where texts are empty or all alike."""
+    rng, n = np.random.default_rng(2), 3 * FEW
+    names = pl.Series(["b", "a", None, "c"], dtype=pl.Categorical)
+    table = pl.DataFrame(
+        {
+            "who": names.gather(rng.integers(0, 4, n)),
+            "what": "x",
+            "value": pl.Series(values).gather(rng.integers(0, len(values), n)),
+        }
+    )
+    for columns in (("who", "what", "value"), ("value",), ("what",), ("what", "who")):
+        wanted = table.group_by(columns, maintain_order=True).agg(n=pl.len())
+        assert tally(table, *columns).rows() == wanted.rows()
 
 
 @given(st.lists(st.sampled_from([None, "a", "b", "c"])))
