@@ -31,6 +31,8 @@ class StudyDesign(Record):
     """Items that forms draw from, after the study's conditions; null where the outputs were not read."""
     kind: str
     """What an output is: text, image, or another medium."""
+    item_kind: str | None = None
+    """What an item's text is; null in files of earlier releases."""
     directions: Literal["both", "one"] | None = None
     """In which each pair is compared by preferences; null where none are asked."""
     scale_points: Count | None = None
@@ -76,6 +78,8 @@ class StudyRater(Record):
     token_limit: Count | None = None
     reasoning_effort: str | None = None
     persona: str | None = None
+    frames_per_second: float | None = None
+    """Pictures a second that it is sent for each video; null: the video."""
     read_more: tuple[str, ...] = ()
     """Keys of its protocol by which it reads more than people do."""
 
@@ -89,6 +93,7 @@ def design_of(study: Study, outputs: Outputs | None) -> StudyDesign:
     return StudyDesign(
         items=None if outputs is None else len(outputs.items),
         kind=study.outputs.kind,
+        item_kind=study.outputs.item_kind,
         directions=None if preferences is None else preferences.directions,
         scale_points=study.scale_points,
         counterbalanced=tuple(
@@ -159,6 +164,7 @@ def _rater(asked: RaterVariant, *, simulated: bool) -> StudyRater:
         token_limit=protocol.limit,
         reasoning_effort=protocol.reasoning_effort,
         persona=protocol.persona,
+        frames_per_second=protocol.frames_per_second,
         read_more=tuple(key for key in ADDED if getattr(protocol, key) not in (None, "no", False)),
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from analysis.answers.study_facts import StudyReport
 from analysis.figures.plain_text import shown_name
@@ -13,6 +14,9 @@ from analysis.printing.names import Names
 from analysis.printing.words import listed, plural, sentence
 from analysis.records.results import Results
 from spa.records.system_roles import UNRANKED
+
+if TYPE_CHECKING:
+    from spa.media.medium import MediumFiles
 
 MOST_NAMED = 12  # systems, or criteria, that a sentence lists
 MOST_QUOTED = 8  # questions
@@ -44,6 +48,7 @@ def design(results: Results) -> Iterator[Sentence]:
     yield from _systems(results, names)
     if study is not None:
         yield from _items(study)
+        yield from _copies(study)
     yield from _ways(results)
     yield from _scales(results, names)
     yield from _criteria(results, names)
@@ -93,6 +98,25 @@ def _items(study: StudyReport) -> Iterator[Sentence]:
         rules = listed(list(dict.fromkeys(shown_name(row.rule) for row in gone)))
         be = "was" if len(gone) == 1 else "were"
         yield from said(f"{plural(len(gone), 'item')} {be} left out beforehand ({rules})", "study.dropped_items")
+
+
+def _copies(study: StudyReport) -> Iterator[Sentence]:
+    """Say what was made of clips before anybody heard or saw them."""
+    for key, files, facts in clips_of(study):
+        yield from said(f"Each {key} clip was shown as a copy, {files.copied}", *facts)
+
+
+def clips_of(study: StudyReport | None) -> Iterator[tuple[str, MediumFiles, tuple[str, ...]]]:
+    """Yield the media of outputs and items whose copies are to be told of, with the facts that name them."""
+    from spa.media import all_media  # tables without a study need none of it
+
+    if study is None or study.design is None:
+        return
+    kinds = {"study.design.kind": study.design.kind, "study.design.item_kind": study.design.item_kind}
+    for medium in all_media():
+        facts = tuple(fact for fact, kind in kinds.items() if kind == medium.key)
+        if facts and medium.files is not None and medium.files.copied:
+            yield medium.key, medium.files, facts
 
 
 def _ways(results: Results) -> Iterator[Sentence]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from analysis.answers.study_conduct import StudyRater
 from analysis.figures.plain_text import shown_name
+from analysis.methods.design import clips_of
 from analysis.methods.sentences import Sentence, said
 from analysis.printing.names import Names
 from analysis.printing.words import listed, plural
@@ -55,6 +56,7 @@ def llms(results: Results) -> Iterator[Sentence]:
             )
         else:
             yield from _asked(row, protocols.get(row.group), names)
+            yield from _sent(protocols.get(row.group), results)
 
 
 def _asked(group: Group, asked: StudyRater | None, names: Names) -> Iterator[Sentence]:
@@ -80,6 +82,20 @@ def _asked(group: Group, asked: StudyRater | None, names: Names) -> Iterator[Sen
         )
     if asked is not None and asked.persona:
         yield from said(f"The persona was \u201c{' '.join(asked.persona.split())}\u201d", "study.raters.persona")
+
+
+def _sent(asked: StudyRater | None, results: Results) -> Iterator[Sentence]:
+    """Say what an LLM was sent of each clip."""
+    for key, files, facts in clips_of(results.study):
+        if asked is None or files.models is None:
+            continue
+        if asked.frames_per_second is not None and files.models.frames is not None:
+            pictures = f"{asked.frames_per_second:g} pictures a second, without its sound"
+            yield from said(
+                f"In the place of each {key} clip it was sent {pictures}", "study.raters.frames_per_second", *facts
+            )
+        elif files.models.sent:
+            yield from said(f"Of each {key} clip it was sent {files.models.sent}", *facts)
 
 
 def _model(who: str, forms: str, asked: StudyRater) -> Iterator[Sentence]:

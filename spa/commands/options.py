@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from spa.commands.terminal import Stages
+from spa.waiting import SHOWN
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -108,7 +111,15 @@ NEW_FILE = NewPath(dir_okay=False, path_type=Path)
 NEW_FOLDER = NewPath(file_okay=False, path_type=Path)
 PORT = click.IntRange(0, 65535)
 
-study_argument = click.argument("study", type=StudyPath(), default=DEFAULT_STUDY)
+
+def _show_long_work(ctx: click.Context, param: click.Parameter, study: Path) -> Path:
+    """Let a terminal show what takes long while the study is read, until the command ends."""
+    token = SHOWN.set(Stages)
+    ctx.call_on_close(lambda: SHOWN.reset(token))
+    return study
+
+
+study_argument = click.argument("study", type=StudyPath(), default=DEFAULT_STUDY, callback=_show_long_work)
 store_option = click.option(
     "--store",
     cls=Aliased,

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable
 from threading import Lock, Timer
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TextIO, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TextIO, TypeVar, cast
 
 import click
 
@@ -50,18 +50,27 @@ def progress_bar(
 class Stages:
     """Called with what a command does now, shows it on stderr: on a terminal, two seconds after the first call."""
 
+    _outermost: ClassVar[Stages | None] = None  # which shows what those within it say, too
+
     def __init__(self) -> None:
         self._lock = Lock()
         self._now = ""
+        self._outer: Stages | None = None
         self._live: Live | None = None
         self._timer: Timer | None = None
 
     def __enter__(self) -> Self:
         """Show nothing yet."""
+        self._outer = Stages._outermost
+        if self._outer is None:
+            Stages._outermost = self
         return self
 
     def __call__(self, what: str) -> None:
         """Say what is done now."""
+        if self._outer is not None:
+            self._outer(what)
+            return
         with self._lock:
             self._now = what
             if self._live is not None:
@@ -75,6 +84,8 @@ class Stages:
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
         """Take the line away."""
+        if self._outer is None:
+            Stages._outermost = None
         if self._timer is None:
             return
         self._timer.cancel()

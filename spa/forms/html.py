@@ -115,6 +115,7 @@ class PageRegion:
     questions: tuple[TextBlock | Question, ...]  # with the texts between them
     above: frozenset[str] = frozenset()  # ids of the exhibits that stand above it on the page: it folds them
     measured: frozenset[str] = frozenset()  # ids of those of which it is recorded how they were seen or played
+    reference: str | None = None  # id of the page's labelled reference, beside which its clips are heard
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -126,6 +127,8 @@ class PageRegion:
     def tabs(self) -> tuple[str, ...]:
         """Names of the columns for the switch of narrow screens; empty where nothing, or only short texts, would be."""
         outputs = [exhibit for block in self.exhibits for exhibit in block.exhibits]
+        if any(each.exhibit_id == self.reference for each in outputs):
+            return ()
         short = all((words := words_of(each)) is not None and words <= SHORT_TEXT for each in outputs)
         return () if short or not 1 < len(self.columns) <= MOST_TABS else self.names
 
@@ -264,7 +267,7 @@ def sections(page: Page) -> list[TextBlock | Question | PageRegion]:
     found: list[TextBlock | Question | PageRegion] = []
     left = page.blocks
     above: set[str] = set()
-    measured = frozenset(one.exhibit_id for one in page.measured)
+    measured, reference = frozenset(one.exhibit_id for one in page.measured), _reference_of(page)
     while left:
         first, *_ = left
         if not isinstance(first, ExhibitsBlock):
@@ -282,6 +285,7 @@ def sections(page: Page) -> list[TextBlock | Question | PageRegion]:
                 questions=questions,
                 above=frozenset(above),
                 measured=measured,
+                reference=None if reference is None else reference.exhibit_id,
             )
         )
         above |= {exhibit.exhibit_id for block in exhibits for exhibit in exhibits_of(block)}
@@ -321,11 +325,12 @@ def _scripts_of(*pages: Page) -> tuple[str, ...]:
     return tuple(dict.fromkeys(script for script in scripts if script is not None))
 
 
-def _switched(page: Page) -> bool:
-    """Return whether a page has clips of one item beside their reference, which one switches between in play."""
-    blocks = (block for block in page.blocks if isinstance(block, ExhibitsBlock))
-    clips = [one for block in blocks for one in block.exhibits if length_of(one) is not None]
-    return len({one.item_id for one in clips}) == 1 and {one.label is None for one in clips} == {True, False}
+def _reference_of(page: Page) -> Exhibit | None:
+    """Return the labelled reference of a page whose clips are all of one item: one switches between them in play."""
+    clips = [one for block in page.exhibits for one in block.exhibits if length_of(one) is not None]
+    if len({one.item_id for one in clips}) != 1 or all(one.label is None for one in clips):
+        return None
+    return next((one for one in clips if one.label is None), None)
 
 
 def _players_of(*pages: Page) -> tuple[str, ...]:
@@ -406,7 +411,7 @@ def _environment() -> Environment:
         "fields": fields_of,
         "scripts": _scripts_of,
         "players": _players_of,
-        "switched": _switched,
+        "reference": _reference_of,
         "play": lambda pages: any(length_of(one) is not None for page in pages for one in page.measured),
         "writes": lambda questions: any(widget_of(one.answer).is_free for one in questions),
         "is_long": lambda exhibit: len(exhibit.text) > LONG_ITEM or bool(exhibit.file or exhibit.within),

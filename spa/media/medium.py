@@ -64,6 +64,8 @@ class ModelFiles:
         What such a processor is told beside these files.
     processor_parts : tuple of str
         Attributes of processors that take such files in, any one of which; () where that is not asked.
+    sent : str
+        As what a model is sent a copy, as a methods section says it; "" where it says nothing of that.
     trial : callable, optional
         A part, what is asked about it in a few words, and the word in any answer of a model that takes such files in.
     """
@@ -80,6 +82,7 @@ class ModelFiles:
     frames: Callable[[Part, float], Sequence[Part]] | None = None
     processor_options: Mapping[str, Any] = field(default_factory=dict)
     processor_parts: tuple[str, ...] = ()
+    sent: str = ""
     trial: Callable[[], tuple[Part, str, str]] | None = None
 
 
@@ -136,6 +139,8 @@ class MediumFiles:
     neutral : callable, optional
         The copy that is shown and sent in the place of a file, given what stands in it; the copy of a copy is itself.
         It raises ValueError with what is wrong and what to do. ``None`` where files are shown as they are.
+    copied : str
+        How such copies are made, as a methods section says it of each file; "" where it says nothing of them.
     marks : mapping of str to Doubt
         What may be wrong with how files are shown, by the names that such copies bear.
     thumbnail : callable, optional
@@ -152,6 +157,7 @@ class MediumFiles:
     on_dashboard: Callable[[Any, Path], object]
     models: ModelFiles | None = None
     neutral: Callable[[bytes], NeutralCopy] | None = None
+    copied: str = ""
     marks: Mapping[str, Doubt] = field(default_factory=dict)
     thumbnail: Callable[[Path], str] | None = None
     streamed: bool = False

@@ -199,6 +199,26 @@
     else to.addEventListener("loadedmetadata", place, { once: true });
   }
 
+  // Beside each clip, its labelled reference of sound is played and paused, too: on a long page it is out of sight.
+  const reference = document.querySelector(".reference .clip audio");
+
+  function offerReference(clip) {
+    if (!reference || !words || clip.contains(reference)) return;
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "play-reference";
+    button.dataset.chrome = "";
+    button.textContent = reference.getAttribute("aria-label");
+    button.addEventListener("click", () => {
+      if (reference.paused) reference.play().catch(() => {});
+      else reference.pause();
+    });
+    const tell = () => button.setAttribute("aria-pressed", !reference.paused);
+    for (const type of ["play", "pause", "ended"]) reference.addEventListener(type, tell);
+    tell();
+    clip.append(button);
+  }
+
   document.addEventListener("play", ({ target }) => {
     wanted = target;
     if (together.length && !together.includes(target)) apart();
@@ -247,5 +267,6 @@
   }
 
   clips.forEach(watch);
+  clips.forEach(offerReference);
   document.querySelectorAll(".columns").forEach(offerBoth);
 })();

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from spa.errors import ResponseError
 from spa.files import written_whole
 from spa.media.medium import MediumFiles, NeutralCopy
+from spa.waiting import SHOWN
 
 FOLDER = ".spa-copies"  # in that of the study
 RULE = 1  # how copies are made: another one where that changes what is seen
@@ -63,8 +64,10 @@ class NeutralCopies:
 
     def make(self, wanted: Iterable[Path], files: MediumFiles) -> None:
         """Make the copies of several files, as many at once as there are processors; what is wrong is said later."""
-        with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as threads:
-            for made in [threads.submit(self.of, file, files) for file in dict.fromkeys(wanted)]:
+        with SHOWN.get()() as told, ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as threads:
+            copies = [threads.submit(self.of, file, files) for file in dict.fromkeys(wanted)]
+            for done, made in enumerate(copies):
+                told(f"copying clips: {done:,} of {len(copies):,}")
                 with suppress(ValueError, OSError):
                     made.result()
 

@@ -40,7 +40,8 @@ FOCUS = """(() => { const one = document.activeElement;
   return { clip, left, name, next, type: one.type ?? "", value: one.value ?? "" };
 })()"""
 CAPTIONS = "WEBVTT\n\n00:00.000 --> 00:01.000\nOne tone\n"
-CLIPS = ("audio", "video")  # which are to be played; nothing else is to be waited for
+CLIPS = ("audio", "video", "mushra", "speech", "speech-spa")  # studies in which they are to be played
+HEARD = ".clip.played, article:not([data-seconds])"
 TOO_WIDE = "document.documentElement.scrollWidth > innerWidth"
 
 
@@ -133,10 +134,10 @@ class Firefox:
         raise TimeoutError(page)
 
     def _hear(self) -> None:
-        """Play the clip that has the focus to its end, which a page asks for."""
+        """Play the clip that has the focus to its end, which a page asks for unless it is a labelled reference."""
         self.press("Space")
         for _ in range(PATIENCE * 5):
-            if self.ask("document.activeElement.ended && document.activeElement.closest('.clip.played') !== null"):
+            if self.ask(f"document.activeElement.ended && document.activeElement.closest('{HEARD}') !== null"):
                 return
             time.sleep(0.2)
         raise TimeoutError(str(self.ask("[document.activeElement.src, document.activeElement.error?.message]")))
@@ -166,10 +167,12 @@ def firefox(*, dark: bool, viewport: dict[str, int]) -> Iterator[Firefox]:
 
 
 def studies(folder: Path) -> Iterator[Path]:
-    """Make a study of each medium, and one from right to left."""
-    for example in ("stories", "ar", "images"):
+    """Make a study of each medium, one from right to left, and listening tests."""
+    for example in ("stories", "ar", "images", "mushra", "speech"):
         shutil.copytree(str(files("spa.examples") / example), folder / example)
-        yield folder / example
+        yield folder / example / "study.toml"
+    shutil.copytree(folder / "speech", folder / "speech-spa")
+    yield (folder / "speech-spa" / "spa.toml").rename(folder / "speech-spa" / "study.toml")
     turns = [{"role": "user", "content": "Go on."}, {"role": "assistant", "content": "With what?"}]
     for kind in ("markdown", "conversation"):
         table = folder / f"{kind}.jsonl"
@@ -180,7 +183,7 @@ def studies(folder: Path) -> Iterator[Path]:
                 shown = source if kind == "markdown" else [*turns, {"role": "user", "content": "Both."}, last]
                 held.write(json.dumps({"item": number // 2, "system": "ab"[number % 2], "output": shown}) + "\n")
         spa("init", folder / kind, "--outputs", table, "--kind", kind, "--yes")
-        yield folder / kind
+        yield folder / kind / "study.toml"
     made = {"audio": wav(tone(440, seconds=1.0)), "video": film(1.0)}
     for kind, suffix in (("audio", "wav"), ("video", "mp4")):
         table, rows = folder / f"{kind}.jsonl", []
@@ -191,24 +194,26 @@ def studies(folder: Path) -> Iterator[Path]:
             rows.append({"item": number // 2, "system": "ab"[number % 2], "output": name})
         table.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
         spa("init", folder / kind, "--outputs", table, "--kind", kind, "--yes")
-        yield folder / kind
+        yield folder / kind / "study.toml"
 
 
 def main() -> None:
     """Run from the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True)
-    out: Path = parser.parse_args().out
+    parser.add_argument("--only", nargs="*", default=[], help="names of studies")
+    given = parser.parse_args()
+    out: Path = given.out
     if shutil.which(FIREFOX) is None:
         sys.stdout.write(f"skipped: no {FIREFOX} (Debian: apt-get install firefox-esr)\n")
         return
     out.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory() as name:
-        for folder in studies(Path(name)):
-            study = folder / "study.toml"
-            least = (
-                0.01 if folder.name in ("audio", "video") else 0
-            )  # clips are to be played, nothing is to be waited for
+        for study in studies(Path(name)):
+            folder = study.parent
+            if given.only and folder.name not in given.only:
+                continue
+            least = 0.01 if folder.name in CLIPS else 0  # clips are to be played, nothing is to be waited for
             text = study.read_text(encoding="utf-8").replace(
                 "[people]", f"[people]\nseconds_per_100_words = {least}", 1
             )

@@ -170,6 +170,22 @@ def test_switching_beside_a_reference_keeps_the_place(browser: Browser, tmp_path
         press_play(tab, 1)
         wait_until(tab, "clips[1].currentTime > 0.1 && clips[1].played.length")
         assert tab.evaluate("document.querySelectorAll('audio')[1].played.start(0)") < 0.1
+        tab.set_viewport_size(PHONE)  # where the reference is out of sight: its button stands beside each clip
+        assert tab.locator("article.reference button").count() == 0
+        buttons = tab.get_by_role("button", name="Reference")
+        expect(buttons).to_have_count(2)
+        tab.evaluate("scrollTo(0, document.body.scrollHeight)")
+        expect(buttons.nth(1)).to_be_in_viewport()
+        tab.locator("audio").nth(2).evaluate("clip => { clip.currentTime = 2; clip.play(); }")
+        wait_until(tab, "clips[2].currentTime > 2.2")
+        buttons.nth(1).focus()
+        tab.keyboard.press("Enter")
+        wait_until(tab, "!clips[0].paused && clips[0].currentTime > 2.1 && clips[2].paused")
+        expect(buttons.nth(1)).to_have_attribute("aria-pressed", "true")
+        tab.keyboard.press("Enter")
+        expect(buttons.nth(0)).to_have_attribute("aria-pressed", "false")
+        assert all(paused(tab))
+        expect(tab.locator(".switch")).to_have_count(0)
 
 
 def test_clip_that_does_not_play_is_told(browser: Browser, tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ PEOPLE = {
     "form": None,
 }
 NUMBER = re.compile(r"\d(?:[\d,]*\d)?(?:\.\d+)?")
-NAMES = re.compile(r"SHA-256|CR2")  # whose digits are no facts
+NAMES = re.compile(r"SHA-256|CR2|H\.264|MP4|16-bit")  # whose digits are no facts
 COUNTED = (
     ("group",),
     ("annotator_kind",),
@@ -301,6 +301,28 @@ def test_a_model_has_its_version_and_settings() -> None:
     assert "probabilities that it gave" in said
     assert "endpoint answered" not in said
     assert "read and was asked what the form for people says, word for word." in said
+
+
+def test_copies_of_clips_are_told() -> None:
+    """Of sound, of films, and what models were sent of them; of texts and pictures nothing."""
+    results = made("a study and its conduct")
+    design, rater = results["study"]["design"], results["study"]["raters"][0]
+    assert "clip" not in text_of(results)
+    design["kind"] = "audio"
+    assert "Each audio clip was shown as a copy, encoded anew as FLAC, without loss and as loud as it was." in text_of(
+        results, "Design"
+    )
+    rater["frames_per_second"] = 1.5  # of what does not move nothing follows
+    assert "Of each audio clip it was sent 16-bit WAV made of this copy." in text_of(results, "LLMs")
+    design |= {"kind": "text", "item_kind": "video"}
+    assert "H.264 in MP4, its sound as AAC, upright, with square pixels and as loud" in text_of(results, "Design")
+    said = "In the place of each video clip it was sent 1.5 pictures a second, without its sound."
+    assert said in text_of(results, "LLMs")
+    check_numbers(results)
+    rater["frames_per_second"] = None
+    assert "Of each video clip it was sent this copy." in text_of(results, "LLMs")
+    results["study"]["raters"] = []
+    assert "it was sent" not in text_of(results, "LLMs")
 
 
 def test_an_LLM_alone_is_no_annotator() -> None:

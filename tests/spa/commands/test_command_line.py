@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+from dataclasses import replace
 from pathlib import Path
 from threading import Event, Timer
 from threading import enumerate as enumerate_threads
@@ -16,7 +17,12 @@ from click.testing import CliRunner, Result
 from spa.cli import main
 from spa.command_groups import MistypedCommand
 from spa.commands import terminal
+from spa.commands.options import study_argument
 from spa.commands.terminal import Stages, console, progress_bar
+from spa.media.audio import AUDIO
+from spa.media.medium import NeutralCopy
+from spa.study.neutral_copies import NeutralCopies
+from spa.waiting import SHOWN
 from tests.parsed_commands import every_command
 from tests.spa.study_files import write_study
 from tests.warm import WarmProcess
@@ -200,6 +206,39 @@ def test_stages_for_a_terminal_that_waits(capsys: pytest.CaptureFixture[str], mo
     assert "writing the report" in stream.getvalue()
     assert stream.getvalue().endswith("\x1b[2K")  # the line is cleared
     assert capsys.readouterr().out == ""
+
+
+def test_copies_of_clips_are_shown_while_they_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever command reads a study, within what it shows itself; afterwards nothing is."""
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr(terminal, "PATIENCE", 0.0)
+    assert AUDIO.files is not None
+    files = AUDIO.files
+
+    def copied(content: bytes) -> NeutralCopy:
+        while "copying clips: 0 of 2" not in stream.getvalue():
+            assert stream.written.wait(60)
+            stream.written.clear()
+        return NeutralCopy(content=content, suffix=".wav")
+
+    @click.command
+    @study_argument
+    def read(study: Path) -> None:
+        with Stages() as told:
+            told("reading the study")
+            NeutralCopies(tmp_path).make([*tmp_path.glob("*.wav")], replace(files, neutral=copied))
+            told("writing the report")
+
+    for name in ("study.toml", "one.wav", "two.wav"):
+        (tmp_path / name).write_text(name)
+    read.main([str(tmp_path / "study.toml")], standalone_mode=False)
+    shown = stream.getvalue()
+    assert shown.index("copying clips: 0 of 2") < shown.rindex("writing the report")
+    assert len([*(tmp_path / ".spa-copies").glob("*.wav")]) == 2
+    with SHOWN.get()() as told:
+        told("nothing")
+    assert stream.getvalue() == shown
 
 
 def test_stages_end_with_a_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
