@@ -89,8 +89,8 @@ class Unsettled:
             f"{self.place}: no column names the system, and {few} {shown(names)} {holds} scores; if each is a system: "
         )
         after = (
-            "; if each is a criterion: --map YOURS=system, or --set system=NAME; if each is a question about one of "
-            "several systems: spa import csv"
+            f"; if each is a criterion: --map {self._own_system()}=system, or --set system=NAME; if each is a question "
+            "about one of several systems: spa import csv"
         )
         systems = {name: name for name in names[:2]}
         self.lines.append(
@@ -200,13 +200,18 @@ class Unsettled:
             after = "; a study of outputs: spa init FOLDER --outputs FILE"
         elif {"system", "score"} & {*roles}:
             after += "; a column for each question: spa import csv"
+        own = self._own_system() if roles[0] == "system" else "YOURS"
         return ArgumentProblem(
             "mapping",
             before=f"{self.place}: no column is known as the {what} (there are: {there}); name yours with ",
-            in_python=f"={ {'YOURS': roles[0]} }",
-            in_command=f" YOURS={roles[0]}",
+            in_python=f"={ {own: roles[0]} }",
+            in_command=f" {own}={roles[0]}",
             after=after,
         )
+
+    def _own_system(self) -> str:
+        """Return the column that names systems, where a column of ours is likely to, though it says more elsewhere."""
+        return "variant" if "variant" in self.columns else "YOURS"
 
 
 def better_and_worse(free: Collection[str], won: str | None) -> str:

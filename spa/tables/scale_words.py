@@ -24,6 +24,9 @@ SCALES = (  # words of scales, worst first; each level with its kin
     "; teils/teils|neutral; stimme zu|stimme eher zu; stimme voll zu|stimme völlig zu|stimme voll und ganz zu",
     "très mauvais; mauvais; moyen|passable|neutre; bon; très bon|excellent",
     "pas du tout d'accord; pas d'accord|plutôt pas d'accord; neutre; d'accord|plutôt d'accord; tout à fait d'accord",
+    "very annoying; annoying; slightly annoying; perceptible but not annoying|audible but not annoying"
+    "; imperceptible|inaudible",
+    "thumbs down|down|dislike|disliked|👎; thumbs up|up|like|liked|👍",
     "no; yes",
     "false; true",
     "no; partly|partially|in part; yes",
@@ -50,6 +53,6 @@ def proposed_numbers(words: Sequence[str]) -> dict[str, str]:
         scale = max(known, key=lambda one: len({one[word] for word in plain.values()}), default=None)
         if scale is None:
             return dict.fromkeys(sorted(words), "?")
-        first = 0 if {"no", "false"} & {*scale} else 1
+        first = 0 if {"no", "false", "down"} & {*scale} else 1
         ranked = {word: str(scale[plain[word]] - 1 + first) for word in words}
     return dict(sorted(ranked.items(), key=lambda one: float(one[1])))

@@ -383,6 +383,15 @@ def test_columns_that_are_a_person_each_are_their_answers(tmp_path: Path) -> Non
     )
 
 
+def test_thumbs_of_variants_are_scores_of_systems(tmp_path: Path) -> None:
+    """A log of an A/B test: our own column variant may be the system, and words of thumbs come with their numbers."""
+    rows = [{"user": f"u{n % 9}", "variant": "AB"[n % 2], "thumbs": ("up", "down")[n % 7 < 3]} for n in range(40)]
+    path = write(tmp_path / "log.csv", rows)
+    assert "if each is a criterion: --map variant=system" in refused(path)
+    told = report(path, "--map", "variant=system", "--set", "item_id={row}").output
+    assert "--value down=0 --value up=1" in told
+
+
 def test_columns_of_ranks_are_a_system_each(tmp_path: Path) -> None:
     """A rank of 1 is the best, which a score of 1 is not."""
     table = [
