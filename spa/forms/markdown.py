@@ -29,6 +29,8 @@ def render_markdown(markdown: str) -> Markup:
     >>> print(render_markdown("## One\n### Two"), end="")
     <h2>One</h2>
     <h3>Two</h3>
+    >>> print(render_markdown("| Points |\n|---:|").splitlines()[3])
+    <th class="right">Points</th>
     """
     reader = _reader()
     tokens = reader.parse(markdown)
@@ -39,6 +41,8 @@ def render_markdown(markdown: str) -> Markup:
         elif token.type == "link_open":
             token.attrSet("target", "_blank")  # in the same tab, answers not sent yet would be lost
             token.attrSet("rel", "noopener noreferrer")
+        elif token.type in ("th_open", "td_open") and "style" in token.attrs:  # which the policy of our pages refuses
+            token.attrSet("class", str(token.attrs.pop("style")).removeprefix("text-align:"))
     return Markup(reader.renderer.render(tokens, reader.options, {}))  # escaped by markdown-it
 
 

@@ -247,3 +247,11 @@ def test_means_are_refused_by_name(tmp_path: Path) -> None:
     path.write_text("condition_name,sys,n,MOS,std,95%CI\nn0____sA,sA,7,5,0.0,0.0\nsA,sA,14,4,1.0,0.5\n")
     with pytest.raises(AnalysisError, match=r"got P\.808's means .* take its file _votes_per_worker_"):
         read_tables({"ratings": path}, Reading(mapping={"condition_name": "system", "MOS": "score"}))
+
+
+@needs_cases
+def test_case_of_means_by_condition_is_refused_by_name() -> None:
+    """They count each vote three times; the line names the file beside them that is to be taken."""
+    reading = Reading(mapping={"condition_name": "system", "MOS": "score"})
+    with pytest.raises(AnalysisError, match=r"got P.808's means .*; take its file _votes_per_worker_"):
+        read_tables({"ratings": CASES / "p808_per_condition" / "ans_votes_per_cond.csv"}, reading)
