@@ -139,7 +139,7 @@ class Columns:
         return [
             name
             for name in names
-            if not self.numeric(name)
+            if not self.scored(name)
             and not NO_NAMES.search(name)
             and not {*words_of(name)} & {"name", "kind", "type", "group"}
             and 2 <= self.distinct(name) <= min(MOST_NAMES, self.height // 2)
