@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from analysis.sequential.rule import StoppingRule
 from analysis.statistics.coding import Floats
 from spa.records.study import Deciding, Study
 from spa.study.stopping import (
@@ -19,6 +20,7 @@ from spa.study.stopping import (
     deciding_criteria,
     deciding_pairs,
     rating_scale_width,
+    stopping_facts,
 )
 
 Hypothesis = tuple[str, int | None, str, str]  # criterion, exposure, system_x, system_y
@@ -136,3 +138,11 @@ def _listed(study: Study, answers: Deciding, criteria: tuple[str, ...]) -> Itera
         for exposure in exposures:
             for x, y in deciding_pairs(study):
                 yield criterion, exposure, x, y
+
+
+def stopping_rule(study: Study) -> StoppingRule | None:
+    """Return the rule of a live study; ``None`` of one of fixed size. Ratings are mapped to [0, 1] by their scale."""
+    facts = stopping_facts(study)
+    if not facts:
+        return None
+    return StoppingRule(**{name: facts[name] for name in ("error_rate", "effect", "margin", "least", "most")})

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.live.follower import AnswerFollower
+from analysis.live.hypotheses import stopping_rule
 from analysis.live.next_pairs import open_pairs, systems_state
-from analysis.live.rule import stopping_rule
 from analysis.live.unit_matrix import UnitMatrix, unit_matrices
 from analysis.sequential.monitor import HypothesisState, Monitor
 from spa.live import LivePair, LiveState

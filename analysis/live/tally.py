@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analysis.live.hypotheses import Hypotheses
+from analysis.live.hypotheses import Hypotheses, stopping_rule
 from analysis.live.next_pairs import counts_after, open_pairs, ranking_of
-from analysis.live.rule import stopping_rule
 from analysis.live.visit_units import VisitUnit
 from analysis.sequential.family import OPEN
 from analysis.sequential.monitor import Monitor

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +17,6 @@ from analysis.answers.options import Reading
 from analysis.answers.plan import Plan
 from analysis.answers.study_facts import plan_of
 from analysis.answers.tables import AnswerTables, check_frames
-from analysis.live.counted_tables import of_counted
 from analysis.live.hypotheses import Hypotheses, Hypothesis
 from analysis.statistics.coding import Floats
 from spa.forms.build import StudyForms
@@ -28,7 +27,7 @@ from spa.responses.begun_order import BegunOrder
 from spa.responses.export import export_tables
 from spa.responses.leases import Lease
 from spa.responses.store import Store
-from spa.responses.tidy_tables import TABLES, Tables
+from spa.responses.tidy_tables import TABLES, Tables, row_tables
 from spa.study.narrowing import Respondents
 from spa.study.outputs import load_outputs
 from spa.study.stopping import counts_as_begun, deciding_section
@@ -185,3 +184,30 @@ def _values(kept: pl.DataFrame, units: tuple[str, ...], hypotheses: Hypotheses) 
     for place, unit in enumerate(units):
         values[place] = hypotheses.of_ratings(given[unit]) if ratings else hypotheses.of_pairs(given[unit])
     return values
+
+
+PERSON, ASSIGNMENT = pl.col("annotator_id").cast(pl.String), pl.col("assignment_id").cast(pl.String)
+BY_LLM = pl.col("annotator_kind").cast(pl.String) == "llm"
+
+
+def of_counted(exported: Tables, counted: Collection[Lease]) -> Tables | None:
+    """Return the rows of visits that count, and of LLMs; ``None`` where somebody counted has other visits as well.
+
+    What the table of annotators says of those adds up all their visits, later ones too.
+    """
+    people = [visit.annotator_id for visit in counted]
+    annotators = exported.annotators.filter(BY_LLM | PERSON.is_in(people))
+    if not annotators.filter(~BY_LLM, pl.col("submissions") > 1).is_empty():
+        return None
+    names = {"person": pl.String, "of": pl.String}
+    visits = pl.DataFrame([(visit.annotator_id, visit.assignment_id) for visit in counted], names, orient="row")
+    found: dict[str, Any] = {}
+    for name in row_tables():
+        table: pl.DataFrame = exported.more[name] if name in exported.more else getattr(exported, name)
+        own = table.filter(~BY_LLM).join(
+            visits, left_on=[PERSON, ASSIGNMENT], right_on=["person", "of"], how="semi", maintain_order="left"
+        )
+        own = own.with_columns(pl.lit("completed").cast(table.schema["visit"]).alias("visit"))
+        found[name] = pl.concat([own, table.filter(BY_LLM)])
+    more = {name: found.pop(name) for name in exported.more}
+    return replace(exported, annotators=annotators, more=more, **found)

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from analysis.live.rule import stopping_rule
+from analysis.live.hypotheses import stopping_rule
 from analysis.planning.assumptions import Assumptions, Kind, assumed
 from analysis.planning.live_costs import live_costs
 from analysis.planning.plan import LiveCost, PowerPlan, annotators_for

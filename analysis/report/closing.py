@@ -1,9 +1,11 @@
-"""The settings, and how to cite."""
+"""What closes a report: the plan, when it was fixed, its settings, what words mean, and how to cite."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
+from analysis import rooms
 from analysis.answers.rescaling import rescaled_words
 from analysis.comparisons.families_section import families
 from analysis.contribution import Shown
@@ -12,6 +14,7 @@ from analysis.methods.bibliography import PAPERS, software
 from analysis.printing.cells import cell
 from analysis.printing.document import (
     Block,
+    Bullets,
     Code,
     Column,
     Fold,
@@ -20,9 +23,10 @@ from analysis.printing.document import (
     Terms,
     build_table,
 )
-from analysis.printing.levels import false_discoveries, rate_words
+from analysis.printing.levels import correction_paper, false_discoveries, rate_words
+from analysis.printing.lookup import confidence_words
 from analysis.printing.names import Names
-from analysis.printing.words import listed, plural
+from analysis.printing.words import listed, plural, sentence
 from analysis.records.overview import Settings
 from analysis.records.results import Results
 from analysis.statistics.record import names_of
@@ -206,3 +210,90 @@ def cite(results: Results) -> Section | None:
             ),
         ),
     )
+
+
+TERMS = (  # of the terms; others follow the last
+    "System",
+    "SPA",
+    "Exposure",
+    "n",
+    "confidence interval",
+    "p-value",
+    "Adjusted p",
+    "No clear preference",
+    "Likert rating",
+    "Win rate",
+    "Strength",
+    "Pairwise accuracy",
+    "Kendall\u2019s tau",
+)
+WORDS = "What the words of this report mean, and how its numbers are made."
+
+
+def glossary(results: Results) -> Section | None:
+    """Explain in one line each what this report uses: its terms, then the conventions of its numbers."""
+    terms = _terms(results)
+    used = _used(results) | {one.term: one.used(results) for room in rooms.CONTRIBUTIONS for one in room.words}
+    known = {term.casefold() for term, _ in terms}
+    conventions = tuple(
+        (sentence(" ".join(entry.term.split())), " ".join(entry.explanation.split()))
+        for entry in results.conventions
+        if entry.term.casefold() not in known and used.get(entry.term, True)
+    )
+    more: tuple[Block, ...] = (
+        (Fold(summary="How the numbers are made", blocks=(Terms(items=conventions),)),) if conventions else ()
+    )
+    return Section(
+        id="terms",
+        title="Terms and conventions",
+        blocks=(Paragraph(text=WORDS), Fold(summary="Terms", blocks=(Terms(items=tuple(terms)),)), *more),
+    )
+
+
+def _used(results: Results) -> dict[str, bool]:
+    """Say of conventions that speak of one kind of answers or one method whether the report has any of it."""
+    return {
+        "stars": False,  # which no report prints
+        "LLM p-values": any(group.annotator_kind == "llm" for group in results.groups),
+        "missing": bool(results.missing),
+    }
+
+
+def _terms(results: Results) -> list[tuple[str, str]]:
+    confidence = confidence_words(results)
+    terms = {
+        "System": "a program or a person whose outputs are compared.",
+        "n": "how many annotators (or items, or forms of an LLM) a number rests on.",
+        f"{confidence} confidence interval": "a range made by a method that catches the true value in "
+        f"{confidence} of studies like this one.",
+        "p-value": "how often chance alone would give so large a difference if there were none; small means hard to "
+        "explain by chance.",
+        "Adjusted p": "the p-value made larger to allow for the number of tests "
+        f"({correction_paper(results.settings)}); "
+        + ("only this one decides a verdict." if results.live is None else "it decides nothing in a live study."),
+        "No clear preference": "the test found no difference; the systems may still differ by a little.",
+    }
+    terms |= {one.term: one.text for room in rooms.CONTRIBUTIONS for one in room.terms if one.used(results)}
+    place = {term: number for number, term in enumerate(TERMS)}
+    return sorted(terms.items(), key=lambda each: place.get(each[0].removeprefix(f"{confidence} "), len(place)))
+
+
+def preregistered(results: Results) -> Section | None:
+    """Report the frozen plan; nothing where none was frozen."""
+    frozen = results.study.preregistration if results.study else None
+    if frozen is None:
+        return None
+    when = datetime.fromtimestamp(frozen.frozen_at, UTC)
+    before = "before anybody had handed in a form"
+    if frozen.submissions:
+        before = f"when {plural(frozen.submissions, 'form')} had been handed in already"
+    frozen_words = (
+        f"The analysis plan was frozen on {when:%Y-%m-%d at %H:%M} UTC, {before} (SHA-256 {frozen.sha256[:16]})."
+    )
+    blocks: list[Block] = [Paragraph(text=frozen_words)]
+    if frozen.deviations:
+        blocks.append(Paragraph(text="What differs from it:", weight="warning"))
+        blocks.append(Bullets(items=tuple(" ".join(line.split()) for line in frozen.deviations)))
+    else:
+        blocks.append(Paragraph(text="Nothing deviates from it."))
+    return Section(id="preregistration", title="What was set in advance", blocks=tuple(blocks))

@@ -13,14 +13,12 @@ from analysis.printing.names import Names
 from analysis.printing.words import listed, plural
 from analysis.records.results import Results
 from analysis.report.asked import asked
-from analysis.report.closing import cite, input_files, settings
+from analysis.report.closing import cite, glossary, input_files, preregistered, settings
 from analysis.report.excluded import excluded
 from analysis.report.fixed_tests import fixed_tests, without_tests
 from analysis.report.headline import headline
 from analysis.report.orientation import oriented
-from analysis.report.preregistered import preregistered
 from analysis.report.side_by_side import side_by_side
-from analysis.report.terms import glossary
 from analysis.report.warnings import warnings
 from analysis.results.verdicts import as_decided
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from analysis import rooms
 from analysis.answers.careless_signs import careless_signs
@@ -17,7 +17,10 @@ from analysis.answers.plan import Plan
 from analysis.answers.rescaling import Rescaled
 from analysis.answers.study_facts import StudyFacts
 from analysis.answers.tables import AnswerTables, InputFile
+from analysis.comparisons.choices import ChoiceTest
 from analysis.comparisons.contribution import TESTS
+from analysis.comparisons.pair_tables import THESE_PEOPLE
+from analysis.comparisons.ratings import RatingTest
 from analysis.contribution import Analysis
 from analysis.records.overview import GROUPS, MISSING, WarningRow
 from analysis.records.results import Results
@@ -27,7 +30,6 @@ from analysis.results.comparison_tests import TESTED
 from analysis.results.control_words import about_controls
 from analysis.results.conventions import conventions
 from analysis.results.headline import headline_of
-from analysis.results.nameless import without_raters
 from analysis.results.place_words import about_places
 from analysis.results.records import SCHEMA, make_results
 from analysis.results.slider_words import about_sliders
@@ -181,3 +183,27 @@ def with_warnings(results: Results, rows: tuple[WarningRow, ...], said: Results 
     texts = tuple(row.text for row in rows)
     results, said = (replace(one, warnings=texts, warning_rows=rows) for one in (results, said or results))
     return with_rows(replace(results, headline=headline_of(said)))
+
+
+Test = TypeVar("Test", RatingTest, ChoiceTest)
+BY_NAME = ("crossed", "z_scores")  # other tests, of who rated several outputs
+
+
+def without_raters(results: Results) -> Results:
+    """Take out of finished results what holds one annotator constant, or counts or compares annotators."""
+    groups = {row.group for row in results.groups if row.unnamed is not None}
+    if not groups:
+        return results
+    ratings = results.ratings
+    ratings = replace(
+        ratings,
+        pairs=tuple(_without_raters(row) if row.group in groups else row for row in ratings.pairs),
+        robustness=tuple(row for row in ratings.robustness if row.group not in groups or row.method not in BY_NAME),
+        by_annotator=tuple(row for row in ratings.by_annotator if row.group not in groups),
+    )
+    pairs = tuple(_without_raters(row) if row.group in groups else row for row in results.choices.pairs)
+    return replace(results, ratings=ratings, choices=replace(results.choices, pairs=pairs))
+
+
+def _without_raters(row: Test) -> Test:
+    return replace(row, unit_note=row.unit_note and THESE_PEOPLE, crossed_reason=None, most_of_one=None, all_alike=None)

@@ -156,7 +156,7 @@ def bradley_terry(
     Returns
     -------
     BradleyTerry
-        O(n) for counting, then what :mod:`analysis.strengths.leverage` says of G clusters, whatever n; above 300
+        O(n) for counting, then what :mod:`analysis.strengths.sandwich` says of G clusters, whatever n; above 300
         systems (without regularisation) what :mod:`analysis.strengths.sparse_sandwich` says of the pairs compared.
 
     Raises

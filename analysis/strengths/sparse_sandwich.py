@@ -1,6 +1,6 @@
 """Intervals of many strengths: the sandwich a few rows at a time, never as a table of systems by systems.
 
-Residuals are adjusted as in :mod:`analysis.strengths.leverage`, but only where some cluster has much to say of some
+Residuals are adjusted as in :mod:`analysis.strengths.sandwich`, but only where some cluster has much to say of some
 system: the root of a cluster's pairs costs their cube. Else degrees of freedom are those of the clusters.
 """
 

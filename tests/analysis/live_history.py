@@ -14,8 +14,8 @@ import numpy as np
 from sqlalchemy import select
 
 from analysis.live.follower import AnswerFollower
+from analysis.live.hypotheses import stopping_rule
 from analysis.live.next_pairs import counts_after
-from analysis.live.rule import stopping_rule
 from analysis.live.state import states_of
 from analysis.live.unit_matrix import UnitMatrix, unit_matrices
 from analysis.sequential.monitor import Monitor

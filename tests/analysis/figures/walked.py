@@ -10,8 +10,8 @@ from analysis.printing.document import Figure, Section, Table, every_block
 from analysis.records.results import Results
 from analysis.report.latex import LEFT_OUT
 from analysis.report.paper import PAPERS
-from analysis.report.paper.captions import WITHOUT_ANSWERS, Captions
 from analysis.report.paper.classes import look_of
+from analysis.report.paper.files import WITHOUT_ANSWERS, Captions
 from analysis.report.parts import full_report
 from analysis.report.sections import build_document, shown_results
 

@@ -35,10 +35,10 @@ from analysis.printing.lookup import MOST_DRAWN
 from analysis.records.results import Results
 from analysis.report import render_report as render
 from analysis.report import write_report
+from analysis.report.closing import _used
 from analysis.report.parts import FURTHER, LONGEST, SHOWN, appendix, full_report, short_report
 from analysis.report.sections import build_document as build
 from analysis.report.sections import make_section, section_ids
-from analysis.report.terms import _used
 from analysis.report.warnings import warnings
 from analysis.results.conventions import conventions
 from analysis.results.files import from_plain, read_results

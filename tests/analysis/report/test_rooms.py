@@ -21,7 +21,7 @@ from analysis.planning.contribution import OBSERVED_POWER
 from analysis.printing.document import Section
 from analysis.printing.names import Names
 from analysis.records.results import Key, rows
-from analysis.report import terms
+from analysis.report import closing
 from analysis.results import conventions
 from analysis.results.files import read_results, results_schema, to_json
 from analysis.results.records import KEYS, keys_of
@@ -88,7 +88,7 @@ def test_without_the_toy_nothing_of_it_is_there(table: Path, tmp_path: Path) -> 
 
 def test_words_of_rooms_have_a_place() -> None:
     """What the rooms explain stands in the order of the report, each term once."""
-    for words, order in (("words", conventions.ORDER), ("terms", terms.ORDER)):
+    for words, order in (("words", conventions.ORDER), ("terms", closing.TERMS)):
         own = [one.term for room in rooms.CONTRIBUTIONS for one in getattr(room, words)]
         assert len(own) == len(set(own))
         assert set(own) <= set(order)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from analysis import bradley_terry
 from analysis.statistics.coding import Floats, Ints, fold
-from analysis.strengths import bias_reduced, leverage
+from analysis.strengths import bias_reduced, sandwich
 from analysis.strengths.bias_reduced import bread_root
 from analysis.strengths.bounds import LEAST_DF
 from analysis.strengths.counting import count_cells
@@ -141,7 +141,7 @@ def test_sums_by_pair_give_what_matrices_over_rows_give(seed: int, alike: str | 
 def test_beyond_a_size_the_root_of_a_clusters_numbers_stands_in(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another square root of the same variance: a little other covariance, as free of bias, near the same df."""
     exact = fitted()
-    monkeypatch.setattr(leverage, "CELLS_WORK", 0.0)
+    monkeypatch.setattr(sandwich, "CELLS_WORK", 0.0)
     other = fitted()
     assert other.se == pytest.approx(exact.se, rel=0.05)
     assert other.df == pytest.approx(exact.df, rel=0.01)
@@ -159,7 +159,7 @@ def test_beyond_a_size_the_root_of_a_clusters_numbers_stands_in(monkeypatch: pyt
 def test_many_clusters_adjusted_by_series(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of very many clusters the light are adjusted by a series as exactly."""
     x, y, won, annotator = drawn(2, 4, 150, 60)
-    monkeypatch.setattr(leverage, "CELLS_WORK", 0.0)
+    monkeypatch.setattr(sandwich, "CELLS_WORK", 0.0)
     monkeypatch.setattr(bias_reduced, "WORK", 0.0)
     exact, series = (
         bradley_terry(x, y, won, systems=SYSTEMS, clusters={"annotator": annotator})
@@ -175,7 +175,7 @@ def test_many_clusters_adjusted_by_series(monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize("work", [1e9, 0.0])
 def test_adjusted_scores_have_the_variance_of_the_working_model(work: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """E(V) = B where answers are independent: what CR2 is for, and what one heavy cluster takes from CR0."""
-    monkeypatch.setattr(leverage, "CELLS_WORK", work)
+    monkeypatch.setattr(sandwich, "CELLS_WORK", work)
     x, y, won, annotator = lopsided()
     found = fitted()
     share = 1 / (1 + np.exp(found.strength[y] - found.strength[x]))
@@ -189,7 +189,7 @@ def test_adjusted_scores_have_the_variance_of_the_working_model(work: float, mon
     total = np.zeros((3, 3))
     for error in residuals * np.sqrt(share * (1 - share))[:, None]:  # what a unit error of each row does to all
         moved = np.where(x < y, share + error, 1 - share - error)
-        parts = leverage.adjusted_clusters(
+        parts = sandwich.adjusted_clusters(
             replace(cells, won=np.bincount(of, weights=moved)), found.strength, root, np.ones(6)
         )
         total += sum(part.score.T @ part.score for part in parts)
