@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from functools import lru_cache
 from hashlib import sha256
@@ -66,10 +66,11 @@ class NeutralCopies:
         """Make the copies of several files, as many at once as there are processors; what is wrong is said later."""
         with SHOWN.get()() as told, ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as threads:
             copies = [threads.submit(self.of, file, files) for file in dict.fromkeys(wanted)]
-            for done, made in enumerate(copies):
-                told(f"copying clips: {done:,} of {len(copies):,}")
+            told(f"copying clips: 0 of {len(copies):,}")
+            for done, made in enumerate(as_completed(copies), start=1):
                 with suppress(ValueError, OSError):
                     made.result()
+                told(f"copying clips: {done:,} of {len(copies):,}")
 
     def _keep(self, key: str, name: str, content: bytes) -> None:
         path = self._folder / name
