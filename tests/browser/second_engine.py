@@ -168,11 +168,11 @@ def firefox(*, dark: bool, viewport: dict[str, int]) -> Iterator[Firefox]:
 
 def studies(folder: Path) -> Iterator[Path]:
     """Make a study of each medium, one from right to left, and listening tests."""
-    for example in ("stories", "ar", "images", "mushra", "speech"):
-        shutil.copytree(str(files("spa.examples") / example), folder / example)
-        yield folder / example / "study.toml"
-    shutil.copytree(folder / "speech", folder / "speech-spa")
-    yield (folder / "speech-spa" / "spa.toml").rename(folder / "speech-spa" / "study.toml")
+    examples = ("stories/study.toml", "ar/study.toml", "images/study.toml", "mushra/study.toml")
+    for example, study in (one.split("/") for one in (*examples, "speech/study.toml", "speech/spa.toml")):
+        own = folder / (example if study == "study.toml" else f"{example}-{study.removesuffix('.toml')}")
+        shutil.copytree(str(files("spa.examples") / example), own)
+        yield (own / study).replace(own / "study.toml")
     turns = [{"role": "user", "content": "Go on."}, {"role": "assistant", "content": "With what?"}]
     for kind in ("markdown", "conversation"):
         table = folder / f"{kind}.jsonl"
