@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+import spa.clips
 import spa.media
+import spa.media.clips
 from spa.cli import main
 from spa.commands.check import overview_of
 from spa.commands.review import review_explanations
@@ -28,6 +30,7 @@ from spa.study.outputs import load_outputs
 from tests.spa.forms.test_form_equality import words_of_html
 from tests.spa.media.test_media import ALL, CONTENTS, ITEMS, SYSTEMS, made, shown_on
 from tests.spa.study_files import problems_of
+from tests.spa.tiny_clips import copied_here
 
 IDEAL = "zzideal"  # a reference, shown beside continuous ratings
 STUDY = """id = "given"
@@ -69,6 +72,8 @@ def cell(folder: Path, medium: Medium, name: str, item: int, system: int) -> str
 def media(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> tuple[Medium, Medium]:
     """Return the medium of outputs and that of what systems were given."""
     monkeypatch.setattr(spa.media, "MEDIA", ALL)
+    monkeypatch.setattr(spa.media.clips, "copied_clip", copied_here)
+    monkeypatch.setattr(spa.clips, "copied_clip", copied_here)
     found: tuple[Medium, Medium] = request.param
     return found
 
