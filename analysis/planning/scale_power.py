@@ -227,11 +227,15 @@ class ScaleTest:
             alike = float(self.chances.max()) ** kept  # no test; any other answer is rarer
             return float(chances @ (t_power(self.effect, kept, alpha=self.alpha) * (1 - alike)))
         if (self.coarse or kept[-1] <= SMALL) and not many:  # whose power is not smooth
-            return float(chances @ [self.given(n) for n in kept.tolist()])
+            return float(chances @ self._of_each(kept))
         nodes = np.array(_nodes(int(kept[0]), int(kept[-1])))
-        reached = np.clip([self.given(n) for n in nodes.tolist()], NEVER, 1 - NEVER)
+        reached = np.clip(self._of_each(nodes), NEVER, 1 - NEVER)
         away = ndtri(reached) - self.effect * np.sqrt(nodes)  # of a normal test it would hardly change
         return float(chances @ ndtr(self.effect * np.sqrt(kept) + np.interp(kept, nodes, away)))
+
+    def _of_each(self, numbers: Ints) -> list[float]:
+        """Return the power with each number, ascending; of few the most first, whose simulation holds the others."""
+        return [self.given(n) for n in reversed(numbers.tolist())][::-1]
 
     def given(self, n: int) -> float:
         """Return the power with n annotators, at least 2."""
@@ -240,8 +244,8 @@ class ScaleTest:
                 won, lost = self.counted
                 self.found[n] = won_power(won, lost, n=n, alpha=self.alpha)
             elif n <= FEW:
-                few = few_powers(self.lattice, self.alpha, self.seed)
-                self.found.update(zip(range(LEAST, FEW + 1), few, strict=True))
+                few = few_powers(self.lattice, self.alpha, self.seed, n)
+                self.found.update(zip(range(LEAST, n + 1), few, strict=True))
             else:
                 self.found[n] = sum_power(self.points, self.chances, null=self.null, n=n, alpha=self.alpha)
         return self.found[n]
@@ -255,16 +259,16 @@ def _nodes(low: int, high: int) -> list[int]:
     return grid[bisect_right(grid, low) - 1 : bisect_left(grid, high) + 1]
 
 
-def few_powers(made: Lattice, alpha: float, seed: int) -> list[float]:
-    """Return the simulated powers of 2, 3, up to ``FEW`` answers, each study's first ones."""
+def few_powers(made: Lattice, alpha: float, seed: int, most: int) -> list[float]:
+    """Return the simulated powers of 2, 3, up to ``most`` answers, each study's first ones; ``FEW`` at most."""
     table = np.searchsorted(np.cumsum(made.chances)[:-1], (np.arange(FINE) + 0.5) / FINE, side="right")
-    answers = (made.first + made.step * table)[_drawn(seed)]  # shape (FEW, RUNS)
-    alike = np.ones(RUNS, dtype=bool)
-    total, squares = answers[0].copy(), answers[0] ** 2
+    answers, drawn = made.first + made.step * table, _drawn(seed)
+    alike, first = np.ones(RUNS, dtype=bool), answers[drawn[0]]
+    total, squares = first.copy(), first**2
     found = []
-    for n in range(LEAST, FEW + 1):
-        own = answers[n - 1]
-        alike &= own == answers[0]
+    for n in range(LEAST, most + 1):
+        own = answers[drawn[n - 1]]
+        alike &= own == first
         total += own
         squares += own**2
         least = n / (1 + (n - 1) / float(stdtrit(n - 1, alpha / 2)) / float(stdtrit(n - 1, alpha / 2))) / EXACT
@@ -273,5 +277,6 @@ def few_powers(made: Lattice, alpha: float, seed: int) -> list[float]:
 
 
 @lru_cache(maxsize=2)
-def _drawn(seed: int) -> np.ndarray[tuple[int, ...], np.dtype[np.uint16]]:
-    return np.random.default_rng(seed).integers(0, FINE, size=(FEW, RUNS), dtype=np.uint16)
+def _drawn(seed: int) -> Ints:
+    """Return which answer is given, shape (FEW, RUNS)."""
+    return np.random.default_rng(seed).integers(0, FINE, size=(FEW, RUNS), dtype=np.uint16).astype(np.int64)
