@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING
 
-from spa.study.answerable_questions import GROUP
+from spa.study.answerable_questions import registered_conclusions
 
 if TYPE_CHECKING:
     from spa.records.form import Form
@@ -54,7 +53,7 @@ def signs_found(study: Study, store: Store, form_of: Callable[[str], Form]) -> S
     ``form_of`` takes the id of an assignment and returns its form.
     """
     found: Mapping[str, SignsFound] = {
-        point.name: point.load()(study, store, form_of) for point in entry_points(group=GROUP, name="careless")
+        point.name: point.load()(study, store, form_of) for point in registered_conclusions("careless")
     }
     return SignsFound(
         counts=tuple(row for each in found.values() for row in each.counts),

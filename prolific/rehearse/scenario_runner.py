@@ -10,7 +10,8 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
-from importlib.metadata import entry_points
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
@@ -95,12 +96,18 @@ class _Result(io.StringIO):
         return super().write(text)
 
 
+@cache
+def _command_called(name: str) -> EntryPoint:
+    """Look up a command once: that reads a file of every package that is installed."""
+    (point,) = entry_points(group=GROUP, name=name)
+    return point
+
+
 def _run(words: Sequence[str]) -> CommandRun:
     began = time.monotonic()
     output, problem, permanent = io.StringIO(), None, False
     result = _Result(output)
-    (point,) = entry_points(group=GROUP, name=words[0])
-    command: click.Command = point.load()
+    command: click.Command = _command_called(words[0]).load()
     with redirect_stdout(result), redirect_stderr(output):
         try:
             command.main(args=list(words[1:]), prog_name=f"spa {words[0]}", standalone_mode=False)

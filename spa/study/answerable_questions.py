@@ -7,7 +7,8 @@ The analysis knows; a package that does registers a function of study and output
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.metadata import entry_points
+from functools import cache
+from importlib.metadata import EntryPoints, entry_points
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -29,4 +30,10 @@ class Conclusion:
 
 def conclusions_of(study: Study, outputs: Outputs) -> tuple[Conclusion, ...]:
     """Return what the study can and cannot answer."""
-    return tuple(one for point in entry_points(group=GROUP, name="reachable") for one in point.load()(study, outputs))
+    return tuple(one for point in registered_conclusions("reachable") for one in point.load()(study, outputs))
+
+
+@cache
+def registered_conclusions(name: str) -> EntryPoints:
+    """Look up once who registered something by this name: that reads a file of every package that is installed."""
+    return entry_points(group=GROUP, name=name)
