@@ -15,6 +15,7 @@ import sys
 import traceback
 from collections import deque
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
 from multiprocessing import forkserver, get_context
@@ -94,6 +95,12 @@ def load_what_many_need() -> None:
     for name in PRELOADED:
         if find_spec(name.partition(".")[0]) is not None:
             import_module(name)
+    from pydantic import ValidationError
+
+    from analysis.results.files import from_plain
+
+    with suppress(ValidationError):
+        from_plain({})  # pydantic makes what it needs of all results at the first that is read, in a second
     given(text(max_size=1))(lambda _: None)()  # its tables of characters are made at the first example
     gc.collect()
     gc.freeze()  # as what was collected: all that lies in memory by now stays
@@ -156,10 +163,12 @@ class Workers:
                 worker.at = what
                 item = self.session.items[what]
                 self.hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-            elif kind == "report":
-                self._pass_on(worker, self.hook.pytest_report_from_serializable(config=self.session.config, data=what))
             elif kind == "ended":
-                item = self.session.items[what]
+                place, reports = what
+                for data in reports:
+                    report = self.hook.pytest_report_from_serializable(config=self.session.config, data=data)
+                    self._pass_on(worker, report)
+                item = self.session.items[place]
                 self.hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
             elif kind == "unit":
                 worker.given.popleft()
@@ -228,7 +237,8 @@ def _work(session: pytest.Session, name: str, end: Connection, others: Sequence[
     atexit._clear()  # what the first process registered is its own to do
     os.environ[WORKER] = name
     _begin_anew(session.config, name)
-    session.config.pluginmanager.register(_Sender(session.config, end))
+    kept = _Kept(session.config)
+    session.config.pluginmanager.register(kept)
     try:
         unit: Unit | None = end.recv()
         while unit is not None:
@@ -237,7 +247,7 @@ def _work(session: pytest.Session, name: str, end: Connection, others: Sequence[
                 end.send(("begins", place))
                 item, then = session.items[place], None if after is None else session.items[after]
                 session.config.hook.pytest_runtest_protocol(item=item, nextitem=then)
-                end.send(("ended", place))
+                end.send(("ended", (place, kept.taken())))
             end.send(("unit", None))
             unit = following
         atexit._run_exitfuncs()
@@ -264,13 +274,18 @@ def _begin_anew(config: pytest.Config, name: str) -> None:
     folders._basetemp.mkdir(mode=0o700)
 
 
-class _Sender:
-    """Sends reports to the first process."""
+class _Kept:
+    """Keeps the reports of a test for the first process, which gets them together."""
 
-    def __init__(self, config: pytest.Config, end: Connection) -> None:
-        self.config, self.end = config, end
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.reports: list[dict[str, Any] | None] = []
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        """Send what a test did."""
-        data = self.config.hook.pytest_report_to_serializable(config=self.config, report=report)
-        self.end.send(("report", data))
+        """Keep what a test did."""
+        self.reports.append(self.config.hook.pytest_report_to_serializable(config=self.config, report=report))
+
+    def taken(self) -> list[dict[str, Any] | None]:
+        """Return what was kept, which is then no longer."""
+        reports, self.reports = self.reports, []
+        return reports
