@@ -238,7 +238,8 @@ def test_no_other_file_names_a_platform() -> None:
         place = path.relative_to(ROOT).as_posix()
         keys = [key for key, room in ROOMS.items() if not place.startswith(room)]
         text = path.read_text(encoding="utf-8")
-        named += [f"{place}:{line} {key}" for line, key in _named(ast.parse(text), keys)]
+        if any(key in text.lower() for key in keys if key != "link"):
+            named += [f"{place}:{line} {key}" for line, key in _named(ast.parse(text), keys)]
         if "link" in keys and re.search(r'source\b.*"link"', text):
             named.append(f"{place} link")
     assert named == []
