@@ -16,7 +16,7 @@ from analysis.answers.groups import distinct
 from analysis.answers.plan import Plan
 from analysis.answers.scales import Steps
 from analysis.answers.unnamed import UNNAMED
-from analysis.statistics.coding import Floats, Ints, fold
+from analysis.statistics.coding import FEW, Floats, Ints, fold
 from analysis.sums.criterion_sums import CriterionSums, option_counts
 
 KEPT = ("overall", "annotator", "item", "clusters")  # sums of scores
@@ -56,11 +56,14 @@ def _by_name(names: Sequence[str], of: Ints) -> tuple[Ints, tuple[str, ...]]:
     """Return the number of each in the order of the names that occur, and these."""
     there = np.flatnonzero(np.bincount(of))
     every = len(there) == len(names)
-    own = pl.Series(names if every else [names[number] for number in there.tolist()], dtype=pl.String)
-    order = own.arg_sort().to_numpy()
+    own = names if every else [names[number] for number in there.tolist()]
+    if len(own) <= FEW:
+        order = np.array(sorted(range(len(own)), key=own.__getitem__), dtype=np.int64)
+    else:
+        order = pl.Series(own, dtype=pl.String).arg_sort().to_numpy()
     number = np.zeros(int(there[-1]) + 1, dtype=np.int64)
     number[there[order]] = np.arange(len(order))
-    return number[of], tuple(own.gather(order).to_list())
+    return number[of], tuple(own[place] for place in order.tolist())
 
 
 def counted_ratings(found: CountedRatings) -> CountedRatings | None:

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from analysis.answers.columns import SHOWN
-from analysis.statistics.coding import FEW, constant, fold, number
+from analysis.statistics.coding import FEW, Different, constant, fold, number
 from analysis.statistics.record import AnnotatorKind
 from spa.errors import AnalysisError, ArgumentProblem, shortened
 
@@ -61,7 +61,7 @@ def fill_groups(
         kind = pl.coalesce(given.get("annotator_kind", nothing), elsewhere, guess if llms else human)
         table = table.with_columns(kind.alias("annotator_kind"))
         own = pl.col("annotator_kind")
-        if "llm" in table["annotator_kind"].unique().to_list():
+        if "llm" in Different().of(table["annotator_kind"]).to_list():
             llm = pl.concat_str([annotator, given.get("variant", nothing)], separator="/", ignore_nulls=True)
             own = pl.when(own == "llm").then(llm.cast(strings)).otherwise(own)
         done[name] = table.with_columns(pl.coalesce(given.get("group", nothing), own).alias("group"))

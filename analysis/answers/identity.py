@@ -193,11 +193,12 @@ def _scales(scales: Iterable[Scale], criteria: Collection[str], renamed: Renamed
 def distinct(seen: Sequence[Seen], role: str) -> pl.Series:
     """Return the different names of a role over the files of a kind, with composed letters."""
     each = [_composed(own[name]) for own in seen for name in ROLES[role] if name in own]
-    return pl.concat(each).unique() if each else pl.Series(dtype=pl.String)
+    return Different().of(pl.concat(each)) if each else pl.Series(dtype=pl.String)
 
 
 def _unique(column: pl.Series, different: Different) -> pl.Series:
-    seen = different.of(column).cast(pl.String).drop_nulls()
+    seen = different.of(column).cast(pl.String)
+    seen = seen.drop_nulls() if seen.has_nulls() else seen
     if len(seen) <= FEW:
         names = seen.to_list()
         return seen.filter([name not in NOTHING for name in names]) if {*NOTHING} & {*names} else seen

@@ -36,7 +36,7 @@ def shaped(table: RawTable, kind: str, reading: Reading) -> RawTable:
     if kind not in LAYOUTS:
         return table
     if "criterion" in table.frame.columns:
-        seen = {*table.frame["criterion"].unique().cast(pl.String).to_list()}
+        seen = {*table.different.of(table.frame["criterion"]).to_list()}
         if words := sorted(seen & {*NOTHING} - {*reading.names}):
             said = f"criterion {', '.join(words)} is read as no criterion, not as a name (see names)"
             table = replace(table, notes=(*table.notes, said))

@@ -54,7 +54,9 @@ def identified_slice(table: RawTable, reading: Reading, named: Visits) -> tuple[
     seen = seen_of(table)
     names = {role: distinct([seen], role) for role in ROLES}
     names = {role: own for role, own in names.items() if len(own)}
-    whole = frozenset(role for role, own in names.items() if own.str.contains(FRACTIONAL).all())
+    whole = frozenset(
+        role for role, own in names.items() if own[0].endswith(FRACTION) and own.str.contains(FRACTIONAL).all()
+    )
     names = {role: own.str.strip_suffix(FRACTION) if role in whole else own for role, own in names.items()}
     renamed = explicit_same(reading.same)
     annotators = frozenset(names["annotator_id"].to_list()) if "annotator_id" in names else frozenset()

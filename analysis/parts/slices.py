@@ -49,12 +49,12 @@ class Coded:
         alike = {id(own): own for own in numbers.values()}
         if len(alike) > 1:
             rows = fold(*alike.values()).first
-            entries = {name: own[rows] for name, own in numbers.items()}
+            different = {name: self.each[name][own[rows]] for name, own in numbers.items()}
         else:
-            entries = {name: np.arange(len(self.each[name])) for name in numbers}
-        n = len(next(iter(entries.values()), range(1)))
-        first = np.zeros(n, dtype=np.int64)
-        return pl.DataFrame([self.each[name].gather(entries.get(name, first)).alias(name) for name in columns])
+            different = {name: self.each[name] for name in numbers}
+        n = len(next(iter(different.values()), range(1)))
+        same = {name: self.each[name].new_from_index(0, n) for name in columns if name not in different}
+        return pl.DataFrame([(different | same)[name].alias(name) for name in columns])
 
 
 def coded_rows(table: pl.DataFrame, kind: SummedKind, different: Different) -> Coded:
@@ -75,7 +75,7 @@ def coded_rows(table: pl.DataFrame, kind: SummedKind, different: Different) -> C
         found |= {"assignment": found["annotator"], "assigned": (None, pl.Series([False]))}
     else:
         rows = fold(*(number(table[name]) for name in ("annotator_id", "assignment_id")))
-        who, visit = (table[name].gather(rows.first) for name in ("annotator_id", "assignment_id"))
+        who, visit = (table[name][rows.first] for name in ("annotator_id", "assignment_id"))
         found |= {"assignment": (rows.of, key_of(who, visit)), "assigned": (rows.of, visit.is_not_null())}
     of_each = {name: own for name, (own, _) in found.items()}
     return Coded(of=of_each, each={name: own for name, (_, own) in found.items()})
@@ -176,16 +176,16 @@ def read_rows(where: SliceFile, kind: SummedKind, grid: Grid) -> SliceRows:
     systems = {name: place for place, name in enumerate(grid.order.systems)}
     groups = {name: place for place, name in enumerate(grid.order.groups)}
     numbers = {"group": groups, "criterion": grid.criteria, **dict.fromkeys(SYSTEMS[kind], systems)}
-    (least,), (first_row,) = (each[name].explode().to_list() for name in ("least", "first_row"))
-    each = each.drop("least", "first_row")
+    least, first_row = (each[name][0][0] for name in ("least", "first_row"))
+    names = [name for name in each.columns if name not in ("least", "first_row")]
     found: dict[str, npt.NDArray[Any]] = {}
-    for name in each.columns:
-        own = each[name].explode()
+    for name in names:
+        own = each[name][0]
         if name in numbers:
             found[name] = np.array([numbers[name][one] for one in own.to_list()], dtype=np.int32)
         else:
             found[name] = own.to_numpy()
-    of = {name: rows[name].to_numpy() if name in rows.columns else None for name in each.columns}
+    of = {name: rows[name].to_numpy() if name in rows.columns else None for name in names}
     if "assignment" not in rows.columns:
         of["assignment"] = of["annotator"]
     value = rows["value"].to_numpy()

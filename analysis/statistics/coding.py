@@ -102,7 +102,7 @@ class Different:
         """Return the different values in the order in which they first appear."""
         place = _place(column)
         if place is None:
-            return column.unique(maintain_order=True)  # in order is faster
+            return _first_met(column)
         if place not in self._known:
             self.know(column, column.unique(maintain_order=True))
         return self._known[place][1]
@@ -117,6 +117,18 @@ class Different:
         place = _place(column)
         if place is not None:
             self._known[place] = column, values  # a column that is kept is where no other can be
+
+
+def _first_met(column: pl.Series) -> pl.Series:
+    """Return the different values of a column in the order in which they first appear."""
+    if len(column) <= FEW and _is_named(column):
+        return pl.Series(column.name, [*dict.fromkeys(column.to_list())], dtype=column.dtype)
+    return column.unique(maintain_order=True)  # in order is faster
+
+
+def _is_named(column: pl.Series) -> bool:
+    """Return whether a column holds strings, which Python tells apart as polars does."""
+    return isinstance(column.dtype, pl.String | pl.Categorical)
 
 
 def _place(column: pl.Series) -> tuple[int, int, pl.DataType] | None:
@@ -134,6 +146,10 @@ def number_each(column: pl.Series, different: Different | None = None) -> tuple[
     >>> of.tolist(), each.to_list()
     ([0, 1, 0], ['b', None])
     """
+    if len(column) <= FEW:
+        place: dict[str | None, int] = {}
+        of = [place.setdefault(name, len(place)) for name in column.cast(pl.String).to_list()]
+        return np.array(of, dtype=np.min_scalar_type(len(place))), pl.Series(column.name, [*place], dtype=pl.String)
     if not isinstance(column.dtype, pl.Categorical):
         column = column.cast(pl.String).cast(pl.Categorical)
     seen = (different or Different()).of(column)
@@ -161,6 +177,9 @@ def translate(
 
 def constant(column: pl.Series) -> bool:
     """Return whether a column holds one value in every row, or none."""
+    if 0 < len(column) <= FEW and _is_named(column):
+        names = column.to_list()
+        return names.count(names[0]) == len(names)
     whole = column.to_physical() if isinstance(column.dtype, pl.Categorical) else column
     if whole.null_count():
         return whole.null_count() == len(whole)
@@ -169,6 +188,10 @@ def constant(column: pl.Series) -> bool:
 
 def _look_up(column: pl.Series, seen: pl.Series, numbers: npt.NDArray[Number]) -> npt.NDArray[Number]:
     """Return the number of each row; ``numbers`` are those of the distinct values ``seen``."""
+    if len(column) <= FEW:
+        place = {name: row for row, name in enumerate(seen.to_list())}
+        few: npt.NDArray[Number] = numbers[np.array([place[name] for name in column.to_list()], dtype=np.int64)]
+        return few
     physical, distinct = column.to_physical(), seen.to_physical()
     highest: Any = distinct.max()
     nothing = 0 if highest is None else int(highest) + 1
@@ -400,6 +423,23 @@ def with_column(frame: pl.DataFrame, column: pl.Series) -> pl.DataFrame:
     if column.name in frame.columns:
         return frame.clone().replace_column(frame.get_column_index(column.name), column)
     return frame.hstack([column])
+
+
+def spelled_out(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a frame whose categories are strings."""
+    return pl.DataFrame([own.cast(pl.String) if isinstance(own.dtype, pl.Categorical) else own for own in frame])
+
+
+def different_rows(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
+    """Return the different combinations of some columns; those with one value alone are not looked at again."""
+    varied = [name for name in columns if rows.height < 2 or not constant(rows[name])]
+    if not varied:
+        return spelled_out(rows[[*columns]].head(1))
+    found = rows[varied].unique()
+    n = found.height
+    return spelled_out(
+        pl.DataFrame([found[name] if name in varied else rows[name].new_from_index(0, n) for name in columns])
+    )
 
 
 def empty_column(name: str, height: int, dtype: pl.DataType | type[pl.DataType]) -> pl.Series:

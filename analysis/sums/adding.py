@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from analysis.answers.order import Order
-from analysis.statistics.coding import FEW, Different, Floats, Ints, constant, translate
+from analysis.statistics.coding import FEW, Different, Floats, Ints, constant, different_rows, spelled_out, translate
 from analysis.statistics.differences import Differences
 from analysis.sums.keys import key_of
 from analysis.sums.totals import LargeKind, SummedKind
@@ -170,32 +170,19 @@ def described(table: pl.DataFrame, keys: pl.DataFrame, different: Different | No
         counted = table.group_by(PART).agg(*own, value=pl.col("value").drop_nulls().unique())
     few = pl.when(pl.col("value").list.len() <= OPTIONS).then("value").otherwise(pl.lit([None], pl.List(pl.Float64)))
     values = counted.select(*PART, "value").filter(pl.col("value").list.len() > 0)
-    asked = {"asked": _distinct(table, KEYS["asked"])} if "exposure" in table.columns else {}
+    asked = {"asked": different_rows(table, KEYS["asked"])} if "exposure" in table.columns else {}
     return asked | {
-        "missing": _named(missing.agg(n=number)),
-        "missing_systems": _named(lacking.select(_compared(table)).unique()),
-        "columns": pl.concat([empty, *map(_named, columns)]),
-        "seen": _distinct(keys, KEYS["seen"]),
-        "assigned": _distinct(assigned, KEYS["assigned"]),
-        "counted": _named(counted.drop("scale", "least", "value")),
-        "repeats": _distinct(keys, KEYS["repeats"]),
-        "values": _named(values.with_columns(few.alias("value")).explode("value")),
-        "samples": _distinct(keys, KEYS["samples"]).group_by(PART).head(2),
-        "extremes": _named(counted.select(*PART, "scale", mass="least")),
+        "missing": spelled_out(missing.agg(n=number)),
+        "missing_systems": spelled_out(lacking.select(_compared(table)).unique()),
+        "columns": pl.concat([empty, *map(spelled_out, columns)]),
+        "seen": different_rows(keys, KEYS["seen"]),
+        "assigned": different_rows(assigned, KEYS["assigned"]),
+        "counted": spelled_out(counted.drop("scale", "least", "value")),
+        "repeats": different_rows(keys, KEYS["repeats"]),
+        "values": spelled_out(values.with_columns(few.alias("value")).explode("value")),
+        "samples": different_rows(keys, KEYS["samples"]).group_by(PART).head(2),
+        "extremes": spelled_out(counted.select(*PART, "scale", mass="least")),
     }
-
-
-def _named(frame: pl.DataFrame) -> pl.DataFrame:
-    return frame.with_columns(pl.col(pl.Categorical).cast(pl.String))
-
-
-def _distinct(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-    """Return the different combinations of some columns; those with one value alone are not looked at again."""
-    varied = [name for name in columns if rows.height < 2 or not constant(rows[name])]
-    found = rows.select(varied).unique() if varied else rows.select(columns).head(1)
-    same = {name: rows[name][0] for name in columns if name not in found.columns}
-    fixed = [pl.lit(value, dtype=rows.schema[name]).alias(name) for name, value in same.items()]
-    return _named(found.with_columns(fixed).select(columns))
 
 
 def _compared(table: pl.DataFrame) -> list[pl.Expr]:
@@ -489,7 +476,8 @@ def _merged(name: str, frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
     first, *others = frames
     together = first
     if others:
-        together = pl.concat([first, *(frame.select(first.columns) for frame in others)], how="vertical_relaxed")
+        others = [frame if frame.columns == first.columns else frame.select(first.columns) for frame in others]
+        together = pl.concat([first, *others], how="vertical_relaxed")
     if name == "extremes":
         return together.group_by(PART).agg(pl.exclude(PART).max())
     keys = KEYS[name]

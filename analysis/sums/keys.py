@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+import numpy as np
 import polars as pl
 
 from analysis.statistics.coding import FEW, Numbers, fold, number, number_each, translate
@@ -11,7 +12,7 @@ from analysis.statistics.coding import FEW, Numbers, fold, number, number_each, 
 
 def key_of(*columns: pl.Series) -> pl.Series:
     """Return a key of each row; an empty cell changes nothing, so that a column without any cell is like none."""
-    key = pl.zeros(len(columns[0]), dtype=pl.UInt64, eager=True)
+    key: pl.Series | None = None
     for seed, column in enumerate(columns):
         if column.null_count() == len(column):
             continue
@@ -20,10 +21,15 @@ def key_of(*columns: pl.Series) -> pl.Series:
         else:
             strings = column if column.dtype == pl.Categorical() else column.cast(pl.String).cast(pl.Categorical)
             own = translate(strings, partial(_hashed, seed=seed))
-        both = pl.DataFrame([key.alias("key"), own.alias("own")])
-        mixed = pl.when(pl.col("own") == 0).then("key").otherwise(pl.struct("key", "own").hash())
-        key = both.select(mixed).to_series() if seed else own
-    return key.reinterpret(signed=True)
+        if seed:
+            before = pl.Series(np.zeros(len(own), dtype=np.uint64)) if key is None else key
+            both = pl.DataFrame([before.alias("key"), own.alias("own")])
+            mixed = pl.when(pl.col("own") == 0).then("key").otherwise(pl.struct("key", "own").hash())
+            own = both.select(mixed).to_series()
+        key = own
+    if key is None:
+        return pl.Series(np.zeros(len(columns[0]), dtype=np.int64))
+    return pl.Series(key.name, key.to_numpy().view(np.int64))
 
 
 def coded_keys(*columns: pl.Series) -> tuple[Numbers | None, pl.Series]:
@@ -40,8 +46,9 @@ def coded_keys(*columns: pl.Series) -> tuple[Numbers | None, pl.Series]:
         of, each = number_each(columns[0])
         return (None if len(each) < 2 else of), key_of(each)
     rows = fold(*(number(column) for column in given))
-    return (None if len(rows) < 2 else rows.of), key_of(*(column.gather(rows.first) for column in columns))
+    return (None if len(rows) < 2 else rows.of), key_of(*(column[rows.first] for column in columns))
 
 
 def _hashed(strings: pl.Series, seed: int) -> pl.Series:
-    return strings.hash(seed).set(strings.is_null(), 0)
+    keys = strings.hash(seed)
+    return keys.set(strings.is_null(), 0) if strings.has_nulls() else keys
