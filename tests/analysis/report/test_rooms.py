@@ -22,6 +22,7 @@ from analysis.printing.document import Section
 from analysis.printing.names import Names
 from analysis.records.results import Key, rows
 from analysis.report import closing
+from analysis.report.sections import section_ids
 from analysis.results import conventions
 from analysis.results.files import read_results, results_schema, to_json
 from analysis.results.records import KEYS, keys_of
@@ -51,15 +52,16 @@ def table(tmp_path: Path) -> Path:
     return path
 
 
-def report(table: Path, out: Path) -> str:
-    done = CliRunner().invoke(main, ["report", "--ratings", str(table), "--out", str(out)], catch_exceptions=False)
+def report(table: Path, out: Path, *more: str) -> str:
+    given = ["report", "--ratings", str(table), "--out", str(out), *more]
+    done = CliRunner().invoke(main, given, catch_exceptions=False)
     assert done.exit_code == 0, done.output
     return (out / "results.json").read_text()
 
 
 def test_toy_room_from_answers_to_the_printed_line(with_toy: None, table: Path, tmp_path: Path) -> None:
-    """Its rows stand in results.json and its schema, its table in a CSV file, its section and term in the report."""
-    content = json.loads(report(table, tmp_path / "out"))
+    """Its rows stand in results.json and its schema, its table and words in all that is made of them."""
+    content = json.loads(report(table, tmp_path / "out", "--paper", "generic"))
     assert [(row["system"], row["n"], row["share"]) for row in content["top_box"]] == [
         ("x", 6, 0.5),
         ("y", 6, 0.166666666667),
@@ -77,6 +79,12 @@ def test_toy_room_from_answers_to_the_printed_line(with_toy: None, table: Path, 
     assert "The highest answer that a group gave." in appendix
     assert "where a scale has its highest answer." in appendix
     assert "Top boxes" in (tmp_path / "out" / "report.md").read_text()  # a link to it
+    page = (tmp_path / "out" / "appendix.html").read_text()
+    assert "Share of the highest answer" in page
+    assert "The highest answer that a group gave." in page
+    for latex in ("tables/top_box.tex", "paper/appendix.tex"):
+        assert r"50.0\%" in (tmp_path / "out" / latex).read_text().partition("label{tab:top_box}")[2]
+    assert "top-box" in section_ids()  # of which the dashboard draws the section
 
 
 def test_without_the_toy_nothing_of_it_is_there(table: Path, tmp_path: Path) -> None:
