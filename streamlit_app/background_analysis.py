@@ -81,26 +81,26 @@ def begin(options: DashboardOptions, *asked: str) -> BackgroundAnalysis:
 def work(options: DashboardOptions, send: Callable[[str, object], None], *asked: str) -> None:
     """Work out what the first pages show, in the order in which they show it, or the exploration of texts."""
     from spa.commands.workspace import open_workspace
-    from streamlit_app import findings
+    from streamlit_app import source_analysis
 
     with ExitStack() as closing:
         workspace = None
         if options.study is not None:
             workspace = closing.enter_context(open_workspace(options.path, options.store, read_only=True))
-        send(STATE, findings.state_of_source(options, workspace))
-        found = findings.read_source(options, workspace)
-        analysed = findings.analyse_answers(found)
+        send(STATE, source_analysis.state_of_source(options, workspace))
+        found = source_analysis.read_source(options, workspace)
+        analysed = source_analysis.analyse_answers(found)
         if EXPLORATION in asked:
-            send(EXPLORATION, findings.explore_texts(analysed, options))
+            send(EXPLORATION, source_analysis.explore_texts(analysed, options))
             return
         send("analysed", analysed)
         from analysis.monitoring.annotator_profiles import annotator_profiles
 
         send("profiles", annotator_profiles(found.tables, found.reading))
-        send("calls", findings.count_calls(workspace))
+        send("calls", source_analysis.count_calls(workspace))
         send("answers", found)
         shown = "preferences" if analysed.results.preferences else "ratings"
-        send("sections", {name: findings.write_section(analysed, name) for name in ("answer", shown)})
+        send("sections", {name: source_analysis.write_section(analysed, name) for name in ("answer", shown)})
 
 
 def main() -> None:

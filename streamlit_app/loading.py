@@ -27,11 +27,11 @@ from spa.responses.two_reviewers import Review, reviews_of, settled_decisions, t
 from spa.responses.two_reviewers import decide as add_to_log
 from spa.responses.visits import PersonVisit
 from spa.study.stopping import stopping_facts
-from streamlit_app import findings
+from streamlit_app import source_analysis
 from streamlit_app.access import DashboardAccess, Person
 from streamlit_app.background_analysis import EXPLORATION, BackgroundAnalysis, begin
-from streamlit_app.findings import Analysed
 from streamlit_app.options import DashboardOptions
+from streamlit_app.source_analysis import Analysed
 
 if TYPE_CHECKING:
     from analysis.answers.study_answers import StudyAnswers
@@ -129,28 +129,28 @@ def has_store() -> bool:
 
 def state() -> str:
     """Return a version string of what is shown; see :func:`spa.responses.status.state_of`."""
-    return findings.state_of_source(options(), _started[0].workspace)
+    return source_analysis.state_of_source(options(), _started[0].workspace)
 
 
 @st.cache_resource(show_spinner="Reading the answers\N{HORIZONTAL ELLIPSIS}", max_entries=2)
 def answers(state: str) -> StudyAnswers:
     """Return all answers; an ``AnalysisError`` where there are none yet."""
     ready: StudyAnswers | None = _started[0].background.take("answers", state)
-    return ready or findings.read_source(options(), _started[0].workspace)
+    return ready or source_analysis.read_source(options(), _started[0].workspace)
 
 
 @st.cache_resource(show_spinner="Analysing the answers\N{HORIZONTAL ELLIPSIS}", max_entries=2)
 def analysed(state: str) -> Analysed:
     """Return the results of the plan."""
     ready: Analysed | None = _started[0].background.take("analysed", state)
-    return ready or findings.analyse_answers(answers(state))
+    return ready or source_analysis.analyse_answers(answers(state))
 
 
 @st.cache_resource(show_spinner="Writing\N{HORIZONTAL ELLIPSIS}", max_entries=60)
 def section(state: str, name: str) -> Section | None:
     """Return one section of the report; ``None`` where there is nothing to say. Only what is looked at is written."""
     ready: dict[str, Section | None] = _started[0].background.take("sections", state) or {}
-    return ready[name] if name in ready else findings.write_section(analysed(state), name)
+    return ready[name] if name in ready else source_analysis.write_section(analysed(state), name)
 
 
 def sections(state: str, names: Iterable[str]) -> dict[str, Section]:
@@ -198,7 +198,7 @@ def profiles(state: str) -> list[AnnotatorProfile]:
 def rater_calls(state: str) -> CallIndex:
     """Return how the calls to LLMs ended and where they are, by rater; tables hold none."""
     ready: CallIndex | None = _started[0].background.take("calls", state)
-    return ready or findings.count_calls(_started[0].workspace)
+    return ready or source_analysis.count_calls(_started[0].workspace)
 
 
 @st.cache_resource(show_spinner=False, max_entries=2)
@@ -216,7 +216,7 @@ def is_explored(state: str) -> bool:
 def exploration(state: str) -> Exploration:
     """Return keywords, separation and map of what raters and people wrote; refuse less than two texts."""
     ready: Exploration | None = _exploring(state).take(EXPLORATION, state)
-    return ready or findings.explore_texts(analysed(state), options())
+    return ready or source_analysis.explore_texts(analysed(state), options())
 
 
 @st.cache_resource(show_spinner="Reading the review\N{HORIZONTAL ELLIPSIS}", max_entries=1, ttl=60)
@@ -224,8 +224,8 @@ def errors_reviewed(state: str) -> Section | None:
     """Return how often people found each kind of error in explanations; ``None`` where nobody looked."""
     if options().review is not None:
         with review_study() as opened:
-            found = findings.read_source(DashboardOptions(study=options().review), opened)
-            return findings.write_section(findings.analyse_answers(found), "shares")
+            found = source_analysis.read_source(DashboardOptions(study=options().review), opened)
+            return source_analysis.write_section(source_analysis.analyse_answers(found), "shares")
     asked = {row.criterion for row in analysed(state).results.category_shares}
     return section(state, "shares") if set(ERRORS) <= asked else None
 
@@ -252,7 +252,7 @@ def have_explanations_two_reviewers() -> bool:
 
 def explanation_review(opened: Workspace) -> ExplanationReview:
     """Return what two reviewers of explanations answered and a third settled, as it is now."""
-    return _explanation_review(findings.state_of_source(options(), opened), opened)
+    return _explanation_review(source_analysis.state_of_source(options(), opened), opened)
 
 
 @st.cache_resource(show_spinner="Reading the review\N{HORIZONTAL ELLIPSIS}", max_entries=1)

@@ -10,7 +10,7 @@ import click
 from spa.commands.options import INPUT, Aliased, Finite, json_option, out_folder_option, study_argument
 
 if TYPE_CHECKING:
-    from spa.raters.local.loading import LoadedModel
+    from spa.raters.local.model_folder import LoadedModel
     from spa.records.study import Study
 
 SHARE = Finite(0, 1, min_open=True, max_open=True)
@@ -116,7 +116,7 @@ def contamination(
 
 def _load(study: Study, model: str, folder: Path, *, float64: bool) -> LoadedModel:
     """Load a rater's model, whose folder begins at the study's, or one named by itself."""
-    from spa.raters.local.loading import choose_threads, load_model
+    from spa.raters.local.model_folder import choose_threads, load_model
     from spa.raters.vendors import vendor_of
     from spa.records.raters import Rater
 

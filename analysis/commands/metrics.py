@@ -11,7 +11,7 @@ from spa.commands.options import INPUT, json_option, out_folder_option, study_ar
 from spa.commands.terminal import console, progress_bar
 
 if TYPE_CHECKING:
-    from analysis.metrics.compute import ComputedMetrics
+    from analysis.metrics.metric_values import ComputedMetrics
 
 NAMES = ("rouge", "bleu", "chrf", "ter", "sari", "errant", "bertscore", "length", "readability")
 
@@ -55,7 +55,7 @@ def metrics(
     """
     import json
 
-    from analysis.metrics.compute import compute_metrics
+    from analysis.metrics.metric_values import compute_metrics
     from analysis.metrics.scores import MetricSettings
     from spa.responses.table_files import write_table
     from spa.study.load import load_study

@@ -1,7 +1,7 @@
 """Effect sizes of ratings, and whether what a test of ratings found holds when it is tested in another way."""
 
 from analysis.rating_checks.crossed import CrossedTest, crossed_test
-from analysis.rating_checks.effects import hedges_g, superiority
+from analysis.rating_checks.effect_sizes import hedges_g, superiority
 from analysis.rating_checks.ordinal import OrdinalFit, fit_ordinal
 from analysis.rating_checks.respacing import Respacing, respacing_range
 from analysis.rating_checks.wilcoxon import SignedRankTest, signed_rank_test

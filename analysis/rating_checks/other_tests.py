@@ -12,7 +12,7 @@ from annotated_types import Ge
 from analysis.answers.plan import Plan
 from analysis.comparisons.choices import CHANCE, ChoiceTest
 from analysis.comparisons.ratings import RatingTest
-from analysis.rating_checks.effects import known_number
+from analysis.rating_checks.effect_sizes import known_number
 from analysis.rating_checks.many_tests import ManyTests
 from analysis.rating_checks.pair_effects import Effects
 from analysis.rating_checks.part import METHODS, Method, PartChecks

@@ -10,7 +10,7 @@ import numpy as np
 
 from analysis.answers.units import Unit
 from analysis.comparisons.ratings import PAIRED, RatingTest
-from analysis.rating_checks.effects import JackknifeResult, SpreadSums, cut, jackknife, mean_without
+from analysis.rating_checks.effect_sizes import JackknifeResult, SpreadSums, cut, jackknife, mean_without
 from analysis.rating_checks.many_tests import Flags, UnitMeans, sums_by, weighed_tests
 from analysis.rating_checks.pair_differences import UNITS, PairDifferences, average_by_unit, partly_paired_tests
 from analysis.statistics.coding import Floats, Ints

@@ -13,7 +13,7 @@ from analysis.answers.plan import Plan
 from analysis.answers.units import Unit, UnitRule
 from analysis.comparisons.ratings import RatingTest
 from analysis.rating_checks.crossed import ONE_ANNOTATOR, ONE_ITEM
-from analysis.rating_checks.effects import SpreadSums
+from analysis.rating_checks.effect_sizes import SpreadSums
 from analysis.rating_checks.many_tests import (
     NOTHING_PAIRED,
     Flags,

@@ -15,7 +15,7 @@ from analysis.answers.units import Unit, count_by
 from analysis.comparisons.rated_parts import RatedPart
 from analysis.comparisons.rating_sums import sides_of_sums
 from analysis.rating_checks.crossed import ClusterSquares, crossed_of_squares, items_by_pair
-from analysis.rating_checks.effects import SpreadSums
+from analysis.rating_checks.effect_sizes import SpreadSums
 from analysis.rating_checks.many_tests import ManyTests, chosen_tests, untested
 from analysis.rating_checks.ordinal import TOO_MANY, Counted, OrdinalFit, fit_counted, fit_ordinal
 from analysis.rating_checks.pair_differences import UNITS, PairDifferences, pair_lookup

@@ -14,8 +14,8 @@ from analysis.answers.groups import distinct, people_of
 from analysis.answers.order import Order
 from analysis.answers.plan import Plan
 from analysis.answers.tables import answered_rows
-from analysis.serial_context.effects import Effect, position_effect, previous_effect
 from analysis.serial_context.sequence import RANDOM, blocked_forms, sequence_of, share_turned, with_places
+from analysis.serial_context.sequence_effects import Effect, position_effect, previous_effect
 from analysis.statistics.coding import Floats, constant
 from analysis.statistics.corrections import Verdict, adjust
 from analysis.statistics.reasons import Reason, why

@@ -206,8 +206,8 @@ def _copy(source: Path, target: Path, only: str = "*") -> None:
 def start_study(folder: Path, files: Sequence[Path], given: Mapping[str, Any], *, yes: bool, as_json: bool) -> None:
     """Find the outputs in files, say and ask what they are taken for, and write a study of them."""
     from spa.starting.finding import find_answers
+    from spa.starting.input_rows import Given
     from spa.starting.proposal import proposed
-    from spa.starting.rows import Given
     from spa.starting.settling import (
         missing_outputs,
         same_names,

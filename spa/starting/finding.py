@@ -13,8 +13,8 @@ from spa.media import PLAIN, medium_of, medium_of_texts
 from spa.starting.columns import OutputColumn
 from spa.starting.folders import OutputPaths, found_in_folders, line_sheets, may_hold_lines, paths_in
 from spa.starting.found import Found, OpenQuestion
+from spa.starting.input_rows import Given
 from spa.starting.names import Role, place_in
-from spa.starting.rows import Given
 from spa.starting.sheets import OutputSheet, labelled, read_sheets
 from spa.starting.tables import found_in_tables
 from spa.starting.traces import traces_in

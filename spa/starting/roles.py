@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from spa.errors import shortened
 from spa.media import all_media, medium_of_paths
 from spa.starting.found import OpenQuestion
+from spa.starting.input_rows import FILE, LINE, Given, SheetRows, joined, varies
 from spa.starting.names import (
     FILES_GIVEN,
     NAMES,
@@ -20,7 +21,6 @@ from spa.starting.names import (
     last_part,
     place_in,
 )
-from spa.starting.rows import FILE, LINE, Given, SheetRows, joined, varies
 from spa.tables.scale_words import LEVELS
 
 MOST_SYSTEMS, LONGEST_NAME = 100, 120

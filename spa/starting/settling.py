@@ -12,7 +12,7 @@ from spa.errors import StudyError, shortened
 from spa.records.clean_text import cleaned
 from spa.records.toml_table import NOTHING
 from spa.starting.found import Answer, Found, OpenQuestion
-from spa.starting.rows import identified
+from spa.starting.input_rows import identified
 from spa.tables.near_matches import as_shown, near_matches
 
 LONGEST = 80  # characters of an id

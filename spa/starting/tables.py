@@ -15,6 +15,7 @@ from spa.media.medium import Medium
 from spa.starting.columns import LAST, OutputColumn
 from spa.starting.dialogues import Dialogues, with_dialogues
 from spa.starting.found import Answer, Found, OpenQuestion, systems_listed
+from spa.starting.input_rows import FILE, LINE, Given, SheetRows, varies
 from spa.starting.names import ITEM_NAMES, NAMES, last_part, place_in
 from spa.starting.roles import (
     ALIKE,
@@ -27,7 +28,6 @@ from spa.starting.roles import (
     outputs_in,
     roles_in,
 )
-from spa.starting.rows import FILE, LINE, Given, SheetRows, varies
 from spa.starting.sheets import OutputSheet
 from spa.starting.spoken import Spoken
 from spa.starting.wide import WideRoles, are_places, check_columns, wide_roles_in

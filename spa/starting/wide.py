@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from spa.errors import StudyError
 from spa.media import medium_of_paths
 from spa.starting.columns import LAST
+from spa.starting.input_rows import LINE, Given, SheetRows, identified
 from spa.starting.names import is_unnamed, last_part, place_in
 from spa.starting.roles import is_other, items_in, prompts_in, with_files, with_item
-from spa.starting.rows import LINE, Given, SheetRows, identified
 from spa.tables.verdicts import FAMILIES
 
 WORDY = 0.1  # share of the longest column's characters that another column of outputs has on average

@@ -22,7 +22,6 @@ from analysis.report.sections import shown_results
 from analysis.statistics.record import Record
 from spa.media import medium_of
 from streamlit_app import blinding, loading
-from streamlit_app.findings import Analysed
 from streamlit_app.rendering import (
     plain,
     show_figure,
@@ -32,6 +31,7 @@ from streamlit_app.rendering import (
     shown_text,
     without_empty,
 )
+from streamlit_app.source_analysis import Analysed
 
 PARTS = {
     "Answer": ("answer", "expected", "warnings"),

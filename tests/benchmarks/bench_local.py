@@ -15,7 +15,7 @@ from spa.elicitation.ratings import RatingTarget
 from spa.forms.prompt_turns import PromptTurn, turns_of
 from spa.forms.texts import load_texts
 from spa.raters.endpoints.endpoint import LLMRequest
-from spa.raters.local.loading import LoadedModel, load_model
+from spa.raters.local.model_folder import LoadedModel, load_model
 from spa.raters.local.token_statistics import token_statistics
 from spa.raters.prompt_messages import PromptWriter, conversation_messages
 from spa.raters.reading import ReplyTurn

@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from analysis.monitoring.annotator_profiles import annotator_profiles
 from spa.cli import main
 from spa.commands.workspace import Workspace, open_workspace
-from streamlit_app import findings
+from streamlit_app import source_analysis
 from streamlit_app.background_analysis import STATE, BackgroundAnalysis, begin, work
 from streamlit_app.options import DashboardOptions
 from tests.streamlit_app.answering import typed
@@ -38,14 +38,14 @@ def said(*parts: tuple[str, object]) -> io.BytesIO:
 
 def test_the_other_process_works_out_what_the_pages_would(watched: Path, opened: Workspace) -> None:
     options = DashboardOptions(study=str(watched))
-    background, state = begin(options), findings.state_of_source(options, opened)
-    found = findings.read_source(options, opened)
-    analysed = findings.analyse_answers(found)
+    background, state = begin(options), source_analysis.state_of_source(options, opened)
+    found = source_analysis.read_source(options, opened)
+    analysed = source_analysis.analyse_answers(found)
     assert background.take("analysed", state) == analysed
     assert background.take("profiles", state) == annotator_profiles(found.tables)
-    assert background.take("calls", state) == findings.count_calls(opened)
+    assert background.take("calls", state) == source_analysis.count_calls(opened)
     assert background.take("answers", state).plan == found.plan
-    assert background.take("sections", state)["answer"] == findings.write_section(analysed, "answer")
+    assert background.take("sections", state)["answer"] == source_analysis.write_section(analysed, "answer")
 
 
 def test_background_parts_in_page_order(watched: Path) -> None:
@@ -74,8 +74,8 @@ def test_background_uses_settings_of_the_report(tmp_path: Path) -> None:
     """A folder of tables is analysed with the settings of its report."""
     rows = [f"{annotator},{item},{system},{1 + item}" for annotator in "ab" for item in range(2) for system in "xy"]
     (tmp_path / "ratings.csv").write_text("\n".join(["annotator_id,item_id,system,score", *rows]))
-    found = findings.read_source(DashboardOptions(tables=str(tmp_path)), None)
-    shown = json.dumps(asdict(findings.analyse_answers(found).results.settings))
+    found = source_analysis.read_source(DashboardOptions(tables=str(tmp_path)), None)
+    shown = json.dumps(asdict(source_analysis.analyse_answers(found).results.settings))
     told = CliRunner().invoke(main, ["report", "--ratings", str(tmp_path / "ratings.csv"), "--json"])
     assert json.loads(shown) == json.loads(told.stdout)["settings"]
 
@@ -86,9 +86,9 @@ def test_background_columns_are_recognised(tmp_path: Path, name: str) -> None:
     rows = [f"{who},{item},{model},{score}" for score, (who, item, model) in enumerate(product("ab", "123", "xy"))]
     (tmp_path / name).write_text("\n".join(["Rater,Prompt #,Model,Fluency", *rows]))
     shown = tmp_path if name == "ratings.csv" else tmp_path / name
-    found = findings.read_source(DashboardOptions(tables=str(shown)), None)
+    found = source_analysis.read_source(DashboardOptions(tables=str(shown)), None)
     assert found.tables.ratings["criterion"].unique().to_list() == ["Fluency"]
-    settings = json.dumps(asdict(findings.analyse_answers(found).results.settings))
+    settings = json.dumps(asdict(source_analysis.analyse_answers(found).results.settings))
     told = CliRunner().invoke(main, ["report", str(tmp_path / name), "--json"])
     assert json.loads(settings) == json.loads(told.stdout)["settings"]
 
@@ -117,7 +117,7 @@ def test_a_study_without_answers_ends_it_without_a_word(watched: Path, tmp_path:
     typed(["build", str(study)])
     options = DashboardOptions(study=str(study))
     with open_workspace(study, read_only=True) as workspace:
-        assert begin(options).take("analysed", findings.state_of_source(options, workspace)) is None
+        assert begin(options).take("analysed", source_analysis.state_of_source(options, workspace)) is None
     told = subprocess.run(
         [sys.executable, "-c", f"from streamlit_app.background_analysis import *; begin({options!r}).wait()"],
         check=True,

@@ -21,8 +21,8 @@ from spa.responses.store import Store
 from streamlit_app import loading
 from streamlit_app.access import DashboardAccess, Person, PrintedLink
 from streamlit_app.background_analysis import BackgroundAnalysis
-from streamlit_app.findings import Analysed
 from streamlit_app.options import DashboardOptions
+from streamlit_app.source_analysis import Analysed
 
 testing = pytest.importorskip("streamlit.testing.v1")
 pytestmark = [pytest.mark.one_process("dashboard")]  # where the study is built

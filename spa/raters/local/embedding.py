@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spa.errors import PlatformError
-from spa.raters.local.loading import LOADING_ERRORS, REQUIRED, choose_threads, require
+from spa.raters.local.model_folder import LOADING_ERRORS, REQUIRED, choose_threads, require
 
 if TYPE_CHECKING:
     import numpy as np

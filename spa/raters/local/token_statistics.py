@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from spa.errors import PlatformError
-from spa.raters.local.loading import LoadedModel
+from spa.raters.local.model_folder import LoadedModel
 
 if TYPE_CHECKING:
     import numpy as np

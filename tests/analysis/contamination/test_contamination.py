@@ -18,7 +18,7 @@ from analysis.contamination.results import contamination, scored_texts
 from analysis.contamination.scores import auc, calibrated_threshold, familiarity_scores, min_k_plus_plus
 from spa.cli import main
 from spa.errors import PlatformError
-from spa.raters.local.loading import LoadedModel, load_model
+from spa.raters.local.model_folder import LoadedModel, load_model
 from spa.raters.local.token_statistics import token_statistics
 from spa.records.raters import Rater
 from tests.spa import tiny_models

@@ -16,7 +16,7 @@ from scipy import stats
 
 import spa.examples
 from analysis import Plan, Reading, check_frames, read_tables
-from analysis.metrics.compute import KINDS, ComputedMetrics, compute_metrics
+from analysis.metrics.metric_values import KINDS, ComputedMetrics, compute_metrics
 from analysis.metrics.scores import MetricSettings
 from analysis.records.results import Results
 from analysis.report import render_report
@@ -91,7 +91,7 @@ def test_what_cannot_be_computed_gets_a_line_or_is_refused(tmp_path: Path, monke
     (tmp_path / "bare/study.toml").write_text(bare.replace("against_source = true", ""))
     with pytest.raises(AnalysisError, match="sari is left out: expected what systems were given, got no"):
         computed(tmp_path / "bare/study.toml", "sari")
-    monkeypatch.setattr("analysis.metrics.compute.find_spec", lambda name: None)
+    monkeypatch.setattr("analysis.metrics.metric_values.find_spec", lambda name: None)
     with pytest.raises(AnalysisError, match=r'bleu is left out: sacrebleu not installed; pip install ".\[metrics\]"'):
         computed(study_with(tmp_path / "plain"), "bleu")
 

@@ -13,8 +13,8 @@ from analysis import Plan
 from analysis.printing.document import Table, every_block
 from analysis.report.sections import make_section
 from analysis.results.files import from_plain
-from analysis.serial_context.effects import Effect, position_effect, previous_effect, quality_by_others
 from analysis.serial_context.sequence import Sequence, sequence_of, share_turned
+from analysis.serial_context.sequence_effects import Effect, position_effect, previous_effect, quality_by_others
 from analysis.verification.claims import WORDS
 from analysis.verification.outcome import Verification
 from tests.analysis.made_answers import analyse, check

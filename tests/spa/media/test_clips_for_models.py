@@ -17,7 +17,7 @@ from spa.media.clip_tokens import film_tokens, sound_tokens
 from spa.media.medium import Medium, ModelFiles, Part
 from spa.raters.endpoints.absences import absence_of
 from spa.raters.endpoints.endpoint import LLMRequest
-from spa.raters.local.loading import LoadedModel
+from spa.raters.local.model_folder import LoadedModel
 from spa.raters.prompt_messages import _in_frames
 from spa.raters.vendors import anthropic, gemini, responses
 from spa.raters.vendors.local.local_prompt import unread_files

@@ -29,7 +29,7 @@ from spa.forms.texts import load_texts
 from spa.media import MEDIA, PLAIN, medium_keys, medium_of, model_files
 from spa.media.medium import Medium
 from spa.raters.budget import tokens_of
-from spa.raters.local.loading import LoadedModel
+from spa.raters.local.model_folder import LoadedModel
 from spa.raters.vendors.local.local_prompt import unread_files
 from spa.raters.vendors.responses import as_input
 from spa.records.form import Exhibit, Form
@@ -44,8 +44,8 @@ from spa.responses.reading_evidence import (
 )
 from spa.server.preview import create_preview
 from spa.starting.finding import find_answers
+from spa.starting.input_rows import Given
 from spa.starting.proposal import proposed
-from spa.starting.rows import Given
 from spa.starting.settling import settled
 from spa.starting.writing import check_files, study_files, write_study
 from spa.study.load import load_study, study_fingerprint

@@ -19,8 +19,8 @@ from spa.forms.prompt_turns import PromptTurn, turns_of
 from spa.forms.texts import load_texts
 from spa.journal import JournalEntry
 from spa.raters.endpoints.endpoint import LLMReply, LLMRequest
-from spa.raters.local import loading
-from spa.raters.local.loading import load_model
+from spa.raters.local import model_folder
+from spa.raters.local.model_folder import load_model
 from spa.raters.prompt_messages import PromptWriter, conversation_messages
 from spa.raters.reading import ReplyTurn, answer_values, read_turn
 from spa.raters.vendors.local.endpoint import LocalEndpoint
@@ -293,9 +293,9 @@ def test_a_torchvision_that_does_not_fit_is_named(tmp_path: Path, monkeypatch: p
     def load(*given: Any, **more: Any) -> Any:
         raise RuntimeError("Failed to import ... because: operator torchvision::nms does not exist")
 
-    monkeypatch.setattr(loading, "_load", load)
-    monkeypatch.setattr(loading, "_lacking", lambda problem: None)
-    monkeypatch.setattr(loading, "version", {"torch": "2.13.0", "torchvision": "0.28.0"}.__getitem__)
+    monkeypatch.setattr(model_folder, "_load", load)
+    monkeypatch.setattr(model_folder, "_lacking", lambda problem: None)
+    monkeypatch.setattr(model_folder, "version", {"torch": "2.13.0", "torchvision": "0.28.0"}.__getitem__)
     with pytest.raises(PlatformError, match=r"needs a torchvision that fits torch 2\.13\.0, got 0\.28\.0; install"):
         load_model(rater(tmp_path), tmp_path)
 
@@ -355,9 +355,9 @@ def test_a_prompt_that_is_too_long_is_told(models: Path) -> None:
 
 
 def test_the_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    from spa.raters.local import loading
+    from spa.raters.local import model_folder
 
-    monkeypatch.setattr(loading, "find_spec", lambda name: None)
+    monkeypatch.setattr(model_folder, "find_spec", lambda name: None)
     with pytest.raises(PlatformError, match=r'pip install "\.\[local\]"'):
         LocalEndpoint(Rater(id="local", model="m", provider="local", answer_format="json"))
 
@@ -395,7 +395,7 @@ def test_what_is_stored_is_read_as_the_mean_or_the_most_probable(models: Path) -
 
 
 def test_every_manner_of_looking_gives_the_same(models: Path) -> None:
-    from spa.raters.local.loading import load_model
+    from spa.raters.local.model_folder import load_model
     from spa.raters.vendors.local.causal import CausalModel
     from spa.raters.vendors.local.local_prompt import local_prompt
     from spa.raters.vendors.local.option_tree import option_tree

@@ -411,8 +411,8 @@ OTHER_MEANINGS = {
     "spa/starting/names.py": {"responses"},  # the name of a folder
     "prolific/emulator/contract.py": {"responses"},  # a field of Prolific's API
     "spa/errors.py": {"local"},  # an extra of the package
-    "spa/raters/local/loading.py": {"local"},  # the same
-    "analysis/metrics/compute.py": {"local"},  # the same
+    "spa/raters/local/model_folder.py": {"local"},  # the same
+    "analysis/metrics/metric_values.py": {"local"},  # the same
     "analysis/commands/report.py": {"local"},  # a cluster of this machine
 }
 

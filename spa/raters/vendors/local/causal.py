@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from spa.media import sent_media
-from spa.raters.local.loading import LoadedModel
+from spa.raters.local.model_folder import LoadedModel
 from spa.raters.vendors.local.local_prompt import LocalPrompt
 from spa.raters.vendors.local.option_tree import OptionTree, Path, shared_length
 

@@ -20,7 +20,7 @@ from spa.media import recorded
 from spa.raters.endpoints.chat_completions import CHAT_COMPLETION
 from spa.raters.endpoints.distribution import answer_values
 from spa.raters.endpoints.endpoint import LLMReply, LLMRequest, read_reply
-from spa.raters.local.loading import LoadedModel, check_extra, choose_threads, load_model, versions
+from spa.raters.local.model_folder import LoadedModel, check_extra, choose_threads, load_model, versions
 from spa.raters.vendors.local.causal import CausalModel
 from spa.raters.vendors.local.local_prompt import LocalPrompt, local_prompt, reads_instead, unread_files
 from spa.raters.vendors.local.option_tree import SameTokens, option_tree

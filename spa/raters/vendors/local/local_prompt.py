@@ -11,7 +11,7 @@ from typing import Any
 from spa.errors import PlatformError
 from spa.media import model_files, sent_media
 from spa.media.medium import ModelFiles
-from spa.raters.local.loading import LoadedModel
+from spa.raters.local.model_folder import LoadedModel
 
 BETWEEN = "\n\n"  # messages, where a model has no chat template
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from spa.raters.local.loading import LoadedModel
+from spa.raters.local.model_folder import LoadedModel
 from spa.raters.vendors.local.causal import GeneratedText, TokenScores
 from spa.raters.vendors.local.local_prompt import LocalPrompt
 from spa.raters.vendors.local.option_tree import OptionTree

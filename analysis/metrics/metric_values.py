@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
-from analysis.metrics.own import function_metric, is_table, read_scores, table_scores
+from analysis.metrics.own_metrics import function_metric, is_table, read_scores, table_scores
 from analysis.metrics.scores import Metric, MetricScores, MetricSettings, SystemTexts
 from spa.errors import AnalysisError, how_to_install
 from spa.media import medium_of
