@@ -18,6 +18,7 @@ from spa.errors import PlatformError
 from spa.journal import Journal
 from spa.live import narrow
 from spa.platforms.waves import Recruitment, check_live, next_wave
+from spa.study.audit import wave_size
 from spa.study.stopping import planned_places
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def recruitment_of(hit_study: HitStudy) -> HitRecruitment:
     if not places:
         raise PlatformError(f"{endpoint.origin}: expected HITs of this study, got none; run `spa mturk publish`")
     state, most = narrow(study, store), planned_places(study)
-    wave = next_wave(state, wave=study.stopping.wave, most=most, places=places, completed=completed, at_work=at_work)
+    wave = next_wave(state, wave=wave_size(study), most=most, places=places, completed=completed, at_work=at_work)
     return HitRecruitment(
         places=places,
         completed=completed,

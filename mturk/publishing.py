@@ -22,11 +22,12 @@ from mturk.replies import MTurkReply, call, entries, fetch
 from mturk.settings import MTurkTable, minutes_allowed
 from spa.errors import PlatformError, StudyError
 from spa.forms.effort import minutes_of
-from spa.live import is_live
+from spa.live import in_waves
 from spa.media import media_shown
 from spa.platforms.idempotent_calls import PlatformCall
 from spa.platforms.waves import next_wave
 from spa.responses.reading_evidence import required_seconds, share_to_play
+from spa.study.audit import wave_size
 from spa.study.stopping import planned_places
 
 if TYPE_CHECKING:
@@ -92,10 +93,11 @@ def make_plan(hit_study: HitStudy, *, annotators: int | None = None) -> Publishi
     published = records.all_hits(workspace.store, hit_study.endpoint.origin)
     if annotators is None:
         annotators = _next_annotators(hit_study, published)
-    most = max(annotators, planned_places(study)) if is_live(study) else annotators
+    most = max(annotators, planned_places(study)) if in_waves(study) else annotators
     each = study.people.per_assignment
-    built = workspace.store.assignments.ids()
-    needed = -(-most // each)
+    built = workspace.store.assignments.ids_of_people()
+    drawn_later = study.audit is not None and study.audit.in_waves
+    needed = -(-(annotators if drawn_later else most) // each)
     if needed > len(built):
         raise StudyError(
             f"{workspace.store.name}: expected {needed} assignments for {most} annotators, got {len(built)}; "
@@ -123,7 +125,7 @@ def make_plan(hit_study: HitStudy, *, annotators: int | None = None) -> Publishi
         minutes=minutes_of(study, first),
     )
     so_far = sum((hit.max_assignments * (Decimal(hit.reward) + Decimal(hit.fee)) for hit in published), Decimal(0))
-    wave = each if form == "html" else study.stopping.wave
+    wave = each if form == "html" else wave_size(study)
     return PublishingPlan(
         so_far=so_far,
         at_most=so_far + cost.total + _cost_of_waves(hit_study, wave, most - annotators, reward),
@@ -192,7 +194,7 @@ class Publisher:
         if not plan.hits:
             return
         fixed = [hit.assignment_id for hit in plan.hits if hit.assignment_id is not None]
-        if fixed and is_live(self.workspace.study):
+        if fixed and in_waves(self.workspace.study):
             self.workspace.store.assignments.note_published(fixed)
         family_type = ensure_family_type(self.calls, self.hit_study.family)
         hit_type_id = self._create_hit_type(plan, family_type)
@@ -285,9 +287,9 @@ def fetch_hit(endpoint: MTurkEndpoint, hit_id: str) -> Mapping[str, Any]:
 def _next_annotators(hit_study: HitStudy, published: tuple[records.PublishedHit, ...]) -> int:
     """Return the study's annotators; of a live study those of the first wave, or as many as were published for."""
     study = hit_study.workspace.study
-    if not is_live(study):
+    if not in_waves(study):
         return study.people.annotators
-    first = next_wave(None, wave=study.stopping.wave, most=planned_places(study), places=0).places
+    first = next_wave(None, wave=wave_size(study), most=planned_places(study), places=0).places
     return max(first, offered_places(published))
 
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from prolific.api.money import cents
 from prolific.settings import ProlificTable
 from spa.errors import StudyError
-from spa.live import is_live
+from spa.live import in_waves
 from spa.platforms.waves import next_wave
 from spa.records.study import Study
+from spa.study.audit import wave_size
 from spa.study.stopping import planned_places
 
 LONGEST_MINUTES = 1439  # under a day
@@ -69,14 +70,14 @@ def offer_of(study: Study, table: ProlificTable, file: str) -> SessionOffer:
             problems.append(
                 f"[prolific] minutes: expected a visit that ends within a day, got a limit of {limit:g} minutes"
             )
-    if is_live(study) and table.taskflow:
+    if in_waves(study) and table.taskflow:
         problems.append("[prolific] taskflow: expected false in a live study, which opens places in waves, got true")
     if problems or not pay or not minutes:
         raise StudyError(*(f"{file}: {problem}" for problem in problems))
     places = most = table.places or study.people.annotators
-    if is_live(study):
+    if in_waves(study):
         most = table.places or planned_places(study)
-        places = next_wave(None, wave=study.stopping.wave, most=most, places=0).places
+        places = next_wave(None, wave=wave_size(study), most=most, places=0).places
     return SessionOffer(
         title=table.title or study.title,
         places=places,

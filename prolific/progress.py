@@ -16,9 +16,11 @@ from prolific.prolific_study import ProlificStudy
 from prolific.publishing import move_study
 from prolific.study_ids import SOURCE
 from spa.journal import STARTED, JournalEntry
+from spa.live import draw_due_wave
 from spa.platforms.collecting import visit_state
 from spa.platforms.idempotent_calls import DONE, Content, PlatformCall
 from spa.platforms.waves import Recruitment, check_live, next_wave, people_state
+from spa.study.audit import wave_size
 
 SESSION = 1  # the only one of a live study
 AT_WORK = frozenset({RESERVED, ACTIVE, "PROCESSING"})
@@ -60,11 +62,12 @@ def update_recruitment(prolific_study: ProlificStudy) -> StudyRecruitment:
         raise ProlificError(f"{prolific_study.file}: not published yet; run `spa prolific publish`")
     completed, at_work = (sum(status in which for status in statuses) for which in (COMPLETED, AT_WORK))
     local = prolific_study.access is not None and prolific_study.access.local
+    draw_due_wave(prolific_study.workspace.study, prolific_study.store)
     state = people_state(prolific_study.workspace.study, prolific_study.store, rehearsed=local)
     most = max(prolific_study.offer.most, study.places)
     wave = next_wave(
         state,
-        wave=prolific_study.workspace.study.stopping.wave,
+        wave=wave_size(prolific_study.workspace.study),
         most=most,
         places=study.places,
         completed=completed,

@@ -84,6 +84,23 @@ class LiveSystem:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AuditProgress:
+    """How far an audit has come whose forms are drawn for people in waves."""
+
+    wave: int
+    passed: int  # forms that were drawn for people or passed over
+    forms: int
+    drawn: int  # of those passed, forms that people are given
+    completed: int
+    by_doubt: bool  # whether the last wave was drawn by the rater's doubt
+
+    @property
+    def share(self) -> float:
+        """Of the forms passed, the share drawn for people."""
+        return self.drawn / self.passed if self.passed else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LiveState:
     """One group's answers so far: people, simulated annotators, or one LLM."""
 
@@ -98,6 +115,7 @@ class LiveState:
     waiting: int = 0  # completed, and counted once those who began before have completed or had their time
     late: int = 0  # completed too late to count
     next_pairs: tuple[DealtPair, ...] = ()  # to be asked in the place of pairs drawn
+    audit: AuditProgress | None = None  # in an audit: ``units`` are people whose answers count
 
     @property
     def all_decided(self) -> bool:
@@ -107,11 +125,16 @@ class LiveState:
     @property
     def enough(self) -> bool:
         """Whether nobody else needs to be asked."""
+        if self.audit is not None:
+            at_end = self.audit.drawn == self.audit.completed and self.audit.passed == self.audit.forms
+            return self.all_decided or at_end or self.audit.completed >= self.most
         return self.units >= self.most or self.all_decided
 
     @property
     def outcome(self) -> str:
         """What is decided, in words."""
+        if self.audit is not None and not self.pairs:
+            return f"wave {self.audit.wave} of the audit"
         if self.systems:
             return f"the ranking of the systems is {'' if self.systems_decided else 'not '}decided"
         decided = sum(pair.decision is not None for pair in self.pairs)
@@ -130,8 +153,9 @@ class LiveState:
             units=self.units,
             most=self.most,
             all_decided=self.all_decided,
-            decided=self.decided,
+            decided=() if self.audit else self.decided,  # an audit's forms stay those that its rater answered
             next_pairs=self.next_pairs,
+            over=self.audit is not None and self.enough,
         )
 
 
@@ -146,11 +170,12 @@ class LiveDecisions:
     decided: tuple[Pair, ...] = ()
     next_pairs: tuple[DealtPair, ...] = ()
     counted: CountedUpTo | None = field(default=None, compare=False)  # None: not followed
+    over: bool = False  # whether an audit has come to its end otherwise
 
     @property
     def enough(self) -> bool:
         """Whether nobody else needs to be asked."""
-        return self.units >= self.most or self.all_decided
+        return self.over or self.units >= self.most or self.all_decided
 
 
 class LiveFollower(Protocol):
@@ -170,6 +195,9 @@ class LiveAnalysis(Protocol):
 
     def follow(self, study: Study, store: Store, group: str) -> LiveFollower:
         """Return what follows the decisions on one group, in one process."""
+
+    def draw_due_wave(self, study: Study, store: Store) -> bool:
+        """Draw the next wave of an audit if the one before has come in; return whether this call did."""
 
 
 def decided_pairs(pairs: Iterable[tuple[str, str, bool]]) -> tuple[Pair, ...]:
@@ -219,15 +247,29 @@ def is_live(study: Study) -> bool:
     return study.stopping.rule == "when_decided"
 
 
+def in_waves(study: Study) -> bool:
+    """Return whether places are opened wave by wave: in live studies, and in audits that draw people's forms so."""
+    return is_live(study) or (study.audit is not None and study.audit.in_waves)
+
+
+def draw_due_wave(study: Study, store: Store) -> bool:
+    """Draw the next wave of an audit if the one before has come in; return whether this call did."""
+    if study.audit is None or not study.audit.in_waves:
+        return False
+    return any([one.draw_due_wave(study, store) for one in _analyses()])
+
+
 def live_states(
     study: Study, store: Store, exported: Tables | None = None, *, now: float | None = None
 ) -> tuple[LiveState, ...]:
     """Return what is decided by now, for each group that has answered; nothing in a study of fixed size.
 
+    Of an audit in waves the state of people, answered or not.
+
     ``exported``: all tables of the store, where somebody has them already. ``now``: in seconds since 1970; by default
     the time of the machine.
     """
-    if not is_live(study):
+    if not in_waves(study):
         return ()
     at = time.time() if now is None else now
     return tuple(state for analysis in _analyses() for state in analysis(study, store, exported, now=at))
@@ -254,6 +296,7 @@ def live_state(study: Study, store: Store, group: str, *, now: float | None = No
 
 def narrow(study: Study, store: Store, group: str = "human", *, now: float | None = None) -> LiveState | None:
     """Ask in the assignments that nobody has begun only what is open; returns the state that says what that is."""
+    draw_due_wave(study, store)
     state = live_state(study, store, group, now=now)
     if state is not None:
         _ask_what_is_open(study, store, state.decisions)
@@ -289,8 +332,11 @@ class LiveProgress:
         return self.decisions is not None and self.decisions.enough
 
     def refresh(self) -> LiveDecisions | None:
-        """Take note of what was completed, and leave what is decided out of what nobody has begun."""
-        if is_live(self._study):
+        """Take note of what was completed, and leave what is decided out of what nobody has begun.
+
+        In an audit draw the next wave, if the one before has come in.
+        """
+        if in_waves(self._study):
             with self._lock:
                 if self._followers is None:
                     analyses = _analyses()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from analysis.statistics.record import Count, Positive, Record, Share, Source, record_like
-from spa.live import Decision, live_states
+from spa.live import Decision, LiveState, live_states
 
 if TYPE_CHECKING:
     from spa.records.study import Study
@@ -137,6 +137,45 @@ def live_study(study: Study, store: Store, exported: Tables) -> LiveStudy | None
         criteria_apart=criteria_apart(study, store.live_rules),
         epsilon=study.stopping.tolerance if ranks_systems(study) else None,
         systems=tuple(record_like(LiveSystemRow, row, group=one.group) for one in states for row in one.systems),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AuditedStudy:
+    """An audit whose forms were drawn for people in waves.
+
+    ``chances``: of each form that was drawn or passed over, by assignment; ``drawn``: those that people were given.
+    """
+
+    chances: Mapping[str, float]
+    drawn: frozenset[str]
+    by_doubt: bool
+    """Whether any wave was drawn by the rater's doubt."""
+    state: LiveState
+    error_rate: float | None
+    """Chance of any false decision; ``None``: it ends with its last wave."""
+    scale_width: float | None
+    """Of ratings that decide."""
+
+
+def audited_study(study: Study, store: Store) -> AuditedStudy | None:
+    """Return how people's forms were drawn, and what is decided; ``None`` where there were no waves."""
+    from spa.live import in_waves
+    from spa.responses.audit_waves import read_waves
+    from spa.study.stopping import deciding_answers, rating_scale_width
+
+    if study.audit is None or not in_waves(study):
+        return None
+    names, waves = store.assignments.ids(), read_waves(store)
+    (state,) = live_states(study, store)
+    decides = study.audit.rule == "when_decided"
+    return AuditedStudy(
+        chances={names[wave.first + place]: one for wave in waves for place, one in enumerate(wave.chances)},
+        drawn=frozenset(names[number] for wave in waves for number in wave.drawn),
+        by_doubt=any(len(set(wave.chances)) > 1 for wave in waves),
+        state=state,
+        error_rate=study.analysis.fwer if decides else None,
+        scale_width=rating_scale_width(study) if deciding_answers(study) == "ratings" else None,
     )
 
 

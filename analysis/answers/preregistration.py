@@ -11,6 +11,7 @@ from typing import Any
 from analysis.answers.plan import Plan
 from analysis.answers.study_facts import plan_of
 from spa.errors import AnalysisError
+from spa.records.analysis import Audit
 from spa.records.study import Study
 from spa.responses.store import Store
 from spa.study.stopping import stopping_facts
@@ -23,6 +24,9 @@ LATER = (
     *("compare_people_by", "compare_people_least", "camps"),
 )
 FORMER_STOPPING = {"counted": "completed"}  # what plans meant that were frozen before [stopping] could say it
+
+# what audits were before there were waves
+FORMER_AUDIT = {name: one.get_default() for name, one in Audit.model_fields.items() if not one.is_required()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,6 +143,8 @@ def deviations(
         before, after = frozen.content.get(part, {}), used.get(part, {})
         if part == "stopping" and before and after:
             before, after = FORMER_STOPPING | before, FORMER_STOPPING | after
+        if part == "audit" and before and after:
+            before, after = FORMER_AUDIT | before, FORMER_AUDIT | after
         for name in sorted({*before, *after}):
             if before.get(name) != after.get(name):
                 found.append(f"{place}{name}: planned {_shown(before.get(name))}, used {_shown(after.get(name))}.")

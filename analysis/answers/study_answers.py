@@ -13,7 +13,7 @@ import polars as pl
 from analysis.answers.answer_checks import CODED
 from analysis.answers.careless import needs_reading
 from analysis.answers.columns import KNOWN
-from analysis.answers.live_rows import LiveStudy, is_undecided, live_study
+from analysis.answers.live_rows import AuditedStudy, LiveStudy, audited_study, is_undecided, live_study
 from analysis.answers.options import Reading, Told, untold
 from analysis.answers.output_features import outputs_read, study_outputs
 from analysis.answers.people_columns import with_demographics
@@ -193,7 +193,8 @@ def gather_answers(
         decisions = tuple(read_decisions(connection)) if two_decide(connection) else ()
         decided = read_visit_decisions(connection)
         last = last_received(connection)
-    preregistration = _preregistered(workspace, live)
+    audited = audited_study(workspace.study, workspace.store)
+    preregistration = _preregistered(workspace, live, audited)
     known = tuple(map(read_sidecar, sidecar_paths(workspace.study, CONTAMINATION)))
     explored = read_sidecar_of(workspace.study, explanations_name(workspace))
     asked_llms = any(not rater.simulated for rater in facts.raters)
@@ -209,6 +210,7 @@ def gather_answers(
         last_answer=None if last is None else datetime.fromtimestamp(last, UTC).date().isoformat(),
         interview=interview,
         live=live,
+        audited=audited,
         decisions=decisions,
         contamination=known,
         texts=hash_of(study_texts(workspace.study, workspace.outputs)) if known else None,
@@ -278,13 +280,17 @@ def _interview(study: Study, annotators: pl.DataFrame) -> Iterator[InterviewAnsw
             )
 
 
-def _preregistered(workspace: Workspace, live: LiveStudy | None) -> Preregistration | None:
+def _preregistered(
+    workspace: Workspace, live: LiveStudy | None, audited: AuditedStudy | None
+) -> Preregistration | None:
     frozen = frozen_plan(workspace.store)
     if frozen is None:
         return None
     content = planned_for(workspace.study, fingerprint=workspace.store.fingerprint)
     handed_in = sum(visit.completed for visit in workspace.store.visits.of_people())
     undecided = None if live is None else is_undecided(live, ("human", "simulated"))
+    if audited is not None and audited.error_rate is not None:
+        undecided = not audited.state.enough
     return Preregistration(
         frozen_at=frozen.frozen_at,
         sha256=frozen.sha256,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from analysis.answers.live_rows import LiveStudy
+from analysis.answers.live_rows import AuditedStudy, LiveStudy
 from analysis.answers.plan import Jury, Plan, parse_expectations
 from analysis.answers.study_conduct import StudyDesign, StudyRater, StudySource, design_of, raters_of
 from analysis.statistics.record import Count, Record, record_like
@@ -141,6 +141,7 @@ class StudyFacts(StudyReport):
     interview: tuple[InterviewAnswer, ...] = ()
     live: LiveStudy | None = None
     audited_by: str | None = None  # the rater that answers all forms, where people answer a part
+    audited: AuditedStudy | None = None  # how people's part was drawn in waves
     decisions: tuple[Decision, ...] = ()  # the log, where two reviewers decide
     contamination: tuple[Sidecar, ...] = ()  # one a model
     simulated_raters: tuple[str, ...] = ()  # ids of those whose answers a program makes

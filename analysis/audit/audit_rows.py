@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
 
+from analysis.answers.live_rows import OTHER_SIDE, AuditedStudy
 from analysis.answers.order import Order, toward
 from analysis.answers.plan import Plan
-from analysis.audit.audited_mean import audited_mean
+from analysis.audit.audited_mean import AuditedMean, audited_mean
 from analysis.comparisons.sides import PeopleKind, by_group, sides_of
 from analysis.statistics.reasons import Reason, why
 from analysis.statistics.record import Count, Record, Share, Source
-from analysis.statistics.t_tests import one_sample
+from analysis.statistics.t_tests import TTest, one_sample
 
 TEST = ("criterion", "exposure", "x", "y")
+AuditDecision: TypeAlias = Literal["x", "y", "open"]  # system_x or system_y is better; not decided
 FORM = ("assignment_id", *TEST)
 
 
@@ -52,11 +54,27 @@ class AuditRow(Record):
     people_ci_high: float | None = None
     saved: Share | None = None
     """By how much fewer people the same interval would take, 0 where the rater narrows nothing."""
+    chance_low: Share | None = None
+    """Least and greatest chance with which a form was drawn for people, where they were drawn in waves."""
+    chance_high: Share | None = None
+    drawn_by_doubt: bool = False
+    """Whether forms of which the rater was less sure were drawn more often."""
+    error_rate: Share | None = None
+    """Chance of any false decision of an audit that ends when decided, over all rows and looks; its ci_low and ci_high
+    hold at every look, and n and estimate are those of the decision."""
+    decision: AuditDecision | None = None
+    decided_after: Count | None = None
+    """People of the audit when the decision fell."""
     reason: Reason | None = None
 
 
 def audit_rows(
-    kept: Mapping[str, pl.DataFrame], orders: Mapping[str, Order], plan: Plan, *, rater: str
+    kept: Mapping[str, pl.DataFrame],
+    orders: Mapping[str, Order],
+    plan: Plan,
+    *,
+    rater: str,
+    audited: AuditedStudy | None = None,
 ) -> Iterator[AuditRow]:
     """Estimate what people would have said to all forms.
 
@@ -70,6 +88,8 @@ def audit_rows(
         Confidence.
     rater : str
         That answered all forms, each of its variants for itself.
+    audited : AuditedStudy, optional
+        How forms were drawn for people in waves; otherwise all had the same chance.
     """
     for source in ("preferences", "ratings", "choices"):
         sides = sides_of(kept.get(source))
@@ -83,13 +103,23 @@ def audit_rows(
             both = _by_form(answers, source, order).join(said, on=FORM, how="left", nulls_equal=True).sort(FORM)
             parts = both.partition_by(TEST, as_dict=True, maintain_order=True)
             for key in sorted(parts, key=lambda key: _place(key, order)):
-                yield _row(parts[key], key, source, plan, kind=sides.kind, group=group)
+                row = _row(parts[key], key, source, plan, kind=sides.kind, group=group, audited=audited)
+                yield row if audited is None else _decided(row, audited, plan)
 
 
 def _row(
-    forms: pl.DataFrame, key: tuple[Any, ...], source: Source, plan: Plan, *, kind: PeopleKind, group: str
+    forms: pl.DataFrame,
+    key: tuple[Any, ...],
+    source: Source,
+    plan: Plan,
+    *,
+    kind: PeopleKind,
+    group: str,
+    audited: AuditedStudy | None,
 ) -> AuditRow:
     criterion, exposure, x, y = key
+    if audited is not None:  # what was neither drawn nor passed over is no part of it
+        forms = forms.filter(pl.col("assignment_id").is_in(list(audited.chances)))
     people, llm = forms["people"].to_numpy(), forms["value"].to_numpy()
     answered = people[~np.isnan(people)]
     about: dict[str, Any] = {
@@ -105,9 +135,23 @@ def _row(
     }
     if not len(answered):
         return AuditRow(**about, reason=why("nobody_else"))
-    chance = len(answered) / len(llm)
-    found = audited_mean(people, llm, np.full(len(llm), chance), confidence=plan.confidence)
-    alone = one_sample(answered, against=0.0, confidence=plan.confidence)
+    alone: TTest | AuditedMean
+    if audited is None:
+        chances = np.full(len(llm), len(answered) / len(llm))
+        alone = one_sample(answered, against=0.0, confidence=plan.confidence)
+        mean = float(answered.mean())
+    else:
+        names = forms["assignment_id"].cast(pl.String).to_list()
+        chances = np.array([audited.chances[name] for name in names])
+        about |= {"chance_low": float(chances.min()), "chance_high": float(chances.max())}
+        about["drawn_by_doubt"] = audited.by_doubt
+        given = sum(name in audited.drawn for name in names)
+        chances = np.minimum(
+            chances * len(answered) / max(given, len(answered)), 1.0
+        )  # who is left out answers nothing
+        alone = audited_mean(people, np.zeros(len(llm)), chances, confidence=plan.confidence)
+        mean = alone.estimate
+    found = audited_mean(people, llm, chances, confidence=plan.confidence)
     narrower = None
     if (
         found.ci_low is not None
@@ -122,12 +166,43 @@ def _row(
         ci_low=found.ci_low,
         ci_high=found.ci_high,
         llm_weight=found.llm_weight,
-        people_mean=alone.mean,
+        people_mean=mean,
         people_ci_low=alone.ci_low,
         people_ci_high=alone.ci_high,
         saved=None if narrower is None else max(0.0, narrower),
         reason=found.reason,
     )
+
+
+def _decided(row: AuditRow, audited: AuditedStudy, plan: Plan) -> AuditRow:
+    """Return a row with what the audit decided of it, where it ends when decided."""
+    if audited.error_rate is None:
+        return row
+    row = replace(row, error_rate=audited.error_rate, people_ci_low=None, people_ci_high=None, saved=None)
+    for pair in audited.state.pairs if audited.state.answers == row.source else ():
+        same = (pair.criterion, pair.exposure) == (row.criterion, row.exposure)
+        if not same or {pair.system_x, pair.system_y} != {row.system_x, row.system_y}:
+            continue
+        low, mean, high, decision = pair.low, pair.mean, pair.high, pair.decision
+        if pair.system_x != row.system_x:
+            low, mean, high = 1 - high, None if mean is None else 1 - mean, 1 - low
+            decision = OTHER_SIDE.get(decision)
+        bounds = [low, mean, high]
+        if audited.scale_width is not None:
+            turned = -1 if row.criterion in plan.lower_is_better else 1
+            bounds = [None if one is None else turned * (2 * one - 1) * audited.scale_width for one in bounds]
+            bounds = bounds[::turned]
+        return replace(
+            row,
+            n=pair.n,
+            estimate=bounds[1],
+            ci_low=bounds[0],
+            ci_high=bounds[2],
+            reason=None,
+            decision="x" if decision == "x" else "y" if decision == "y" else "open",
+            decided_after=pair.decided_after,
+        )
+    return row
 
 
 def _by_form(table: pl.DataFrame, source: str, order: Order) -> pl.DataFrame:

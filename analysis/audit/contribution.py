@@ -14,10 +14,11 @@ AUDIT = rows(
 
 def _audit(analysis: Analysis) -> Found:
     prepared = analysis.prepared
-    rater = None if prepared.study is None else prepared.study.audited_by
-    if rater is None:
+    study = prepared.study
+    if study is None or study.audited_by is None:
         return {"audit": ()}
-    return {"audit": tuple(audit_rows(prepared.kept, prepared.orders, prepared.plan, rater=rater))}
+    found = audit_rows(prepared.kept, prepared.orders, prepared.plan, rater=study.audited_by, audited=study.audited)
+    return {"audit": tuple(found)}
 
 
 def _of_sums(analysis: Analysis) -> Found:
@@ -30,7 +31,20 @@ WORDS = (
         "A value a form (mean preference, share won, mean difference): offset + lambda times the rater's, and people's "
         "less that over the chance of being drawn (active inference, Zrnic and Candès 2024). Lambda makes the variance "
         "least; HC3, t. Intervals are not corrected for their number.",
-        lambda results: bool(AUDIT.of(results)),
+        lambda results: any(row.error_rate is None for row in AUDIT.of(results)),
+    ),
+    Words(
+        "waves of an audit",
+        "People's forms were drawn in waves, with chances by the spread of the rater's repeats or the entropy of its "
+        "chances, as errors of earlier waves grew with it; each is in the store as it was fixed.",
+        lambda results: any(row.drawn_by_doubt for row in AUDIT.of(results)),
+    ),
+    Words(
+        "decisions of an audit",
+        "Bets on offset + lambda times the rater's answer, and people's less that over the chance of being drawn, all "
+        "fixed before each wave (Csillag et al. 2025; Waudby-Smith and Ramdas 2024), decide in a closed test of all "
+        "rows with the error rate named; intervals hold at every look.",
+        lambda results: any(row.error_rate is not None for row in AUDIT.of(results)),
     ),
 )
 CONTRIBUTION = Contribution(

@@ -25,15 +25,28 @@ def audit(rows: Sequence[AuditRow], shown: Shown) -> Section | None:
     names = shown.names
     most = max(rows, key=lambda row: (row.n_forms, row.n))
     intro = INTRO.format(rater=names.group(most.group), forms=f"{most.n_forms:,}", n=f"{max(row.n for row in rows):,}")
+    if most.chance_low is not None and most.chance_high is not None:
+        least, greatest = percent(most.chance_low, 0), percent(most.chance_high, 0)
+        how = f"{least} to {greatest}" if least != greatest else least
+        how += ", the more often the less sure it was" * most.drawn_by_doubt
+        intro += f" They were drawn in waves, each form with a chance of {how}."
     saved = [row.saved for row in rows if row.saved is not None]
     blocks: list[Block] = [Paragraph(text=intro)]
+    if most.error_rate is not None:
+        decided = [row for row in rows if row.decision in ("x", "y")]
+        level = percent(most.error_rate, 0)
+        text = (
+            f"{len(decided)} of {len(rows)} comparisons are decided; the chance of any false decision, at all looks, "
+        )
+        text += f"is {level}. "
+        blocks.append(Paragraph(text=text + "Means are biased away from no difference, as asking ended by them."))
     if saved:
         mean = percent(sum(saved) / len(saved), 0)
         blocks.append(Paragraph(text=f"It saved {mean} of the people whom intervals as narrow would have taken alone."))
     table = tabulate(
         "audit",
         "People\u2019s mean over all forms",
-        _fields(names, shown.confidence),
+        _fields(names, shown.confidence, decides=most.error_rate is not None),
         rows,
         constant=CONSTANT,
         csv="audit",
@@ -44,7 +57,13 @@ def audit(rows: Sequence[AuditRow], shown: Shown) -> Section | None:
 CONSTANT = ("Rater", "Criterion", "Exposure")
 
 
-def _fields(names: Names, confidence: str) -> list[Field[AuditRow]]:
+def _fields(names: Names, confidence: str, *, decides: bool) -> list[Field[AuditRow]]:
+    holds = "interval that holds at every look" if decides else f"{confidence} interval"
+    last: Field[AuditRow] = (
+        text_column("Decision", lambda row: _decision(row, names), "and after how many people")
+        if decides
+        else number_column("Saved", lambda row: percent(row.saved, 0), "people, for an interval of the same width")
+    )
     return [
         text_column("Rater", lambda row: names.group(row.group)),
         text_column("What", lambda row: _what(row, names), "x \u2212 y: difference of ratings; x over y: preference"),
@@ -55,15 +74,24 @@ def _fields(names: Names, confidence: str) -> list[Field[AuditRow]]:
         number_column(
             "Audited",
             lambda row: _mean(row, row.estimate, row.ci_low, row.ci_high),
-            f"people\u2019s mean over all forms, with the {confidence} interval",
+            f"people\u2019s mean over all forms, with the {holds}",
         ),
         number_column(
             "People alone",
             lambda row: _mean(row, row.people_mean, row.people_ci_low, row.people_ci_high),
             f"mean of people\u2019s answers, with the {confidence} interval",
         ),
-        number_column("Saved", lambda row: percent(row.saved, 0), "people, for an interval of the same width"),
+        last,
     ]
+
+
+def _decision(row: AuditRow, names: Names) -> str:
+    if row.decision is None:
+        return ""
+    if row.decision == "open":
+        return "open"
+    better = names.system(row.system_x if row.decision == "x" else row.system_y)
+    return f"{better} is better, after {row.decided_after}"
 
 
 def _what(row: AuditRow, names: Names) -> str:

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from analysis.live.audited import AuditFollower, audit_state, audited_groups, draw_due_wave
 from analysis.live.follower import AnswerFollower
 from analysis.live.hypotheses import stopping_rule
 from analysis.live.next_pairs import open_pairs, systems_state
 from analysis.live.unit_matrix import UnitMatrix, unit_matrices
 from analysis.sequential.monitor import HypothesisState, Monitor
-from spa.live import LivePair, LiveState
+from spa.live import LiveFollower, LivePair, LiveState, is_live
 from spa.records.study import Study
 from spa.responses.store import Store
 from spa.responses.tidy_tables import Tables
@@ -54,11 +55,19 @@ class GroupStates:
         self, study: Study, store: Store, exported: Tables | None = None, *, now: float | None = None
     ) -> list[LiveState]:
         """Return the state of each group that has answered; who counts, and in which order: :func:`unit_matrices`."""
+        if not is_live(study):
+            return [audit_state(study, store, group) for group in audited_groups(store)]
         return states_of(study, store, unit_matrices(study, store, exported=exported, now=now))
 
-    def follow(self, study: Study, store: Store, group: str) -> AnswerFollower:
+    def follow(self, study: Study, store: Store, group: str) -> LiveFollower:
         """Return what follows the decisions on one group."""
+        if not is_live(study):
+            return AuditFollower(study, store, group)
         return AnswerFollower(study, store, group)
+
+    def draw_due_wave(self, study: Study, store: Store) -> bool:
+        """Draw the next wave of an audit if the one before has come in; return whether this call did."""
+        return draw_due_wave(study, store)
 
 
 live_states = GroupStates()

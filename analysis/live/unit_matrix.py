@@ -106,14 +106,20 @@ def matrices_of(
     study: Study, exported: Tables, plan: Plan, hypotheses: Hypotheses, places: Places, only: str | None
 ) -> list[UnitMatrix]:
     """Return the values of each group, or of one, from tables of visits that count."""
+    tables, answers = deciding_tables(study, exported, plan, hypotheses), hypotheses.answers
+    if tables is None:
+        return []
+    groups = [group for group, _ in group_order([tables.answers()[answers]]) if only in (None, group)]
+    return [matrix_of(tables, plan, hypotheses, group, places) for group in groups]
+
+
+def deciding_tables(study: Study, exported: Tables, plan: Plan, hypotheses: Hypotheses) -> AnswerTables | None:
+    """Return the checked tables; ``None`` where nobody has answered what decides."""
     names = [name for name in TABLES if name != "exclusions"] + ["reading"] * needs_reading(plan)
     frames = {name: getattr(exported, name) for name in names}
-    answers = hypotheses.answers
-    if frames["orders" if deciding_section(study).key == "ranking" else answers].is_empty():
-        return []
-    tables = check_frames(frames, Reading(), agreed=True)
-    groups = [group for group, _ in group_order([tables.answers()[answers]]) if only in (None, group)]
-    return [_matrix_of(tables, plan, hypotheses, group, places) for group in groups]
+    if frames["orders" if deciding_section(study).key == "ranking" else hypotheses.answers].is_empty():
+        return None
+    return check_frames(frames, Reading(), agreed=True)
 
 
 def live_plan(study: Study) -> Plan:
@@ -129,7 +135,8 @@ def forms_read(study: Study, store: Store, plan: Plan) -> Callable[[str], Form] 
     return lambda assignment_id: forms.build(*store.assignments.draw(assignment_id))
 
 
-def _matrix_of(tables: AnswerTables, plan: Plan, hypotheses: Hypotheses, group: str, places: Places) -> UnitMatrix:
+def matrix_of(tables: AnswerTables, plan: Plan, hypotheses: Hypotheses, group: str, places: Places) -> UnitMatrix:
+    """Return the values of one group; of people whose place is not among ``places`` nothing counts."""
     own = _of_group(tables, group)
     exclusions = find_exclusions(own, plan)
     table = own.answers()[hypotheses.answers]

@@ -53,6 +53,7 @@ WarningKind = Literal[
     "looked_at",
     "not_ended",
     "decision_contradicted",
+    "audit_drawn",
     "outdated_file",
     "metric_reference",
     "controls",

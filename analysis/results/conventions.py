@@ -73,6 +73,8 @@ ORDER = (  # terms that are not listed follow the last
     "alternative-annotator test",
     "prediction-powered",
     "audit",
+    "waves of an audit",
+    "decisions of an audit",
     "calibration",
     "raters side by side",
     "shares of answers",

@@ -22,7 +22,7 @@ from analysis.printing.names import Names
 from analysis.printing.words import listed, plural, shortened_list
 from analysis.records.overview import WarningKind, WarningRow
 from analysis.records.results import Results
-from analysis.results.live import about_live
+from analysis.results.live import about_audit, about_live
 from analysis.results.sign_words import about_signs
 from analysis.results.small_designs import about_coverage
 from analysis.statistics.corrections import OUTSIDE_FAMILY
@@ -63,6 +63,7 @@ def warn(results: Results, plan: Plan) -> tuple[WarningRow, ...]:
     """Say what a reader must keep in mind, from the finished results."""
     return (
         *about_live(results),
+        *about_audit(results),
         *_about_groups(results),
         *about_signs(results),
         *_about_repeats(results, plan),

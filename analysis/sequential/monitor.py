@@ -8,12 +8,12 @@ from typing import Literal, cast
 
 import numpy as np
 
-from analysis.sequential.bets import LOG_MOST, bets_of, confidence_limits
+from analysis.sequential.bets import LOG_MOST, Range, bets_of, bets_within, confidence_limits
 from analysis.sequential.family import NAMES, OPEN, thresholds, two_sided, two_sided_peak
 from analysis.sequential.futility import expected_units
 from analysis.sequential.replay import check_values
 from analysis.sequential.rule import StoppingRule
-from analysis.sequential.tally import Tally
+from analysis.sequential.tally import Bools, Tally
 from analysis.statistics.checks import check_whole
 from analysis.statistics.coding import Floats
 
@@ -68,6 +68,8 @@ class Monitor:
         Values of each unit; NaN = not asked, or after the decision.
     needed : array of float, shape (k,)
         Half of the capital on the better side that decides, or decided, each hypothesis.
+    ranges : tuple of Range
+        Of each unit's values, where they are not in [0, 1].
 
     Examples
     --------
@@ -82,6 +84,7 @@ class Monitor:
     tally: Tally
     used: tuple[Floats, ...]
     needed: Floats
+    ranges: tuple[Range, ...] = ()
 
     @classmethod
     def start(cls, rule: StoppingRule, k: int) -> Monitor:
@@ -89,13 +92,17 @@ class Monitor:
         check_whole("k", k, least=1)
         return cls(rule=rule, tally=Tally.start(rule, (k,)), used=(), needed=np.full(k, k / rule.error_rate))
 
-    def after(self, values: Floats) -> Monitor:
+    def after(self, values: Floats, within: Range | None = None, *, counted: Bools | None = None) -> Monitor:
         """Return the monitor after one more unit.
 
         Parameters
         ----------
         values : array of float, shape (k,)
             In [0, 1]; NaN = not asked. Values of a decided hypothesis are not used: its capital stays as it was.
+        within : Range, optional
+            Of values that may lie elsewhere: of this unit, and then of every unit; shape (k,).
+        counted : array of bool, shape (k,), optional
+            Which are a unit's own answer, by default all.
 
         Raises
         ------
@@ -105,21 +112,27 @@ class Monitor:
         given = np.asarray(values, dtype=np.float64)
         if given.shape != self.tally.n.shape:
             raise ValueError(f"values must have shape {self.tally.n.shape}, got {given.shape}")
-        check_values(given)
+        bets = None
+        if within is None:
+            check_values(given)
+        else:
+            bets = bets_within(self.rule, within)
         used = np.where(self.tally.decided, np.nan, given)
-        tally = self.tally.after(used, self.rule)
+        tally = self.tally.after(used, self.rule, bets=bets, counted=counted)
         lost = np.exp(np.minimum(tally.log_e[:, :2].min(axis=-1), LOG_MOST)) / 2  # by the side that bet wrongly
         needed = thresholds(tally.log_e, self.rule).two_sided - lost
         needed = np.where(self.tally.decided, self.needed, np.maximum(needed, 1 / self.rule.error_rate))
-        return Monitor(rule=self.rule, tally=tally, used=(*self.used, used), needed=needed)
+        ranges = self.ranges if within is None else (*self.ranges, within)
+        return Monitor(rule=self.rule, tally=tally, used=(*self.used, used), needed=needed, ranges=ranges)
 
     @property
     def states(self) -> tuple[HypothesisState, ...]:
         """The hypotheses in their order."""
         tally = self.tally
         values = np.array(self.used).reshape(-1, len(tally.n))
-        low, high = confidence_limits(values, self.rule, error_rate=1 / self.needed)
-        more = self._expected_more(values)
+        within = self._within
+        low, high = confidence_limits(values, self.rule, error_rate=1 / self.needed, within=within)
+        more = self._expected_more(values) if within is None else np.full(len(self.needed), np.inf)
         e_values = np.exp(np.minimum(two_sided(tally.log_e), LOG_MOST))
         p_values = np.exp(-two_sided_peak(tally.peak))
         return tuple(
@@ -136,6 +149,13 @@ class Monitor:
             )
             for place, mark in enumerate(tally.marks)
         )
+
+    @property
+    def _within(self) -> Range | None:
+        if not self.ranges:
+            return None
+        low, high, sd = (np.array([getattr(one, name) for one in self.ranges]) for name in ("low", "high", "sd"))
+        return Range(low=low, high=high, sd=sd)
 
     @property
     def open(self) -> tuple[int, ...]:

@@ -158,7 +158,7 @@ def expire(location: StudyLocation, named: tuple[str, ...], yes: bool, as_json: 
 
 
 def _planned_lines(hit_study: HitStudy, planned: PublishingPlan) -> list[str]:
-    from spa.live import is_live
+    from spa.live import in_waves
 
     most = f"this wave ${planned.cost.total}, published so far ${planned.so_far}, at most ${planned.at_most}"
     lines = [
@@ -181,7 +181,7 @@ def _planned_lines(hit_study: HitStudy, planned: PublishingPlan) -> list[str]:
         f"approved automatically after {hit_study.settings.auto_approval_hours:g} hours",
         *_eligibility_lines(hit_study),
         *_cost_lines(planned.cost),
-        *[most] * is_live(hit_study.workspace.study),
+        *[most] * in_waves(hit_study.workspace.study),
     ]
 
 

@@ -25,7 +25,7 @@ from prolific.rehearse.participants import ParticipantPlan
 from prolific.screening import requirements_of
 from spa.commands.options import StudyLocation
 from spa.errors import SpaError, StudyError
-from spa.live import is_live
+from spa.live import in_waves
 
 GROUP = "spa.commands"
 MOST_TRIES = 4
@@ -151,7 +151,7 @@ class ScenarioRunner:
     def play(self) -> None:
         """Run the whole study; steps that an interrupted rehearsal has done are not repeated."""
         with open_prolific_study(StudyLocation(study=self.study)) as prolific_study:
-            if is_live(prolific_study.workspace.study):
+            if in_waves(prolific_study.workspace.study):
                 self.most = prolific_study.offer.most
             sessions, minutes = prolific_study.offer.sessions, prolific_study.offer.minutes
             for one in requirements_of(prolific_study.table):

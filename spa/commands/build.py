@@ -114,6 +114,7 @@ def _draw(
     from spa.errors import StudyError
     from spa.forms.build import build_form
     from spa.forms.texts import load_texts
+    from spa.live import draw_due_wave
     from spa.study.anchors import anchor_losses
     from spa.study.assigned_pages import load_pages
     from spa.study.output_files import display_path
@@ -133,7 +134,12 @@ def _draw(
     draws = sample_assignments(study, outputs, count=annotators, rng=study_rng(seed), balancing=balancing)
     hidden = not progress or annotators < BAR_FROM
     with progress_bar(draws, length=annotators, label="Drawing", hidden=hidden) as drawn:
-        new = store.assignments.save(fingerprint, drawn, seed=seed, balancing=balancing, for_people=of_people)
+        in_waves = study.audit is not None and study.audit.in_waves
+        new = store.assignments.save(
+            fingerprint, drawn, seed=seed, balancing=balancing, for_people=of_people, in_waves=in_waves
+        )
+    if in_waves:
+        draw_due_wave(study, store)
     return {
         "store": store.name,
         "study": study.id,

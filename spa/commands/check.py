@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from spa.commands.workspace import default_store
 from spa.elicitation import ways
 from spa.errors import LONGEST_PROBLEM, SpaError, StudyError, shortened
-from spa.live import is_live
+from spa.live import in_waves
+from spa.study.audit import wave_size
 from spa.study.stopping import counts_as_begun, planned_annotators, planned_places, with_live_rules
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from spa.forms.effort import Effort
+    from spa.records.analysis import Audit
     from spa.records.outputs import Outputs
     from spa.records.study import Study
     from spa.study.answerable_questions import Conclusion
@@ -57,8 +59,8 @@ class Overview:
     @property
     def first_wave(self) -> int | None:
         """Annotators of a live study's first wave; ``None`` in one of fixed size."""
-        most, wave = planned_annotators(self.study), self.study.stopping.wave
-        return min(wave, most) if is_live(self.study) else None
+        most, wave = planned_annotators(self.study), wave_size(self.study)
+        return min(wave, most) if in_waves(self.study) else None
 
     @property
     def first_wave_cost(self) -> Decimal | None:
@@ -317,7 +319,9 @@ def _facts(overview: Overview) -> list[tuple[str, str]]:
 
 
 def _annotators(overview: Overview) -> str:
-    planned = str(planned_annotators(overview.study))
+    planned, audit = str(planned_annotators(overview.study)), overview.study.audit
+    if audit is not None:
+        return _audited(audit, planned)
     if overview.first_wave is None:
         return planned
     places = planned_places(overview.study)
@@ -325,6 +329,15 @@ def _annotators(overview: Overview) -> str:
         planned += f" counted, {places} including replacements for excluded ones"
     order = ", counted as they began" if counts_as_begun(overview.study) else ""
     return f"at most {planned}, in waves of {overview.first_wave}, until every pair is decided{order}"
+
+
+def _audited(audit: Audit, planned: str) -> str:
+    """Return how many people answer which part of an audit's forms."""
+    until = " until every pair is decided" if audit.rule == "when_decided" else ""
+    how = ", more often where it is unsure" if audit.draw == "unsure" else ""
+    waves = f", drawn in waves of {audit.wave}{how}" if audit.in_waves else ""
+    most = "at most " if until else ""
+    return f"{most}{planned} of the {audit.forms:,} forms that {audit.rater} answers{waves}{until}"
 
 
 def _asked(study: Study) -> list[tuple[str, str]]:

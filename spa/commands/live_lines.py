@@ -35,6 +35,17 @@ def live_lines(study: Study, state: LiveState) -> list[str]:
     gone += f" ({state.waiting} wait for others who began before)" if state.waiting else ""
     head = f"{state.units} of at most {state.most} {units_of(state.group)}{gone}: {found}, {goes_on}"
     names = {system.id: system.name or system.id for system in study.systems}
+    if state.audit is not None:
+        audit = state.audit
+        found = found if state.pairs else "of a fixed number"
+        how = ", by the rater's doubt" if audit.by_doubt else ""
+        head = (
+            f"{state.units} of at most {state.most} {units_of(state.group)}{gone}: {found}, {goes_on}\n"
+            f"  audit: wave {audit.wave}{how}, {audit.completed} of {audit.drawn} forms drawn are answered; "
+            f"{audit.passed} of {audit.forms} passed, {100 * audit.share:.0f}% drawn"
+        )
+        if not state.pairs:
+            return head.splitlines()
     if state.systems:
         return [
             head,
@@ -44,7 +55,7 @@ def live_lines(study: Study, state: LiveState) -> list[str]:
     how = "mean chance that the first is better" if state.answers == "preferences" else "the first is better above 50%"
     several = len({pair.criterion for pair in state.pairs}) > 1
     exposed = len({pair.exposure for pair in state.pairs}) > 1
-    lines = [head, f"  intervals valid at any time ({how}):"]
+    lines = [*head.splitlines(), f"  intervals valid at any time ({how}):"]
     for pair in state.pairs:
         place = [pair.criterion] if several else []
         place += [f"exposure {pair.exposure}"] if exposed else []

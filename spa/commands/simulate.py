@@ -92,23 +92,25 @@ def run_annotators(
     workspace: Workspace, address: str, annotators: int | None, who: Callable[[str], Answering], *, quiet: bool
 ) -> list[CompletedVisit]:
     """Let simulated annotators answer; in a live study one after another, until every pair is decided."""
-    from spa.live import LiveProgress, is_live
+    from spa.live import LiveProgress, in_waves, is_live
     from spa.simulation.survey_client import visit_all
 
     store, people = workspace.store, workspace.study.people
-    if not is_live(workspace.study):
+    if not in_waves(workspace.study):
         tokens = reserve_links(store, annotators, people)
         label = f"{len(tokens)} simulated annotators answer"
         with progress_bar(length=len(tokens), label=label, hidden=quiet) as bar:
             return visit_all(address, tokens, who, progress=lambda done, total: bar.update(1))
-    most = store.assignments.for_people if annotators is None else annotators
+    built = store.assignments.for_people if is_live(workspace.study) else people.annotators
+    most = built if annotators is None else annotators
     live = LiveProgress(workspace.study, store, SOURCE)
     visits: list[CompletedVisit] = []
     with progress_bar(length=most, label="simulated annotators answer, one by one", hidden=quiet) as bar:
         while (state := live.refresh()) is None or not state.enough:
             simulated = [lease for lease in store.visits.leases() if lease.annotator_kind == SOURCE]
             taken = sum(lease.seat is not None for lease in simulated)
-            tokens = reserve_links(store, min(taken + 1, most), people)
+            places = most if is_live(workspace.study) else min(most, store.assignments.for_people)
+            tokens = reserve_links(store, min(taken + 1, places), people)
             if not tokens:
                 break
             check_attempts(store, tokens)

@@ -67,6 +67,11 @@ def next_wave(
     """
     if state is not None and state.enough:
         return Wave(places=0, reason="enough")
+    if state is not None and state.audit is not None:  # places are those that are drawn, once the wave before is in
+        more = min(state.audit.drawn, most) - places
+        if more > 0:
+            return Wave(places=more, reason="open")
+        return Wave(places=0, reason="most" if places >= most and not at_work else "under way")
     if completed + at_work < places or 2 * at_work > wave:
         return Wave(places=0, reason="under way")
     if places >= most:
@@ -125,7 +130,7 @@ def people_state(study: Study, store: Store, *, rehearsed: bool = False) -> Live
 
 def check_live(study: Study) -> None:
     """Refuse a study of fixed size, which has no waves."""
-    if not live.is_live(study):
+    if not live.in_waves(study):
         raise StudyError(
             '[stopping] rule: expected "when_decided", got "fixed"; a fixed study is published whole, not in waves'
         )

@@ -65,10 +65,22 @@ class ReportFiles(TomlTable):
 
 
 class Audit(TomlTable):
-    """A rater answers all forms, and people so many of them as [people] asks for, drawn with equal chances."""
+    """A rater answers all forms, and people so many of them as [people] asks for, or until pairs are decided."""
 
     rater: Ident  # that answers all forms, one of [[raters]]
-    forms: Annotated[int, Field(ge=8, le=1_000_000)]  # drawn in all; people answer the first of them
+    forms: Annotated[int, Field(ge=8, le=1_000_000)]  # drawn in all; people answer a part
+    draw: Literal["even", "unsure"] = added("even")  # forms of which the rater is unsure are put before people as
+    # often as others, or more often, in waves
+    rule: Literal["fixed", "when_decided"] = added("fixed")  # after all annotators; when_decided: in waves, until every
+    # pair is
+    wave: Annotated[int, Field(ge=2)] = added(10)  # people for whom forms are drawn together
+    effect: Annotated[float, Field(gt=0, lt=0.5)] = added(0.1)  # smallest of interest, as a distance from 0.5
+    least: Annotated[int, Field(ge=2)] = added(10)  # people before anything is decided
+
+    @property
+    def in_waves(self) -> bool:
+        """Whether people's forms are drawn wave by wave, each when the one before has come in."""
+        return self.draw == "unsure" or self.rule == "when_decided"
 
 
 class Stopping(TomlTable):

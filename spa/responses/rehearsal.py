@@ -15,6 +15,7 @@ from sqlalchemy import URL, ColumnElement, Connection, and_, delete, exists, fun
 from sqlalchemy.schema import CreateSchema
 
 from spa.errors import ResponseError
+from spa.responses.audit_waves import read_waves, save_wave
 from spa.responses.capacity import recount
 from spa.responses.database import note, parse_target
 from spa.responses.leases import PROBE, lock_leases
@@ -160,10 +161,18 @@ def check_rehearsal(drawn: Store, store: Store) -> None:
 def _draw(store: Store, into: Store) -> None:
     seed = store.meta("seed")
     draws, balancing = store.assignments.drawn(), store.assignments.balancing
-    people = store.assignments.for_people
+    waves = read_waves(store)
+    people = len(store.tokens(personal=True)) if waves else store.assignments.for_people
     into.assignments.save(
-        store.fingerprint, draws, seed=None if seed is None else int(seed), balancing=balancing, for_people=people
+        store.fingerprint,
+        draws,
+        seed=None if seed is None else int(seed),
+        balancing=balancing,
+        for_people=people,
+        in_waves=bool(waves),
     )
+    for wave in waves[:1]:  # the first hangs on no answer; further ones follow from the rehearsal's own
+        save_wave(into, wave)
     with into.transaction() as connection:
         note(connection, LIVE_RULES, str(store.live_rules))
 

@@ -93,12 +93,14 @@ class StoredAssignments:
         seed: int | None = None,
         balancing: Balancing = NEIGHBOURS,
         for_people: int | None = None,
+        in_waves: bool = False,
     ) -> int:
         """Save a draw of assignments, or the further ones of the same draw; return how many are new.
 
         Existing assignments are compared with the draw and never changed. Each new one gets a token. All is one
         transaction; the seed and what orders balance are kept as the facts "seed" and "balancing". People are given
-        the first ``for_people`` only, by default all; raters have all. Raise
+        the first ``for_people`` only, by default all; raters have all. ``in_waves`` makes so many links, and no place:
+        see :mod:`spa.responses.audit_waves`. Raise
         ResponseError if the store holds another study, or another draw of this one.
         """
         store = self._database.name
@@ -124,7 +126,7 @@ class StoredAssignments:
             stream = iter(draws)
             _compare(connection, islice(stream, before), store)
             while chunk := list(islice(stream, CHUNK)):
-                _insert(connection, chunk, for_people)
+                _insert(connection, chunk, for_people, in_waves=in_waves)
             return _count(connection) - before
 
     @property
@@ -149,6 +151,11 @@ class StoredAssignments:
             drawn = assignment_from_json(row.record)
             left_out = row.left_out
             yield drawn if left_out is None else narrowed(drawn, key_from_json(row.key), json.loads(left_out))
+
+    def ids_of_people(self) -> list[str]:
+        """Return the ids of those that people may be given, in the order of the draw."""
+        with self._database.reading() as connection:
+            return list(connection.scalars(select(places.c.assignment_id).order_by(places.c.number)))
 
     def ids(self) -> list[str]:
         """Return the ids of all assignments in the order of the draw."""
@@ -312,7 +319,13 @@ def _compare(connection: Connection, stream: Iterator[tuple[Assignment, Blinding
                 )
 
 
-def _insert(connection: Connection, draws: Sequence[tuple[Assignment, BlindingKey]], for_people: int | None) -> None:
+def _insert(
+    connection: Connection,
+    draws: Sequence[tuple[Assignment, BlindingKey]],
+    for_people: int | None,
+    *,
+    in_waves: bool,
+) -> None:
     """Write assignments; those that people may be given have a place and a personal token."""
     connection.execute(
         insert(assignments),
@@ -324,7 +337,8 @@ def _insert(connection: Connection, draws: Sequence[tuple[Assignment, BlindingKe
     given = [drawn for drawn, _ in draws if for_people is None or drawn.number < for_people]
     if given:
         rows = [{"assignment_id": drawn.assignment_id, "number": drawn.number} for drawn in given]
-        connection.execute(insert(places), rows)
+        if not in_waves:
+            connection.execute(insert(places), rows)
         connection.execute(insert(tokens), [{"token": random_token(), "personal": True} for _ in given])
     connection.execute(
         insert(blinding), [{"assignment_id": key.assignment_id, "record": key_to_json(key)} for _, key in draws]

@@ -1,13 +1,18 @@
-"""Audits: a rater answers all forms that are built, people the first of them, as many as take part."""
+"""Audits: a rater answers all forms that are built, people a part: the first of them, or as drawn wave by wave."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from spa.records.analysis import Audit
 from spa.records.problems import StudyProblem, mistake, quote
 from spa.records.study import Study
+from spa.study.stopping import deciding_sections, kinds_asked
 
 TABLE = "[audit]"
+LEAST_SHARE = 0.6  # of the mean chance, the least chance of a form
+OF_RULE = frozenset({"effect", "least"})
+OF_WAVES = OF_RULE | {"wave"}
 
 
 def audit_problems(study: Study) -> Iterator[StudyProblem]:
@@ -31,8 +36,40 @@ def audit_problems(study: Study) -> Iterator[StudyProblem]:
     if study.design.answers_per_output is not None:
         got = "[design] answers_per_output"
         yield mistake(TABLE, "forms that it counts itself", got, "remove one of them", "design")
+    if audit.in_waves:
+        yield from _waves_problems(study, audit)
+    elif given := sorted(audit.model_fields_set & OF_WAVES):
+        do = 'draw people\'s forms in waves (draw = "unsure" or rule = "when_decided"), or remove the key'
+        yield mistake(f"{TABLE} {given[0]}", "waves of people", "none", do)
     if not any(section.compares or section.rates for section in study.sections.values()):
         yield mistake(TABLE, "a section that rates or compares", "none", "add one", "sections")
+
+
+def _waves_problems(study: Study, audit: Audit) -> Iterator[StudyProblem]:
+    people = study.people
+    if people.per_assignment > 1:
+        yield mistake(f"{TABLE} in waves", "[people] per_assignment = 1", str(people.per_assignment), "set it to 1")
+    if audit.rule == "fixed" and (given := sorted(audit.model_fields_set & OF_RULE)):
+        do = "set the rule or remove the key"
+        yield mistake(f"{TABLE} {given[0]}", 'rule = "when_decided" beside it', '"fixed"', do)
+    if audit.rule == "when_decided" and audit.least > people.annotators:
+        do = "lower it or raise [people] annotators"
+        yield mistake(f"{TABLE} least", f"at most {people.annotators} annotators", str(audit.least), do)
+    if len(study.compared) < 2 or not kinds_asked(study):
+        yield mistake(f"{TABLE} in waves", f"{deciding_sections()}, of two systems", "none", "add one", "sections")
+
+
+def least_chance(study: Study, share: float) -> float:
+    """Return with which chance any form of an audit is drawn at least, where the mean chance is ``share``."""
+    audit = study.audit
+    if audit is None or audit.draw == "even":
+        return share
+    return min(LEAST_SHARE * study.people.annotators / audit.forms, share)
+
+
+def wave_size(study: Study) -> int:
+    """Return how many places are opened together, where they are in waves."""
+    return study.stopping.wave if study.audit is None else study.audit.wave
 
 
 def forms_in_all(study: Study) -> int:
