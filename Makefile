@@ -57,6 +57,7 @@ calibrate: $(VENV)/.installed-test
 	$(BIN)/python -m tests.calibration.uneven --out tests/calibration/uneven.md
 	$(BIN)/python -m tests.calibration.audit --out tests/calibration/audit.md
 	$(BIN)/python -m tests.calibration.circle_shares --out tests/calibration/circle_shares.md
+	$(BIN)/python -m tests.calibration.third_systems --out tests/calibration/third_systems.md
 	$(BIN)/python -m tests.calibration.many_systems --out tests/calibration/many_systems.md
 	$(BIN)/python -m tests.calibration.planning --out tests/calibration/planning.md
 	$(BIN)/python -m tests.calibration.top_k --out tests/calibration/top_k.md

@@ -90,6 +90,7 @@ LeftOut = Literal[
     "careless_signs",
     "single_answers",
     "people_differ",
+    "third_systems",
 ]  # in the order in which they are named
 
 

@@ -35,7 +35,7 @@ FURTHER: dict[str, tuple[str, ...]] = {  # sections of the report, each with the
     "spans": (),
     "ratings": ("robustness", "agreement", "rating-details", "serial-context", "shares", "identical-pairs"),
     "listening": (),
-    "choices": (),
+    "choices": ("third-systems",),
     "both-orders": (),
     "orders": (),
     "best-worst": (),

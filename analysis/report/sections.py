@@ -38,6 +38,7 @@ ORDER = (  # of the report; sections that are not listed precede the warnings
     "both-orders",
     "orders",
     "best-worst",
+    "third-systems",
     "utilities",
     "robustness",
     "equivalence",

@@ -43,6 +43,7 @@ ORDER = (  # terms that are not listed follow the last
     "other tests of ratings",
     "spacing of the scale",
     "serial context",
+    "third systems",
     "rating interval",
     "lower is better",
     "hidden reference and anchors",

@@ -53,7 +53,7 @@ ORDER: Final = """
     exposure_curve exposure_trend first_exposure consistency_sweep coherence ratings.means ratings.pairs
     ratings.robustness ratings.respacing ratings.by_system ratings.by_variant ratings.by_annotator unranked_means
     reference_differences post_screening constant_votes serial_context
-    serial_arms rating_counts single_answers
+    serial_arms third_systems rating_counts single_answers
     category_shares interview identical_pairs choices.pairs both_orders orders order_strengths order_places
     best_worst utility_shares utilities utility_differences utility_means utility_lists
     utility_checks families bradley_terry ties rankings ranking_agreement ranking_differences circles

@@ -189,6 +189,7 @@ def as_decided(results: Results) -> Results:
         families=(),
         serial_context=(),
         serial_arms=(),
+        third_systems=(),
         circles=(),
         circle_triples=(),
         people_by_tests=(),

@@ -12,11 +12,14 @@ from analysis.verification.claims import Claims, corrected, figure, left, places
 def claims(checked: Checked) -> Claims:
     """Claim the corrections, a family a group, and Welch's tests between arms."""
     results, correction = checked.results, checked.settings.correction or "holm"
-    for key, rows in (("serial_context", results.serial_context), ("serial_arms", results.serial_arms)):
+    for key in ("serial_context", "serial_arms", "third_systems"):
+        rows = getattr(results, key)
         for group in dict.fromkeys(row.group for row in rows):
             yield from corrected([one for one in places(key, rows) if one[1].group == group], correction)
     for place, row in places("serial_context", results.serial_context):
         yield from left(row, "p_value", place, "within")
+    for place, row in places("third_systems", results.third_systems):
+        yield from left(row, "p_value", place, "clustered")
     if checked.analysis is None or not results.serial_arms:
         return
     prepared = checked.analysis.prepared

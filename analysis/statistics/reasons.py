@@ -42,6 +42,7 @@ WORDS: dict[ReasonCode, str] = {
     "comparisons_in_parts": "some comparisons are neither won, lost nor tied (repeated answers were averaged)",
     "confounded_with_covariates": "cannot be distinguished from the covariates before it",
     "confounded_with_systems": "cannot be distinguished from the systems",
+    "context_by_item": "each item has one third system on every form: nothing tells their effects apart",
     "covariate_alike": "no two outputs that were compared differ in it",
     "crossed_itself": "the test is itself over annotators and items at once",
     "crossed_one_annotator": "one annotator only: no spread between annotators to test against",
@@ -190,6 +191,8 @@ WORDS: dict[ReasonCode, str] = {
     "separated": "no finite odds: the ratings of the two overlap in one category at most (separation)",
     "several_samples_summed": "of several samples it needs single answers, and the table was read in parts",
     "shared_items": "no test: the systems share their items, so their correlations are not independent",
+    "small_skewed_subgroup": "values are skewed, and the smallest subgroup has {n} people, not half of the largest; it "
+    "needs {needed}",
     "small_subgroups": "fewer than two subgroups of at least {least} people that may be shown",
     "spread_of_one_unit": "without one of the units nothing is left to estimate a spread from: no interval",
     "subgroup_withheld": "withheld: fewer than {least} people, or one with fewer could be computed from it",

@@ -1,21 +1,20 @@
 """Level and coverage of what is said of subgroups and camps, with known truth.
 
-What begins with "A closer look" at the end of the page is kept. Run
-``python -m tests.calibration.camps --runs 300 --out tests/calibration/camps.md``.
+Run ``python -m tests.calibration.camps --runs 300 --out tests/calibration/camps.md``; what else stands there is kept.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
 from scipy.special import betainc, ndtr
 
 from analysis.camps.mixtures import two_camps
-from analysis.camps.subgroups import brown_forsythe
+from analysis.camps.subgroups import FEWEST_SKEWED, brown_forsythe, is_small_and_skewed
 from analysis.camps.true_preferences import TruePreferences, true_preferences
 from analysis.statistics.coding import Floats, Ints
 
@@ -55,16 +54,26 @@ ANSWERS: dict[str, Draw] = {
 }
 
 
-def subgroup_level(draw: Draw, sizes: tuple[int, ...], runs: int, rng: np.random.Generator, *, wide: bool) -> float:
-    """Return how often subgroups of one mean are found to differ; the first is ``wide`` or as the others."""
-    found = 0
+def subgroup_level(
+    draw: Draw, sizes: tuple[int, ...], runs: int, rng: np.random.Generator, *, wide: bool
+) -> tuple[float, float]:
+    """Return how often subgroups of one mean are found to differ, of all studies, and how often that is not tested.
+
+    The first is ``wide`` or as the others.
+    """
+    found = refused = 0
     for _ in range(runs):
         samples = [draw(rng, n, wide and not place) for place, n in enumerate(sizes)]
+        if is_small_and_skewed(samples):
+            refused += 1
+            continue
         test = brown_forsythe(samples)
         found += test is not None and test.p_value <= 0.05
-    return found / runs
+    return found / runs, refused / runs
 
 
+Answering = Callable[[Floats, tuple[int, int], np.random.Generator], tuple[Floats, Ints]]
+Way = tuple[Answering, tuple[int, int]]
 Tastes = Callable[[np.random.Generator, int], Floats]
 HILLS: dict[str, tuple[Tastes, float]] = {  # true chances of people, and the share above one half
     "beta (3, 2)": (lambda rng, n: rng.beta(3, 2, n), float(1 - betainc(3, 2, 0.5))),
@@ -86,6 +95,12 @@ def stated(taste: Floats, times: tuple[int, int], rng: np.random.Generator) -> t
     person = np.repeat(np.arange(len(taste)), rng.integers(times[0], times[1] + 1, len(taste)))
     own = np.clip(taste[person], 0.01, 0.99)
     return np.round(20 * rng.beta(8 * own, 8 * (1 - own))) / 20, person
+
+
+def cut_off(taste: Floats, times: tuple[int, int], rng: np.random.Generator) -> tuple[Floats, Ints]:
+    """Return chances in steps of 5% with normal noise (20 points), cut off at 0 and 100%."""
+    person = np.repeat(np.arange(len(taste)), rng.integers(times[0], times[1] + 1, len(taste)))
+    return np.clip(np.round(20 * (taste[person] + 0.2 * rng.normal(size=len(person)))) / 20, 0, 1), person
 
 
 def rated(taste: Floats, times: tuple[int, int], rng: np.random.Generator) -> tuple[Floats, Ints]:
@@ -124,7 +139,8 @@ def subgroup_table(runs: int, rng: np.random.Generator) -> Iterator[str]:
     yield "| answers | " + " | ".join(SIZES) + " |\n|---|" + "---|" * len(SIZES)
     for name, draw in ANSWERS.items():
         for wide in (False, True):
-            found = [f"{100 * subgroup_level(draw, sizes, runs, rng, wide=wide):.1f}" for sizes in SIZES.values()]
+            levels = [subgroup_level(draw, sizes, runs, rng, wide=wide) for sizes in SIZES.values()]
+            found = [f"{100 * level:.1f}" + f" ({100 * none:.0f})" * (none > 0) for level, none in levels]
             yield f"| {name}{', the first subgroup otherwise' if wide else ''} | " + " | ".join(found) + " |"
 
 
@@ -171,71 +187,97 @@ def _share_row(
     return f"| {' | '.join((what, name, str(people), times, *numbers))} |"
 
 
-def camp_table(runs: int, rng: np.random.Generator) -> Iterator[str]:
+def camp_table(runs: int, rng: np.random.Generator, ways: Mapping[str, Way]) -> Iterator[str]:
     """Yield how often two camps are found where there is one hill, and where there are two."""
     two: Tastes = lambda rng, n: np.where(rng.random(n) < 0.65, rng.beta(16, 4, n), rng.beta(4, 12, n))  # noqa: E731
     near: Tastes = lambda rng, n: np.where(rng.random(n) < 0.65, rng.beta(14, 6, n), rng.beta(8, 12, n))  # noqa: E731
-    yield "| true preferences | people | choices, 8 each | choices, 2 to 6 | chances, 2 to 6 |\n|---|---|---|---|---|"
+    hills = {name: draw for name, (draw, _) in HILLS.items()}
+    beyond: dict[str, Tastes] = {
+        "normal (0.6, 0.3), beyond the ends": lambda rng, n: rng.normal(0.6, 0.3, n),
+        "even from -20% to 120%": lambda rng, n: rng.uniform(-0.2, 1.2, n),
+    }
+    every = {**hills, **beyond, "**two camps**, 80% and 25%": two, "**two camps**, 70% and 40%": near}
+    yield f"| true preferences | people | {' | '.join(ways)} |\n|---|---|{'---|' * len(ways)}"
     for people in (30, 80):
-        hills = {name: draw for name, (draw, _) in HILLS.items()}
-        every = {**hills, "**two camps**, 80% and 25%": two, "**two camps**, 70% and 40%": near}
         for name, draw in every.items():
-            cells = []
-            for make, times, counted in ((chosen, (8, 8), True), (chosen, (2, 6), True), (stated, (2, 6), False)):
-                found = 0
-                for _ in range(runs):
-                    value, person = make(draw(rng, people), times, rng)
-                    found += two_camps(value, person, counted=counted, bounded=True, rng=rng).p_value <= 0.05
-                cells.append(f"{100 * found / runs:.1f}")
-            yield f"| {name} | {people} | " + " | ".join(cells) + " |"
+            cells = [
+                "" if name in beyond and make is not cut_off else _camps_found(draw, people, make, times, runs, rng)
+                for make, times in ways.values()
+            ]
+            if any(cells):
+                yield f"| {name} | {people} | " + " | ".join(cells) + " |"
 
 
-def document(runs: int, seed: int, real: str) -> str:
-    """Return the whole page."""
-    rng = np.random.default_rng(seed)
-    camp_runs = max(runs // 5, 20)
-    error, camp_error = (196 * math.sqrt(0.05 * 0.95 / n) for n in (runs, camp_runs))
-    subgroups = "\n".join(subgroup_table(4 * runs, rng))
-    shares = "\n".join(share_table(runs, rng))
-    camps = "\n".join(camp_table(camp_runs, rng))
-    return f"""# Subgroups and camps
+def _camps_found(
+    draw: Tastes, people: int, make: Answering, times: tuple[int, int], runs: int, rng: np.random.Generator
+) -> str:
+    found = 0
+    for _ in range(runs):
+        value, person = make(draw(rng, people), times, rng)
+        found += two_camps(value, person, counted=make is chosen, bounded=True, rng=rng).p_value <= 0.05
+    return f"{100 * found / runs:.1f}"
 
-Made by `python -m tests.calibration.camps --runs {runs}`, seed {seed}.
 
-## Do subgroups prefer differently? Level of the test
+def parts(runs: int, seed: int) -> dict[str, Callable[[], str]]:
+    """Return what writes each part of the page, by its title."""
+    error = 196 * math.sqrt(0.05 * 0.95 / runs)
 
-False findings at 5%, {4 * runs:,} studies a cell ({error / 2:.1f} points of Monte Carlo error, 95%). Columns: people
-of each subgroup. Subgroups have one mean; "otherwise": the first is spread differently, so that variances differ too.
+    def subgroups() -> str:
+        table = "\n".join(subgroup_table(4 * runs, np.random.default_rng(seed)))
+        return f"""False findings at 5%, {4 * runs:,} studies a cell ({error / 2:.1f} points of Monte Carlo error, 95%).
+Columns: people of each subgroup. Subgroups have one mean; "otherwise": the first is spread differently, so that
+variances differ too. In brackets: how often in 100 there is no test, as values are skewed and the smallest subgroup has
+fewer than {FEWEST_SKEWED} people and less than half of the largest; among the few studies that are left its level may
+be larger.
 
-{subgroups}
+{table}
+"""
 
-## The share who truly prefer a system: coverage of 95% intervals
+    def shares() -> str:
+        table = "\n".join(share_table(runs, np.random.default_rng([seed, 1])))
+        return f"""{runs:,} studies a row ({error:.1f} points of error). Where people's own shares can hardly be told
+from noise (few people, two choices each) the interval is wide and holds more than it says. Bias is that of the share.
 
-{runs:,} studies a row ({error:.1f} points of error). Where people's own shares can hardly be told from noise (few
-people, two choices each) the interval is wide and holds more than it says. Bias is that of the share.
+{table}
+"""
 
-{shares}
+    def camps(ways: Mapping[str, Way], more: str = "") -> str:
+        table = "\n".join(camp_table(runs, np.random.default_rng([seed, 2]), ways))
+        return f"""Two camps found at 5%, {runs:,} studies a cell ({error:.1f} points of error): falsely, but for the
+rows of two camps, which show power.{more}
 
-## Two camps
+{table}
+"""
 
-Two camps found at 5%, {camp_runs:,} studies a cell ({camp_error:.1f} points of error): falsely, but for the rows of
-two camps, which show power.
-
-{camps}
-{real}"""
+    cut = """ Chances are in steps of 5%; their noise is that of a beta distribution, or normal (SD 20
+points) and cut off at 0 and 100%."""
+    return {
+        "Do subgroups prefer differently? Level of the test": subgroups,
+        "The share who truly prefer a system: coverage of 95% intervals": shares,
+        "Two camps: choices": lambda: camps({"8 each": (chosen, (8, 8)), "2 to 6": (chosen, (2, 6))}),
+        "Two camps: stated chances": lambda: camps(
+            {"2 to 6": (stated, (2, 6)), "2 to 6, cut off": (cut_off, (2, 6))}, cut
+        ),
+    }
 
 
 def main() -> None:
-    """Write the page."""
+    """Write the page; parts that are not asked for, and what no part writes, stay."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
-    chosen_options = parser.parse_args()
-    before = chosen_options.out.read_text(encoding="utf-8") if chosen_options.out.exists() else ""
-    _, mark, rest = before.partition("\n## A closer look\n")
-    real = "\n## A closer look\n" + rest if mark else ""
-    chosen_options.out.write_text(document(chosen_options.runs, chosen_options.seed, real), encoding="utf-8")
+    parser.add_argument("--only", metavar="TITLE", help="part to make anew, by the beginning of its title")
+    given = parser.parse_args()
+    before = given.out.read_text(encoding="utf-8") if given.out.exists() else "# Subgroups and camps\n"
+    head, *sections = before.split("\n## ")
+    texts = dict(section.split("\n\n", 1) for section in sections)
+    for title, write in parts(given.runs, given.seed).items():
+        if given.only is None or title.startswith(given.only):
+            texts[title] = f"Seed {given.seed}. {write()}"
+    given.out.write_text(
+        "\n## ".join([head, *(f"{title}\n\n{text}" for title, text in texts.items())]), encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

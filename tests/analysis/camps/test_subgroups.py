@@ -25,6 +25,7 @@ from spa.errors import AnalysisError
 from spa.responses.outcomes import COMPLETED
 from tests.analysis.made_answers import analyse, choices, preferences, ratings, render_report
 from tests.analysis.verification.in_process import analysed
+from tests.calibration.camps import skewed_chances, subgroup_level
 from tests.spa.small_study import BEGINNING, answer_form, write_study
 
 NATIVE, AGE, SEX = "screening:native", "demographic:age_band", "demographic:sex"
@@ -101,6 +102,23 @@ def test_subgroups_that_differ_are_found() -> None:
     assert own["yes"] - own["no"] == pytest.approx(test["spread"])
     assert "subgroups differ in 1 of 1 tests" in render_report(results)["report.md"]
     assert "subgroup" not in json.dumps(results["headline"])
+
+
+def test_subgroups_small_and_skewed_are_refused() -> None:
+    """A far value of a small subgroup beside a large one: means, no test, and why; alike in size they are tested."""
+    far = {f"y{who}": 0.05 if who == 3 else 0.9 + who / 200 for who in range(10)}
+    rows = [(who, "tea", "water", value) for who, value in far.items()]
+    rows += [(f"n{who}", "tea", "water", round(0.7 + (who % 10) / 50, 3)) for who in range(25)]
+    of = {row[0]: "yes" if row[0][0] == "y" else "no" for row in rows}
+    (test,) = answered(preferences=preferences(rows), annotators=people_of(of))["people_by_tests"]
+    assert (test["p_value"], test["reason_code"], test["highly_skewed"]) == (None, "small_skewed_subgroup", True)
+    assert test["spread"] is not None
+    fewer = [row for row in rows if row[0] in far or int(row[0][1:]) < 20]
+    (test,) = answered(preferences=preferences(fewer), annotators=people_of(of))["people_by_tests"]
+    assert test["p_value"] is not None  # 10 people are half of 20
+    level, refused = subgroup_level(skewed_chances, (10, 40), 300, np.random.default_rng(6), wide=True)
+    assert level <= 0.05 + 2 * (0.05 * 0.95 / 300) ** 0.5
+    assert 0.6 < refused < 0.9
 
 
 def test_subgroups_declared_are_a_caveat() -> None:

@@ -231,7 +231,8 @@ FIGURES = """
     Separation.p_value SerialArms.p_adjusted SerialArms.p_value SerialContext.p_adjusted SerialContext.p_value
     SubgroupTest.p_adjusted SubgroupTest.p_value SweepRow.p_adjusted SweepRow.p_value SystemCorrelation.p_adjusted
     SystemCorrelation.p_value
-    SystemStrength.strength TiedStrength.strength TiedStrength.strength_half UtilityCheck.p_value
+    SystemStrength.strength ThirdSystem.p_adjusted ThirdSystem.p_value TiedStrength.strength TiedStrength.strength_half
+    UtilityCheck.p_value
 """
 
 
