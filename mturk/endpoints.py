@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from json import JSONDecodeError
 from typing import Any
 from urllib.parse import urlsplit
@@ -67,7 +67,11 @@ class MTurkEndpoint:
             import boto3
         except ModuleNotFoundError as missing:
             raise PlatformError(f"boto3 is not installed ({missing}); {how_to_install('mturk')}") from missing
-        return boto3.session.Session()
+        import botocore.session
+
+        own = botocore.session.get_session()
+        own.register_component("data_loader", _descriptions(own.get_config_variable("data_path")))
+        return boto3.session.Session(botocore_session=own)
 
 
 def choose_endpoint(named: str | None) -> MTurkEndpoint:
@@ -97,6 +101,14 @@ def choose_endpoint(named: str | None) -> MTurkEndpoint:
 
 def _is_amazon(host: str) -> bool:
     return host == "mturk.com" or host.endswith((".mturk.com", ".amazonaws.com")) or host == "amazonaws.com"
+
+
+@cache
+def _descriptions(paths: str | None) -> Any:
+    """Return what reads botocore's descriptions of services, each file once for all sessions of this process."""
+    from botocore.loaders import create_loader
+
+    return create_loader(paths)
 
 
 def _client(session: Any, url: str, *, mode: str, attempts: int) -> Any:

@@ -10,7 +10,8 @@ import atexit
 import gc
 import os
 import sys
-from importlib.metadata import EntryPoint, distribution, entry_points
+from functools import cache
+from importlib.metadata import EntryPoint, EntryPoints, distribution, entry_points
 from typing import Any
 
 import click
@@ -52,6 +53,12 @@ ORDER = (
 )
 
 
+@cache
+def _own_commands() -> EntryPoints:
+    """Look up our own commands once."""
+    return distribution("spa-eval").entry_points.select(group=GROUP)
+
+
 class CommandsByEntryPoint(SuggestingGroup):
     """A group whose commands come from every installed package that registers some."""
 
@@ -64,7 +71,7 @@ class CommandsByEntryPoint(SuggestingGroup):
         """Load one command, ours before one of other packages; ``None`` where nobody registered it."""
         if cmd_name == "help":
             return asked_for_help
-        own = distribution("spa-eval").entry_points.select(group=GROUP, name=cmd_name)
+        own = _own_commands().select(name=cmd_name)
         found: EntryPoint | None = next(iter(own or entry_points(group=GROUP, name=cmd_name)), None)
         if found is None:
             return None
