@@ -17,6 +17,7 @@ from analysis.statistics.coding import Floats, Ints
 from analysis.statistics.reasons import Reason, why
 
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
+FEW_VALUES = 8  # up to which products of counts are fewer than what they stand for
 WIDE = 4_000  # distinct values up to which every pair of values is compared at the ratio level
 
 
@@ -176,11 +177,12 @@ def _nominal(profiles: Profiles) -> Statistic:
         table = (counts + counts[:, ::-1]) / 2
         of_unit = profiles.squares() - np.sum(table**2, axis=1)
 
+    columns = np.column_stack([size, within, of_unit])
+
     def statistic(weights: Floats) -> Floats:
-        answers = weights @ size
+        answers, apart, own = (weights @ columns).T
         shares = (weights @ table) / answers[:, None]
-        total = answers**2 * np.sum(shares * (1 - shares), axis=1) - weights @ of_unit
-        return _alpha(answers, weights @ within, total)
+        return _alpha(answers, apart, answers**2 * np.sum(shares * (1 - shares), axis=1) - own)
 
     return statistic
 
@@ -207,11 +209,11 @@ def interval_statistic(
     """
     within = 2 * (squares - sums**2 / size) * size / (size - 1)
     within[agree] = 0.0
+    columns = np.column_stack([size, within, squares, sums**2 if turns else sums])
 
     def statistic(weights: Floats) -> Floats:
-        answers = weights @ size
-        away = weights @ sums**2 if turns else (weights @ sums) ** 2
-        return _alpha(answers, weights @ within, 2 * (answers * (weights @ squares) - away))
+        answers, apart, squared, summed = (weights @ columns).T
+        return _alpha(answers, apart, 2 * (answers * squared - (summed if turns else summed**2)))
 
     return statistic
 
@@ -223,6 +225,8 @@ def _ordinal(profiles: Profiles) -> Statistic:
     turned = table.T.tocsr() if not isinstance(table, np.ndarray) else table.T
     differ = np.where(profiles_agree(profiles), 0.0, 1 / (size - 1))
     agreeing = profiles.table(np.where(profiles_agree(profiles), size / (size - 1), 0.0))
+    if isinstance(table, np.ndarray) and table.shape[1] <= FEW_VALUES:
+        return _ordinal_of_few(size, table, np.asarray(scaled - agreeing), differ)
 
     def statistic(weights: Floats) -> Floats:
         answers = (weights @ size)[:, None]
@@ -232,6 +236,27 @@ def _ordinal(profiles: Profiles) -> Statistic:
         within = 2 * (squared - np.sum(weights * differ * (ranks @ turned) ** 2, axis=1))
         total = 2 * (answers[:, 0] * np.sum(counts * ranks**2, axis=1) - np.sum(counts * ranks, axis=1) ** 2)
         return _alpha(answers[:, 0], within, total)
+
+    return statistic
+
+
+def _ordinal_of_few(size: Floats, table: Floats, apart: Floats, differ: Floats) -> Statistic:
+    """Do the same of few values, where squared sums of ranks are forms of the products of counts."""
+    n_values = table.shape[1]
+    first, second = np.triu_indices(n_values)
+    products = table[:, first] * table[:, second] * differ[:, None]
+    times = np.where(first == second, 1.0, 2.0)
+    columns = np.column_stack([size, table, apart, products])
+    places = np.cumsum([1, n_values, n_values])
+
+    def statistic(weights: Floats) -> Floats:
+        answers, counts, alone, together = np.split(weights @ columns, places, axis=1)
+        ranks = (np.cumsum(counts, axis=1) - counts / 2) / answers - 0.5
+        within = np.sum(alone * ranks**2, axis=1) - np.sum(
+            times * together * ranks[:, first] * ranks[:, second], axis=1
+        )
+        total = answers[:, 0] * np.sum(counts * ranks**2, axis=1) - np.sum(counts * ranks, axis=1) ** 2
+        return _alpha(answers[:, 0], 2 * within, 2 * total)
 
     return statistic
 

@@ -13,6 +13,7 @@ from analysis.statistics.reasons import Reason, why
 
 Statistic = Callable[[Floats], Floats]  # weights (replicates x profiles) -> one value a replicate, NaN if undefined
 CELLS = 1_000_000  # weights held at once
+CACHED = 100_000  # of those that are counted one by one, so that the processor's cache holds them
 JACKKNIFED = 2_000  # profiles up to which the acceleration is computed; it vanishes with more
 BINOMIAL = 20  # a binomial draw costs as much as drawing so many units
 MANY = 1_000  # units from which on each resample is counted by itself
@@ -68,7 +69,8 @@ def draw_weights(units: Ints, replicates: int, rng: np.random.Generator) -> Iter
     """
     n_units, n_profiles = int(units.sum()), len(units)
     by_unit = n_profiles * BINOMIAL > n_units
-    step = max(1, CELLS // (n_units if by_unit else n_profiles))
+    one_by_one = by_unit and n_units >= MANY
+    step = max(1, (CACHED if one_by_one else CELLS) // (n_units if by_unit else n_profiles))
     owner = None if n_profiles == n_units else np.repeat(np.arange(n_profiles), units)
     for start in range(0, replicates, step):
         many = min(step, replicates - start)
@@ -76,7 +78,7 @@ def draw_weights(units: Ints, replicates: int, rng: np.random.Generator) -> Iter
             yield rng.multinomial(n_units, units / n_units, size=many).astype(np.float64)
             continue
         drawn = rng.integers(0, n_units, (many, n_units))
-        if n_units >= MANY:  # one by one, in tables that the processor's cache holds
+        if one_by_one:
             weights, profiles = np.empty((many, n_profiles)), np.empty(n_units, dtype=np.int64)
             for own, into in zip(drawn, weights, strict=True):
                 of = own if owner is None else owner.take(own, out=profiles, mode="clip")  # which checks no number

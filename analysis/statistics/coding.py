@@ -281,15 +281,24 @@ def tally(table: pl.DataFrame, *columns: str) -> pl.DataFrame:
     >>> tally(pl.DataFrame({"a": ["y", "x", "y"], "b": [1, 1, 1]}), "a", "b").rows()
     [('y', 1, 2), ('x', 1, 1)]
     """
-    varied = [table[name] for name in columns if not constant(table[name])]
-    if table.height <= FEW or any(one.dtype.is_float() and _steps(one) is None for one in varied):
+    varied = [] if table.height <= FEW else [table[name] for name in columns if not constant(table[name])]
+    numbers = [_steps(one) if one.dtype.is_float() else number(one) for one in varied]
+    known = [one for one in numbers if one is not None]
+    if table.height <= FEW or len(known) < len(numbers):
         return table.group_by(columns, maintain_order=True).agg(n=pl.len())
     if not varied:
         return table.select(columns)[:1].with_columns(n=pl.lit(table.height, dtype=pl.UInt32))
-    rows = fold(*map(number, varied))
-    order = np.argsort(rows.first)
-    n = np.bincount(rows.of, minlength=len(rows))
-    return table.select(columns)[rows.first[order]].with_columns(pl.Series("n", n[order], dtype=pl.UInt32))
+    key = join_keys(*known)
+    if key.max() < len(key):
+        place = np.zeros(int(key.max()) + 1, dtype=np.int64)
+        place[key[::-1]] = np.arange(len(key) - 1, -1, -1)  # what is written last stays: the first row
+        n = np.bincount(key)
+        first, n = place[n > 0], n[n > 0]
+    else:
+        rows = fold(key)
+        first, n = rows.first, np.bincount(rows.of, minlength=len(rows))
+    order = np.argsort(first)
+    return table.select(columns)[first[order]].with_columns(pl.Series("n", n[order], dtype=pl.UInt32))
 
 
 def _steps(column: pl.Series) -> Ints | None:
