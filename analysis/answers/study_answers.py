@@ -168,7 +168,7 @@ def gather_answers(
     plan = plan_of(workspace.study)
     exported = export_tables(
         workspace.store,
-        form_of=workspace.form,
+        form_of=workspace.forms_in_turn(),
         coded=() if stopping_facts(workspace.study) else CODED,  # a rule that stops a study reads texts
     )
     frames = {

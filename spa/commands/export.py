@@ -90,7 +90,7 @@ def export(
     with open_answers(study, store, rehearsal=rehearsal, quiet=as_json) as workspace:
         partial = unfinished(workspace) if incomplete else ()
         conduct = conduct_asked(workspace.study, workspace.texts)
-        tables = export_tables(workspace.store, incomplete=partial, form_of=workspace.form, conduct=conduct)
+        tables = export_tables(workspace.store, incomplete=partial, form_of=workspace.forms_in_turn(), conduct=conduct)
         notes: list[str] = []
         rows: dict[Path, int | None]
         if format_ in export_keys():

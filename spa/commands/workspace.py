@@ -66,6 +66,17 @@ class Workspace:
         adaptation = self.store.assignments.adaptation(assignment_id) if adapts else None
         return self._built(assignment_id, protocol, whose, adaptation)
 
+    def forms_in_turn(self) -> Callable[[str], Form]:
+        """Return what builds forms of people for one who reads all visits in turn, and keeps the last one alone."""
+        adapts = self.study.stopping.rule != "fixed"
+
+        @lru_cache(maxsize=1)
+        def form(assignment_id: str) -> Form:
+            adaptation = self.store.assignments.adaptation(assignment_id) if adapts else None
+            return self._build(assignment_id, None, "people", adaptation)
+
+        return form
+
     def expect(self, assignment_ids: Sequence[str]) -> None:
         """Read at once what LLMs' forms of these assignments are built from, instead of those read before."""
         drawn = self.store.assignments.draws(assignment_ids, "llm")
