@@ -65,11 +65,11 @@ class AnswerFollower:
         if tally is None or facts.recounts != self._recounts or not visits.are_later(later, until):
             visits, tally = CountedVisits(), LiveTally.start(self._study, self._store.live_rules)
             later = visits.later_visits(connection, self._group, until)
-        newly = visits.look(later, now, until)
+        newly = visits.newly_counted(later, now, until)
         for visit in newly.counted:
             read = self._reader.one(connection, visit)
             tally = tally.after(self._study, visit.annotator_id, read.unit, read.dealt)
-        visits.take(newly)
+        visits.note(newly)
         if tally is not self.tally:
             counted = CountedUpTo(group=self._group, recounts=facts.recounts, visits=tally.visits)
             self._found = tally.decisions(self._study, counted)
@@ -80,7 +80,7 @@ class AnswerFollower:
         people = self._completed
         if people is None or facts.recounts != self._recounts:
             people = CompletedPeople(self._study, LiveTally.start(self._study, self._store.live_rules), self._reader)
-        if people.look(connection, self._group, facts.reseated) or people is not self._completed:
+        if people.note_ended(connection, self._group, facts.reseated) or people is not self._completed:
             # of two processes, the one that knows more has read the higher marks, or more visits
             marks = facts.recounts + facts.reseated
             counted = CountedUpTo(group=self._group, recounts=marks, visits=people.ended.n)
@@ -121,9 +121,9 @@ class CompletedPeople:
         """What is known by now."""
         return self._tallies[-1][1] if self._tallies else self._start
 
-    def look(self, connection: Connection, kind: str, reseated: int) -> bool:
+    def note_ended(self, connection: Connection, kind: str, reseated: int) -> bool:
         """Take note of what has ended since; tell whether anything has. ``reseated`` is as the store notes it."""
-        newly = self.ended.look(connection, kind, reseated)
+        newly = self.ended.newly_ended(connection, kind, reseated)
         concerned: dict[str, dict[int, Lease]] = {}
         for number, visit in newly.visits.items():
             concerned.setdefault(visit.annotator_id, {})[number] = visit
@@ -135,7 +135,7 @@ class CompletedPeople:
             changed.append((who, _Person(visits=together, place=_place(who, together, read), read=read)))
         for who, person in changed:
             self._put(who, person)
-        self.ended.take(newly)
+        self.ended.note(newly)
         self._add_up()
         return bool(newly.visits)
 

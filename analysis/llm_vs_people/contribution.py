@@ -12,10 +12,10 @@ from analysis.answers.item_preferences import WHO
 from analysis.answers.output_features import WORD_COUNT, features_of
 from analysis.answers.plan import Plan
 from analysis.comparisons.contribution import TESTS
-from analysis.contribution import Analysis, Contribution, Found, SectionEntry, Words
+from analysis.contribution import Analysis, Checked, Contribution, Found, SectionEntry, Words
+from analysis.llm_vs_people.alternative_annotator import T_TEST, differences_by_person
 from analysis.llm_vs_people.bias_rows import bias_rows
 from analysis.llm_vs_people.calibration_section import calibration
-from analysis.llm_vs_people.claims import claims
 from analysis.llm_vs_people.first_shown import FirstShownRow, first_shown_rows
 from analysis.llm_vs_people.from_sums import (
     ANNOTATOR_RANKS,
@@ -25,10 +25,36 @@ from analysis.llm_vs_people.from_sums import (
     VISIT_RANKS,
     llms_of_sums,
 )
-from analysis.llm_vs_people.llms_and_people import NO_LLMS, LLMsAndPeople, compare_llms_with_people
+from analysis.llm_vs_people.llms_and_people import NO_LLMS, LLMsAndPeople, answers_beside_llms, compare_llms_with_people
 from analysis.llm_vs_people.section import llm_vs_people
 from analysis.records.results import Key, rows
 from analysis.statistics.record import fields_of
+from analysis.verification.claims import Claims, corrected, figure, left, places
+
+
+def claims(checked: Checked) -> Claims:
+    """Claim the alternative-annotator test person by person, its correction, and choices by place."""
+    results = checked.results
+    for place, row in places("first_shown", results.first_shown):
+        yield from figure(row, "p_value", place, "binomtest", wins=row.first, losses=row.second)
+    tested = list(places("llm_vs_people.alternative_annotator", results.llm_vs_people.alternative_annotator))
+    for place, row in tested:
+        yield from corrected(places(f"{place}.annotators", row.annotators), "by")
+    if checked.analysis is None:
+        return
+    prepared = checked.analysis.prepared
+    beside = answers_beside_llms(prepared.kept, prepared.orders)
+    answers = {(source, group, criterion): long for source, group, criterion, long in beside}
+    for place, row in tested:
+        found = differences_by_person(answers[row.source, row.group, row.criterion], scoring="neg_rmse")
+        for inner, person in places(f"{place}.annotators", row.annotators):
+            if person.test != T_TEST:
+                yield from left(person, "p_value", inner, "bound")
+                continue
+            values, clusters = found[person.annotator_id]
+            numbers = {"values": values, "clusters": clusters, "against": row.epsilon}
+            yield from figure(person, "p_value", inner, "ols_below", **numbers)
+
 
 LLM_VS_PEOPLE = Key(
     "llm_vs_people",

@@ -192,7 +192,7 @@ class CountedVisits:
     def later_visits(
         self, connection: Connection, annotator_kind: str, known_until: float | None
     ) -> list[tuple[int, Lease]]:
-        """Return the visits to :meth:`look` at, each with its number."""
+        """Return the visits that :meth:`newly_counted` needs, each with its number."""
         if known_until is None:
             return leases_after(connection, self.after, annotator_kind)
         rows = _BEGUN_BEFORE.rows(
@@ -213,7 +213,9 @@ class CountedVisits:
         first = [(visit.leased_at, number) for number, visit in visits[:1]]
         return known_until >= self.known_until and all(place > (self.at, self.after) for place in first)
 
-    def look(self, visits: Iterable[tuple[int, Lease]], now: float, known_until: float | None = None) -> NewlyCounted:
+    def newly_counted(
+        self, visits: Iterable[tuple[int, Lease]], now: float, known_until: float | None = None
+    ) -> NewlyCounted:
         """Return who counts besides by ``now``, and change nothing yet.
 
         Parameters
@@ -250,8 +252,8 @@ class CountedVisits:
             known_until=known_until,
         )
 
-    def take(self, found: NewlyCounted) -> None:
-        """Note what :meth:`look` found."""
+    def note(self, found: NewlyCounted) -> None:
+        """Note what :meth:`newly_counted` found."""
         self.at, self.after, self.last = found.at, found.after, found.last
         self.now, self.known_until = found.now, found.known_until
         self.people.update(visit.annotator_id for visit in found.counted)

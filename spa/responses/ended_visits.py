@@ -58,7 +58,7 @@ class EndedVisits:
     reseated: int = 0
     n: int = 0
 
-    def look(self, connection: Connection, kind: str, reseated: int) -> NewlyEnded:
+    def newly_ended(self, connection: Connection, kind: str, reseated: int) -> NewlyEnded:
         """Return what has ended besides, and change nothing yet; ``reseated`` as the store notes it."""
         seen = _CHANGING.rows(connection, kind=kind, after=self.last)
         waiting = {number for number, outcome in seen if outcome is None}
@@ -77,8 +77,8 @@ class EndedVisits:
             reseated=reseated,
         )
 
-    def take(self, found: NewlyEnded) -> None:
-        """Note what :meth:`look` found."""
+    def note(self, found: NewlyEnded) -> None:
+        """Note what :meth:`newly_ended` found."""
         before = self.waiting | {*range(self.last + 1, found.last + 1)}
         self.n += len(before & found.visits.keys())
         for number, visit in found.visits.items():

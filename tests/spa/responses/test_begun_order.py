@@ -322,9 +322,9 @@ def test_counted_visits_kept_up_are_those_read_anew(
             for number, (times, person, form) in enumerate(timelines, start=1)
             if (visit := as_of(now, number, times)) is not None
         ]
-        found = kept.look([each for each in known if each[0] > kept.after], now)
+        found = kept.newly_counted([each for each in known if each[0] > kept.after], now)
         if data.draw(st.integers(0, 3)):
-            kept.take(found)
+            kept.note(found)
             counted += [visit.submission_id for visit in found.counted]
             order = begun_order([visit for _, visit in known], now).get(HUMAN)
             assert counted == ([] if order is None else [visit.submission_id for visit in order.counted])
@@ -362,8 +362,8 @@ def test_counted_visits_of_hits_are_those_read_anew(
             if kept.are_later(shown, until):
                 break
             kept, counted = CountedVisits(), []
-        found = kept.look(shown, now, until)
-        kept.take(found)
+        found = kept.newly_counted(shown, now, until)
+        kept.note(found)
         counted += [visit.submission_id for visit in found.counted]
         order = begun_order([visit for _, visit in sorted(known, key=lambda one: one[0])], now, until).get(HUMAN)
         assert counted == ([] if order is None else [visit.submission_id for visit in order.counted])
