@@ -82,6 +82,8 @@ def main() -> None:
             _add(table, figure)
     for figure in bench_report.figures(peers):
         _add(table, figure)
+    for figure in bench_report.rooms_of_judges():
+        _add(table, figure)
     for figure in bench_whole.figures():
         _add(table, figure)
     for figure in bench_bradley_terry.figures(peers):
