@@ -331,6 +331,12 @@ class LiveProgress:
         """Whether nobody else needs to be asked, as of the last :meth:`refresh`."""
         return self.decisions is not None and self.decisions.enough
 
+    @property
+    def more_to_come(self) -> bool:
+        """Whether an audit will draw another wave, as of the last :meth:`refresh`."""
+        audit = self._study.audit
+        return audit is not None and audit.in_waves and self.decisions is not None and not self.enough
+
     def refresh(self) -> LiveDecisions | None:
         """Take note of what was completed, and leave what is decided out of what nobody has begun.
 

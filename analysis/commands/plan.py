@@ -134,11 +134,20 @@ def plan(study: Path | None, as_json: bool, out: Path | None, **options: Any) ->
         if number:
             console.print()
         print_plan(one, console)
+    if (worth := None if study is None else _audit_worth(study)) is not None:
+        console.print(worth, soft_wrap=True)
     if conclusions:
         console.print()
         print_conclusions(conclusions, console)
     for path in written:
         click.echo(f"wrote {path}")
+
+
+def _audit_worth(path: Path) -> str | None:
+    from spa.study.audit import audit_worth
+    from spa.study.load import load_study
+
+    return audit_worth(load_study(path))
 
 
 def estimate_plans(

@@ -47,15 +47,18 @@ class Doors:
     unused_links: int  # personal ones
     reserved: int  # of the free places, for these
     decided: bool  # whether a live study needs nobody else
+    in_waves: bool = False  # whether further places are drawn when these are completed
 
     @property
     def closed(self) -> str | None:
         """Why nobody could come in by the open link; ``None`` if somebody can."""
         if self.decided:
-            return "every pair is decided"
+            return "the audit is over" if self.in_waves else "every pair is decided"
         if self.free == 0:
             working = self.places - self.completed
             may = " and may be given up" * (working > 0)
+            if self.in_waves:
+                return f"all {self.places} places drawn so far are taken; the next wave is drawn when all are completed"
             taken = f"all {self.places} places are taken ({self.completed} completed, {working} in progress{may})"
             return f"{taken}; `spa build STUDY --annotators N` makes more"
         return self._kept if self.reserved >= self.free else None
@@ -73,7 +76,7 @@ class Doors:
 
     def personal_line(self, links: int, path: object) -> str:
         """Return how many personal links are in a file, and whether there is no place for the unused ones."""
-        useless = self.unused_links > 0 and (self.decided or self.free == 0)
+        useless = self.unused_links > 0 and (self.decided or (self.free == 0 and not self.in_waves))
         why = f"; no place is left for {self.unused_links} unused ones" if useless else ""
         return f"personal links: {links} in {path}{why}"
 
@@ -102,6 +105,7 @@ def doors_of(workspace: Workspace, reserved: int) -> Doors:
         unused_links=unused,
         reserved=max(min(unused, reserved - used), 0),
         decided=state is not None and state.enough,
+        in_waves=state is not None and state.audit is not None,
     )
 
 

@@ -113,6 +113,7 @@ class AdmissionRules:
     minutes_to_begin: float | None = None  # in which a first page is sent, or the place goes to somebody else
     late_counts: bool = True  # whether late answers take their place again if it is free
     closed: bool = False  # only those who have a visit come in
+    more_to_come: bool = False  # places that are made when those there are have been completed: come again later
     pausable: bool = False  # so it is while the study is paused, see spa.responses.pauses
 
     @property
@@ -414,6 +415,8 @@ def _new_visit(connection: Connection, who: Arrival, rules: AdmissionRules, *, n
         who.claimed or not who.proven
     ):  # others may have claimed to be this person, and had every assignment
         place = _find_place(connection, who, "", rules)
+    if place is None and rules.more_to_come:
+        raise StudyPaused("every place of this wave is taken; the next one is drawn when all have completed")
     if place is None:
         raise NoneLeft("every assignment has been given out; build more of them with `spa build STUDY --annotators N`")
     assignment_id, seat = place

@@ -100,6 +100,7 @@ class SurveyContext:
             pausable=True,
             reserved=self.reserved,
             closed=self.live.enough,
+            more_to_come=self.live.more_to_come,
             late_counts=late_counts,
             minutes_to_begin=self.minutes_to_begin,
         )

@@ -11,6 +11,7 @@ from spa.study.stopping import deciding_sections, kinds_asked
 
 TABLE = "[audit]"
 LEAST_SHARE = 0.6  # of the mean chance, the least chance of a form
+CORRELATIONS = (0.0, 0.5, 0.8, 0.95)  # of which it is said what an audit is worth
 OF_RULE = frozenset({"effect", "least"})
 OF_WAVES = OF_RULE | {"wave"}
 
@@ -65,6 +66,24 @@ def least_chance(study: Study, share: float) -> float:
     if audit is None or audit.draw == "even":
         return share
     return min(LEAST_SHARE * study.people.annotators / audit.forms, share)
+
+
+def audit_worth(study: Study) -> str | None:
+    """Return what people's part of an audit is worth, by how their answers go with the rater's; ``None`` without one.
+
+    With n of N forms by people, as many people alone as n / (1 - rho^2 (N - n) / N).
+    """
+    audit, asked = study.audit, study.people.annotators
+    if audit is None:
+        return None
+    alone = [asked / (1 - rho**2 * (1 - asked / audit.forms)) for rho in CORRELATIONS]
+    worth = ", ".join(f"{people:.0f} at {rho:g}" for rho, people in zip(CORRELATIONS, alone, strict=True))
+    ends = "; it ends earlier where all is decided" if audit.rule == "when_decided" else ""
+    most = "at most " if ends else ""
+    return (
+        f"Audit: {most}{asked} people for {audit.forms:,} forms are worth as many people alone as their answers' "
+        f"correlation with the rater's says: {worth}{ends}."
+    )
 
 
 def wave_size(study: Study) -> int:

@@ -14,6 +14,7 @@ from analysis.live.audited import doubts
 from spa.commands.workspace import open_workspace
 from spa.live import LiveProgress, draw_due_wave, live_states
 from spa.platforms.waves import next_wave
+from spa.responses.admission import AdmissionRules, StudyPaused
 from spa.responses.audit_waves import read_waves
 from spa.responses.outcomes import COMPLETED
 from spa.study.load import load_study
@@ -58,6 +59,10 @@ def test_waves_follow_one_another_until_all_is_decided(study: Path, database: st
                 if servers[0].enough:
                     break
             lease = lease_assignment(store, f"p{person}", source="link", annotator_kind="simulated")
+            if person == 9:
+                rules = AdmissionRules(more_to_come=servers[0].more_to_come)
+                with pytest.raises(StudyPaused, match="the next one is drawn"):
+                    lease_assignment(store, "early", source="link", annotator_kind="simulated", rules=rules)
             form, systems = workspace.form(lease.assignment_id), store.assignments.key(lease.assignment_id).systems
             asked = [question for question in form.questions("people") if hasattr(question.target, "label_x")]
             liked = ["novelist" if rng.random() < 0.8 else "formula" for _ in asked]
@@ -106,6 +111,9 @@ def test_a_wave_that_is_drawn_is_opened_on_platforms(study: Path) -> None:
     assert next_wave(state, wave=10, most=PEOPLE, places=0).places == 10
     assert next_wave(state, wave=10, most=PEOPLE, places=10, completed=9, at_work=1).reason == "under way"
     assert "0 of 10 forms drawn are answered" in spa("status", study).output
+    planned = " ".join(spa("plan", study, "--simulations", 0).output.split())
+    assert "at most 40 people for 160 forms" in planned
+    assert "40 at 0, 49 at 0.5, 77 at 0.8, 124 at 0.95" in planned  # 40 / (1 - .64 * 3 / 4) = 76.9
     assert "drawn in waves of 10, more often where it is unsure" in " ".join(spa("check", study).output.split())
 
 
