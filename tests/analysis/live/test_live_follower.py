@@ -85,6 +85,10 @@ STUDIES = {
     "as completed": f'{LIVE}counted = "completed"\n',
     "as completed, again": f'{COME_AGAIN}counted = "completed"\n[analysis]\nmax_same_answers = 0.6\n',
     "in HITs": LIVE,
+    "turns": PAIRS.replace(
+        'item_text = "item_text"', 'item_text = "item_text", kind = "conversation", unit = "turn"'
+    ).replace("[choices]\nper_annotator = 6\n", "[likert]\n[design]\nitems = 2\n")
+    + "[analysis]\nmax_same_answers = 0.5\n",
     "order, as completed": f'{PAIRS}order = true\nepsilon = 0.2\ncounted = "completed"\n',
 }
 
@@ -94,9 +98,20 @@ NARROWED = ("open pairs", "best of all", "order")  # in forms that somebody has 
 def built(folder: Path, kind: str, target: str | None = None, *, least: int = 5) -> Path:
     """Build a study that ends no earlier than with so many people, into its own store or another."""
     path = write_study(folder, STUDIES[kind].replace("least = 5", f"least = {least}"))
+    if kind == "turns":
+        _talk(folder / "outputs.jsonl")
     result = CliRunner().invoke(main, ["build", str(path), *(() if target is None else ("--store", target))])
     assert result.exit_code == 0, result.output
     return path
+
+
+def _talk(outputs: Path) -> None:
+    """Make conversations of four to six turns of outputs."""
+    rows = [json.loads(line) for line in outputs.read_text().splitlines()]
+    for row in rows:
+        asked, said = {"role": "user", "content": "Go on."}, {"role": "assistant", "content": row["output"]}
+        row["output"] = [asked, said] * (4 + int(row["item_id"][1:]) % 3)
+    outputs.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
 def check_history(workspace: Workspace, kind: str, *, steps: int) -> None:
