@@ -53,12 +53,6 @@ def find_shown(form: Form, exhibit_id: str) -> Exhibit:
     raise HTTPException(404)
 
 
-def is_streamed(exhibit: Exhibit) -> bool:
-    """Return whether a file is sent part by part."""
-    files = medium_of(exhibit).files
-    return files is not None and files.streamed
-
-
 def send_shown(request: Request, form: Form, exhibit: Exhibit, *, kept: bool = True) -> Response:
     """Send a file without its name or date: either could tell systems apart.
 
@@ -69,7 +63,7 @@ def send_shown(request: Request, form: Form, exhibit: Exhibit, *, kept: bool = T
     if files is None or exhibit.file is None or not exhibit.file.is_file():
         raise HTTPException(404)
     headers = {"content-security-policy": FILE_POLICY}
-    if is_streamed(exhibit):
+    if files.streamed:
         tag, media_type = f"{form.assignment_id}-{exhibit.exhibit_id}", files.media_type(exhibit.file)
         headers |= {"cache-control": ASKED_AGAIN} if kept else {}
         return send_ranges(request, exhibit.file, tag=tag, media_type=media_type, headers=headers)
@@ -84,10 +78,15 @@ def send_captions(exhibit: Exhibit) -> Response:
     return Response(exhibit.captions.read_bytes(), media_type=MEDIA_TYPE, headers=headers)
 
 
+def paths_of_clips(before: str) -> tuple[str, ...]:
+    """Return where files are served that are sent part by part."""
+    clips = (medium for medium in all_media() if medium.files is not None and medium.files.streamed)
+    return tuple(f"{before}/{medium.key}/{{exhibit_id}}" for medium in clips)
+
+
 def paths_of_captions(before: str) -> tuple[str, ...]:
     """Return where the captions of clips are served, below the paths of these."""
-    clips = (medium for medium in all_media() if medium.files is not None and medium.files.streamed)
-    return tuple(f"{before}/{medium.key}/{{exhibit_id}}/captions" for medium in clips)
+    return tuple(f"{path}/captions" for path in paths_of_clips(before))
 
 
 def paths_of_files(before: str) -> tuple[str, ...]:

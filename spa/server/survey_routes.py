@@ -30,9 +30,9 @@ from spa.server.form_progress import FormProgress
 from spa.server.health_check import HealthCheck
 from spa.server.page_responses import (
     find_shown,
-    is_streamed,
     page_response,
     paths_of_captions,
+    paths_of_clips,
     paths_of_files,
     redirect_to,
     send_asset,
@@ -64,7 +64,7 @@ class SurveyRoutes:
         self.study = context.study
         self.texts = context.texts
         self.store = context.store
-        self._clip_turn = asyncio.Semaphore(1)  # where many play clips, one more range is found at a time: pages pass
+        self._clip_turn = asyncio.Semaphore(1)
         self._reader, self._writer = BatchedReader(context.store), BatchedWriter(context.store)
         self._visits = VisitTransactions(context, form_of, source=source)
         self._cookie = VisitCookie(
@@ -96,6 +96,7 @@ class SurveyRoutes:
             Route("/a/{token}", self.take_place, methods=["POST"]),
             Route("/a/{token}/done", self.show_end, methods=["GET"]),
             Route("/a/{token}/next", self.begin_session, methods=["POST"]),
+            *(Route(path, self.show_clip, methods=["GET"]) for path in paths_of_clips("/a/{token}")),
             *(Route(path, self.show_file, methods=["GET"]) for path in paths_of_files("/a/{token}")),
             *(Route(path, self.show_captions, methods=["GET"]) for path in paths_of_captions("/a/{token}")),
         ]
@@ -304,15 +305,16 @@ class SurveyRoutes:
 
     async def show_file(self, request: Request) -> Response:
         """Send a file that this person's form shows."""
+        visit = await self._find(request.path_params["token"])
+        if visit is None:
+            raise HTTPException(404)
+        exhibit = find_shown(visit.form, request.path_params["exhibit_id"])
+        return await asyncio.to_thread(send_shown, request, visit.form, exhibit)
+
+    async def show_clip(self, request: Request) -> Response:
+        """Find a part of a clip, one at a time: where many people play clips at once, pages pass between them."""
         async with self._clip_turn:
-            visit = await self._find(request.path_params["token"])
-            if visit is None:
-                raise HTTPException(404)
-            exhibit = find_shown(visit.form, request.path_params["exhibit_id"])
-            answer = partial(send_shown, request, visit.form, exhibit)
-            if is_streamed(exhibit):
-                return await asyncio.to_thread(answer)
-        return await asyncio.to_thread(answer)  # which reads all of the file
+            return await self.show_file(request)
 
     async def show_captions(self, request: Request) -> Response:
         """Send the captions of a clip that this person's form shows."""
