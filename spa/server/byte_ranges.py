@@ -22,7 +22,7 @@ from starlette.responses import Response, StreamingResponse
 
 LONGEST = 1 << 20  # bytes of an answer to a range
 PIECE = 1 << 18  # bytes in memory at a time
-_READERS = ThreadPoolExecutor(4, thread_name_prefix="ranges")  # of their own: a slow disk holds up no other page
+_READERS = ThreadPoolExecutor(2, thread_name_prefix="ranges")  # of their own: a slow disk holds up no other page
 _RANGE = re.compile(r"bytes=[ \t]*(?:(\d{1,18})-(\d{0,18})|-(\d{1,18}))[ \t]*", re.ASCII | re.IGNORECASE)
 
 
