@@ -27,12 +27,11 @@ from analysis.records.results import Results
 from analysis.records.row_tables import with_rows
 from analysis.results import overview
 from analysis.results.comparison_tests import TESTED
-from analysis.results.control_words import about_controls
 from analysis.results.conventions import conventions
 from analysis.results.headline import headline_of
 from analysis.results.place_words import about_places
 from analysis.results.records import SCHEMA, make_results
-from analysis.results.slider_words import about_sliders
+from analysis.results.table_warnings import about_controls, about_sliders
 from analysis.results.verdicts import as_decided, with_decisions
 from analysis.results.verified import gather
 from analysis.results.warnings import (
