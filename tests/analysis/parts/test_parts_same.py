@@ -116,8 +116,9 @@ def test_parts_and_the_whole_say_the_same(
         except AnalysisError as error:
             assert "needs all ratings at once" in str(error)  # noqa: PT017
             return
-        assert unexplained(json.loads(whole), json.loads(parts), kind) == set()
         results = json.loads(parts)
         del results["settings"]["inputs"]
-        found.add(json.dumps(results))
+        if (said := json.dumps(results)) not in found:
+            assert unexplained(json.loads(whole), json.loads(parts), kind) == set()
+        found.add(said)
     assert len(found) == 1
