@@ -122,9 +122,7 @@ def with_demographics(
         )
     kind = certain_format(path)
     if kind is None or all(option.name != "demographics" for option in kind.options):
-        raise AnalysisError(
-            f"{path}: expected Prolific\u2019s demographic export (Participant id, Status, ...), got another file"
-        )
+        raise AnalysisError(f"{path}: expected a demographic export (Participant id, Status, ...), got another file")
     asked = [name.removeprefix(NAMED) for name in wanted if name not in ALWAYS]
     try:
         found = kind.read(ImportRequest(paths=(path,), options={"demographics": asked})).rows["annotators"]

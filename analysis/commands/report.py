@@ -122,7 +122,7 @@ Examples:
     cls=Aliased,
     aliases=("--annotators",),
     type=FILE,
-    help="One row per annotator: screening, checks, submissions (of a STUDY: Prolific's demographic export).",
+    help="One row per annotator: screening, checks, submissions (of a STUDY: its platform's demographic export).",
 )
 @click.option("--reading", type=FILE, help="How each output was seen: one row per output and page.")
 @click.option("--exclusions", type=FILE, help="Your own exclusions: annotator_id, rule, evidence.")

@@ -28,7 +28,16 @@ from tests.compare_results import differences
 
 SIGNS = ("careless_signs", "careless_sign_counts")
 SAVED = ("saved", "saved_low", "saved_high", "saved_limit")  # people, of raters: items apart are needed
-SINGLE = ("single_answers", *SIGNS, "annotator_pairs", "first_shown", "both_orders", "warnings", "warning_rows")
+SINGLE = (
+    "single_answers",
+    *SIGNS,
+    "annotator_pairs",
+    "first_shown",
+    "both_orders",
+    "third_systems",
+    "warnings",
+    "warning_rows",
+)
 SINGLE_OF_LLMS = ("bias", "prediction_powered", "people_saved", "calibration")
 LEVELS = ("nominal", "ordinal", "interval")
 FROM_COUNTS = (*(f"krippendorff_alpha_{level}" for level in LEVELS), "exact_agreement", "gwet_ac1", "fleiss_kappa")
