@@ -115,6 +115,8 @@ class LiveStudy(Record):
     """The order in which people counted."""
     criteria_apart: bool = True
     """Whether each criterion has the error rate for itself, as in stores of earlier releases."""
+    audited: bool = False
+    """Whether means and bounds are those of an audit: people's over all forms, with the answers of its rater."""
 
 
 def live_study(study: Study, store: Store, exported: Tables) -> LiveStudy | None:
@@ -176,6 +178,27 @@ def audited_study(study: Study, store: Store) -> AuditedStudy | None:
         state=state,
         error_rate=study.analysis.fwer if decides else None,
         scale_width=rating_scale_width(study) if deciding_answers(study) == "ratings" else None,
+    )
+
+
+def decided_audit(study: Study, audited: AuditedStudy | None) -> LiveStudy | None:
+    """Return an audit that ends when its pairs are decided as a live study: n, means and bounds are those audited."""
+    from spa.study.stopping import deciding_answers, deciding_criteria, planned_annotators
+
+    if study.audit is None or audited is None or audited.error_rate is None:
+        return None
+    return LiveStudy(
+        answers=deciding_answers(study),
+        criteria=tuple(deciding_criteria(study)),
+        error_rate=audited.error_rate,
+        effect=study.audit.effect,
+        margin=None,
+        least=study.audit.least,
+        most=planned_annotators(study),
+        scale_width=audited.scale_width,
+        audited=True,
+        groups=(record_like(LiveGroup, audited.state),),
+        pairs=tuple(record_like(LivePairRow, pair, group=audited.state.group) for pair in audited.state.pairs),
     )
 
 

@@ -13,7 +13,7 @@ import polars as pl
 from analysis.answers.answer_checks import CODED
 from analysis.answers.careless import needs_reading
 from analysis.answers.columns import KNOWN
-from analysis.answers.live_rows import AuditedStudy, LiveStudy, audited_study, is_undecided, live_study
+from analysis.answers.live_rows import AuditedStudy, LiveStudy, audited_study, decided_audit, is_undecided, live_study
 from analysis.answers.options import Reading, Told, untold
 from analysis.answers.output_features import outputs_read, study_outputs
 from analysis.answers.people_columns import with_demographics
@@ -209,7 +209,7 @@ def gather_answers(
         uneven=_uneven(workspace),
         last_answer=None if last is None else datetime.fromtimestamp(last, UTC).date().isoformat(),
         interview=interview,
-        live=live,
+        live=live or decided_audit(workspace.study, audited),
         audited=audited,
         decisions=decisions,
         contamination=known,

@@ -28,7 +28,12 @@ def _live(analysis: Analysis) -> Found:
 
 
 def with_fixed_estimates(live: LiveStudy, tests: Sequence[PairTest], lower: frozenset[str]) -> LiveStudy:
-    """Return a live study whose pairs hold the estimates of the fixed tests, after all exclusions."""
+    """Return a live study whose pairs hold the estimates of the fixed tests, after all exclusions.
+
+    Those of an audit are people's answers to the forms that they were given, and stand in its own table.
+    """
+    if live.audited:
+        return live
     found: dict[tuple[object, ...], PairTest] = {}
     for test in tests:
         if getattr(test, "unit", "annotator") == "annotator":

@@ -9,7 +9,7 @@ from analysis.figures.plain_text import shown_name
 from analysis.methods.sentences import Sentence, of_each, said
 from analysis.printing.live_words import chance_of_error
 from analysis.printing.names import Names
-from analysis.printing.words import listed, plural
+from analysis.printing.words import listed, plural, sentence
 from analysis.records.results import Results
 
 RATED = {  # by the test: what was done, over which units, and what is cited
@@ -54,6 +54,7 @@ def analyses(results: Results) -> Iterator[Sentence]:
     yield from _strengths(results)
     yield from _agreement(results, names)
     yield from _with_people(results)
+    yield from _audits(results, names)
     yield from _software(results)
 
 
@@ -273,6 +274,24 @@ def _agreement(results: Results, names: Names) -> Iterator[Sentence]:
             "agreement.measure",
             "agreement.source",
             cites=("krippendorff-2011-computing",),
+        )
+
+
+def _audits(results: Results, names: Names) -> Iterator[Sentence]:
+    found = [row for row in results.audit if row.estimate is not None]
+    if found:
+        rater = listed([names.group(group) for group in dict.fromkeys(row.group for row in found)])
+        doubt = ", more often those of which it was less sure" if any(row.drawn_by_doubt for row in found) else ""
+        forms, people = max(row.n_forms for row in found), max(row.n for row in found)
+        yield from said(
+            f"{sentence(rater)} answered {forms:,} forms, and people {people:,} of them, "
+            f"drawn beforehand{doubt}; people\u2019s means over all forms were estimated from both, each person\u2019s "
+            "difference from the rater weighted by the chance of the draw",
+            "audit.n_forms",
+            "audit.n",
+            "audit.group",
+            *(["audit.drawn_by_doubt"] if doubt else []),
+            cites=("zrnic-candes-2024-active",),
         )
 
 

@@ -136,6 +136,12 @@ PAPERS = {
   pages   = {28--35},
   year    = {1947}
 }""",
+    "zrnic-candes-2024-active": """@inproceedings{zrnic-candes-2024-active,
+  title     = {Active Statistical Inference},
+  author    = {Zrnic, Tijana and Cand{\\`e}s, Emmanuel J.},
+  booktitle = {Proceedings of the 41st International Conference on Machine Learning},
+  year      = {2024}
+}""",
     "williams-1959-comparison": """@article{williams-1959-comparison,
   title   = {The Comparison of Regression Variables},
   author  = {Williams, E. J.},

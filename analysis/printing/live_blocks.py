@@ -11,6 +11,7 @@ from analysis.printing.words import count, listed, percent, plural, share_interv
 from analysis.statistics.record import Source
 from spa.live import decision_words, margin_words, rank_words, ranked
 
+AUDITED = " They are those of the audit: of all forms, by people\u2019s answers and the rater\u2019s."
 MOST_LISTED = 6  # pairs whose estimates later exclusions change
 
 
@@ -24,11 +25,8 @@ def live_blocks(live: LiveStudy | None, names: Names, source: Source) -> list[Bl
     for row in live.pairs:
         behind = row.decision == "y" or (row.decision != "x" and row.mean is not None and row.mean < 0.5)
         rows.append(turned_live(row) if behind else row)
-    return [
-        Paragraph(text=_how_it_ended(live, names)),
-        _table(live, rows, names),
-        Paragraph(text=_sensitivity(live, rows, names)),
-    ]
+    later = [] if live.audited else [Paragraph(text=_sensitivity(live, rows, names))]
+    return [Paragraph(text=_how_it_ended(live, names)), _table(live, rows, names), *later]
 
 
 def _ranking(live: LiveStudy, names: Names) -> list[Block]:
@@ -84,7 +82,7 @@ def _how_it_ended(live: LiveStudy, names: Names) -> str:
         "This study was looked at after every annotator: a pair was asked about until it was decided, with at most "
         f"{live.most} annotators. Decided: {'; '.join(parts)}. The chance of any false decision is "
         f"{chance_of_error(live)}. Means are biased away from no difference where "
-        f"a decision ended the asking; the intervals hold all the same.{_counted(live)}"
+        f"a decision ended the asking; the intervals hold all the same.{AUDITED if live.audited else _counted(live)}"
     )
 
 

@@ -18,25 +18,16 @@ NOT_UNDER_LOOKING = (
     "p-values and intervals of a fixed number of annotators do not hold in a study that was looked at after every "
     "annotator and ended by its results."
 )
-
-
 DRAWN_BY_DOUBT = (
     "In the audit people were given forms the more often the less sure the rater was: means of people's answers alone "
     "are those of these forms. What the audit found weights each by its chance."
-)
-DECIDED_AUDIT = (
-    "The audit was looked at after every form and ended by its results: p-values and intervals of a fixed number of "
-    "people do not hold; those of what the audit found do."
 )
 
 
 def about_audit(results: Results) -> Iterator[WarningRow]:
     """Say what must be kept in mind of people's own answers in an audit."""
-    rows = results.audit
-    if any(row.drawn_by_doubt for row in rows):
+    if any(row.drawn_by_doubt for row in results.audit):
         yield WarningRow(kind="audit_drawn", group=None, text=DRAWN_BY_DOUBT)
-    if any(row.error_rate is not None for row in rows):
-        yield WarningRow(kind="looked_at", group=None, text=DECIDED_AUDIT)
 
 
 def live_row(results: Results, source: Source, test: PairTest) -> LivePairRow | None:

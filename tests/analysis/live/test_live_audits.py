@@ -101,6 +101,11 @@ def test_waves_follow_one_another_until_all_is_decided(study: Path, database: st
     assert state.audit is not None
     at_platform = next_wave(state, wave=10, most=PEOPLE, places=state.audit.drawn)
     assert at_platform.reason == "enough"
+    shown = json.loads(spa("report", study, "--store", database, "--rehearsal", "--json").stdout)
+    assert [row["decision"] for row in shown["choices"]["pairs"]] == ["y", "not_deciding"]  # no test of a fixed number
+    assert (shown["live"]["audited"], shown["live"]["pairs"][0]["mean"]) == (True, pytest.approx(pair.mean))
+    assert shown["headline"]["certainty"].startswith(f"Decided after {people} annotators; Novelist")
+    assert sum("looked at after every" in line for line in shown["warnings"]) == 1
 
 
 def test_a_wave_that_is_drawn_is_opened_on_platforms(study: Path) -> None:
