@@ -187,18 +187,33 @@ def _nested(source: Source) -> list[str]:
 
 
 def raw_frame(
-    frame: pl.DataFrame, place: str, options: TableOptions, known: frozenset[str], *, coded: bool = False
+    frame: pl.DataFrame,
+    place: str,
+    options: TableOptions,
+    known: frozenset[str],
+    *,
+    coded: bool = False,
+    categories: bool = False,
 ) -> RawTable:
-    """Return a frame in memory as :func:`read_raw` returns a file, without a hash."""
+    """Return a frame in memory as :func:`read_raw` returns a file, without a hash.
+
+    ``categories`` leaves columns of categories as they are, without looking at other columns as ``coded`` does.
+    """
     try:
         source = arranged(in_memory(frame, place), _wanted(known, coded), options)
-        return _raw_table(source, options, known, sha256=None, coded=coded)
+        return _raw_table(source, options, known, sha256=None, coded=coded, categories=categories)
     except TableError as error:
         raise _translated(error) from error
 
 
 def _raw_table(
-    source: Source, options: TableOptions, known: frozenset[str], *, sha256: str | None, coded: bool
+    source: Source,
+    options: TableOptions,
+    known: frozenset[str],
+    *,
+    sha256: str | None,
+    coded: bool,
+    categories: bool = False,
 ) -> RawTable:
     names = tidy_names(source.schema, options.mapping, source.place)
     for place in sorted(source.places):
@@ -212,7 +227,9 @@ def _raw_table(
     others = {old for old, new in names.items() if new not in known and old not in used}
     unread = unread_scores(source, others, names) if rated else ()
     padded, different = set[str](), Different()
-    frame = _tidy(source, options.mapping, known, coded=coded, padded=padded, different=different)
+    frame = _tidy(
+        source, options.mapping, known, coded=coded, categories=categories, padded=padded, different=different
+    )
     spaces = (f"{', '.join(sorted(padded))}: spaces around names are not read",) if padded else ()
     return RawTable(
         place=source.place,
@@ -282,6 +299,7 @@ def _tidy(
     known: frozenset[str],
     *,
     coded: bool,
+    categories: bool = False,
     padded: set[str] | None = None,
     different: Different | None = None,
 ) -> pl.DataFrame:
@@ -301,7 +319,11 @@ def _tidy(
         raise empty
     padded = set() if padded is None else padded
     different = different or Different()
-    cells = {new: _cells(source.column(old), new, padded, different, coded=coded) for old, new in kept.items()}
+    cells = {}
+    for old, new in kept.items():
+        column = source.column(old)
+        own = coded or (categories and isinstance(column.dtype, pl.Categorical))
+        cells[new] = _cells(column, new, padded, different, coded=own)
     return pl.DataFrame([own.alias(name) for name, own in cells.items()])
 
 

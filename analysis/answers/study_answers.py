@@ -166,10 +166,12 @@ def gather_answers(
     """Do what :func:`answers_of` does, and leave the tables unchecked."""
     told("reading the answers")
     plan = plan_of(workspace.study)
+    coded = () if stopping_facts(workspace.study) else CODED  # a rule that stops a study reads texts
+    coded = coded if needs_reading(plan) or with_reading else (*coded, "reading")  # else speeds alone are read of it
     exported = export_tables(
         workspace.store,
         form_of=workspace.forms_in_turn(),
-        coded=() if stopping_facts(workspace.study) else CODED,  # a rule that stops a study reads texts
+        coded=coded,
     )
     frames = {
         name: getattr(exported, name) for name in (*TABLES, *([] if exported.reading.is_empty() else ["reading"]))

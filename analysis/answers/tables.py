@@ -204,7 +204,9 @@ def check_frames(
             if frame.is_empty():
                 continue
             columns = _columns_read(kind, reading)
-            table = raw_frame(frame, place, _options(reading, kind), columns, coded=kind in CODED)
+            table = raw_frame(
+                frame, place, _options(reading, kind), columns, coded=kind in CODED, categories=kind == "reading"
+            )
         except AnalysisError as error:
             problems += error.problems
             continue
