@@ -21,12 +21,7 @@ from analysis.answers.answer_checks import (
 )
 from analysis.answers.answer_words import unmet_words
 from analysis.answers.codes import AnswerCode
-from analysis.answers.columns import (
-    KNOWN,
-    LAYOUTS,
-    Check,
-    Scale,
-)
+from analysis.answers.columns import KNOWN, LAYOUTS, Check, Scale
 from analysis.answers.controls import ControlAnswers, without_controls
 from analysis.answers.conversion import Frame, mapping_problems, polars_of
 from analysis.answers.documents import GROUPING, Documents, find_documents

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -19,7 +20,7 @@ from spa.media.medium import Content, Medium, ModelFiles
 from spa.media.pictures import named
 from spa.media.text import TEXT
 from spa.media.video import VIDEO
-from spa.media.words import count_words, words_by_speed
+from spa.media.words import MOST_COUNTED, WordCounts, words_by_speed
 
 if TYPE_CHECKING:
     from spa.records.form import Exhibit
@@ -134,14 +135,21 @@ def words_of(shown: Shown) -> int | None:
     >>> words_of(shown)
     2
     """
-    medium = medium_of(shown)
-    return count_words(medium.reads(shown.text or "")) if medium.has_words else None
+    counts = _words_shown(shown.medium, shown.text or "")
+    return None if counts is None else counts.total
 
 
 def minutes_to_read(shown: Shown) -> float:
     """Return how long the words of what is shown take to read silently, 0 without words."""
-    medium = medium_of(shown)
-    return words_by_speed(medium.reads(shown.text or "")).minutes if medium.has_words else 0.0
+    counts = _words_shown(shown.medium, shown.text or "")
+    return 0.0 if counts is None else counts.minutes
+
+
+@lru_cache(MOST_COUNTED)  # pages and visits show the same outputs again and again
+def _words_shown(kind: str, text: str) -> WordCounts | None:
+    """Count what is read of a text shown as some medium; ``None`` of one without words."""
+    medium = medium_of(kind)
+    return words_by_speed(medium.reads(text)) if medium.has_words else None
 
 
 def seconds_of(shown: Shown) -> float:

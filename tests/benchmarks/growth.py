@@ -2,7 +2,7 @@
 
 ``python -m tests.benchmarks.growth --peers PYTHON`` writes growth.md and the log-log figure
 of docs/cluster.md.
-``PYTHON`` is that of an environment with evalica and choix.
+``PYTHON`` is that of an environment with evalica and choix; ``--only report`` measures reports alone, again.
 """
 
 from __future__ import annotations
@@ -74,10 +74,12 @@ class Point:
     mib: float | None = None
 
 
-def points(peers: str | None) -> Iterator[Point]:
-    """Measure everything."""
+def points(peers: str | None, only: str | None = None) -> Iterator[Point]:
+    """Measure everything, or reports alone."""
     with tempfile.TemporaryDirectory() as name:
         yield from _reports(Path(name))
+    if only is not None:
+        return
     for figure in bench_admission.figures():
         if found := re.fullmatch(r"live admission, ([\d,]+) visits", figure.name):
             size = int(found[1].replace(",", ""))
@@ -167,6 +169,18 @@ def table(found: Sequence[Point]) -> str:
     return "\n".join(lines)
 
 
+def read_table(text: str) -> Iterator[Point]:
+    """Read what :func:`table` wrote; a value of admissions' peer stands at each of their sizes."""
+    for row in re.finditer(r"^\| (.+?) \| ([\d,]+) \| (\S+) \| (\d*) \| (.*?) \| .*\|$", text, re.MULTILINE):
+        what, size = row[1], int(row[2].replace(",", ""))
+        yield Point(what=what, by="spa", size=size, seconds=float(row[3]), mib=float(row[4]) if row[4] else None)
+        for peer in filter(None, row[5].split("; ")):
+            found = re.fullmatch(r"(.+?) ([\d.e-]+)(?: \((\d+)\))?", peer)
+            assert found is not None
+            mib = float(found[3]) if found[3] else None
+            yield Point(what=what, by=found[1], size=size, seconds=float(found[2]), mib=mib)
+
+
 COLOURS = {"report": "#0072b2", "page": "#cc79a7", "admission": "#009e73", "fit of strengths": "#d55e00"}
 LEFT, TOP, WIDE, HIGH, ROOM = 70, 20, 430, 330, 200  # of the figure, in pixels
 TEXT = '<text x="{:.1f}" y="{:.1f}" font-size="12" fill="{}" text-anchor="{}">{}</text>'
@@ -216,8 +230,13 @@ def main() -> None:
     """Measure, and write page and picture."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.growth")
     parser.add_argument("--peers", metavar="PYTHON", help="Python of an environment with evalica and choix")
-    found = list(points(parser.parse_args().peers))
-    before, _, rest = PAGE.read_text(encoding="utf-8").partition("<!-- measured: begin -->\n")
+    parser.add_argument("--only", choices=["report"], help="measure these again, and keep the other rows")
+    given = parser.parse_args()
+    text = PAGE.read_text(encoding="utf-8")
+    found = list(points(given.peers, given.only))
+    if given.only is not None:
+        found += [one for one in read_table(text) if one.what != given.only]
+    before, _, rest = text.partition("<!-- measured: begin -->\n")
     after = rest.partition("<!-- measured: end -->")[2]
     PAGE.write_text(
         f"{before}<!-- measured: begin -->\n\n{table(found)}\n\n<!-- measured: end -->{after}", encoding="utf-8"
