@@ -104,17 +104,22 @@ class _Workers:
     def __init__(self) -> None:
         self._lock, self._owner = threading.Lock(), os.getpid()
         self._idle: list[_Worker] = []
+        self._inherited: list[_Worker] = []  # of the process that this one was forked from: neither used nor ended
 
     def taken(self) -> _Worker:
         with self._lock:
-            if self._owner != os.getpid():  # of the process that this one was forked from
-                self._owner, self._idle = os.getpid(), []
+            self._keep_own()
             return self._idle.pop() if self._idle else _Worker()
 
     def give_back(self, worker: _Worker) -> None:
         worker.is_new = False
         with self._lock:
+            self._keep_own()
             self._idle.append(worker)
+
+    def _keep_own(self) -> None:
+        if self._owner != os.getpid():
+            self._inherited, self._owner, self._idle = self._idle, os.getpid(), []
 
     def end(self) -> None:
         with self._lock:
