@@ -10,13 +10,21 @@ from scipy.special import betainc, gammaln, ndtr
 
 from analysis.statistics.coding import Floats, Ints
 
-POINTS = 41  # at which true preferences are taken to lie
+POINTS = 41  # in [0, 1], at which true preferences are taken to lie
+OUTSIDE = np.array([-0.4, -0.25, -0.15, -0.05, 1.05, 1.15, 1.25, 1.4])  # of those whose answers are cut off at an end
+CUT_MEANS, CUT_SPREADS = np.linspace(-0.2, 1.2, 57), np.geomspace(0.04, 0.5, 16)  # of a normal camp that ends cut off
+EVEN_STARTS = np.linspace(-0.5, 0.5, 21)  # of a camp spread evenly; its end is as far from 1
 ONE_MEANS, ONE_PRECISIONS = np.linspace(0.02, 0.98, 97), np.geomspace(1.2, 160, 24)  # of a single camp
 MEANS, PRECISIONS = np.linspace(0.05, 0.95, 19), np.geomspace(4, 160, 8)  # of two
 APART = 2  # standard deviations of a camp, by which two differ at least: else they have one peak together
 SHARES = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9])  # of the camp nearer to x
 BINS = 40  # of people's means
-NOISES = 3  # sorts of people by how uncertain their means are
+MOST_SIZES = 5  # numbers of answers that are told apart; of more, people are sorted
+NOISES = 3  # sorts of people by how many answers they gave
+FINEST = 100  # steps of answers
+SPREADS = np.geomspace(0.01, 0.6, 24)  # of one answer, in the middle
+SOME = 7  # of so many single camps one is tried with each noise
+LEAST = 1e-300
 MOST_KINDS = 300  # of people by choices won and given, of which more are binned
 DRAWS = 499
 
@@ -45,9 +53,9 @@ class _Seen:
 
 @cache
 def _points() -> Floats:
+    """Return where true preferences lie: in [0, 1], then outside."""
     edges = np.linspace(0, 1, POINTS + 1)
-    middle: Floats = (edges[1:] + edges[:-1]) / 2
-    return middle
+    return np.concatenate([(edges[1:] + edges[:-1]) / 2, OUTSIDE])
 
 
 def _beta(means: Floats, precisions: Floats) -> Floats:
@@ -57,14 +65,32 @@ def _beta(means: Floats, precisions: Floats) -> Floats:
     """
     a, b = precisions[:, None] * means, precisions[:, None] * (1 - means)
     below = betainc(a[None], b[None], np.linspace(0, 1, POINTS + 1)[:, None, None])
-    return np.where((a < 1) & (b < 1), 0.0, np.diff(below, axis=0))
+    within = np.where((a < 1) & (b < 1), 0.0, np.diff(below, axis=0))
+    return np.concatenate([within, np.zeros((len(OUTSIDE), *within.shape[1:]))])
+
+
+def _cut() -> Floats:
+    """Return the weights of normal and even camps at the points, inside and outside, shape (points, camps)."""
+    low, high = OUTSIDE[OUTSIDE < 0], OUTSIDE[OUTSIDE > 1]
+    edges = np.concatenate(
+        [[-0.5], (low[1:] + low[:-1]) / 2, np.linspace(0, 1, POINTS + 1), (high[1:] + high[:-1]) / 2, [1.5]]
+    )
+    means, spreads = (one.ravel() for one in np.meshgrid(CUT_MEANS, CUT_SPREADS))
+    open_ended = np.concatenate([[-np.inf], edges[1:-1], [np.inf]])
+    normal = np.diff(ndtr((open_ended[:, None] - means) / spreads), axis=0)
+    starts, ends = (one.ravel() for one in np.meshgrid(EVEN_STARTS, 1 - EVEN_STARTS))
+    starts, ends = starts[ends - starts > 0.1], ends[ends - starts > 0.1]
+    even = np.diff(np.clip((edges[:, None] - starts) / (ends - starts), 0, 1), axis=0)
+    weights = np.concatenate([normal, even], axis=1)
+    return np.concatenate([weights[len(low) : len(low) + POINTS], weights[: len(low)], weights[len(low) + POINTS :]])
 
 
 @cache
-def _one() -> Floats:
-    """Return the weights of single camps, shape (points, camps)."""
-    weights = _beta(ONE_MEANS, ONE_PRECISIONS).reshape(POINTS, -1)
-    return weights[:, weights.sum(axis=0) > 0]
+def _one(counted: bool) -> Floats:
+    """Return the weights of single camps, shape (points, camps): of chances and ratings normal and even ones, too."""
+    weights = _beta(ONE_MEANS, ONE_PRECISIONS).reshape(POINTS + len(OUTSIDE), -1)
+    weights = weights[:, weights.sum(axis=0) > 0]
+    return weights if counted else np.concatenate([weights, _cut()], axis=1)
 
 
 @cache
@@ -91,8 +117,9 @@ def two_camps(value: Floats, person: Ints, *, counted: bool, bounded: bool, rng:
     """Compare one and two camps of people.
 
     A camp's true preferences have a beta distribution with one peak, on [0, 1] for chances, or between the most
-    extreme answers; two camps have one precision. The likelihood ratio is compared with those of answers drawn from the
-    likeliest single camp, fitted over the same grid.
+    extreme answers; two camps have one precision. A single camp's may also be normal or even, with people beyond the
+    ends whose answers are cut off there. The likelihood ratio is compared with those of answers drawn from the
+    likeliest single camp, fitted over the same grid, rounded and cut off as the answers are.
 
     Parameters
     ----------
@@ -103,7 +130,7 @@ def two_camps(value: Floats, person: Ints, *, counted: bool, bounded: bool, rng:
     counted : bool
         Whether the answers are choices, 0 and 1.
     bounded : bool
-        Whether they are chances, whose noise is smaller towards 0 and 1.
+        Whether they are chances, whose noise may be smaller towards 0 and 1.
     rng : Generator
 
     References
@@ -113,7 +140,7 @@ def two_camps(value: Floats, person: Ints, *, counted: bool, bounded: bool, rng:
     """
     turned = float(np.mean(value)) < 0.5  # so that the sides of a pair change nothing
     seen = _seen(1 - value if turned else value, person, counted=counted, bounded=bounded)
-    single = seen.chance @ _one()
+    single = seen.chance @ _one(counted)
     weights, every_two = _two()
     camps = np.einsum("tg,grm->trm", seen.chance, weights)
     place, x, y, share = every_two.T
@@ -136,35 +163,94 @@ def _seen(value: Floats, person: Ints, *, counted: bool, bounded: bool) -> _Seen
     sums = np.bincount(person, weights=value)
     points = _points()
     if counted:
+        points = np.clip(points, 1e-6, 1 - 1e-6)  # nobody is outside
         sizes, of = np.unique(n, return_inverse=True)
         if int(np.sum(sizes + 1)) <= MOST_KINDS:
             starts = np.concatenate([[0], np.cumsum(sizes + 1)])
             won = np.concatenate([np.arange(size + 1) for size in sizes])
-            given = np.repeat(sizes, sizes + 1)
-            logs = won[:, None] * np.log(points) + (given - won)[:, None] * np.log1p(-points)
-            times = gammaln(given + 1) - gammaln(won + 1) - gammaln(given - won + 1)
+            of_kind = np.repeat(sizes, sizes + 1)
+            logs = won[:, None] * np.log(points) + (of_kind - won)[:, None] * np.log1p(-points)
+            times = gammaln(of_kind + 1) - gammaln(won + 1) - gammaln(of_kind - won + 1)
             return _Seen(
                 kind=starts[of] + sums.round().astype(np.int64),
                 block=np.repeat(np.arange(len(sizes)), sizes + 1),
                 chance=np.exp(times[:, None] + logs),
             )
-    sorts = np.array_split(np.sort(n), NOISES)
-    bounds = np.array([part[-1] for part in sorts if len(part)])
-    sort = np.searchsorted(np.unique(bounds), n)
-    kinds = int(sort.max()) + 1
-    answers = np.array([1 / np.mean(1 / n[sort == one]) if (sort == one).any() else 1.0 for one in range(kinds)])
+    given, sort = _sizes(n)
     if counted:
-        noise = np.sqrt(points * (1 - points))[None, :] / np.sqrt(answers)[:, None]
+        one = np.stack([1 - points, points])
     else:
-        within = float(np.sum((value - (sums / n)[person]) ** 2)) / max(len(value) - len(n), 1)
-        shape = points * (1 - points) / np.mean((sums / n) * (1 - sums / n)) if bounded else np.ones(POINTS)
-        noise = np.sqrt(np.maximum(within, 1e-8) * np.maximum(shape, 1e-3) / answers[:, None])
-    edges = np.linspace(0, 1, BINS + 1)
-    edges[0], edges[-1] = -np.inf, np.inf
-    below = ndtr((edges[None, :, None] - points) / noise[:, None, :])
-    chance = np.diff(below, axis=1).reshape(kinds * BINS, POINTS)
-    bin_of = np.clip((sums / n * BINS - 1e-9).astype(np.int64), 0, BINS - 1)
-    return _Seen(kind=sort * BINS + bin_of, block=np.repeat(np.arange(kinds), BINS), chance=chance)
+        grid = _steps(value)
+        one = _noise(np.rint(value * grid).astype(np.int64), person, grid, bounded=bounded)
+    bin_of = _bins(sums / n)
+    chance = np.concatenate([_of_means(one, size) for size in given])
+    return _Seen(kind=sort * BINS + bin_of, block=np.repeat(np.arange(len(given)), BINS), chance=chance)
+
+
+def _sizes(n: Ints) -> tuple[list[int], Ints]:
+    """Return numbers of answers that are told apart, and which of them each person is taken to have given."""
+    sizes, sort = np.unique(n, return_inverse=True)
+    if len(sizes) <= MOST_SIZES:
+        return sizes.tolist(), sort
+    bounds = np.unique([part[-1] for part in np.array_split(np.sort(n), NOISES) if len(part)])
+    sort = np.searchsorted(bounds, n)
+    return [max(1, round(1 / float(np.mean(1 / n[sort == one])))) for one in range(len(bounds))], sort
+
+
+def _bins(means: Floats) -> Ints:
+    return np.clip((means * BINS - 1e-9).astype(np.int64), 0, BINS - 1)
+
+
+def _of_means(one: Floats, n: int) -> Floats:
+    """Return how likely means of n answers are, shape (bins, points), from how likely single ones are."""
+    length = n * (len(one) - 1) + 1
+    sums = np.maximum(np.fft.irfft(np.fft.rfft(one, length, axis=0) ** n, length, axis=0), 0)
+    found = np.zeros((BINS, one.shape[1]))
+    np.add.at(found, _bins(np.arange(length) / max(length - 1, 1)), sums)
+    return found
+
+
+def _steps(value: Floats) -> int:
+    """Return into how many steps [0, 1] is divided, of which all answers are multiples; 100 where none is so coarse."""
+    for steps in range(1, FINEST):
+        if np.abs(value * steps - np.rint(value * steps)).max() < 1e-6:
+            return steps
+    return FINEST
+
+
+def _noise(answer: Ints, person: Ints, grid: int, *, bounded: bool) -> Floats:
+    """Return how likely each answer is at each point, shape (steps + 1, points), under the likeliest noise.
+
+    Noise is normal about the true preference and cut off at the ends, or, of chances, a beta distribution's about it;
+    how large it is, the answers say, with the likeliest of some single camps.
+    """
+    camps = _one(False)[:, ::SOME]
+    n, best = int(person.max()) + 1, (-np.inf, np.zeros(0))
+    for noise in _noises(grid, bounded):
+        logs = np.zeros((n, noise.shape[1]))
+        np.add.at(logs, person, np.log(np.maximum(noise, 1e-12))[answer])
+        top = logs.max(axis=1)
+        likely = float(np.log(np.maximum(np.exp(logs - top[:, None]) @ camps, LEAST)).sum(axis=0).max() + top.sum())
+        if likely > best[0]:
+            best = (likely, noise)
+    return best[1]
+
+
+@cache
+def _noises(grid: int, bounded: bool) -> list[Floats]:
+    """Return how likely each answer is at each point, shape (steps + 1, points), by how much noise there is."""
+    points = _points()
+    edges = ((np.arange(1, grid + 1) - 0.5) / grid)[:, None]
+    inside = np.clip(points, 0.002, 0.998)
+    below = [ndtr((edges - points) / spread) for spread in SPREADS.tolist()]
+    if bounded:
+        below += [
+            np.where(points < 0, 1.0, np.where(points > 1, 0.0, betainc(k * inside, k * (1 - inside), edges)))
+            for k in (0.25 / SPREADS**2 - 1).tolist()
+            if k > 0
+        ]
+    ends = np.zeros((1, len(points))), np.ones((1, len(points)))
+    return [np.diff(np.concatenate([ends[0], one, ends[1]]), axis=0) for one in below]
 
 
 def _drawn(seen: _Seen, chance: Floats, counts: Floats, rng: np.random.Generator) -> Floats:

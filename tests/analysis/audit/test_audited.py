@@ -53,6 +53,15 @@ def test_audited_mean_hangs_on_no_unit_or_order(seed: int, scale: float, shift: 
     assert two.se == pytest.approx(10 * (one.se or 0))
 
 
+def test_audits_spend_degrees_of_freedom_on_tuning() -> None:
+    """Two less than the people where lambda and the offset are tuned, besides the one of the mean."""
+    rng = np.random.default_rng(2)
+    people = np.where(np.arange(200) < 60, rng.normal(size=200), np.nan)
+    llm, chance = rng.normal(size=200), np.full(200, 0.3)
+    assert audited_mean(people, llm, chance).df == pytest.approx(57)
+    assert audited_mean(people, llm, chance, llm_weight=1.0).df == pytest.approx(59)
+
+
 def test_people_who_answer_all_need_no_llm() -> None:
     people = np.random.default_rng(1).normal(size=50)
     found = audited_mean(people, np.arange(50.0), np.ones(50))

@@ -10,13 +10,14 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy.special import betainc
-from scipy.stats import betabinom, norm
+from scipy.stats import beta, betabinom, norm
 
 from analysis import Plan
 from analysis.camps.mixtures import two_camps
 from analysis.camps.true_preferences import TruePreferences, true_preferences
 from analysis.statistics.coding import Floats, Ints
 from tests.analysis.made_answers import choices, preferences, ratings, render_report, run
+from tests.calibration.camps import cut_off
 
 ASKED = Plan(camps=True, consistency_tau=None)
 Tastes = Callable[[np.random.Generator, int], Floats]
@@ -76,6 +77,8 @@ def test_people_differ_choices_as_beta_binomial() -> None:
     found = fitted(value, person, counted=True)
     assert found.share_x == pytest.approx(1 - betainc(a, b, 0.5), abs=0.01)
     assert found.variance**0.5 == pytest.approx((a * b / (a + b) ** 2 / (a + b + 1)) ** 0.5, abs=0.02)
+    for ends, level in ((found.own_low, 0.025), (found.own_high, 0.975)):
+        assert ends == pytest.approx(beta.ppf(level, a + won, b + n - won), abs=0.02)
 
 
 @pytest.mark.parametrize("counted", [True, False])
@@ -175,6 +178,33 @@ def test_camps_level_and_power(tastes: Tastes, bounds: tuple[int, int]) -> None:
     assert bounds[0] <= found <= bounds[1]
 
 
+@pytest.mark.parametrize(
+    "tastes", [lambda rng: rng.random(40), lambda rng: rng.uniform(-0.2, 1.2, 40)], ids=["even", "beyond the ends"]
+)
+def test_camps_level_of_chances_cut_off(tastes: Callable[[np.random.Generator], Floats]) -> None:
+    """One even hill of chances whose noise is cut off at 0 and 100%, or whose people are beyond them."""
+    rng = np.random.default_rng(12)
+    found = sum(
+        two_camps(*cut_off(tastes(rng), (2, 6), rng), counted=False, bounded=True, rng=rng).p_value <= 0.05
+        for _ in range(14)
+    )
+    assert found <= 3  # 0.7 and three errors
+
+
+def test_camps_of_chances_are_found() -> None:
+    """Camps at 85 and 20%, cut off and in steps of 5%, are no single hill; their means and shares are near."""
+    rng = np.random.default_rng(13)
+    taste = np.where(np.arange(60) < 36, rng.beta(17, 3, 60), rng.beta(4, 16, 60))
+    value, person = cut_off(taste, (4, 6), rng)
+    found = two_camps(value, person, counted=False, bounded=True, rng=rng)
+    assert found.p_value <= 0.01
+    assert (found.share, found.mean_x, found.mean_y) == (
+        pytest.approx(0.6, abs=0.11),
+        pytest.approx(0.85, abs=0.08),
+        pytest.approx(0.2, abs=0.08),
+    )
+
+
 def one_who_gave_most() -> dict[str, Any]:
     """Make 30 people of 4 choices, one of them with 200 about further items."""
     rng = np.random.default_rng(6)
@@ -193,3 +223,27 @@ def test_people_differ_one_gave_most() -> None:
     assert (row["n"], row["n_answers"]) == (30, 200 + 29 * 4)
     assert 0.5 < row["estimate"] < 0.7
     assert row["sd_people"] < 0.15
+
+
+def test_people_differ_ties_samples_and_lower_scores() -> None:
+    """Ties are no choices; outputs of two samples are two answers; where less is better the lower one is ahead."""
+    table = chosen().with_row_index()
+    tied = table.with_columns(pl.when(pl.col("index") % 8 == 0).then(pl.lit("tie")).otherwise("winner").alias("winner"))
+    (row,) = run(choices=tied.drop("index"))["people_differ"]
+    assert (row["n"], row["n_answers"]) == (60, 420)
+    rng = np.random.default_rng(3)
+    rows = [(f"p{who}", "tea", "water", round(float(rng.uniform(0.3, 0.8)), 2)) for who in range(24) for _ in "ab"]
+    (row,) = run(preferences=preferences(rows, exposure="1", sample=["1", "2"] * 24))["people_differ"]
+    assert (row["n_twice"], row["n_answers"]) == (24, 48)
+    scores = ratings(
+        (f"p{who}", f"i{item}", system, int(rng.integers(1, 4)) + better)
+        for who in range(22)
+        for item in range(2)
+        for system, better in (("tea", 2), ("water", 0))
+    )
+    found = [
+        run(ratings=scores, plan=Plan(lower_is_better=low))["people_differ"][0]
+        for low in (frozenset[str](), frozenset({"overall"}))
+    ]
+    assert [one["ahead"] for one in found] == ["x", "y"]
+    assert found[0]["estimate"] == -found[1]["estimate"] > 1

@@ -88,6 +88,9 @@ def test_subgroups_small_ones_are_nowhere(tmp_path: Path) -> None:
     assert rows["yes"]["n"] == 31
     (test,) = results["people_by_tests"]
     assert (test["p_value"], test["reason_code"], test["n"]) == (None, "small_subgroups", 31)
+    silent = answered(**two_tastes({"yes": 31, "no": 12, "unsaid": 3, None: 7}))  # who hide the three
+    assert {row["subgroup"]: row["n"] for row in silent["people_by"]} == {"no": 12, "unsaid": None, "yes": 31}
+    assert (silent["people_columns"][0]["n"], silent["people_columns"][0]["missing"]) == (None, None)
     text = render_report(results)["report.md"]
     assert "unsaid" in text
     assert "Exploratory" in text
@@ -113,6 +116,7 @@ def test_subgroups_small_and_skewed_are_refused() -> None:
     (test,) = answered(preferences=preferences(rows), annotators=people_of(of))["people_by_tests"]
     assert (test["p_value"], test["reason_code"], test["highly_skewed"]) == (None, "small_skewed_subgroup", True)
     assert test["spread"] is not None
+    assert test["reversed"] is False  # both above even
     fewer = [row for row in rows if row[0] in far or int(row[0][1:]) < 20]
     (test,) = answered(preferences=preferences(fewer), annotators=people_of(of))["people_by_tests"]
     assert test["p_value"] is not None  # 10 people are half of 20

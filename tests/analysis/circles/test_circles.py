@@ -12,11 +12,14 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import ttest_1samp
 
 from analysis import Plan
 from analysis.circles import flows
+from analysis.circles.circles import CircleRow, _with_verdicts
 from analysis.circles.flows import Answers, PairGraph, against_one_order, cyclic_intervals, strongest_circle
 from analysis.statistics.coding import Floats
+from analysis.statistics.record import replace_fields
 from tests.analysis.made_answers import choices, preferences, ratings, render_report, run
 from tests.analysis.report.test_paper_tables import files
 from tests.calibration.circle_shares import Design, missed
@@ -166,6 +169,48 @@ def test_circles_with_names_sides_and_rows_changed() -> None:
     assert 0.5 < one["cyclic_low"] < one["cyclic_high"] <= 1
     assert (one["curl_low"], one["curl_high"], one["harmonic_high"]) == (one["cyclic_low"], one["cyclic_high"], None)
     assert "; without noise " in render_report(run(choices=frame))["report.md"]
+
+
+def test_margins_of_a_triple_by_t() -> None:
+    """Intervals are those of each person's share of A over C less that of a step; n is whoever said anything."""
+    rng = np.random.default_rng(8)
+    pairs = (("a", "b", 0.8), ("b", "c", 0.65), ("a", "c", 0.7))
+    rows = [
+        (f"p{who:02}", f"i{item}", x, y, "x" if rng.random() < sure else "y")
+        for who in range(14)
+        for x, y, sure in pairs
+        for item in range(5)
+    ]
+    (triple,) = run(choices=choices(rows), plan=Plan(unit="annotator"))["circle_triples"]
+    share = {
+        (x, y): np.array(
+            [
+                np.mean([row[4] == "x" for row in rows if row[0] == f"p{who:02}" and row[2:4] == (x, y)])
+                for who in range(14)
+            ]
+        )
+        for x, y, _ in pairs
+    }
+    assert (triple["system_a"], triple["system_b"], triple["system_c"]) == ("a", "b", "c")
+    smaller, larger = sorted((share["a", "b"], share["b", "c"]), key=np.mean)
+    for name, least in (("weak", np.full(14, 0.5)), ("moderate", smaller), ("strong", larger)):
+        away = share["a", "c"] - least
+        low, high = ttest_1samp(away, 0).confidence_interval()
+        assert [triple[f"{name}_{end}"] for end in ("margin", "low", "high")] == pytest.approx([away.mean(), low, high])
+    fewer = [row for row in rows if row[0] != "p00" or row[2:4] == ("a", "b")]
+    assert run(choices=choices(fewer), plan=Plan(unit="annotator"))["circle_triples"][0]["n"] == 14
+
+
+def test_circles_too_small_to_matter_leave_an_order() -> None:
+    """An order that is rejected, but explains all but a twentieth beyond noise, stands."""
+    row = CircleRow(
+        source="choices", group="human", criterion="overall", unit="annotator", n=900, n_systems=3, n_pairs=3,
+        n_cycles=1, n_triples=1, share_gradient=0.955, share_curl=0.045, share_harmonic=0, expected_cyclic=0.001,
+        p_value=0.001,
+    )  # fmt: skip
+    larger = replace_fields(row, share_gradient=0.94)
+    assert [one.verdict for one in _with_verdicts([row], [True], Plan())] == ["order"]
+    assert [one.verdict for one in _with_verdicts([larger], [True], Plan())] == ["circle"]
 
 
 def test_ratings_count_as_shares_never_means() -> None:
