@@ -463,6 +463,7 @@ SEVERITY: tuple[tuple[CaveatKind, Callable[[Known], Lines]], ...] = (
     ("circle", _circle),
     ("disconnected", _disconnected),
     ("live", _live),
+    ("audit_drawn", _as_warned("audit_drawn")),
     ("careless", _careless),
     ("subgroups_differ", lambda known: declared_differences(known.results, known.names)),
     ("one_gave_most", _one_gave_most),

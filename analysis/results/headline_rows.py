@@ -37,6 +37,7 @@ CaveatKind = Literal[
     "circle",
     "disconnected",
     "live",
+    "audit_drawn",
     "careless",
     "subgroups_differ",
     "one_gave_most",

@@ -26,7 +26,7 @@ DRAWN_BY_DOUBT = (
 
 def about_audit(results: Results) -> Iterator[WarningRow]:
     """Say what must be kept in mind of people's own answers in an audit."""
-    if any(row.drawn_by_doubt for row in results.audit):
+    if results.live is None and any(row.drawn_by_doubt for row in results.audit):
         yield WarningRow(kind="audit_drawn", group=None, text=DRAWN_BY_DOUBT)
 
 

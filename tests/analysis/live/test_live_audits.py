@@ -132,7 +132,9 @@ def test_reports_weight_people_by_recorded_chances(study: Path, tmp_path: Path) 
     spa("rate", study, "--rater", "simulated-rater", "--simulate", "--truth", truth)
     spa("simulate", study, "--truth", truth)
     spa("report", study, "--rehearsal", "--out", tmp_path / "report")
-    (row,) = json.loads((tmp_path / "report" / "results.json").read_text())["audit"]
+    found = json.loads((tmp_path / "report" / "results.json").read_text())
+    (row,) = found["audit"]
+    assert [each["kind"] for each in found["headline"]["problems"]].count("audit_drawn") == row["drawn_by_doubt"] == 1
     with open_workspace(study, None, rehearsal=True) as workspace:
         waves = read_waves(workspace.store)
     assert (row["n"], row["n_forms"]) == (sum(len(wave.drawn) for wave in waves), waves[-1].end)
