@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from analysis.statistics.record import Count, Positive, Record, Share, Source, record_like
-from spa.live import Decision, LiveState, live_states
+from spa.live import Decision, live_states
 
 if TYPE_CHECKING:
     from spa.records.study import Study
@@ -142,20 +142,22 @@ def live_study(study: Study, store: Store, exported: Tables) -> LiveStudy | None
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class AuditedStudy:
-    """An audit whose forms were drawn for people in waves.
-
-    ``chances``: of each form that was drawn or passed over, by assignment; ``drawn``: those that people were given.
-    """
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class AuditedStudy(Record):
+    """An audit whose forms were drawn for people in waves."""
 
     chances: Mapping[str, float]
-    drawn: frozenset[str]
+    """Of each form that was drawn or passed over, by assignment."""
+    drawn: tuple[str, ...]
+    """Assignments that people were given."""
     by_doubt: bool
     """Whether any wave was drawn by the rater's doubt."""
-    state: LiveState
+    answers: Source
+    pairs: tuple[LivePairRow, ...]
+    enough: bool
+    """Whether nobody else needs to be asked."""
     error_rate: float | None
-    """Chance of any false decision; ``None``: it ends with its last wave."""
+    """Chance of any false decision; null: it ends with its last wave."""
     scale_width: float | None
     """Of ratings that decide."""
 
@@ -173,9 +175,11 @@ def audited_study(study: Study, store: Store) -> AuditedStudy | None:
     decides = study.audit.rule == "when_decided"
     return AuditedStudy(
         chances={names[wave.first + place]: one for wave in waves for place, one in enumerate(wave.chances)},
-        drawn=frozenset(names[number] for wave in waves for number in wave.drawn),
+        drawn=tuple(names[number] for wave in waves for number in wave.drawn),
         by_doubt=any(len(set(wave.chances)) > 1 for wave in waves),
-        state=state,
+        answers=state.answers,
+        pairs=tuple(record_like(LivePairRow, pair, group=state.group) for pair in state.pairs),
+        enough=state.enough,
         error_rate=study.analysis.fwer if decides else None,
         scale_width=rating_scale_width(study) if deciding_answers(study) == "ratings" else None,
     )

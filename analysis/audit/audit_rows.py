@@ -145,7 +145,8 @@ def _row(
         chances = np.array([audited.chances[name] for name in names])
         about |= {"chance_low": float(chances.min()), "chance_high": float(chances.max())}
         about["drawn_by_doubt"] = audited.by_doubt
-        given = sum(name in audited.drawn for name in names)
+        drawn = frozenset(audited.drawn)
+        given = sum(name in drawn for name in names)
         chances = np.minimum(
             chances * len(answered) / max(given, len(answered)), 1.0
         )  # who is left out answers nothing
@@ -179,7 +180,7 @@ def _decided(row: AuditRow, audited: AuditedStudy, plan: Plan) -> AuditRow:
     if audited.error_rate is None:
         return row
     row = replace(row, error_rate=audited.error_rate, people_ci_low=None, people_ci_high=None, saved=None)
-    for pair in audited.state.pairs if audited.state.answers == row.source else ():
+    for pair in audited.pairs if audited.answers == row.source else ():
         same = (pair.criterion, pair.exposure) == (row.criterion, row.exposure)
         if not same or {pair.system_x, pair.system_y} != {row.system_x, row.system_y}:
             continue

@@ -10,13 +10,13 @@ import numpy as np
 
 from analysis.audit.audit_bets import audit_terms, term_bets
 from analysis.audit.audited_mean import audited_mean
-from analysis.audit.chances import inclusion_chances
 from analysis.audit.waves import KnownUnits, plan_wave
 from analysis.sequential.family import X
 from analysis.sequential.rule import StoppingRule
-from analysis.sequential.tally import Tally
+from analysis.sequential.tally import Bools, Tally
 from analysis.statistics.coding import Floats
 from analysis.statistics.t_tests import one_sample
+from spa.study.audit import LEAST_SHARE
 from tests.calibration.command import write_table
 
 Scale = Literal["same", "quarter", "errors", "two values"]
@@ -31,7 +31,8 @@ error.
 ## Intervals
 
 How often 95 % intervals hold people's mean ({runs:,} studies a row, standard error {error:.1f} points), with {forms}
-forms of which people answer a quarter on average; the variance beside that of as many answers of people alone; and
+forms of which people answer a quarter on average, where unsure in waves of {wave} as the chances of each follow earlier
+ones; the variance beside that of as many answers of people alone; and
 what it would be, 1 - rho² N / (n + N).
 
 | rho | LLM | chances | holds | variance | expected |
@@ -89,8 +90,11 @@ def intervals(design: Design, *, runs: int, seed: int, forms: int = FORMS) -> tu
     held, own, alone, rhos = 0, 0.0, 0.0, 0.0
     for _ in range(runs):
         people, llm, doubt = design.answers((forms,), 0.55, rng)
-        chance = inclusion_chances(doubt if design.active else None, forms, share=SHARE, floor=FLOOR / 2)
+        chance = np.full(forms, SHARE)
         asked = rng.random(forms) < chance
+        if design.active:
+            asked, chance = in_waves(design, people, llm, doubt, rng)
+            people, llm = people[: len(asked)], llm[: len(asked)]
         found = audited_mean(np.where(asked, people, np.nan), llm, chance)
         if found.ci_low is None or found.ci_high is None or found.se is None:
             continue
@@ -98,6 +102,37 @@ def intervals(design: Design, *, runs: int, seed: int, forms: int = FORMS) -> tu
         own, alone = own + found.se**2, alone + float(np.var(people, ddof=1)) / asked.sum()
         rhos += float(np.corrcoef(people, llm)[0, 1]) ** 2
     return held / runs, own / alone, 1 - (rhos / runs) * (1 - SHARE)
+
+
+def in_waves(
+    design: Design, people: Floats, llm: Floats, doubt: Floats, rng: np.random.Generator
+) -> tuple[Bools, Floats]:
+    """Draw forms in waves as an audit with a fixed number of people does; return which, and with what chances.
+
+    Both end with the last form that was drawn or passed over.
+    """
+    forms = len(people)
+    wanted, drawn, first = round(SHARE * forms), 0, 0
+    asked, chance, llm = np.zeros(forms, dtype=bool), np.ones(forms), _on_unit(design, llm)
+    while drawn < wanted and first < forms:
+        known = np.flatnonzero(asked[:first])
+        units = KnownUnits(
+            people=people[known, None],
+            llm=llm[known, None],
+            chance=chance[known],
+            doubt=doubt[known],
+            before=doubt[:first],
+        )
+        share = min(1.0, (wanted - drawn) / (forms - first))
+        floor = min(LEAST_SHARE * SHARE, share)
+        plan = plan_wave(units, StoppingRule(effect=0.1), share=share, floor=floor, by_doubt=True, decides=False)
+        chances = plan.scale.of(doubt[first:])
+        chosen = rng.random(forms - first) < chances
+        last = np.flatnonzero(np.cumsum(chosen) >= min(WAVE, wanted - drawn))
+        end = first + (int(last[0]) + 1 if len(last) else forms - first)
+        asked[first:end], chance[first:end] = chosen[: end - first], chances[: end - first]
+        drawn, first = int(asked.sum()), end
+    return asked[:first], chance[:first]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,12 +222,13 @@ def designs(*, active: bool = True) -> Iterator[Design]:
     for scale in ("quarter", "errors", "two values"):
         yield from (Design(rho=rho, scale=scale) for rho in (0.0, 0.7, 0.95))
     if active:
-        yield from (Design(rho=rho, active=True) for rho in (0.0, 0.5, 0.9))
+        yield from (Design(rho=rho, active=True) for rho in (0.0, 0.5, 0.9, 0.95))
+        yield Design(rho=0.7, scale="quarter", active=True)
 
 
 def write(runs: int, seed: int) -> Iterator[str]:
     """Yield the document, row by row."""
-    text = HEAD.format(runs=runs, seed=seed, error=100 * np.sqrt(0.95 * 0.05 / runs), forms=FORMS)
+    text = HEAD.format(runs=runs, seed=seed, error=100 * np.sqrt(0.95 * 0.05 / runs), forms=FORMS, wave=WAVE)
     for design in designs():
         held, own, expected = intervals(design, runs=runs, seed=seed)
         text += f"{design.named}| {100 * held:.1f} % | {own:.2f} | {expected:.2f} |\n"

@@ -142,6 +142,10 @@ def test_reports_weight_people_by_recorded_chances(study: Path, tmp_path: Path) 
     assert (row["chance_low"], row["chance_high"]) == (min(chances), max(chances))
     assert row["estimate"] < row["ci_high"] < 0.5
     assert row["error_rate"] is None
+    spa("bundle", study, "--rehearsal", "--out", tmp_path / "bundle.zip")
+    spa("replay", tmp_path / "bundle.zip", "--out", tmp_path / "again")
+    (again,) = tmp_path.glob("again/report-again/results.json")
+    assert json.loads(again.read_text())["audit"] == [row]
 
 
 def test_doubt_is_spread_of_repeats_or_entropy() -> None:
