@@ -154,8 +154,7 @@ class AuditedStudy(Record):
     """Whether any wave was drawn by the rater's doubt."""
     answers: Source
     pairs: tuple[LivePairRow, ...]
-    enough: bool
-    """Whether nobody else needs to be asked."""
+    people: LiveGroup
     error_rate: float | None
     """Chance of any false decision; null: it ends with its last wave."""
     scale_width: float | None
@@ -179,7 +178,7 @@ def audited_study(study: Study, store: Store) -> AuditedStudy | None:
         by_doubt=any(len(set(wave.chances)) > 1 for wave in waves),
         answers=state.answers,
         pairs=tuple(record_like(LivePairRow, pair, group=state.group) for pair in state.pairs),
-        enough=state.enough,
+        people=record_like(LiveGroup, state),
         error_rate=study.analysis.fwer if decides else None,
         scale_width=rating_scale_width(study) if deciding_answers(study) == "ratings" else None,
     )
@@ -201,8 +200,8 @@ def decided_audit(study: Study, audited: AuditedStudy | None) -> LiveStudy | Non
         most=planned_annotators(study),
         scale_width=audited.scale_width,
         audited=True,
-        groups=(record_like(LiveGroup, audited.state),),
-        pairs=tuple(record_like(LivePairRow, pair, group=audited.state.group) for pair in audited.state.pairs),
+        groups=(audited.people,),
+        pairs=audited.pairs,
     )
 
 

@@ -292,7 +292,7 @@ def _preregistered(
     handed_in = sum(visit.completed for visit in workspace.store.visits.of_people())
     undecided = None if live is None else is_undecided(live, ("human", "simulated"))
     if audited is not None and audited.error_rate is not None:
-        undecided = not audited.enough
+        undecided = not audited.people.enough
     return Preregistration(
         frozen_at=frozen.frozen_at,
         sha256=frozen.sha256,
