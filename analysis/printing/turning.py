@@ -15,7 +15,7 @@ EXCHANGED = (
     ("mean_forward", "mean_back"),
     ("shift_forward", "shift_back"),
 )
-SHARES = ("mean", "win_rate", "superiority", "share")  # of x: one minus it is that of y
+SHARES = ("mean", "win_rate", "superiority", "share", "share_with", "share_without")  # of x: one minus it is that of y
 DIFFERENCES = ("mean_difference", "t", "d_z", "hedges_g", "effect")  # x minus y
 OPPOSITE: Mapping[Any, Any] = {**TURNED, "always": "never", "never": "always"}
 SIDES = ("verdict", "crossed_verdict", "decision", "holds", "order_a", "order_b", "ahead")
