@@ -331,10 +331,14 @@ def test_comparison_scores_are_said_in_points_of_their_scale() -> None:
         [np.mean([v for row, v in zip(rows, toward, strict=True) if row[0] == f"p{who}"]) for who in range(12)]
     )
     low, high = stats.t.interval(0.95, 11, own.mean(), stats.sem(own))
-    scored = f"scored a {own.mean():.2f} better than b on the scale from \u22123 to 3 on average"
-    for turn in (1, -1):  # the same answers with the better system second
-        frame = soft([(*row[:4], str(turn * int(row[4]))) for row in rows])
+    for best, turn, step in (("a", 1, 1), ("a", -1, -1), ("z", 1, -1)):  # the better one second, too
+        named = [tuple(best if cell == "a" else cell for cell in row[:4]) for row in rows]
+        frame = soft([(*name, str(turn * int(row[4]))) for name, row in zip(named, rows, strict=True)][::step])
         found = analyse(check_frames({"preferences": frame}, Reading(numbers=(3 * turn, -3 * turn))), Plan())
         report = render_report(found)["report.md"]
+        scored = f"scored {best} {own.mean():.2f} better than b on the scale from \u22123 to 3 on average"
         assert f"{scored} (95% confidence interval {low:.2f} to {high:.2f})" in report
         assert "chance that" not in report
+    chances = soft([(*row[:4], str((int(row[4]) + 3) / 6)) for row in rows])  # from 0 to 1, which is no such scale
+    found = analyse(check_frames({"preferences": chances}, Reading(numbers=(1, 0))), Plan())
+    assert "put the chance that a is better" in render_report(found)["report.md"]

@@ -431,6 +431,8 @@ def test_listening_tests_are_known_by_their_words(tmp_path: Path) -> None:
         "systemId": "system",
         "choice": "score",
     }
+    topics = [{**row, "sentenceId": f"topic{int(row['sentenceId'][1:]) % 2}"} for row in rows]  # of several sentences
+    assert recognised(write(tmp_path / "topics.csv", topics)).reading.mapping["utteranceId"] == "item_id"
     (tmp_path / "bare.csv").write_text(path.read_text().partition("\n")[2])
     assert "expected the names of columns in row 1, got an answer (l0, s0_vits" in refused(tmp_path / "bare.csv")
 
@@ -708,6 +710,8 @@ def test_means_without_people_are_told(tmp_path: Path) -> None:
     found = results(opinion)
     assert "MOS: taken as means of several people, one per output" in found["settings"]["inputs"][0]["notes"]
     assert but_inputs(found) == but_inputs(results(path, "--means"))
+    whole = [{**row, "mean_score": int(row["mean_score"])} for row in kept]  # an opinion, not a mean of several
+    assert not recognised(write(tmp_path / "whole.csv", whole, {"mean_score": "MOS"})).reading.means
     assert "may be the system" not in refused(
         write(tmp_path / "ab.csv", [{"worker": "a", "item": n % 4, "gpt vs t5": "gpt"} for n in range(8)])
     )
