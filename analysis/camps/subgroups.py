@@ -14,7 +14,7 @@ from scipy.special import fdtrc
 from analysis.answers.plan import Plan
 from analysis.camps.own_answers import PairAnswers
 from analysis.statistics.coding import Floats
-from analysis.statistics.corrections import adjust, reaches
+from analysis.statistics.corrections import adjusted_in_families, reaches
 from analysis.statistics.reasons import Reason, why
 from analysis.statistics.record import Count, Probability, Record, Source, Spread, replace_fields
 from analysis.statistics.t_tests import exact_mean, is_highly_skewed, one_sample
@@ -357,16 +357,8 @@ def _test(compared: Compared, plan: Plan) -> SubgroupTest:
 
 def _adjusted(tests: Sequence[SubgroupTest], plan: Plan) -> list[SubgroupTest]:
     """Correct the tests of each group together: sources, criteria, pairs and columns."""
-    done = list(tests)
-    for group in dict.fromkeys(row.group for row in tests):
-        places = [place for place, row in enumerate(tests) if row.group == group]
-        result = adjust([tests[place].p_value for place in places], correction=plan.correction, rate=plan.fwer)
-        for place, p_adjusted in zip(places, result.p_adjusted, strict=True):
-            if p_adjusted is not None:
-                done[place] = replace_fields(
-                    tests[place],
-                    p_adjusted=p_adjusted,
-                    n_tests=result.n_tests,
-                    differ=reaches(p_adjusted, plan.fwer),
-                )
-    return done
+    done = adjusted_in_families(tests, lambda row: row.group, correction=plan.correction, rate=plan.fwer)
+    return [
+        row if row.p_adjusted is None else replace_fields(row, differ=reaches(row.p_adjusted, plan.fwer))
+        for row in done
+    ]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
@@ -33,7 +33,7 @@ from analysis.correlations.references import reference_systems, without_systems
 from analysis.correlations.scores import Scores, group_scores, metric_scores, outputs_of, pair_scores
 from analysis.correlations.upper_bounds import OneAgainstOthers, one_against_others
 from analysis.statistics.coding import Codes, Floats, Ints, code
-from analysis.statistics.corrections import Procedure, adjust
+from analysis.statistics.corrections import adjusted_in_families
 from analysis.statistics.reasons import Reason, why
 from analysis.statistics.record import (
     Coefficient,
@@ -267,35 +267,20 @@ def correlate_scores(
                 averages += _rows(average.name, scores[target].name, criterion, found)
     family = _by_level if plan.family == "all" else _by_criterion_and_level
     together = (plan.williams_criteria or ("together" if plan.family == "all" else "apart")) == "together"
-    tests = adjusted(
-        compared, _by_level if together else _by_criterion_and_level, plan, correction=plan.williams_correction
+    rate = plan.fwer
+    tests = adjusted_in_families(
+        compared, _by_level if together else _by_criterion_and_level, correction=plan.williams_correction, rate=rate
     )
     return Correlations(
-        rows=adjusted(rows, lambda row: None if row.upper_bound else (family(row), row.method), plan),
-        compared=[row.judged(plan.fwer) for row in tests],
-        by_system=adjusted(by_system, lambda row: (row.b, "" if plan.family == "all" else row.criterion), plan),
-        averages=adjusted(averages, lambda row: (family(row), row.method), plan),
+        rows=adjusted_in_families(
+            rows, lambda row: None if row.upper_bound else (family(row), row.method), correction="bh", rate=rate
+        ),
+        compared=[row.judged(rate) for row in tests],
+        by_system=adjusted_in_families(
+            by_system, lambda row: (row.b, "" if plan.family == "all" else row.criterion), correction="bh", rate=rate
+        ),
+        averages=adjusted_in_families(averages, lambda row: (family(row), row.method), correction="bh", rate=rate),
     )
-
-
-Row = TypeVar("Row", CorrelationRow, ComparisonRow, SystemCorrelation)
-
-
-def adjusted(
-    rows: Sequence[Row], family: Callable[[Row], Hashable | None], plan: Plan, *, correction: Procedure = "bh"
-) -> list[Row]:
-    """Correct the p-values of each family; a row whose family is ``None`` is in none."""
-    families: dict[Hashable, list[int]] = {}
-    for place, row in enumerate(rows):
-        if (key := family(row)) is not None:
-            families.setdefault(key, []).append(place)
-    done = list(rows)
-    for members in families.values():
-        result = adjust([rows[place].p_value for place in members], correction=correction, rate=plan.fwer)
-        for place, p_adjusted in zip(members, result.p_adjusted, strict=True):
-            if p_adjusted is not None:
-                done[place] = replace_fields(rows[place], p_adjusted=p_adjusted, n_tests=result.n_tests)
-    return done
 
 
 def _by_level(row: CorrelationRow | ComparisonRow) -> Hashable:

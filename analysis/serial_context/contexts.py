@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -17,9 +17,9 @@ from analysis.answers.tables import answered_rows
 from analysis.serial_context.sequence import RANDOM, blocked_forms, sequence_of, share_turned, with_places
 from analysis.serial_context.sequence_effects import Effect, position_effect, previous_effect
 from analysis.statistics.coding import Floats, constant
-from analysis.statistics.corrections import Verdict, adjust
+from analysis.statistics.corrections import Verdict, adjusted_in_families
 from analysis.statistics.reasons import Reason, why
-from analysis.statistics.record import Count, Probability, Record, Share, replace_fields
+from analysis.statistics.record import Count, Probability, Record, Share
 from analysis.statistics.t_tests import one_sample, welch
 
 BLOCKED, MIXED = "blocked", "mixed"
@@ -120,7 +120,11 @@ def serial_contexts(
                 contexts += _effects(rows, group, criterion, arm, plan)
         for one, other in combinations(known, 2):
             arms += _arms(own, group, criterion, (one, other), order.systems, plan)
-    return _adjusted(contexts, plan), _adjusted(arms, plan)
+    correction, rate = plan.correction, plan.fwer
+    return (
+        adjusted_in_families(contexts, lambda row: row.group, correction=correction, rate=rate),
+        adjusted_in_families(arms, lambda row: row.group, correction=correction, rate=rate),
+    )
 
 
 def parts_with_arms(
@@ -275,18 +279,3 @@ def _arms(
             verdict_a=verdicts[0],
             verdict_b=verdicts[1],
         )
-
-
-Row = TypeVar("Row", SerialContext, SerialArms)
-
-
-def _adjusted(rows: Sequence[Row], plan: Plan) -> list[Row]:
-    """Correct the tests of each group together: criteria, effects and arms."""
-    done = list(rows)
-    for group in dict.fromkeys(row.group for row in rows):
-        places = [place for place, row in enumerate(rows) if row.group == group]
-        result = adjust([rows[place].p_value for place in places], correction=plan.correction, rate=plan.fwer)
-        for place, p_adjusted in zip(places, result.p_adjusted, strict=True):
-            if p_adjusted is not None:
-                done[place] = replace_fields(rows[place], p_adjusted=p_adjusted, n_tests=result.n_tests)
-    return done

@@ -15,9 +15,9 @@ from analysis.answers.groups import people_of
 from analysis.answers.order import Order
 from analysis.answers.plan import Plan
 from analysis.statistics.coding import Floats, Ints, code, fold
-from analysis.statistics.corrections import adjust
+from analysis.statistics.corrections import adjusted_in_families
 from analysis.statistics.reasons import Reason, why
-from analysis.statistics.record import Count, Probability, Record, Share, replace_fields
+from analysis.statistics.record import Count, Probability, Record, Share
 from analysis.statistics.t_tests import TTest, no_test, t_of_estimate
 
 FEWEST = 10  # annotators with the third system, and without it, from whom on the test was seen to hold its level
@@ -101,7 +101,7 @@ def third_systems(
                     found = _rows(read, getattr(read, context), order.systems, plan.confidence)
                     about = {"group": group, "criterion": criterion, "context": context}
                     rows += [ThirdSystem(**about, **one) for one in found]  # type: ignore[arg-type]
-    return _adjusted(rows, plan)
+    return adjusted_in_families(rows, lambda row: row.group, correction=plan.correction, rate=plan.fwer)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -246,15 +246,3 @@ def _is_of_item(with_it: Flags, item: Ints) -> bool:
     n, there = np.bincount(of), np.bincount(of, weights=with_it)
     several = n > 1
     return bool(several.sum() >= SHARED and ((there == 0) | (there == n))[several].all())
-
-
-def _adjusted(rows: Sequence[ThirdSystem], plan: Plan) -> list[ThirdSystem]:
-    """Correct the tests of each group together: criteria, contexts, pairs and third systems."""
-    done = list(rows)
-    for group in dict.fromkeys(row.group for row in rows):
-        places = [place for place, row in enumerate(rows) if row.group == group]
-        result = adjust([rows[place].p_value for place in places], correction=plan.correction, rate=plan.fwer)
-        for place, p_adjusted in zip(places, result.p_adjusted, strict=True):
-            if p_adjusted is not None:
-                done[place] = replace_fields(rows[place], p_adjusted=p_adjusted, n_tests=result.n_tests)
-    return done

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal, Protocol, TypeVar, get_args
@@ -358,6 +358,33 @@ def with_verdicts(
                 stars=stars(p_adjusted),
                 verdict=_verdict(rows[place].effect, bool(rejected), turned),
             )
+    return done
+
+
+class WithP(Protocol):
+    """A row with a p-value, and place for the adjusted one."""
+
+    @property
+    def p_value(self) -> float | None: ...  # noqa: D102
+
+
+Tested = TypeVar("Tested", bound=WithP)
+
+
+def adjusted_in_families(
+    rows: Sequence[Tested], family: Callable[[Tested], Hashable | None], *, correction: Procedure, rate: float
+) -> list[Tested]:
+    """Return rows with ``p_adjusted`` and ``n_tests``, the size of their family; of the family ``None`` as they are."""
+    families: dict[Hashable, list[int]] = {}
+    for place, row in enumerate(rows):
+        if (key := family(row)) is not None:
+            families.setdefault(key, []).append(place)
+    done = list(rows)
+    for members in families.values():
+        result = adjust([rows[place].p_value for place in members], correction=correction, rate=rate)
+        for place, p_adjusted in zip(members, result.p_adjusted, strict=True):
+            if p_adjusted is not None:
+                done[place] = replace_fields(rows[place], p_adjusted=p_adjusted, n_tests=result.n_tests)
     return done
 
 
