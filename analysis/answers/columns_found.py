@@ -121,9 +121,9 @@ def swapped_said(names: Sequence[str]) -> list[ColumnFound]:
     return [ColumnFound(note=note, otherwise=otherwise)]
 
 
-def nameless_said(columns: Columns, score: str) -> list[ColumnFound]:
+def nameless_said(score: str, *, means: bool) -> list[ColumnFound]:
     """Say how answers are taken of which no column says whose they are."""
-    return [_opinion_said(score)] if are_means(score, columns) else [_unnamed_said(), *_means_said(score)]
+    return [_opinion_said(score)] if means else [_unnamed_said(), *_means_said(score)]
 
 
 def _means_said(name: str) -> list[ColumnFound]:

@@ -465,7 +465,7 @@ class TableRoles:
         llms = self._llms()
         said = [kind_said(kind), *(role_said(self.columns, role, new[role]) for role in WHAT if role in new)]
         said += [llms_said(llms)] if llms else people_said(self._people_of_judges())
-        said += nameless_said(self.columns, self.roles.get("score", "")) if unnamed else []
+        said += nameless_said(self.roles.get("score", ""), means=means) if unnamed else []
         said += swapped_said(self.free) if kind in ("choices", "preferences") else []
         said += [criteria_said(self.criteria)] if self.criteria else []
         said += [systems_said(self.systems, answers)] if self.systems else []

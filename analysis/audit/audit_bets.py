@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.sequential.bets import LARGEST, Bets, Range, bets_within
+from analysis.sequential.bets import LARGEST, Range
 from analysis.sequential.futility import log_growth
 from analysis.sequential.rule import StoppingRule
 from analysis.statistics.coding import Floats
@@ -146,8 +146,3 @@ def audit_terms(people: Floats, expected: Floats, chance: Floats) -> Floats:
 def term_range(reach: Floats, sd: Floats) -> Range:
     """Return where terms will lie, whoever is asked and whatever is answered, and their SD."""
     return Range(low=EVEN - reach, high=EVEN + reach, sd=sd)
-
-
-def term_bets(rule: StoppingRule, reach: Floats, sd: Floats) -> Bets:
-    """Return the bets on terms of so far a reach and such SDs, shape (..., k, hypotheses, bets)."""
-    return bets_within(rule, term_range(reach, sd))

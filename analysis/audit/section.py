@@ -32,14 +32,6 @@ def audit(rows: Sequence[AuditRow], shown: Shown) -> Section | None:
         intro += f" They were drawn in waves, each form with a chance of {how}."
     saved = [row.saved for row in rows if row.saved is not None]
     blocks: list[Block] = [Paragraph(text=intro)]
-    if most.error_rate is not None:
-        decided = [row for row in rows if row.decision in ("x", "y")]
-        level = percent(most.error_rate, 0)
-        text = (
-            f"{len(decided)} of {len(rows)} comparisons are decided; the chance of any false decision, at all looks, "
-        )
-        text += f"is {level}. "
-        blocks.append(Paragraph(text=text + "Means are biased away from no difference, as asking ended by them."))
     if saved:
         mean = percent(sum(saved) / len(saved), 0)
         blocks.append(Paragraph(text=f"It saved {mean} of the people whom intervals as narrow would have taken alone."))

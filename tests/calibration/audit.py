@@ -8,9 +8,10 @@ from typing import Literal
 
 import numpy as np
 
-from analysis.audit.audit_bets import audit_terms, term_bets
+from analysis.audit.audit_bets import audit_terms, term_range
 from analysis.audit.audited_mean import audited_mean
 from analysis.audit.waves import KnownUnits, plan_wave
+from analysis.sequential.bets import bets_within
 from analysis.sequential.family import X
 from analysis.sequential.rule import StoppingRule
 from analysis.sequential.tally import Bools, Tally
@@ -170,7 +171,7 @@ def decided(design: Design, *, mean: float, runs: int, seed: int, most: int = MO
         chances = np.repeat(chance[form][:, None], CRITERIA, axis=1)
         terms = audit_terms(said, expected[form], chances)
         needed += asked[form] & ~tally.decided.all(axis=1)
-        bets = term_bets(rule, reach[form], sd[form])
+        bets = bets_within(rule, term_range(reach[form], sd[form]))
         tally = tally.after(terms, rule, bets=bets, counted=np.isfinite(said))
         of_alone = draws[form] < SHARE  # the same people, but where the rater's doubt draws others
         needed_alone += of_alone & ~alone.decided.all(axis=1)

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.audit.audit_bets import audit_terms, term_bets
+from analysis.audit.audit_bets import audit_terms, term_range
 from analysis.audit.audited_mean import audited_mean
 from analysis.audit.chances import inclusion_chances, predicted_errors
 from analysis.audit.waves import KnownUnits, WavePlan, plan_wave
 from analysis.llm_vs_people import prediction_powered_mean
-from analysis.sequential.bets import bets_of, log_factors
+from analysis.sequential.bets import bets_of, bets_within, log_factors
 from analysis.sequential.rule import StoppingRule
 from analysis.statistics.coding import Floats
 from tests.calibration.audit import Design, decided, intervals, normal_rejections
@@ -126,7 +126,7 @@ def test_terms_of_audits_are_people_on_average(seed: int, n: int, rho: float) ->
     doubt = np.abs(people - llm) + rng.random(n + 200) / 4
     plan = of_units(people[:n], llm[:n], rng.uniform(0.15, 1, n), doubt[:n], decides=bool(seed % 2))
     people, chance, expected = people[n:], plan.scale.of(doubt[n:]), plan.expected(llm[n:, None])[:, 0]
-    bets = term_bets(RULE, plan.reach, plan.sd)
+    bets = bets_within(RULE, term_range(plan.reach, plan.sd))
     total = np.zeros(200)
     for said, weight in ((people, chance), (np.full(200, np.nan), 1 - chance)):
         terms = audit_terms(said, expected, chance)
@@ -146,7 +146,9 @@ def test_useless_llms_leave_the_bets_of_people_alone() -> None:
         even = np.full(n, 0.25)
         (found,) = of_units(people[:n], llm[:n], even, even).stand_ins
         assert (found.llm_weight, found.within) == (0.0, 0.0)
-        assert term_bets(RULE, np.array(found.reach), np.array(found.sd)).amount / 0.25 == pytest.approx(alone)
+        assert bets_within(RULE, term_range(np.array(found.reach), np.array(found.sd))).amount / 0.25 == pytest.approx(
+            alone
+        )
     (close,) = of_units(llm / 4 + 0.4, llm, np.full(40, 0.25), np.full(40, 0.25)).stand_ins
     assert close.llm_weight == pytest.approx(0.25, abs=0.01)
     assert np.all(close.of(np.array([np.nan])) == 0.5)
