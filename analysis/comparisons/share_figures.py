@@ -87,7 +87,7 @@ def leading_figure(
     return pictured(
         "answer",
         drawing,
-        f"{what}{_intervals(drawn, names)}{about}. {_line_words(drawn)}{behind.words(drawn)}{left_out}{more}",
+        f"{what}{_intervals(drawn, names)}{about}. {_line_words(drawn, names)}{behind.words(drawn)}{left_out}{more}",
         f"{what} ({names.group(first)}): {listed(said)}",
         how_many(drawn, names),
         tabled=False,
@@ -148,13 +148,14 @@ def _intervals(drawn: Rows, names: Names) -> str:
     return ", with the intervals that the decisions rest on, which hold at every look" if known else ""
 
 
-def _line_words(drawn: Rows) -> str:
-    hollow = ""
+def _line_words(drawn: Rows, names: Names) -> str:
+    hollow, end = "", names.comparison_end if any(getattr(row, "probabilities", False) for row in drawn) else None
     if any(row.verdict is None for row in drawn):
         hollow = "; a hollow mark was not tested"
         if any(row.decision is not None for row in drawn):
             hollow = "; a hollow mark has no decision"
-    return f"The line is 50%, no preference{hollow}."
+    scale = "" if end is None else f"; 0% is \u2212{end:g} and 100% {end:g} of the scale"
+    return f"The line is 50%, no preference{scale}{hollow}."
 
 
 def share_figure(shown: Shown, rows: Rows, source: Source, criterion: str, several: bool) -> Figure | Fold:
@@ -165,7 +166,7 @@ def share_figure(shown: Shown, rows: Rows, source: Source, criterion: str, sever
     behind = AnswersBehind(shown.results, names, source)
     drawing = partial(_shares, behind.rows(drawn), called(drawn, names), source, BESIDE)
     about = f"{_intervals(drawn, names)}{of_criterion(names, criterion, several)}"
-    caption = f"{what}{about}. {_line_words(drawn)}{behind.words(drawn)}{left_out}"
+    caption = f"{what}{about}. {_line_words(drawn, names)}{behind.words(drawn)}{left_out}"
     return folded(
         f"{source}-{slug(criterion)}" if several else source, drawing, caption, len(drawn), how_many(drawn, names)
     )

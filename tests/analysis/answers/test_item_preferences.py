@@ -339,6 +339,7 @@ def test_comparison_scores_are_said_in_points_of_their_scale() -> None:
         scored = f"scored {best} {own.mean():.2f} better than b on the scale from \u22123 to 3 on average"
         assert f"{scored} (95% confidence interval {low:.2f} to {high:.2f})" in report
         assert "chance that" not in report
+        assert "The line is 50%, no preference; 0% is \u22123 and 100% 3 of the scale" in report
     chances = soft([(*row[:4], str((int(row[4]) + 3) / 6)) for row in rows])  # from 0 to 1, which is no such scale
     found = analyse(check_frames({"preferences": chances}, Reading(numbers=(1, 0))), Plan())
     assert "put the chance that a is better" in render_report(found)["report.md"]
