@@ -13,11 +13,12 @@ from analysis.answers.column_names import KNOWN_CRITERIA, words_of
 from spa.tables.other_rows import totals
 from spa.tables.paths import inside
 from spa.tables.scale_words import LEVELS, MISSING
-from spa.tables.verdicts import outcome
+from spa.tables.verdicts import are_sides, outcome
 
 DECIMAL_COMMA = r"^(-?\d+),(\d+)$"
 MOST_NAMES, LONGEST_NAME = 200, 80  # different names of systems, and the letters of one
 SHORT, FEW = 60, 40  # letters of an answer in a word, and different ones of them
+QUESTION = 3  # words of a column's name that say a sentence: "The text is fluent"
 BEGINNING = 3  # columns in which a row's first cell stands
 LONGEST_STATE, MOST_WORDS = 40, 12  # letters of a state, and different words of a scale
 LEAST_WINNERS = 0.5  # least share of the rows in which a winner is a system of its row
@@ -76,11 +77,12 @@ class Columns:
         if self.numeric(name):
             return True
         words = {" ".join(word.casefold().split()) for word in self.values(name) if not re.match(MISSING, word)}
-        if not 2 <= len(words) <= MOST_WORDS or NO_NAMES.search(name):
+        if not 2 <= len(words) <= MOST_WORDS:
             return False
-        return any(words <= {*scale} for scale in LEVELS) or all(
-            re.match(r"-?\d+(?:\.\d+)?\s*[-–:=(.]?\s*[^\W\d]", word) for word in words
-        )
+        levels = any(words <= {*scale} for scale in LEVELS)
+        if NO_NAMES.search(name):
+            return levels and len(words_of(name)) >= QUESTION
+        return levels or all(re.match(r"-?\d+(?:\.\d+)?\s*[-–:=(.]?\s*[^\W\d]", word) for word in words)
 
     def holding_lists(self) -> list[str]:
         """Return the columns of texts that hold lists or objects of JSON."""
@@ -136,26 +138,42 @@ class Columns:
 
     def systems_like(self, names: Collection[str]) -> list[str]:
         """Return the columns of short names, few, that come again and again."""
-        return [
-            name
-            for name in names
-            if not self.scored(name)
-            and not NO_NAMES.search(name)
+        return [name for name in names if self._are_few(name) and not NO_NAMES.search(name)]
+
+    def _are_few(self, name: str) -> bool:
+        """Whether a column holds short names, few, that come again and again."""
+        return (
+            not self.scored(name)
             and not {*words_of(name)} & {"name", "kind", "type", "group"}
             and 2 <= self.distinct(name) <= min(MOST_NAMES, self.height // 2)
             and not all(outcome(value, "\0", "\0\0").status != "unknown" for value in self.values(name))
             and not self.frame[name].has_nulls()
             and self.longest(name) <= LONGEST_NAME
-        ]
+        )
 
     def compared(self, names: Collection[str]) -> list[tuple[str, str]]:
-        """Return the pairs of columns that hold the same few names, never the same one in a row."""
+        """Return the pairs of columns that hold the same few names, never the same one in a row.
+
+        Columns that are called as texts are stand among them where their names are two sides.
+        """
         found = []
-        for one, other in combinations(sorted(self.systems_like(names)), 2):
+        few = sorted(name for name in names if self._are_few(name))
+        for one, other in combinations(few, 2):
+            if not are_sides((one, other)) and any(map(NO_NAMES.search, (one, other))):
+                continue
             shared = {*self.values(one)} & {*self.values(other)}
             apart = not (self.frame[one] == self.frame[other]).any()
             if apart and 2 * len(shared) >= min(self.distinct(one), self.distinct(other)):
                 found.append((one, other))
+        return found
+
+    def compared_by(self, names: Collection[str]) -> list[tuple[str, str]]:
+        """Return those of them beside which another column names a system, or a side, of the row."""
+        found = []
+        for pair in self.compared(names):
+            others = [name for name in names if name not in pair]
+            if self.winners(others, pair, named=not are_sides(pair)):
+                found.append(pair)
         return found
 
     def winners(self, names: Collection[str], pair: tuple[str, str], *, named: bool = False) -> list[str]:

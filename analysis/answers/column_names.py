@@ -148,7 +148,8 @@ FORMS: Mapping[Role, tuple[str, ...]] = {  # of names in small letters and figur
     ),
     "preference": (
         rf"{WHO_SAYS}(?:preference|preferences)",
-        "cmos|ccr|comparison(?:mos|score|rating)",
+        "cmos|ccr|comparison(?:mos|score|rating)?|comparative(?:score|rating|judge?ment)?",
+        "relative(?:score|rating|quality|preference)",
         "prob|probability|(?:win|preference)prob(?:ability)?",
     ),
     "rank": ("rank|ranking|rankorder|ranked", "place|placement"),

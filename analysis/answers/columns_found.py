@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from analysis.answers.column_contents import FEW, SHORT, Columns, shown
 from analysis.answers.column_names import plain_name
@@ -59,6 +59,7 @@ class TableFound:
     systems: Mapping[str, str] = field(default_factory=dict)
     annotator_columns: tuple[str, ...] = ()
     llms: tuple[str, ...] = ()
+    constants: Mapping[str, str] = field(default_factory=dict)
     unnamed: bool = False
     means: bool = False
     columns: tuple[ColumnFound, ...] = ()
@@ -66,6 +67,36 @@ class TableFound:
     def notes(self) -> tuple[str, ...]:
         """Return what each column was taken for."""
         return tuple(one.note for one in self.columns)
+
+
+def with_lines(
+    found: TableFound, columns: Columns, roles: Mapping[str, str], *, unread: Sequence[str], judges: Sequence[str]
+) -> TableFound:
+    """Return what a file is with a line for each of its columns.
+
+    Parameters
+    ----------
+    found : TableFound
+    columns : Columns
+        Of the file.
+    roles : mapping of str to str
+        Our column -> the file's, those of our own names, too.
+    unread : sequence of str
+        Columns that were taken for nothing.
+    judges : sequence of str
+        One or two annotators who may be LLMs.
+    """
+    answers = {"orders": "ranks", "choices": "winners"}.get(found.kind, "scores")
+    new = {role: name for name, role in found.mapping.items()}
+    said = [kind_said(found.kind), *(role_said(columns, role, new[role]) for role in WHAT if role in new)]
+    said += [llms_said(found.llms)] if found.llms else people_said(judges)
+    said += nameless_said(roles.get("score", ""), means=found.means) if found.unnamed or found.means else []
+    said += swapped_said(unread) if found.kind in ("choices", "preferences") else []
+    said += [won_said(roles["system_x"], roles["system_y"])] if found.constants else []
+    said += [criteria_said(found.criteria)] if found.criteria else []
+    said += [systems_said(found.systems, answers)] if found.systems else []
+    said += [annotator_columns_said(found.annotator_columns, answers)] if found.annotator_columns else []
+    return replace(found, columns=tuple(said))
 
 
 def kind_said(kind: str) -> ColumnFound:
@@ -107,6 +138,14 @@ def people_said(names: Sequence[str]) -> list[ColumnFound]:
     otherwise = ArgumentProblem("llms", in_python=f"={[names[0]]}", in_command=f" {shlex.quote(names[0])}")
     note = f"{'people' if len(names) > 1 else 'a person'}: {shown(names)}"
     return [ColumnFound(note=note, otherwise=otherwise)]
+
+
+def won_said(won: str, lost: str) -> ColumnFound:
+    """Say that one column names the system that won, another the one that lost."""
+    note = f"winner: the system in {shown([won])}, over that in {shown([lost])}"
+    after = f" (where that in {shown([won])} lost)"
+    otherwise = ArgumentProblem("constants", in_python="={'winner': 'y'}", in_command=" winner=y", after=after)
+    return ColumnFound(note=note, otherwise=otherwise)
 
 
 def swapped_said(names: Sequence[str]) -> list[ColumnFound]:

@@ -131,6 +131,7 @@ def _together(found: Sequence[TableFound], options: Reading) -> Reading:
     systems = {**options.systems, **{old: new for one in found for old, new in one.systems.items()}}
     columns = (*options.annotator_columns, *(name for one in found for name in one.annotator_columns))
     llms = tuple(dict.fromkeys((*options.llms, *(name for one in found for name in one.llms))))
+    constants = {name: value for one in found for name, value in one.constants.items()} | {**options.constants}
     means = options.means or any(one.means for one in found)
     unnamed = any(one.unnamed for one in found)
     nameless = {one.place for one in found if one.unnamed or one.means}
@@ -147,6 +148,7 @@ def _together(found: Sequence[TableFound], options: Reading) -> Reading:
     return replace(
         options,
         mapping=mapping,
+        constants=constants,
         criteria=criteria,
         systems=systems,
         annotator_columns=tuple(dict.fromkeys(columns)),

@@ -19,23 +19,17 @@ from analysis.answers.column_names import (
     words_of,
 )
 from analysis.answers.columns import KINDS
-from analysis.answers.columns_found import (
-    WHAT,
-    TableFound,
-    annotator_columns_said,
-    are_means,
-    criteria_said,
-    kind_said,
-    llms_said,
-    nameless_said,
-    people_said,
-    role_said,
-    swapped_said,
-    systems_said,
-)
+from analysis.answers.columns_found import WHAT, TableFound, are_means, with_lines
 from analysis.answers.options import Reading
 from analysis.answers.unsettled import Unsettled, better_and_worse
-from analysis.answers.wide_columns import may_be_people, people_columns, rank_columns, scored_columns
+from analysis.answers.wide_columns import (
+    may_be_people,
+    people_columns,
+    rank_columns,
+    rated_subjects,
+    scored_columns,
+    won_and_lost,
+)
 
 REPEATED = ("repeat", "sample", "sample_x", "sample_y", "variant", "assignment_id", "exposure")
 OURS = frozenset((*WHAT, *REPEATED, "group", "elicitation", "missing_reason", "start", "end"))
@@ -70,6 +64,7 @@ class TableRoles:
         self.free = [name for name in columns.names if name not in taken and columns.distinct(name)]
         self.criteria: tuple[str, ...] = ()
         self.systems: Mapping[str, str] = {}
+        self.constants: Mapping[str, str] = {}  # columns that stand in no file, as those that are found say
         self.annotator_columns: tuple[str, ...] = ()
         self.counts_rows: str | None = None  # taken for the item, though it may number the rows
 
@@ -159,12 +154,15 @@ class TableRoles:
             return None
         pairs = [pair for pair in sides_named(self.free) if all(map(self.columns.is_name, pair))]
         if not pairs and not likeliest(self.free, "score")[:1]:
-            compared = self.columns.compared(self.free)
-            pairs = [pair for pair in compared if self.columns.winners(self._without(pair), pair, named=True)]
+            pairs = self.columns.compared_by(self.free)
+        if not pairs and (pair := won_and_lost(self.columns, self.free)) is not None:
+            self.constants = {"winner": "x"}
+            self.given.add("winner")
+            return pair
         if pairs and all(self.columns.same(*sides) for pair in pairs[1:] for sides in zip(pair, pairs[0], strict=True)):
             return pairs[0]
         if pairs:
-            self._doubt([pair[0] for pair in pairs], "system_x")
+            self._doubt([*dict.fromkeys(pair[0] for pair in pairs)], "system_x")
             return pairs[0]
         texts = sides_named([name for name in self.free if is_text(name)], texts=True)
         won = [name for _, name in likeliest(self.free, "winner") if self.columns.is_word(name)]
@@ -192,6 +190,7 @@ class TableRoles:
         if "annotator_id" not in self.given:
             names = [name for _, name in likeliest(self._without(self._sides()), "annotator_id")]
             names = [name for name in names if self.columns.distinct(name) > 1] or names
+            names = [] if people_columns(self.free) and {*names} <= {*rated_subjects(names)} else names
             if names and not self._rivals(names):
                 self._take("annotator_id", names[0])
             elif names:
@@ -236,6 +235,7 @@ class TableRoles:
         if "item_id" in self.given:
             return
         names = [name for _, name in likeliest(self._without(self._sides()), "item_id")]
+        names += rated_subjects(self.free) if self.annotator_columns else []
         again = self._crossing([name for name in names if not self.columns.a_row_each(name)] or names)
         clear = [name for name in again if not self.columns.are_criteria(name)] or again
         weak = next((place for place, name in enumerate(clear) if self._is_weak(name)), len(clear))
@@ -458,30 +458,22 @@ class TableRoles:
             self._doubt(names, *roles, more="; of people whom no column names say --unnamed")
 
     def _made(self, kind: str) -> TableFound:
-        answers = "ranks" if kind == "orders" else "winners" if kind == "choices" else "scores"
         unnamed = "annotator_id" not in self.given and not (self.options.unnamed or self.options.means)
         means = unnamed and are_means(self.roles.get("score", ""), self.columns)
         new = {role: name for role, name in self.roles.items() if name != role and name not in self.options.mapping}
-        llms = self._llms()
-        said = [kind_said(kind), *(role_said(self.columns, role, new[role]) for role in WHAT if role in new)]
-        said += [llms_said(llms)] if llms else people_said(self._people_of_judges())
-        said += nameless_said(self.roles.get("score", ""), means=means) if unnamed else []
-        said += swapped_said(self.free) if kind in ("choices", "preferences") else []
-        said += [criteria_said(self.criteria)] if self.criteria else []
-        said += [systems_said(self.systems, answers)] if self.systems else []
-        said += [annotator_columns_said(self.annotator_columns, answers)] if self.annotator_columns else []
-        return TableFound(
+        found = TableFound(
             place=self.place,
             kind=kind,
             mapping={name: role for role, name in new.items()},
             criteria=self.criteria,
             systems=dict(self.systems),
             annotator_columns=self.annotator_columns,
-            llms=llms,
+            llms=self._llms(),
+            constants=self.constants,
             unnamed=unnamed and not means,
             means=means,
-            columns=tuple(said),
         )
+        return with_lines(found, self.columns, self.roles, unread=self.free, judges=self._people_of_judges())
 
     def _who(self) -> list[str]:
         """Return the annotators, where nothing says which of them are LLMs."""

@@ -14,6 +14,15 @@ NO_CRITERION = frozenset(
     "outputs completion generation target".split()
 )
 NO_PEOPLE = KNOWN_CRITERIA | METRICS | {"q", "question", "criterion", "aspect", "dimension"}
+BEAT = {
+    "winner": "loser",
+    "won": "lost",
+    "winning": "losing",
+    "chosen": "rejected",
+    "preferred": "dispreferred",
+    "better": "worse",
+}
+TIES = frozenset(("tie", "ties", "tied", "draw", "draws"))
 HIGHEST, MOST_STEPS = 1000, 101  # of scores
 
 
@@ -38,12 +47,39 @@ def people_columns(free: Collection[str]) -> list[str]:
     return numbered if len(numbered) > 1 else []
 
 
+def rated_subjects(free: Collection[str]) -> list[str]:
+    """Return the columns that name who or what is rated where raters have a column each, as "Subject" does."""
+    return [name for name in free if words_of(name)[:1] in (["subject"], ["subjects"], ["participant"], ["target"])]
+
+
 def rank_columns(columns: Columns, free: Sequence[str]) -> dict[str, str]:
     """Return the system of each column of ranks: rank_gpt, rank_t5, numbers from 1 to as many as there are columns."""
     named = {name: system for name, system in ranks_named(free).items() if columns.numeric(name)}
     ends = [columns.ends(name) for name in named]
     ranks = all(one is not None and 1 <= one[0] <= one[1] <= len(named) for one in ends)
     return named if len(named) > 1 and ranks and len({*named.values()}) == len(named) else {}
+
+
+def won_and_lost(columns: Columns, free: Collection[str]) -> tuple[str, str] | None:
+    """Return the columns of the system that won and of the one that lost: "winner, loser", which hold the same names.
+
+    ``None`` where there are none, several that differ, or ties stand elsewhere.
+    """
+    if any({*words_of(name)} & TIES for name in free):
+        return None
+    found = [
+        (won, lost)
+        for one, other in columns.compared([name for name in free if {*words_of(name)} & {*BEAT, *BEAT.values()}])
+        for won, lost in ((one, other), (other, one))
+        if any(_turned(words_of(won), word) == words_of(lost) for word in BEAT)
+    ]
+    same = all(columns.same(*sides) for pair in found[1:] for sides in zip(pair, found[0], strict=True))
+    return found[0] if found and same else None
+
+
+def _turned(words: Sequence[str], won: str) -> list[str]:
+    """Return the words of a name with that of losing in the place of that of winning."""
+    return [BEAT[won] if word == won else word for word in words] if won in words else []
 
 
 def may_be_people(criteria: Sequence[str]) -> bool:

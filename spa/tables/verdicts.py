@@ -280,6 +280,15 @@ def orientation(columns: tuple[str, str]) -> tuple[tuple[str, str], bool]:
     return ("", ""), False
 
 
+def are_sides(columns: tuple[str, str]) -> bool:
+    """Whether two columns' names are told apart by signs of two places.
+
+    >>> are_sides(("A", "B")), are_sides(("Response 2", "Response 1")), are_sides(("model", "baseline"))
+    (True, True, False)
+    """
+    return orientation(columns)[0] != ("", "")
+
+
 def is_place(name: str) -> bool:
     """Whether a name is that of a place on a page or in a file, and of no system.
 
@@ -316,7 +325,7 @@ def says_nothing_of_sides(words: Iterable[str], columns: tuple[str, str]) -> boo
     >>> says_nothing_of_sides(["A>B"], ("model", "baseline")), says_nothing_of_sides(["A"], ("model_a", "model_b"))
     (True, False)
     """
-    sided = columns == COLUMNS or orientation(columns)[0] != ("", "")
+    sided = columns == COLUMNS or are_sides(columns)
     return not sided and any(place_outcome(word, columns).winner in ("x", "y") for word in words)
 
 
