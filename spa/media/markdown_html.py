@@ -21,6 +21,7 @@ from markupsafe import Markup
 from spa.media.direction import Direction, direction_of
 from spa.media.emphasis import between_characters
 from spa.media.formulas import formula
+from spa.media.markup_signs import is_code
 from spa.media.pictures import OPENING, Picture
 
 if TYPE_CHECKING:
@@ -101,11 +102,14 @@ class RenderedMarkdown:
 
 @lru_cache(1024)  # an output stands on several pages, and on everybody's
 def rendered(source: str) -> RenderedMarkdown:
-    """Render the Markdown of an output.
+    """Render the Markdown of an output; a program that stands there without fences is one block of code.
 
     >>> print(rendered("It is **5** $").html, end="")
     <p dir="ltr">It is <strong>5</strong> $</p>
     """
+    if is_code(source):
+        block = Markup(f'<pre dir="ltr"><code>{_escaped(source)}</code></pre>\n')
+        return RenderedMarkdown(html=block, text=f"{source}\n", direction="ltr")
     writer, environment = _Writer(), dict[str, Any]()
     writer.blocks(_reader().parse(_joined(source), environment))
     references = environment.get("references", {})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import lru_cache
 
 _MARKDOWN = (
     re.compile(r"^#{1,6} \S", re.MULTILINE),
@@ -21,9 +22,46 @@ _LATEX = re.compile(
 _HTML = re.compile(
     r"</(?:p|div|b|i|em|strong|span|a|ul|ol|li|table|tr|td|h[1-6]|code|pre)>|<(?:br|hr|img)\b[^<>]*>", re.I
 )
+_COMMENTS = re.compile(r"(?:\s|#(?!!|include\b|define\b)[^\n]*|//[^\n]*|--(?!-)[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_CODE = re.compile(  # a shell's first line, C's, a diff's, Python's, SQL's, XML's, one in braces
+    r"#!/|#include [<\"]|#define \w|diff --git |@@ -\d|--- [^\n]+\n\+\+\+ "
+    r"|(?:from [\w.]+ )?import [\w.*]+(?: as \w+)?(?:, *[\w.]+(?: as \w+)?)*;?[ \t]*$"
+    r"|@[A-Za-z][\w.]*(?:\([^\n]*\))?[ \t]*$"
+    r"|(?:async )?def \w+\([^`]*?:|class \w+(?:\([^\n]*\))?:[ \t]*(?:#.*)?$"
+    r"|(?:SELECT|WITH|INSERT INTO|UPDATE|DELETE FROM|CREATE)\b(?s:.*?)\b(?:FROM|AS|VALUES|SET|TABLE|SELECT)\b"
+    r"|<\?xml |<\?php|<!(?:DOCTYPE|doctype) |<html\b|(?:package|using|use) [\w.:]+;?[ \t]*$"
+    r"|[A-Za-z_@$][^\n`]*(?:\w\(|\{|=>|[=)\]}'\"][^\n`]*;)[ \t]*(?://.*)?$",
+    re.MULTILINE,
+)
 CHAT_KEYS = ({"role", "content"}, {"from", "value"}, {"role", "parts"})
 
 MARKDOWN, LATEX, HTML, CHAT = "Markdown", "formulas in LaTeX", "HTML", "conversations in JSON"
+
+MOST_LOOKED_AT = 400  # characters of a text that tell whether it is code
+
+
+@lru_cache(1024)  # an output stands on several pages, and on everybody's
+def is_code(text: str) -> bool:
+    r"""Return whether a text is a program, a query, a diff or JSON, by its first line that is no comment.
+
+    Signs of markup in it are the program's own; a program within fences is Markdown.
+
+    >>> is_code("# add\ndef add(a, b):\n    return a + b"), is_code("# Title\n\nIt adds."), is_code('{"a": "**b**"}')
+    (True, False, True)
+    """
+    comments = _COMMENTS.match(text)
+    begun = comments.end() if comments else 0
+    return _CODE.match(text[begun : begun + MOST_LOOKED_AT]) is not None or _is_json(text)
+
+
+def _is_json(text: str) -> bool:
+    if text.lstrip()[:1] not in ("[", "{"):
+        return False
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def markup_of(text: str) -> str | None:
@@ -34,10 +72,11 @@ def markup_of(text: str) -> str | None:
     """
     if _is_chat(text):
         return CHAT
-    if any(sign.search(text) for sign in _MARKDOWN):
-        return MARKDOWN
-    if _LATEX.search(text):
-        return LATEX
+    if not is_code(text):
+        if any(sign.search(text) for sign in _MARKDOWN):
+            return MARKDOWN
+        if _LATEX.search(text):
+            return LATEX
     return HTML if _HTML.search(text) else None
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from spa.media.direction import direction_of, isolated
-from spa.media.markup_signs import CHAT, HTML, LATEX, MARKDOWN, markup_of
+from spa.media.markup_signs import CHAT, HTML, LATEX, MARKDOWN, is_code, markup_of
 from spa.media.medium import Doubt, Medium
 from spa.media.written import no_seconds, said_with_marks, seconds_to_read
 
@@ -27,7 +27,8 @@ REMEDIES = {
 def _shown(exhibit: Exhibit, address: Callable[[Exhibit], str]) -> Markup:
     marked = Markup("<mark>[{}]</mark>")
     words = "".join(marked.format(one.text) if one.marked else isolated(one.text) for one in exhibit.segments)
-    return Markup(f'<div class="body" dir="{direction_of(exhibit.text)}">{words}</div>')
+    kind, direction = ("body code", "ltr") if is_code(exhibit.text) else ("body", direction_of(exhibit.text))
+    return Markup(f'<div class="{kind}" dir="{direction}">{words}</div>')
 
 
 def _sent(exhibit: Exhibit) -> tuple[str, ...]:

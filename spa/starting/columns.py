@@ -9,7 +9,7 @@ from functools import cached_property
 
 from spa.starting.names import LISTS, last_part, place_in
 from spa.starting.spoken import Spoken
-from spa.tables.paths import PLAIN, as_text, inside
+from spa.tables.paths import PLAIN, as_text, inside, json_text
 from spa.tables.source import Number
 
 ROLES, TEXTS = ("role", "from", "author", "speaker"), ("content", "value", "text", "parts", "message")
@@ -84,6 +84,7 @@ DEEPEST, MOST_KEYS, LOOKED_AT = 8, 60, 50
 MOST = 0.8  # share of the filled cells that decides what a column holds
 NUMBER = re.compile(r"[+-]?(\d+([.,]\d+)*|\.\d+)([eE][+-]?\d+)?%?")
 LAST = "[-1].content"  # of a conversation
+AS_JSON = "all of it as JSON"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -197,11 +198,22 @@ def _of_objects(
         yield _unread(name, values)
         return
     systems = _are_systems(name, keys, objects)
+    if place_in("output", name) is not None and not systems and _is_structured(objects):
+        cells = [json_text(value, lines=True) if isinstance(value, dict) and value else None for value in values]
+        yield OutputColumn(name=name, cells=cells, said=AS_JSON)
     for key in keys:
         path = f"{name}.{key}" if PLAIN.fullmatch(key) else f'{name}["{key.replace(chr(34), chr(92) + chr(34))}"]'
         cells = [value.get(key) if isinstance(value, dict) else None for value in values]
         for column in columns_in(path, cells, depth=depth + 1, more=more):
             yield replace(column, system=key) if systems else column
+
+
+def _is_structured(objects: Sequence[dict[str, object]]) -> bool:
+    """Return whether objects are what a system wrote, some words among it, and hold no text called as outputs are."""
+    leaves = [column for key in {key: None for one in objects for key in one}
+              for column in columns_in(key, [one.get(key) for one in objects])]  # fmt: skip
+    outputs = any(place_in("output", column.name) is not None for column in leaves)
+    return not outputs and any(column.filled and not column.is_number for column in leaves)
 
 
 def _unread(name: str, values: Sequence[object]) -> OutputColumn:

@@ -122,10 +122,12 @@ def with_files(
 
 
 def with_item(rows: SheetRows, given: Given, item: str, prompts: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the columns of prompts, of which what names the items is one, or a part, where it is no id.
+    """Return the columns of prompts, of which what names the items is one, or a part, where it is no id: files are.
 
     What few items have beside their instruction (an input) is a part, too.
     """
+    if not given.prompts and last_part(item) in FILES_GIVEN and medium_of_paths(rows.column(item).filled) is not None:
+        return (item, *prompts)
     if given.prompts or not is_prompt(rows, item) or (prompts and place_in("prompt", item) is None):
         return prompts
     first = [name for name in prompts if last_part(name) in PROMPTS_FIRST]
@@ -240,7 +242,7 @@ def _systems_in(rows: SheetRows, given: Given, output: str, *, named: bool) -> I
 def _names_few(rows: SheetRows, name: str) -> bool:
     column = rows.column(name)
     longest = 10 * LONGEST_NAME if place_in("system", name) is not None else LONGEST_NAME
-    few = min(MOST_SYSTEMS, max(2, len(column.filled) // 2))
+    few = min(MOST_SYSTEMS, max(2, len(column.filled) // (1 if place_in("system", name) is not None else 2)))
     return 1 < column.distinct <= few and max(map(len, column.filled), default=0) <= longest
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from spa.errors import StudyError, shortened
 from spa.media import JOINED, PLAIN, medium_of, medium_of_paths, text_with_files
 from spa.media.medium import Medium
-from spa.starting.columns import LAST, OutputColumn
+from spa.starting.columns import AS_JSON, LAST, OutputColumn
 from spa.starting.dialogues import Dialogues, with_dialogues
 from spa.starting.found import Answer, Found, OpenQuestion, systems_listed
 from spa.starting.input_rows import FILE, LINE, Given, SheetRows, varies
@@ -33,6 +33,7 @@ from spa.starting.spoken import Spoken
 from spa.starting.wide import WideRoles, are_places, check_columns, wide_roles_in
 from spa.study.output_files import display_files
 from spa.tables.other_rows import totals
+from spa.tables.paths import MARKS
 
 SAMPLES = frozenset("sample sample_id sample_idx sample_index sample_number try attempt repeat replicate".split())
 FEW = 20  # values of a column that tells answers of one system apart
@@ -157,7 +158,8 @@ def _found(
     dialogues = with_dialogues(answers, prompts, given.kind)
     answers = list(dialogues.answers)
     medium = _medium(given, [answer.output for answer in answers])
-    taken = {*roles.columns}
+    whole = tuple(f"{column.name}{mark}" for column in columns if column.said == AS_JSON for mark in MARKS)
+    taken = {*roles.columns, *(name for name in rows.names if name.startswith(whole))}
     if dialogues.whole:
         medium = medium_of(dialogues.kind)
         named = [column.name.removesuffix(LAST) for column in columns]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 from spa.errors import NoRows, StudyError, TableError, called, shortened
 from spa.tables.addresses import address_of, at_hand
 from spa.tables.options import TableOptions
-from spa.tables.paths import path_to_text
+from spa.tables.paths import json_text, path_to_text
 from spa.tables.reading import open_table, reading, table_suffix
 from spa.tables.source import RowsChosen, Source, Wanted
 
@@ -120,7 +119,7 @@ def read_rows(
 
 
 def _as_json(cell: object) -> object:
-    return json.dumps(cell, ensure_ascii=False) if isinstance(cell, list | dict) else cell
+    return json_text(cell) if isinstance(cell, list | dict) else cell
 
 
 def _absent(place: str, absent: Sequence[str], source: Source) -> str:

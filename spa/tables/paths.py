@@ -143,7 +143,29 @@ def as_text(value: Json) -> str | None:
         return value
     if isinstance(value, bool):
         return "true" if value else "false"
-    return str(value) if isinstance(value, int | float) else json.dumps(value, ensure_ascii=False)
+    return str(value) if isinstance(value, int | float) else json_text(value)
+
+
+def json_text(value: Json, *, lines: bool = False) -> str:
+    r"""Return a value as JSON, numbers as they are written; with a line for each part of lists and objects, or in one.
+
+    >>> json_text({"a": [Number("1.0"), None]}), json_text({"a": {"b": "c"}}, lines=True)
+    ('{"a": [1.0, null]}', '{\n  "a": {\n    "b": "c"\n  }\n}')
+    """
+    if isinstance(value, Number):
+        return str(value)
+    if not isinstance(value, dict | list) or not value:
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, dict):
+        named = ((json.dumps(str(key), ensure_ascii=False), one) for key, one in value.items())
+        parts = [f"{key}: {json_text(one, lines=lines)}" for key, one in named]
+    else:
+        parts = [json_text(one, lines=lines) for one in value]
+    first, last = "{}" if isinstance(value, dict) else "[]"
+    if not lines:
+        return f"{first}{', '.join(parts)}{last}"
+    inside = ",\n".join(parts).replace("\n", "\n  ")
+    return f"{first}\n  {inside}\n{last}"
 
 
 def keys_there(values: Iterable[Json]) -> str:

@@ -32,7 +32,7 @@ BLOCKS = frozenset(
 ALLOWED = BLOCKS | ELEMENTS | {"math", "bdi"}
 GIVEN = ATTRIBUTES | {"class", "dir", "start", "title", "mathvariant"}
 CLASSES = frozenset(
-    "body markdown link picture formula wide block boxed left center right k s m c n h1 h2 h3 h4 h5 h6".split()
+    "body code markdown link picture formula wide block boxed left center right k s m c n h1 h2 h3 h4 h5 h6".split()
 )
 
 

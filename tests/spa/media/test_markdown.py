@@ -51,6 +51,7 @@ def html(source: str) -> str:
         ("US$5/month or US$10/month$", "<p>US$5/month or US$10/month$</p>"),
         (r"\$x\$ and \\", r"<p>$x$ and \</p>"),
         (r"\(", "<p>(</p>"),
+        ("# a\ndef f(x):\n    return __x__", "<pre><code># adef f(x):    return __x__</code></pre>"),
     ],
 )
 def test_markdown_is_shown_as_chats_do(source: str, shown: str) -> None:
@@ -313,6 +314,14 @@ def test_marks_stand_in_cells_and_not_between_them() -> None:
         (json.dumps({"messages": [{"role": "user", "content": "Hi"}]}), "conversations in JSON"),
         (json.dumps([{"from": "human", "value": "Hi"}]), "conversations in JSON"),
         ('{"score": 4}', None),
+        ('{"score": "**4**"}', None),
+        ("# Add\nimport os\n\n- __file__", None),
+        ("--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n- one\n+ two", None),
+        ("SELECT a -- `b`\nFROM `c`", None),
+        ("/* **a** */\nint main() {", None),
+        ("Select one from these:\n- a\n- b", "Markdown"),
+        ("# Import\n\nIt is **5**;", "Markdown"),
+        ("Here it is:\n```python\nimport os\n```", "Markdown"),
         ("It costs $5 and $10.", None),
         ("Solve $x^2 - 5x + 6 = 0$.", "formulas in LaTeX"),
         ("It costs $5 = 5 USD, or $10 with tax_free $", None),

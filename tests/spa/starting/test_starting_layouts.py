@@ -55,6 +55,46 @@ def test_rows_in_one_place_with_other_prompts_are_not_paired(tmp_path: Path) -> 
     assert "expected the same items in each system's file" in refused(tmp_path / "a", *files)
 
 
+def test_records_that_systems_wrote_are_shown_whole(tmp_path: Path) -> None:
+    """As JSON, with numbers as they stand in the file; not where a part of them is called as outputs are."""
+    rows = [
+        {
+            "id": n,
+            "model": system,
+            "output": {"name": f"{word} of {system}", "year": 1e3 + n, "parts": [n, {"x": None}]},
+        }
+        for n, word in enumerate(WORDS)
+        for system in SYSTEMS
+    ]
+    facts = started(tmp_path / "a", write_lines(tmp_path / "a.jsonl", rows))
+    assert not facts["left_out"]
+    shown = {(system, text) for _, system, text in answers_of(tmp_path / "a")}
+    assert {(system, json.dumps(json.loads(text))) for system, text in shown} == {
+        (row["model"], json.dumps(row["output"])) for row in rows
+    }
+    assert '"year": 1003.0,\n' in "".join(text for _, text in shown)
+    told = [{**row, "output": {"answer": row["output"]["name"], "year": 5}} for row in rows]  # type: ignore[index]
+    facts = started(tmp_path / "b", write_lines(tmp_path / "b.jsonl", told))
+    assert facts["took"][2].startswith("output: column output.answer")
+
+
+def test_one_item_is_enough(tmp_path: Path) -> None:
+    rows = [row for row in long_rows() if row["id"] == "q1"]
+    assert started(tmp_path / "a", write_csv(tmp_path / "a.csv", rows))["overview"]["items"] == 1
+
+
+def test_captions_stand_beside_their_picture(tmp_path: Path) -> None:
+    """A picture is shown where its path alone names the item, too."""
+    rows = []
+    for n, word in enumerate(WORDS[:4]):
+        (tmp_path / f"{n}.png").write_bytes(PNG)
+        rows += [{"image": f"{n}.png", "model": s, "caption": f"A {word} by {s} at dawn"} for s in SYSTEMS]
+    started(tmp_path / "a", write_lines(tmp_path / "x.jsonl", rows))
+    study = load_study(tmp_path / "a" / "study.toml")
+    assert (study.outputs.kind, study.outputs.item_kind) == ("text", "image")
+    assert len(list((tmp_path / "a" / "given").iterdir())) == 4
+
+
 def test_images_are_copied_into_the_study(tmp_path: Path) -> None:
     rows = []
     for system in ("one", "two"):
