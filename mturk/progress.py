@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -23,6 +23,7 @@ from spa.study.stopping import planned_places
 
 if TYPE_CHECKING:
     from mturk.hit_study import HitStudy
+    from spa.responses.store import Store
 GONE = "Gone"  # no longer listed: disposed of, here or by the endpoint
 
 
@@ -53,7 +54,7 @@ def recruitment_of(hit_study: HitStudy) -> HitRecruitment:
     published = records.all_hits(store, endpoint.origin)
     now = time.time()
     completed = at_work = free = 0
-    open_hits = []
+    open_hits, taken = [], set[str | None]()  # with free places; forms that somebody may still answer
     for hit in published:
         seen = listed.get(hit.hit_id)
         if seen is None:  # deleted
@@ -65,11 +66,15 @@ def recruitment_of(hit_study: HitStudy) -> HitRecruitment:
         if available and seen["Expiration"].timestamp() > now:
             free += available
             open_hits.append(hit)
+            taken.add(hit.assignment_id)
+        if pending:
+            taken.add(hit.assignment_id)
     places = completed + at_work + free
     if not places:
         raise PlatformError(f"{endpoint.origin}: expected HITs of this study, got none; run `spa mturk publish`")
     state, most = narrow(study, store), planned_places(study)
     wave = next_wave(state, wave=wave_size(study), most=most, places=places, completed=completed, at_work=at_work)
+    again = None if study.audit is None else _unanswered(store, published, taken)
     return HitRecruitment(
         places=places,
         completed=completed,
@@ -78,8 +83,15 @@ def recruitment_of(hit_study: HitStudy) -> HitRecruitment:
         state=state,
         wave=wave,
         open_hits=tuple(open_hits),
-        plan=make_plan(hit_study, annotators=offered_places(published) + wave.places),
+        plan=make_plan(hit_study, annotators=offered_places(published) + wave.places, again=again),
     )
+
+
+def _unanswered(store: Store, published: tuple[records.PublishedHit, ...], taken: Collection[str | None]) -> list[str]:
+    """Return the forms that stood in HITs, which nobody has answered and nobody is at work on."""
+    answered = {visit.assignment_id for visit in store.visits.of_people() if visit.completed and visit.seat is not None}
+    offered = dict.fromkeys(hit.assignment_id for hit in published if hit.assignment_id is not None)
+    return [name for name in offered if name not in answered and name not in taken]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
@@ -25,7 +25,7 @@ from spa.forms.effort import minutes_of
 from spa.live import in_waves
 from spa.media import media_shown
 from spa.platforms.idempotent_calls import PlatformCall
-from spa.platforms.waves import next_wave
+from spa.platforms.waves import first_wave
 from spa.responses.reading_evidence import required_seconds, share_to_play
 from spa.study.audit import wave_size
 from spa.study.stopping import planned_places
@@ -76,10 +76,13 @@ class PublishingPlan:
     minutes_allowed: float
 
 
-def make_plan(hit_study: HitStudy, *, annotators: int | None = None) -> PublishingPlan:
+def make_plan(
+    hit_study: HitStudy, *, annotators: int | None = None, again: Sequence[str] | None = None
+) -> PublishingPlan:
     """Plan the HITs still to be created at the endpoint and estimate their cost; nothing is created.
 
     ``annotators`` is the total number who are to take part; by default the study's, of a live study its first wave.
+    ``again`` are forms of an audit to be offered once more, as who had them gave no answers.
 
     Raises
     ------
@@ -98,7 +101,7 @@ def make_plan(hit_study: HitStudy, *, annotators: int | None = None) -> Publishi
     built = workspace.store.assignments.ids_of_people()
     drawn_later = study.audit is not None and study.audit.in_waves
     needed = -(-(annotators if drawn_later else most) // each)
-    if needed > len(built):
+    if needed > len(built) and again is None:
         raise StudyError(
             f"{workspace.store.name}: expected {needed} assignments for {most} annotators, got {len(built)}; "
             f"run `spa build` with --annotators {needed}"
@@ -113,6 +116,9 @@ def make_plan(hit_study: HitStudy, *, annotators: int | None = None) -> Publishi
             for hit in _split_places(hit_study, assignment_id, 0, min(each, annotators - number * each), reward)
             if hit.key not in made
         )
+        if again is not None:
+            hits += tuple(PlannedHit(offset=_offered(published, name), places=1, assignment_id=name) for name in again)
+            hits = hits[: annotators - offered_places(published)]
     else:
         offered = offered_places(published)
         hits = tuple(_split_places(hit_study, None, offered, annotators - offered, reward))
@@ -289,13 +295,16 @@ def _next_annotators(hit_study: HitStudy, published: tuple[records.PublishedHit,
     study = hit_study.workspace.study
     if not in_waves(study):
         return study.people.annotators
-    first = next_wave(None, wave=wave_size(study), most=planned_places(study), places=0).places
-    return max(first, offered_places(published))
+    return max(first_wave(study, hit_study.store, most=planned_places(study)), offered_places(published))
 
 
 def offered_places(published: tuple[records.PublishedHit, ...]) -> int:
     """Return how many places of the study HITs offer, or offered before they expired."""
     return sum(int(hit.key.rpartition("+")[2]) for hit in published)
+
+
+def _offered(published: tuple[records.PublishedHit, ...], assignment_id: str) -> int:
+    return offered_places(tuple(hit for hit in published if hit.assignment_id == assignment_id))
 
 
 def _cost_of_waves(hit_study: HitStudy, wave: int, places: int, reward: Decimal) -> Decimal:

@@ -20,6 +20,7 @@ from prolific.prolific_study import ProlificStudy
 from prolific.settings import ProlificTable
 from prolific.study_body import ENTRY_PATH, PLACEHOLDERS
 from spa.addresses import is_loopback
+from spa.platforms.waves import room_for
 
 ALLOWED = frozenset({"b", "i", "em", "strong", "s", "u", "h1", "h2", "ol", "ul", "li", "p"})
 PERSONAL = re.compile(
@@ -278,7 +279,7 @@ def plan_session(prolific_study: ProlificStudy, session: int, public_url: str | 
     consent = bool((study.consent.text or "").strip())
     name = prolific_study.internal_name(session)
     key_held = body["internal_name"] == name and name in body["metadata"]
-    assigned = prolific_study.store.assignments.for_people * study.people.per_assignment
+    assigned = room_for(study, prolific_study.store)
     lines = (
         check("address", unreachable, "answers, and serves this study"),
         check_placeholders(body),

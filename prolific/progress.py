@@ -19,7 +19,7 @@ from spa.journal import STARTED, JournalEntry
 from spa.live import draw_due_wave
 from spa.platforms.collecting import visit_state
 from spa.platforms.idempotent_calls import DONE, Content, PlatformCall
-from spa.platforms.waves import Recruitment, check_live, next_wave, people_state
+from spa.platforms.waves import Recruitment, check_live, next_wave, people_state, room_for
 from spa.study.audit import wave_size
 
 SESSION = 1  # the only one of a live study
@@ -105,13 +105,11 @@ def open_wave(prolific_study: ProlificStudy, recruitment: StudyRecruitment) -> i
     if recruitment.closed:
         move_study(prolific_study, SESSION, "START")
         return 0
-    places, assignments = (
-        recruitment.study.places + recruitment.wave.places,
-        prolific_study.store.assignments.for_people,
-    )
-    if assignments < places:
+    places = recruitment.study.places + recruitment.wave.places
+    room = room_for(prolific_study.workspace.study, prolific_study.store)
+    if room < places:
         raise ProlificError(
-            f"{prolific_study.store.name}: expected {places} assignments for so many places, got {assignments}; "
+            f"{prolific_study.store.name}: expected {places} assignments for so many places, got {room}; "
             f"run `spa build` with --annotators {prolific_study.offer.most}"
         )
     prolific_study.idempotent_calls.execute_call(_opening(prolific_study, places))

@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,8 @@ from prolific.study_ids import SOURCE, study_of
 from spa.commands.options import StudyLocation, announce
 from spa.commands.workspace import Workspace, open_workspace
 from spa.errors import StudyError
+from spa.live import in_waves
+from spa.platforms.waves import first_wave
 from spa.responses.run_lock import exclusive_run
 
 if TYPE_CHECKING:
@@ -117,6 +119,8 @@ def open_prolific_study(
         workspace = stack.enter_context(open_workspace(file, location.store))
         table = read_table(workspace.study.platforms.get(SOURCE, {}), str(file))
         offer = offer_of(workspace.study, table, file=str(file))
+        if in_waves(workspace.study):
+            offer = replace(offer, places=first_wave(workspace.study, workspace.store, most=offer.most))
         access = None
         try:
             access = find_access(location.endpoint_url, os.environ)

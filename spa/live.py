@@ -92,6 +92,7 @@ class AuditProgress:
     forms: int
     drawn: int  # of those passed, forms that people are given
     completed: int
+    rated: int  # of all forms, those that the rater has answered
     by_doubt: bool  # whether the last wave was drawn by the rater's doubt
 
     @property

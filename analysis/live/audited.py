@@ -153,6 +153,7 @@ def audit_state(study: Study, store: Store, group: str, *, answers: AuditAnswers
             forms=audit.forms,
             drawn=len(drawn),
             completed=completed,
+            rated=sum(name in answers.llm for name in names[: audit.forms]),
             by_doubt=bool(waves) and len(set(waves[-1].chances)) > 1,
         ),
     )
@@ -166,14 +167,18 @@ def _pairs(
     names: list[str],
     done: set[str],
 ) -> Iterator[LivePair]:
-    """Yield what is decided of each hypothesis by the forms up to the first that a person has yet to answer."""
+    """Yield what is decided of each hypothesis by the forms up to the first that a person has yet to answer.
+
+    Of an earlier wave all forms were answered: where answers are missing, they were deleted since, and the form counts
+    as one of somebody who is left out.
+    """
     monitor = Monitor.start(audit_rule(study), len(hypotheses.listed))
     people, after = 0, np.zeros(len(hypotheses.listed), dtype=int)
     none = np.full(len(hypotheses.listed), np.nan)
     for wave, number in [(each, number) for each in waves for number in range(each.first, each.end)]:
         name, place = names[number], number - wave.first
         asked = number in wave.drawn
-        if asked and name not in done:
+        if asked and name not in done and wave is waves[-1]:
             break
         said = answers.people.get(name, none) if asked else none
         people += asked and name in answers.people

@@ -44,6 +44,8 @@ def live_lines(study: Study, state: LiveState) -> list[str]:
             f"  audit: wave {audit.wave}{how}, {audit.completed} of {audit.drawn} forms drawn are answered; "
             f"{audit.passed} of {audit.forms} passed, {100 * audit.share:.0f}% drawn"
         )
+        if audit.rated < audit.forms and study.audit is not None:
+            head += f"; {study.audit.rater} has answered {audit.rated:,} of {audit.forms:,} forms"
         if not state.pairs:
             return head.splitlines()
     if state.systems:

@@ -11,6 +11,8 @@ from spa import live
 from spa.errors import SpaError, StudyError
 from spa.live import LiveState
 from spa.records.study import Study
+from spa.study.audit import wave_size
+from spa.study.stopping import planned_places
 
 if TYPE_CHECKING:
     from spa.responses.store import Store
@@ -63,12 +65,13 @@ def next_wave(
     slowest, and no more than a wave of people are asked whose answers are not known yet. The platform may open
     ``most`` places in all, also in the place of people who are excluded. ``places`` were opened so far, less those
     that nobody can take any more; of these, ``completed`` are, and ``at_work`` are held by people who may still
-    complete them.
+    complete them. Of an audit those forms are offered that were drawn, and again where somebody submitted no answers.
     """
     if state is not None and state.enough:
         return Wave(places=0, reason="enough")
-    if state is not None and state.audit is not None:  # places are those that are drawn, once the wave before is in
-        more = min(state.audit.drawn, most) - places
+    if state is not None and state.audit is not None:  # a place for each form that is drawn and not answered
+        waiting = state.audit.drawn - state.audit.completed
+        more = min(waiting - max(places - completed, at_work), most - places)
         if more > 0:
             return Wave(places=more, reason="open")
         return Wave(places=0, reason="most" if places >= most and not at_work else "under way")
@@ -79,6 +82,19 @@ def next_wave(
     needed = most if state is None else state.most - state.units - state.waiting - at_work
     more = min(wave - at_work, most - places, needed)
     return Wave(places=more, reason="open") if more > 0 else Wave(places=0, reason="under way")
+
+
+def room_for(study: Study, store: Store) -> int:
+    """Return how many people a store has assignments for; of an audit those count whose wave is yet to be drawn."""
+    if study.audit is not None and study.audit.in_waves and len(store.assignments) >= study.audit.forms:
+        return planned_places(study)
+    return store.assignments.for_people * study.people.per_assignment
+
+
+def first_wave(study: Study, store: Store, *, most: int) -> int:
+    """Return how many places a study in waves is published with; of an audit no more than forms are drawn."""
+    places = next_wave(None, wave=wave_size(study), most=most, places=0).places
+    return places if study.audit is None else min(places, store.assignments.for_people)
 
 
 def describe_wave(state: LiveState | None, wave: Wave) -> str:

@@ -106,7 +106,7 @@ class Bench:
     def answer(self, hit_id: str, worker_id: str, **changes: str) -> str:
         """Let a worker accept a HIT that holds its form, answer everything and hand it in."""
         assignment = self.emulator.accept(worker_id, hit_id)
-        self.emulator.submit(worker_id, assignment, **answers_to(self.form_of(hit_id)), **changes)
+        self.emulator.submit(worker_id, assignment, **{**answers_to(self.form_of(hit_id)), **changes})
         return assignment
 
 

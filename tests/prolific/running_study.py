@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +18,7 @@ from fastapi import FastAPI
 from prolific.routes import mount_with
 from spa.cli import main
 from spa.commands.workspace import Workspace, open_workspace
+from spa.elicitation.choices import ChoiceTarget
 from spa.records.form import Form
 from spa.server.app import create_app
 from spa.server.http_server import serve_on_loopback
@@ -98,8 +99,11 @@ class Visitor:
             self.token = response.headers["location"].rpartition("/")[2]
         return response
 
-    def answer(self, **raw: str) -> None:
-        """Answer everything; ``raw`` replaces answers by what is asked: ``screening``, ``check``, ``consent``."""
+    def answer(self, *, likes: Sequence[str] = (), **raw: str) -> None:
+        """Answer everything; ``raw`` replaces answers by what is asked: ``screening``, ``check``, ``consent``.
+
+        ``likes`` are systems, of which the one named first is chosen.
+        """
         assert self.open().status_code == 303
 
         def answering(assignment_id: str) -> tuple[Form, dict[str, str]]:
@@ -109,6 +113,10 @@ class Visitor:
                 for question in page.questions:
                     kind = type(question.target).__name__.removesuffix("Target").lower()
                     answers[question.question_id] = raw.get(kind, raw_answer(question))
+                    if likes and isinstance(question.target, ChoiceTarget):
+                        systems = self.running.workspace.store.assignments.key(assignment_id).systems
+                        shown = {"x": question.target.label_x, "y": question.target.label_y}
+                        answers[question.question_id] = min(shown, key=lambda side: likes.index(systems[shown[side]]))
             return form, answers
 
         with ReadingClient(timeout=30, trust_env=False) as client:

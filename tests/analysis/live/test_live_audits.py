@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -114,7 +115,13 @@ def test_a_wave_that_is_drawn_is_opened_on_platforms(study: Path) -> None:
     with open_workspace(study, None) as workspace:
         (state,) = live_states(workspace.study, workspace.store)
     assert next_wave(state, wave=10, most=PEOPLE, places=0).places == 10
-    assert next_wave(state, wave=10, most=PEOPLE, places=10, completed=9, at_work=1).reason == "under way"
+    assert state.audit is not None
+    answered = replace(state, audit=replace(state.audit, completed=8))
+    assert next_wave(answered, wave=10, most=PEOPLE, places=10, completed=8, at_work=1).reason == "under way"
+    assert (
+        next_wave(answered, wave=10, most=PEOPLE, places=10, completed=9, at_work=1).places == 1
+    )  # one had no answers
+    assert next_wave(answered, wave=10, most=10, places=10, completed=10).reason == "most"
     assert "0 of 10 forms drawn are answered" in spa("status", study).output
     planned = " ".join(spa("plan", study, "--simulations", 0).output.split())
     assert "at most 40 people for 160 forms" in planned
