@@ -15,7 +15,7 @@ from spa.starting.folders import OutputPaths, found_in_folders, line_sheets, may
 from spa.starting.found import Found, OpenQuestion
 from spa.starting.input_rows import Given
 from spa.starting.names import Role, place_in
-from spa.starting.sheets import OutputSheet, labelled, read_sheets
+from spa.starting.sheets import OutputSheet, aligned, labelled, read_sheets
 from spa.starting.tables import found_in_tables
 from spa.starting.traces import traces_in
 from spa.study.output_files import display_files
@@ -148,7 +148,7 @@ def _found(paths: Sequence[Path], given: Given, options: TableOptions, settle: C
     found = _traces([source for _, source in read], given, settle) if plain else None
     if found is None:
         sheets = [sheet if given.systems else taken_apart(sheet) for sheet, _ in read]
-        found = found_in_tables(labelled(sheets), given, settle)
+        found = found_in_tables(labelled(sheets if given.columns else aligned(sheets)), given, settle)
     if not found.answers:
         files = display_files(inside.tables)
         raise StudyError(f"{files}: expected outputs, got empty cells only; name the column with --output")

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from spa.errors import StudyError, shortened
+from spa.errors import StudyError, TableError, shortened
 from spa.files import lines_of
 from spa.media import PLAIN, all_media, medium_of, medium_of_file
 from spa.media.medium import Medium
@@ -16,10 +16,16 @@ from spa.starting.columns import OutputColumn
 from spa.starting.found import Answer, Found, systems_listed
 from spa.starting.sheets import OutputSheet
 from spa.study.output_files import decoded, display_path
+from spa.tables.json_files import read_json
 from spa.tables.reading import table_suffix
 
 PROMPTS = frozenset(("prompt", "prompts", "input", "inputs", "source", "sources", "instruction", "question"))
+SOURCES, REFERENCES = (
+    PROMPTS | {"src"},
+    frozenset(("ref", "refs", "reference", "references", "gold")),
+)  # in names of files
 NUMBERED = re.compile(r"\d$")
+LIST = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*\"")  # of texts, in JSON
 PARTED = ("_", "-", " ", ".")  # what parts the words of a name
 MOST_FILES, MOST_BYTES = 200_000, 10_000_000
 
@@ -181,17 +187,24 @@ def _systems_first(files: dict[tuple[str, str], Path]) -> bool:
 
 
 def may_hold_lines(path: Path) -> bool:
-    """Return by its suffix whether a file is a text, which may have an output a line."""
+    """Return whether a file is a text by its suffix, which may have an output a line, or a list of texts in JSON."""
     medium = medium_of_file(path)
-    return medium is not None and medium.files is None
+    if medium is not None or path.suffix.lower() != ".json":
+        return medium is not None and medium.files is None
+    try:
+        with path.open("rb") as stream:
+            return LIST.match(stream.read(1000)) is not None
+    except OSError:  # reading it says why
+        return False
 
 
 def line_sheets(paths: Sequence[Path]) -> list[OutputSheet]:
-    """Return text files with an output a line, as translations are kept: those of a system, or of what it was given.
+    """Return files with an output a line, as translations are kept: those of a system, of a source or a reference.
 
-    Raise StudyError where they have not as many lines, or a single one.
+    Of sources and references are files whose names say so, where two others are left. Raise StudyError where files
+    have not as many lines, or a single one.
     """
-    texts = {path: lines_of(_text(path)) for path in paths}
+    texts = {path: _lines(path) for path in paths}
     counts = {len(lines) for lines in texts.values()}
     if len(counts) > 1 or counts == {1}:
         listed = ", ".join(f"{len(lines):,} in {path.name}" for path, lines in list(texts.items())[:3])
@@ -199,14 +212,39 @@ def line_sheets(paths: Sequence[Path]) -> list[OutputSheet]:
             f"{display_path(paths[0])}: expected a line for each output, as many in each file, got {shortened(listed)}"
             "; of longer texts give a folder for each system with a file for each item"
         )
+    names = {path: _column_of(path) for path in paths}
+    if sum(name == "output" for name in names.values()) < 2:
+        names = dict.fromkeys(paths, "output")
     sheets = []
     for path, lines in texts.items():
-        name = "prompt" if path.stem.casefold() in PROMPTS else "output"
+        name = names[path]
         numbers = range(1, len(lines) + 1)
         columns = {"line": OutputColumn(name="line", cells=[str(number) for number in numbers])}
-        columns[name] = OutputColumn(name=name, cells=lines)
+        said = "" if name == "output" else f"the lines of {path.name}"
+        columns[name] = OutputColumn(name=name, cells=lines, said=said)
         sheets.append(OutputSheet(file=path, label=path.stem, columns=columns, numbers=numbers))
     return sheets
+
+
+def _column_of(path: Path) -> str:
+    words = {*re.split(r"[-_.\s]+", path.stem.casefold())}
+    return "prompt" if words & SOURCES else "reference" if words & REFERENCES else "output"
+
+
+def _lines(path: Path) -> list[str]:
+    if path.suffix.lower() != ".json":
+        return lines_of(_text(path))
+    try:
+        texts = read_json(path)
+    except TableError as error:
+        raise StudyError(*error.problems) from error
+    wrong = next((number for number, one in enumerate(texts, start=1) if not isinstance(one, str)), None)
+    if wrong is not None:
+        raise StudyError(
+            f"{display_path(path)}, row {wrong}: expected a text, as in the rows before it, got another value; "
+            "write an object for each output"
+        )
+    return [*texts]
 
 
 def _text(path: Path) -> str:

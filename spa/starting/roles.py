@@ -141,6 +141,7 @@ def with_item(rows: SheetRows, given: Given, item: str, prompts: tuple[str, ...]
         name
         for name in (*prompts, *others)
         if last_part(name) in PROMPTS_WITH
+        and not _stands_in(rows, name, item)
         and (last_part(name) == INPUT or _is_wordy(rows, name))
         and (name in prompts or _belongs(rows, items, name))
     ]
@@ -282,12 +283,19 @@ def prompts_in(
     chosen = (telling or plain)[:1]  # a "source" of few values is a data set
     if chosen and last_part(chosen[0]) in PROMPTS_FIRST:
         below = [name for name in fitting if last_part(name) in PROMPTS_WITH and name not in chosen]
+        below = [name for name in below if not _stands_in(rows, name, chosen[0])]
         chosen += [name for name in below if not rows.column(name).is_code and rows.column(name).distinct > 1][:1]
     if not chosen and long:
         others = [name for name in rows.names if name not in taken and not is_other(name) and _is_wordy(rows, name)]
         telling = [name for name in others if 2 * rows.column(name).distinct >= needed]
         chosen = [name for name in telling if varies(items, rows.identified(name)) == 0.0][:1]
     return tuple(chosen)
+
+
+def _stands_in(rows: SheetRows, name: str, other: str) -> bool:
+    """Return whether all texts of a column stand within those of another."""
+    pairs = zip(rows.column(name).cells, rows.column(other).cells, strict=True)
+    return all(not one or one.strip() in (text or "") for one, text in pairs)
 
 
 def _is_wordy(rows: SheetRows, name: str) -> bool:

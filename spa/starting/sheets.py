@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from spa.errors import StudyError, TableError, called, shortened
 from spa.starting.columns import MOST, OutputColumn, columns_in
-from spa.starting.names import is_unnamed, place_in
+from spa.starting.names import Role, is_unnamed, place_in
 from spa.study.output_files import OutputFileRow, display_path
 from spa.tables.addresses import address_of, at_hand
+from spa.tables.json_files import read_json, rows_within
 from spa.tables.options import TableOptions
 from spa.tables.other_rows import LOOKED_AT, header_problem
 from spa.tables.other_tools import annotations_of
@@ -22,6 +23,8 @@ from spa.tables.unrolling import roots
 from spa.tables.workbooks import sheet_titles
 
 VALUE = "value"  # a column of plain values that --each made of a whole record
+JOINING: tuple[Role, ...] = ("item", "prompt")  # what joins the rows of files
+ROLES: tuple[Role, ...] = ("item", "output", "prompt")
 DATES = re.compile(r"[\d\W_]+|(?i:t|z)(?=\d)")
 
 
@@ -51,6 +54,22 @@ def open_source(path: Path, columns: frozenset[str], options: TableOptions) -> S
     """Open a file with all of its columns, and those that are named as paths into its records."""
     names = frozenset(open_table(path, Wanted(columns=frozenset(), guarded=False), options).schema)
     return open_table(path, Wanted(columns=names | columns, guarded=False), options)
+
+
+def _opened(path: Path, columns: frozenset[str], options: TableOptions) -> tuple[Source, TableOptions]:
+    """Open a file; one of JSON whose rows lie deeper within one object has those, where only one place holds them."""
+    try:
+        return open_source(path, columns, options), options
+    except TableError:
+        each = None
+        if options.each is None and table_suffix(path.name) == ".json":
+            whole = read_json(path)
+            each = rows_within(whole) if isinstance(whole, dict) else None
+        if each is None:
+            raise
+        options = replace(options, each=each)
+        source = open_source(path, columns, options)
+        return replace(source, notes=(*source.notes, f"each of {each} is a row")), options
 
 
 def read_sheets(path: Path, named: frozenset[str], options: TableOptions) -> list[tuple[OutputSheet, Source]]:
@@ -86,7 +105,7 @@ def read_sheet(path: Path, named: frozenset[str], options: TableOptions) -> tupl
     place = display_path(path)
     try:
         with at_hand(path) as file:
-            source = open_source(file, named, options)
+            source, options = _opened(file, named, options)
             if not named and (tool := annotations_of(source.schema)):
                 raise TableError(
                     f"{source.place}: expected the systems' outputs, got annotations of {tool}: what people answered, "
@@ -189,6 +208,42 @@ def labelled(sheets: Sequence[OutputSheet]) -> list[OutputSheet]:
         return [replace(sheet, label=f"{sheet.file.resolve().parent.name}/{sheet.label}") for sheet in sheets]
     shared = _shared_end(stems) if len(stems) > 1 else ""
     return [replace(sheet, label=sheet.label.removesuffix(shared) or sheet.label) for sheet in sheets]
+
+
+def aligned(sheets: Sequence[OutputSheet]) -> list[OutputSheet]:
+    """Call columns alike where each file has names of its own for outputs, items and prompts; what was renamed is said.
+
+    Files that have a column of items or prompts in common stay as they are.
+    """
+    shared = set.intersection(*({*sheet.columns} for sheet in sheets)) if len(sheets) > 1 else {""}
+    named = [dict(_usual(sheet)) for sheet in sheets]
+    alike = frozenset.intersection(*(frozenset(one) for one in named))
+    apart = not any(place_in(role, name) is not None for name in shared for role in JOINING) and len(sheets) > 1
+    if not apart or "output" not in alike or alike.isdisjoint(JOINING):
+        return [*sheets]
+    found = [sheets[0]]
+    for sheet, own in zip(sheets[1:], named[1:], strict=True):
+        names = {own[role]: named[0][role] for role in own if role in alike and own[role] != named[0][role]}
+        if {*names.values()} & {*sheet.columns}:
+            return [*sheets]
+        columns = {
+            new: replace(one, name=new) for name, one in sheet.columns.items() for new in [names.get(name, name)]
+        }
+        said = ", ".join(f"{shortened(old, 40)} is read as {shortened(new, 40)}" for old, new in names.items())
+        notes = (*sheet.notes, f"{sheet.file.name}: {said}") if said else sheet.notes
+        found.append(replace(sheet, columns=columns, notes=notes))
+    return found
+
+
+def _usual(sheet: OutputSheet) -> Iterator[tuple[Role, str]]:
+    """Yield for each role the column of a file that has the likeliest name."""
+    free = {name: column for name, column in sheet.columns.items() if column.filled}
+    for role in ROLES:
+        known = sorted((at, name) for name in free if (at := place_in(role, name)) is not None)
+        known = [(at, name) for at, name in known if role == "item" or not free[name].is_number]
+        if known:
+            yield role, known[0][1]
+            del free[known[0][1]]
 
 
 def _shared_end(stems: Sequence[str]) -> str:

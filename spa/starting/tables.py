@@ -15,7 +15,7 @@ from spa.media.medium import Medium
 from spa.starting.columns import AS_JSON, LAST, OutputColumn
 from spa.starting.dialogues import Dialogues, with_dialogues
 from spa.starting.found import Answer, Found, OpenQuestion, systems_listed
-from spa.starting.input_rows import FILE, LINE, Given, SheetRows, varies
+from spa.starting.input_rows import FILE, LINE, Given, SheetRows, joined, varies
 from spa.starting.names import ITEM_NAMES, NAMES, last_part, place_in
 from spa.starting.roles import (
     ALIKE,
@@ -25,6 +25,7 @@ from spa.starting.roles import (
     answers_of_people,
     doubtful_output,
     is_other,
+    items_in,
     outputs_in,
     roles_in,
 )
@@ -265,6 +266,7 @@ def _reference(rows: SheetRows, items: Sequence[Words], taken: frozenset[str]) -
         if name not in taken
         and rows.column(name).filled
         and not rows.column(name).is_number
+        and (rows.column(name).distinct > 1 or len({*items}) == 1)
         and varies(items, rows.identified(name)) == 0.0
     )[:1]
 
@@ -403,6 +405,9 @@ def _missing(rows: SheetRows, given: Given) -> str:
     if rows.height > 1 and rows.column(outputs[0]).distinct == 1 and len(rows.column(outputs[0]).filled) == rows.height:
         text = shortened(rows.column(outputs[0]).filled[0], 80)
         return f"{place}: expected outputs that differ, got one text in every row of {shortened(outputs[0])} ({text})"
+    if _are_alike(rows, given, outputs[0]):
+        column = shortened(outputs[0])
+        return f"{place}: expected outputs that differ, got one text of all systems for each item in {column}; check it"
     known = [name for name in rows.names if place_in("system", name) is not None and rows.column(name).filled]
     systems = [*(given.systems or known)[:1]]
     if systems and rows.column(systems[0]).distinct == 1:
@@ -431,6 +436,19 @@ def _missing(rows: SheetRows, given: Given) -> str:
         f"{place}: expected outputs of two systems or more, got one column of texts ({outputs[0]}) and none that names "
         f"a system; name it with --system, or give a file for each system{_columns_as_systems(rows)}"
     )
+
+
+def _are_alike(rows: SheetRows, given: Given, output: str) -> bool:
+    """Return whether a column of items joins rows of several files or systems, all with the same text."""
+    known = [name for name in rows.names if place_in("system", name) is not None]
+    texts = rows.identified(output)
+    for system in given.systems[:1] or (*known, FILE):
+        for item in items_in(rows, given, (output, system)):
+            items = rows.identified(item)
+            joins = item != LINE and joined(rows.identified(system), items, texts).share > ENOUGH
+            if joins and varies(items, texts) == 0.0:
+                return True
+    return False
 
 
 def _columns_as_systems(rows: SheetRows) -> str:

@@ -14,6 +14,7 @@ from spa.errors import ArgumentProblem, NoRows, TableError, shortened
 from spa.tables.bounds import check_depth
 from spa.tables.json_lines import json_lines_slices
 from spa.tables.options import TableOptions
+from spa.tables.paths import follow
 from spa.tables.records import Records, gathered
 from spa.tables.source import Number, Source, Wanted, json_decoder
 from spa.tables.text_files import check_table_file, utf8_lines
@@ -198,10 +199,44 @@ def _rows(columns: Mapping[str, object], wanted: Wanted, path: Path | str) -> It
 def _arrays_below(record: Mapping[str, object], depth: int = 3) -> Iterator[str]:
     """Yield the paths of arrays of objects within a record."""
     for name, value in record.items():
-        if isinstance(value, list) and value and all(isinstance(one, dict) for one in value):
+        if _is_rows(value):
             yield name
         elif isinstance(value, dict) and depth:
             yield from (f"{name}.{path}" for path in _arrays_below(value, depth - 1))
+
+
+def rows_within(record: Mapping[str, object]) -> str | None:
+    """Return where the rows of an object lie, as ``each`` names it; ``None`` where several places may hold them.
+
+    That is its longest array of objects. Arrays of objects under several keys are those of systems; of objects of texts
+    either keys are, whichever are fewer, as in folders.
+
+    >>> rows_within({"run": {"rows": [{"a": "b"}, {"a": "c"}], "steps": [{"d": 1}]}})
+    'run.rows'
+    >>> rows_within({"x": [{"a": "b"}], "y": [{"a": "c"}]}), rows_within({"x": {"1": "a"}, "y": {"1": "b"}})
+    ('{system}[]', None)
+    >>> two = {"1": "a", "2": "b"}
+    >>> rows_within({"x": two | {"3": "c"}, "y": two | {"3": "d"}}), rows_within({"x": two, "y": two, "z": two})
+    ('{system}{item}', '{id}')
+    """
+    parts = [*record.values()]
+    if len(parts) > 1 and all(isinstance(part, dict) and _holds_texts(part) for part in parts):
+        inner = {key for part in parts if isinstance(part, dict) for key in part}
+        return None if len(inner) == len(parts) else "{system}{item}" if len(parts) < len(inner) else "{id}"
+    if len(parts) > 1 and all(map(_is_rows, parts)):
+        return "{system}[]"
+    paths = {path: follow(record, path) for path in _arrays_below(record)}
+    heights = {path: len(rows) for path, rows in paths.items() if isinstance(rows, list)}
+    longest = [path for path, height in heights.items() if height == max(heights.values())]
+    return longest[0] if len(longest) == 1 else None
+
+
+def _is_rows(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(one, dict) for one in value)
+
+
+def _holds_texts(record: Mapping[str, object]) -> bool:
+    return bool(record) and all(isinstance(one, str) and not isinstance(one, Number) for one in record.values())
 
 
 def _split(parts: Mapping[str, object]) -> Iterator[Mapping[str, object]] | None:

@@ -271,12 +271,16 @@ def test_folders_may_be_of_items(tmp_path: Path) -> None:
         ({s: {item: TEXTS[item, s] for item in PROMPTS} for s in SYSTEMS}, "{model}.{item}"),
     ],
 )
-def test_an_object_of_objects_is_taken_apart_by_an_option(tmp_path: Path, objects: Any, each: str) -> None:
+def test_an_object_of_objects_is_taken_apart(tmp_path: Path, objects: Any, each: str) -> None:
+    """The fewer keys are systems; where there are as many of both, an option says which."""
     file = tmp_path / "x.json"
     file.write_text(json.dumps(objects), encoding="utf-8")
-    assert "take them apart with --each '{id}'" in refused(tmp_path / "no", file)
     started(tmp_path / "a", file, "--each", each)
-    assert answers_of(tmp_path / "a") == {("", system, text) for (_, system), text in TEXTS.items()}
+    started(tmp_path / "b", file)
+    for folder in "ab":
+        assert answers_of(tmp_path / folder) == {("", system, text) for (_, system), text in TEXTS.items()}
+    file.write_text(json.dumps({a: {b: f"{a} on {b}, at length" for b in "xyz"} for a in "klm"}), encoding="utf-8")
+    assert "take them apart with --each '{id}'" in refused(tmp_path / "no", file)
 
 
 def test_an_index_of_pandas_has_no_name_and_is_none(tmp_path: Path) -> None:

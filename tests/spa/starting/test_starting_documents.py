@@ -1,0 +1,105 @@
+"""Outputs as evaluation tools keep them: rows deep in one object, lists of texts, columns that files name as they like.
+
+The shapes are those of promptfoo's ``results.json``, HELM's ``scenario_state.json``, Inspect's logs and WMT's files.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.spa.output_shapes import PROMPTS, SYSTEMS, TEXTS, WORDS, write_lines
+from tests.spa.started_studies import answers_of, refused, started
+
+ANSWERS = {(PROMPTS[item], system, text) for (item, system), text in TEXTS.items()}
+
+
+def promptfoo() -> object:
+    """Return a document whose rows lie beside other arrays of objects."""
+    rows = [
+        {"provider": {"id": system}, "vars": {"q": item}, "prompt": {"raw": PROMPTS[item], "label": "{{q}}"}}
+        | {"response": {"output": text, "tokenUsage": {"total": 3}}, "success": True}
+        for (item, system), text in TEXTS.items()
+    ]
+    named = [{"raw": "{{q}}", "provider": system} for system in SYSTEMS]
+    return {"evalId": "e1", "results": {"version": 3, "prompts": named, "results": rows}, "config": {}}
+
+
+def helm() -> object:
+    """Return a document whose prompts hold the item's text, too."""
+    rows = [
+        {"instance": {"id": item, "input": {"text": PROMPTS[item]}}, "request": {"prompt": PROMPTS[item]}}
+        | {"model": system, "result": {"success": True, "completions": [{"text": text, "logprob": -1.0}]}}
+        for (item, system), text in TEXTS.items()
+    ]
+    return {"adapter_spec": {"method": "generation"}, "request_states": rows}
+
+
+def by_system() -> object:
+    """Return a document that has the rows of each system under its name."""
+    found: dict[str, list[dict[str, str]]] = {}
+    for (item, system), text in TEXTS.items():
+        found.setdefault(system, []).append({"id": item, "prompt": PROMPTS[item], "output": text})
+    return found
+
+
+@pytest.mark.parametrize("made", [promptfoo, helm, by_system])
+def test_rows_deep_in_one_document_are_found(made: object, tmp_path: Path) -> None:
+    """What was taken for a row is said; constant labels are no references."""
+    assert callable(made)
+    (tmp_path / "x.json").write_text(json.dumps(made()), encoding="utf-8")
+    facts = started(tmp_path / "a", tmp_path / "x.json")
+    assert answers_of(tmp_path / "a") == ANSWERS
+    assert sum("is a row" in line for line in facts["caveats"]) == 1
+    assert not any("references" in line for line in facts["took"])
+
+
+def test_two_places_of_rows_in_a_document_are_not_guessed(tmp_path: Path) -> None:
+    rows = [{"id": n, "text": word} for n, word in enumerate(WORDS)]
+    (tmp_path / "x.json").write_text(json.dumps({"title": "x", "a": {"one": rows}, "b": {"two": rows}}))
+    assert "--each a.one" in refused(tmp_path / "a", tmp_path / "x.json")
+
+
+def test_files_may_have_columns_of_their_own(tmp_path: Path) -> None:
+    """Each in its own order; not where two of them would be one."""
+    names = (("id", "prompt", "output"), ("qid", "question", "answer"), ("question_id", "instruction", "response"))
+    files = []
+    for (item_name, prompt_name, output_name), system in zip(names, ("one", "two", "three"), strict=True):
+        rows = [
+            {item_name: item, prompt_name: prompt, output_name: f"{system} on {item}, with some words"}
+            for item, prompt in PROMPTS.items()
+        ]
+        files.append(write_lines(tmp_path / f"{system}.jsonl", rows[::-1] if system == "two" else rows))
+    facts = started(tmp_path / "a", *files)
+    assert facts["overview"]["systems"] == ["one", "two", "three"]
+    assert {text.partition(",")[0] for _, _, text in answers_of(tmp_path / "a")} == {
+        f"{system} on {item}" for system in ("one", "two", "three") for item in PROMPTS
+    }
+    assert "two.jsonl: qid is read as id, answer is read as output, question is read as prompt" in facts["caveats"]
+
+
+@pytest.mark.parametrize("ending", [".txt", ".json"])
+def test_sources_and_references_are_no_systems(ending: str, tmp_path: Path) -> None:
+    """Of files with a line, or an element, for each output; with one system beside it a reference is another."""
+    files = {}
+    for name in ("news.en-de.A", "news.en-de.B", "news-src.en", "news-ref.de"):
+        lines = [f"{name} says {word} in its line" for word in WORDS]
+        files[name] = tmp_path / f"{name}{ending}"
+        files[name].write_text(json.dumps(lines) if ending == ".json" else "\n".join(lines), encoding="utf-8")
+    facts = started(tmp_path / "a", *files.values())
+    assert facts["overview"]["systems"] == ["news.en-de.A", "news.en-de.B"]
+    assert {prompt for prompt, _, _ in answers_of(tmp_path / "a")} == {
+        f"news-src.en says {word} in its line" for word in WORDS
+    }
+    assert f"references for metrics: column reference, the lines of news-ref.de{ending}" in facts["took"]
+    both = [files["news.en-de.A"], files["news-ref.de"]]
+    assert started(tmp_path / "b", *both)["overview"]["systems"] == ["news.en-de.A", "news-ref.de"]
+
+
+def test_systems_that_say_the_same_are_told(tmp_path: Path) -> None:
+    rows = [{"id": item, "model": s, "response": f"On {prompt}"} for item, prompt in PROMPTS.items() for s in SYSTEMS]
+    assert "got one text of all systems for each item in response" in refused(
+        tmp_path / "a", write_lines(tmp_path / "x.jsonl", rows)
+    )
