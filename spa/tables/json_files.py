@@ -213,7 +213,7 @@ def rows_within(record: Mapping[str, object]) -> str | None:
 
     >>> rows_within({"run": {"rows": [{"a": "b"}, {"a": "c"}], "steps": [{"d": 1}]}})
     'run.rows'
-    >>> rows_within({"x": [{"a": "b"}], "y": [{"a": "c"}]}), rows_within({"x": {"1": "a"}, "y": {"1": "b"}})
+    >>> rows_within({"x": [{"a": "b"}], "y": [{"a": "c"}]}), rows_within({"x": {"1": "a"}})
     ('{system}[]', None)
     >>> two = {"1": "a", "2": "b"}
     >>> rows_within({"x": two | {"3": "c"}, "y": two | {"3": "d"}}), rows_within({"x": two, "y": two, "z": two})
