@@ -59,7 +59,7 @@ class RankingSources:
 def rank_systems(sources: RankingSources, means: Sequence[RatingMean], tests: Sequence[RatingTest]) -> list[Ranking]:
     """Rank preferences and choices by strength, ratings by means; ratings taken as comparisons stand apart.
 
-    Ranks that the answers allow: of strengths by all differences at once (:mod:`analysis.strengths.ranks`);
+    Ranks that the answers allow: of strengths by all differences at once (:mod:`analysis.strengths.bounds`);
     of means one more than the number of systems clearly above by the corrected tests, up to the
     number of systems less those clearly below.
     """

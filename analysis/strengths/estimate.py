@@ -166,7 +166,7 @@ def bradley_terry(
 
     References
     ----------
-    See :func:`fit_bradley_terry`, :mod:`analysis.strengths.sandwich` and :mod:`analysis.strengths.ranks`.
+    See :func:`fit_bradley_terry`, :mod:`analysis.strengths.sandwich` and :mod:`analysis.strengths.bounds`.
 
     >>> found = bradley_terry(["a"] * 4, ["b"] * 4, [1, 1, 1, 0])
     >>> found.strength.round(4).tolist(), found.se.round(4).tolist()

@@ -21,8 +21,7 @@ from analysis.orders.plackett_luce import _Stages
 from analysis.statistics.coding import Floats
 from analysis.strengths.bias_reduced import SOLE
 from analysis.strengths.bootstrap import Marks
-from analysis.strengths.bounds import LEAST_DF, ROUNDING
-from analysis.strengths.ranks import KNOWN_DF
+from analysis.strengths.bounds import KNOWN_DF, LEAST_DF, ROUNDING
 
 LEVEL, COVERED, REJECTED = 0.95, 0.93, 0.06
 ALL_BUT_SOME = 0.99  # share without an interval beyond which coverage is not given

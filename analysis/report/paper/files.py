@@ -1,10 +1,16 @@
-r"""The files of a paper: ``paper.tex`` shows which table and figure is which, and compiles as it is."""
+r"""The files of a paper: ``paper.tex`` shows which table and figure is which, and compiles as it is.
+
+Letters that pdflatex cannot set, such as Chinese ones, are declared in each file as stand-ins, "[name 1]".
+"""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
+from itertools import count
+from typing import Any, TypeVar
 
 from analysis.figures.pdf import svg_to_pdf
 from analysis.printing.document import Document, Figure, Section, Table, every_block
@@ -14,14 +20,77 @@ from analysis.printing.lookup import confidence_words
 from analysis.printing.names import Names
 from analysis.printing.pictures import everyone
 from analysis.records.results import Results
-from analysis.report.latex import LEFT_OUT, WHITE, cell_text, short_title
+from analysis.report.latex import BEYOND_LATIN, LEFT_OUT, WHITE, cell_text, short_title
 from analysis.report.paper.classes import PAPERS, PIXELS, TEX_POINTS, PaperClass, look_of
 from analysis.report.paper.layout import LONG_WORD, SHORT, Rows, Sheet, breakable, render_sheet
 from analysis.report.paper.main_tables import main_tables
-from analysis.report.paper.stand_ins import StandIns
 from analysis.report.parts import full_report
 from analysis.report.sections import build_document, shown_results
 from analysis.results.files import to_json
+from analysis.statistics.record import rows_with_fields, with_fields
+
+Value = TypeVar("Value")
+NUMBERS = frozenset({int, bool, float, type(None)})
+RUN = re.compile(rf"{BEYOND_LATIN.pattern}+")
+TAKEN = re.compile(r"\[name (\d+)\]")
+SPACES = re.compile("[\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u3000\ufeff]")
+STRAY = "?"  # for a letter that no text held beforehand
+MOST_DECLARED = 40  # in the comment of one file
+
+
+class StandIns:
+    """Replaces runs of letters beyond Latin, the same run by the same name wherever it stands.
+
+    Parameters
+    ----------
+    texts : str
+        All that is to be printed. Runs are numbered as they first appear in it; numbers that it holds in such names
+        itself are not used.
+
+    >>> stand_ins = StandIns("\u516c\u5f0f, \u9e66\u9e49")
+    >>> stand_ins.printable("\u9e66\u9e49 over \u516c\u5f0f")
+    '[name 2] over [name 1]'
+    """
+
+    def __init__(self, texts: str) -> None:
+        taken = set(TAKEN.findall(texts))
+        free = (f"[name {number}]" for number in count(1) if str(number) not in taken)
+        runs = () if texts.isascii() else dict.fromkeys(RUN.findall(_set_as_one(texts)))
+        self._names: dict[str, str] = dict(zip(runs, free, strict=False))
+
+    @property
+    def declared(self) -> Mapping[str, str]:
+        """What each stand-in stands for."""
+        return {name: run for run, name in self._names.items()}
+
+    def printable(self, value: Value) -> Value:
+        """Return a text, or all texts of records, without letters beyond Latin."""
+        changed: Any = value
+        if isinstance(value, str):
+            changed = value if value.isascii() else self._text(value)
+        elif is_dataclass(value) and not isinstance(value, type):
+            changed = with_fields(value, self.printable, NUMBERS)
+        elif isinstance(value, Mapping):
+            changed = {self.printable(key): self.printable(item) for key, item in value.items()}
+        elif isinstance(value, tuple):
+            changed = rows_with_fields(value, self.printable, NUMBERS) or tuple(map(self.printable, value))
+        return changed  # type: ignore[no-any-return]
+
+    def _text(self, text: str) -> str:
+        shown = RUN.sub(self._stand_in, _set_as_one(text))
+        return text if shown == text else shown
+
+    def _stand_in(self, found: re.Match[str]) -> str:
+        return self._names.get(found[0], STRAY)
+
+    def comments(self, text: str) -> list[str]:
+        """Return the lines of LaTeX comments that declare the stand-ins of a text."""
+        used = dict.fromkeys(f"[name {number}]" for number in TAKEN.findall(text))
+        declared = self.declared
+        lines = [f"% {name} stands for {declared[name]}" for name in used if name in declared]
+        more = len(lines) - MOST_DECLARED
+        return lines if more <= 0 else [*lines[:MOST_DECLARED], f"% and {more} more, which paper.tex lists"]
+
 
 HEIGHT = re.compile(r' height="([\d.]+)"')  # of an SVG, in pixels
 TALLEST = 460.0  # points of a figure, which has its caption under it
@@ -256,3 +325,8 @@ class Captions:
     @staticmethod
     def _n(who: str, more: str = "") -> str:
         return f"n: {who}{more}." if who else ""
+
+
+def _set_as_one(text: str) -> str:
+    """Return a text with letters and their accents as one, and every space as one that LaTeX knows."""
+    return SPACES.sub(" ", unicodedata.normalize("NFC", text))

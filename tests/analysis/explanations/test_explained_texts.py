@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from analysis.explanations import exploration, keywords
+from analysis.explanations import exploration
 from analysis.explanations.embedding import embed
 from analysis.explanations.separation import cross_validated, separation
 from analysis.explanations.texts import ExplainedText, explained_texts, masked
@@ -86,22 +86,22 @@ def test_separation_that_cannot_be_tested_says_why() -> None:
 
 
 @pytest.mark.parametrize("method", ["YAKE", "TF-IDF"])
-def test_keywords_are_those_of_their_criterion(method: keywords.Method) -> None:
+def test_keywords_are_those_of_their_criterion(method: exploration.Method) -> None:
     need("sklearn", *(["yake"] if method == "YAKE" else []))
     texts = [text(f"The ending surprised nobody, case {n}.", "plot") for n in range(5)]
     texts += [text(f"Clumsy grammar here and there, case {n}.", "style") for n in range(5)]
-    found = keywords.keywords(texts, method=method)
+    found = exploration.keywords(texts, method=method)
     best = {name: [row.keyword.lower() for row in found if row.criterion == name][:5] for name in ("plot", "style")}
     assert any("ending" in word for word in best["plot"])
     assert any("grammar" in word for word in best["style"])
     assert max(len(row.keyword.split()) for row in found) <= 3
     assert {row.method for row in found} == {method}
     assert next(row.n_texts for row in found if row.keyword == best["plot"][0]) == 5
-    assert keywords.keywords([text("...", "plot")], method=method) == []
+    assert exploration.keywords([text("...", "plot")], method=method) == []
 
 
 @pytest.mark.parametrize("method", ["YAKE", "TF-IDF"])
-def test_every_keyword_stands_in_a_text_as_it_is(method: keywords.Method) -> None:
+def test_every_keyword_stands_in_a_text_as_it_is(method: exploration.Method) -> None:
     """Words that are left out part phrases, and so do signs and the ends of texts; whole words are counted."""
     need("sklearn", *(["yake"] if method == "YAKE" else []))
     texts = [
@@ -109,7 +109,7 @@ def test_every_keyword_stands_in_a_text_as_it_is(method: keywords.Method) -> Non
         text("Party scenes aren't well-made.", "plot"),
     ]
     texts += [text("Syntax is off: clumsy words -- 'odd' words", "style"), text("Odd marks and clumsy syntax", "style")]
-    found = keywords.keywords(texts, method=method)
+    found = exploration.keywords(texts, method=method)
     written = {
         name: " ".join(one.text.lower().replace("\u2019", "'") for one in texts if one.criterion == name)
         for name in ("plot", "style")
@@ -123,7 +123,7 @@ def test_every_keyword_stands_in_a_text_as_it_is(method: keywords.Method) -> Non
         counts = {row.keyword: row.n_texts for row in found}
         assert (counts["old story"], counts["clumsy words"], counts["well-made"], counts["odd"]) == (1, 1, 1, 2)
         chinese = [text("剧情很好", "plot"), text("剧情一般", "plot")]
-        assert {row.keyword: row.n_texts for row in keywords.keywords(chinese, language="zh", method=method)}[
+        assert {row.keyword: row.n_texts for row in exploration.keywords(chinese, language="zh", method=method)}[
             "剧情"
         ] == 2
 
@@ -174,7 +174,6 @@ def test_one_text_is_refused_in_a_line() -> None:
 def test_the_command_writes_what_people_and_raters_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     need("sklearn")
     monkeypatch.setattr(exploration, "find_spec", lambda name: None)  # UMAP takes long to load
-    monkeypatch.setattr(keywords, "find_spec", lambda name: None)
     study = explained_study(tmp_path / "study")
     told = spa("explanations", study, "--out", tmp_path / "out").output
     assert "PCA of TF-IDF" in told

@@ -28,7 +28,7 @@ FEWER = cache(unpaired_test.__wrapped__)  # other tests of the process see none 
 @pytest.fixture(autouse=True)
 def few_studies(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Simulate few live studies, whose numbers are tested elsewhere."""
-    monkeypatch.setattr("analysis.planning.live_costs.STUDIES", 40)
+    monkeypatch.setattr("analysis.planning.study_design.STUDIES", 40)
     monkeypatch.setattr("analysis.planning.unpaired.LAYOUTS", 10)
     monkeypatch.setattr("analysis.planning.engines.unpaired_test", FEWER)
     yield

@@ -10,9 +10,8 @@ import pytest
 from scipy.stats import ttest_1samp
 
 from analysis.planning.assumptions import assumed
-from analysis.planning.live_costs import _holm_power, live_costs
 from analysis.planning.plan import LiveCost, annotators_for
-from analysis.planning.study_design import deciding_hypotheses, study_design
+from analysis.planning.study_design import _holm_power, deciding_hypotheses, live_costs, study_design
 from spa.forms.effort import SECONDS_A_QUESTION
 from spa.study.load import load_study
 from spa.study.outputs import load_outputs

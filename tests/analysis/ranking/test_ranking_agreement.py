@@ -21,7 +21,7 @@ from analysis.ranking.agreement import agreement_of_rankings
 from analysis.ranking.means_of_sums import mean_sums
 from analysis.ranking.replicates import ReplicateSums, draw_scores, pools, unit_names, win_sums
 from analysis.statistics.rank_orders import Ranking, order_systems
-from analysis.strengths.ranks import rank_intervals
+from analysis.strengths.bounds import rank_intervals
 from analysis.strengths.strength_table import strength_table
 from tests.analysis.made_answers import choices, preferences, ratings, run
 

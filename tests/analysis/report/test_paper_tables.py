@@ -17,8 +17,8 @@ from analysis.report import report_files
 from analysis.report.latex import BEYOND_LATIN, SPECIAL
 from analysis.report.paper import PAPERS, paper_files
 from analysis.report.paper.classes import PDF_POINTS, PIXELS, TEX_POINTS, rounded_down
+from analysis.report.paper.files import StandIns
 from analysis.report.paper.layout import EM, Rows, Sheet, ems, lay_out, pieces, render_sheet
-from analysis.report.paper.stand_ins import StandIns
 from analysis.report.parts import full_report
 from analysis.report.sections import build_document
 from analysis.results.files import from_plain

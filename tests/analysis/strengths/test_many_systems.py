@@ -16,11 +16,11 @@ from analysis.ranking import agreement, differences
 from analysis.statistics.coding import Floats, Ints, fold
 from analysis.strengths import bias_reduced, bootstrap, estimate, fit, sparse_sandwich
 from analysis.strengths.bootstrap import bootstrap_strengths
+from analysis.strengths.bounds import rank_intervals
 from analysis.strengths.counting import count_cells, count_pairs, count_wins
 from analysis.strengths.estimate import BradleyTerry, bradley_terry
 from analysis.strengths.fit import fit_bradley_terry, fit_pairs, fit_strengths
 from analysis.strengths.many_systems import Differences
-from analysis.strengths.ranks import rank_intervals
 from analysis.strengths.sandwich import over_clusters, over_rows, over_two_clusterings
 from analysis.strengths.sparse_newton import Inverse, newton_of_pairs
 from analysis.strengths.sparse_sandwich import Clustering, SparseCovariance, over_both, sparse_covariance

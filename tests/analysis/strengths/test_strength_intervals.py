@@ -13,9 +13,9 @@ from scipy.stats import norm, studentized_range, t
 
 from analysis import bradley_terry
 from analysis.statistics.coding import Floats
+from analysis.strengths.bounds import rank_intervals
 from analysis.strengths.counting import count_cells, count_wins
 from analysis.strengths.fit import fit_bradley_terry
-from analysis.strengths.ranks import rank_intervals
 from analysis.strengths.sandwich import bread
 from tests.analysis.baseball import PUBLISHED_SE, TEAMS, WINS
 

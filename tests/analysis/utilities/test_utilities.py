@@ -19,8 +19,7 @@ from analysis.answers.study_facts import StudyFacts
 from analysis.comparisons.choices_section import IMPLIED
 from analysis.results.files import from_plain
 from analysis.utilities.contribution import LISTS
-from analysis.utilities.figure import Panel, differences_figure
-from analysis.utilities.section import ASSUMED
+from analysis.utilities.section import ASSUMED, Panel, differences_figure
 from analysis.utilities.utilities import UtilityRows, UtilityShare, chained, utility_rows
 from spa.errors import AnalysisError
 from tests.analysis.figures.walked import broken, figures_of
