@@ -15,8 +15,8 @@ from spa.forms.html import render_whole
 from spa.forms.texts import load_texts
 from spa.records.form import ExhibitsBlock, Form
 from spa.server.app import create_app
-from spa.server.byte_ranges import LONGEST
 from spa.server.http_server import serve_on_loopback
+from spa.server.page_responses import LONGEST
 from tests.browser.chromium import DESK, PATIENCE, PHONE, expect, open_context
 from tests.browser.test_form_in_browser import HandMade
 from tests.browser.test_reading_in_browser import evidence, to_reading

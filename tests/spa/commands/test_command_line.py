@@ -21,7 +21,7 @@ from spa.commands.options import study_argument
 from spa.commands.terminal import Stages, console, progress_bar
 from spa.media.audio import AUDIO
 from spa.media.medium import NeutralCopy
-from spa.study.neutral_copies import NeutralCopies
+from spa.study.materials import NeutralCopies
 from spa.waiting import SHOWN
 from tests.parsed_commands import every_command
 from tests.spa.study_files import write_study

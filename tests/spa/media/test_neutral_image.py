@@ -23,7 +23,7 @@ from spa.forms.texts import load_texts
 from spa.media import neutral_image as module
 from spa.media.neutral_image import neutral_image
 from spa.server.preview import create_preview
-from spa.study import neutral_copies
+from spa.study import materials
 from spa.study.load import load_study, study_fingerprint
 from spa.study.outputs import load_outputs
 from spa.study.warnings import study_warnings
@@ -307,7 +307,7 @@ def test_a_fingerprint_is_that_of_the_originals(tmp_path: Path) -> None:
     before = study_fingerprint(study)
     originals = [output.file.read_bytes() for output in load_outputs(study).all() if output.file is not None]
     assert neutral_image(originals[0]).content != originals[0]
-    for copy in (tmp_path / neutral_copies.FOLDER).glob("*.*"):
+    for copy in (tmp_path / materials.FOLDER).glob("*.*"):
         copy.write_bytes(tiny_png(99))
     assert study_fingerprint(study) == before
 
@@ -342,7 +342,7 @@ def test_a_broken_picture_is_one_line_of_check(tmp_path: Path) -> None:
 def test_copies_are_kept_elsewhere_if_they_must(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the folder of a study cannot be written to, it is shown all the same."""
     path = image_study(tmp_path, [tiny_png(number) for number in range(8)])
-    (tmp_path / neutral_copies.FOLDER).write_text("in the way of a folder")
+    (tmp_path / materials.FOLDER).write_text("in the way of a folder")
     shown = {output.shown_file for output in load_outputs(load_study(path)).all()}
     assert None not in shown
     assert not any(one is not None and one.is_relative_to(tmp_path) for one in shown)

@@ -15,9 +15,8 @@ from polars.testing import assert_frame_equal
 from analysis.answers.columns import KNOWN
 from analysis.answers.conversion import NOT_IN_R
 from spa.cli import main
-from spa.responses.codebook import TYPES, codebook, with_own_names
 from spa.responses.export import export_tables
-from spa.responses.table_files import write_codebook, write_tables
+from spa.responses.table_files import TYPES, codebook, with_own_names, write_codebook, write_tables
 from spa.responses.tidy_tables import ANNOTATORS, DASHBOARD_LOG, DECISIONS, EXCLUSIONS, Tables, row_tables
 from spa.tables.r_names import FITS, LONGEST, RESERVED, r_names
 from tests.spa.responses.test_export import PREFERENCE, SCREENING, answered, build_by_hand, hand_in

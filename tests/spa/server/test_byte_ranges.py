@@ -21,8 +21,7 @@ from spa.media import MEDIA
 from spa.media.image import IMAGE
 from spa.server import survey_routes
 from spa.server.app import create_app
-from spa.server.byte_ranges import LONGEST, ByteRange, parse_range
-from spa.server.page_responses import send_shown
+from spa.server.page_responses import LONGEST, ByteRange, parse_range, send_shown
 from spa.server.preview import create_preview
 from tests.browser.test_form_in_browser import HandMade
 from tests.spa.web_forms import small_form
