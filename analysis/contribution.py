@@ -213,10 +213,15 @@ class SectionEntry:
 
     def section(self, shown: Shown) -> Section | None:
         """Make the section, or ``None`` where there is nothing to say."""
-        keys = (self.key, *self.also)
-        values = [shown.of(key) for key in keys]
-        known = any(not key.says_nothing(value) for key, value in zip(keys, values, strict=True))
-        return self.make(*values, shown) if known else None
+        return self.make(*map(shown.of, self._keys), shown) if self.has_rows(shown.results) else None
+
+    def has_rows(self, results: Results) -> bool:
+        """Tell whether there are rows to tell of; the section is not made for that."""
+        return any(not key.says_nothing(key.of(results)) for key in self._keys)
+
+    @property
+    def _keys(self) -> tuple[Key[Any], ...]:
+        return self.key, *self.also
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,17 +33,21 @@ class Analysed:
     @property
     def rules(self) -> dict[str, tuple[str, ...]]:
         """Return the rules that leave an annotator's answers out, in words, by annotator; once each."""
+        from analysis.printing.words import rule_name
+
         found: dict[str, dict[str, None]] = {}
         for row in self.results.exclusions:
-            found.setdefault(row.annotator_id, {})[row.rule.replace("_", " ")] = None
+            found.setdefault(row.annotator_id, {})[rule_name(row.rule)] = None
         return {annotator: tuple(rules) for annotator, rules in found.items()}
 
     @property
     def signs(self) -> dict[str, tuple[str, ...]]:
         """Return the signs of careless answering that each annotator shows, in words."""
+        from analysis.printing.words import rule_name
+
         found: dict[str, list[str]] = {}
         for row in self.results.careless_signs:
-            found.setdefault(row.annotator_id, []).append(row.sign.replace("_", " "))
+            found.setdefault(row.annotator_id, []).append(rule_name(row.sign))
         return {annotator: tuple(signs) for annotator, signs in found.items()}
 
 

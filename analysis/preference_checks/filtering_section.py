@@ -35,12 +35,7 @@ def filtering_blocks(rows: Sequence[SweepRow], shown: Shown) -> list[Block]:
     names, usual = shown.names, shown.settings.consistency_tau
     own = [row for row in rows if row.tau in SHOWN or row.tau == usual]
     lines = _changes(rows, names, usual)
-    comparisons = list(dict.fromkeys(_key(row) for row in own))
-    own = sorted(own, key=lambda row: comparisons.index(_key(row)))
-    table = _table(own, names, shown.confidence)
-    some = [row for row in own if _key(row) in comparisons[:DRAWN]]
-    figure = _figure(some, names, len(comparisons))
-    blocks: tuple[Block, ...] = (table, figure)
+    blocks = bounds_compared(own, names)
     return [
         Heading(text="What leaving out contradictory annotators changes"),
         Paragraph(text=MEANING),
@@ -51,6 +46,14 @@ def filtering_blocks(rows: Sequence[SweepRow], shown: Shown) -> list[Block]:
             else blocks
         ),
     ]
+
+
+def bounds_compared(rows: Sequence[SweepRow], names: Names) -> tuple[Block, ...]:
+    """Lay the tests under some bounds beside each other, comparison by comparison: a table, and a figure of a few."""
+    comparisons = list(dict.fromkeys(_key(row) for row in rows))
+    own = sorted(rows, key=lambda row: comparisons.index(_key(row)))
+    some = [row for row in own if _key(row) in comparisons[:DRAWN]]
+    return _table(own, names), _figure(some, names, len(comparisons))
 
 
 def _key(row: SweepRow) -> Comparison:
@@ -93,7 +96,7 @@ def _steps(own: Sequence[SweepRow]) -> list[SweepRow]:
     return [row for place, row in enumerate(own) if not place or row.verdict != own[place - 1].verdict]
 
 
-def _table(rows: Sequence[SweepRow], names: Names, confidence: str) -> Table:
+def _table(rows: Sequence[SweepRow], names: Names) -> Table:
     fields: list[Field[SweepRow]] = [
         text_column("Pair", names.over),
         text_column("Group", lambda row: names.group(row.group)),
@@ -103,7 +106,9 @@ def _table(rows: Sequence[SweepRow], names: Names, confidence: str) -> Table:
         number_column("n", lambda row: count(row.n), "those kept"),
         number_column("Left out", lambda row: count(row.n_excluded)),
         number_column("Mean", lambda row: percent(row.mean), "of both directions together"),
-        number_column(f"{confidence} confidence interval (%)", lambda row: share_interval(row.ci_low, row.ci_high)),
+        number_column(
+            f"{names.confidence} confidence interval (%)", lambda row: share_interval(row.ci_low, row.ci_high)
+        ),
         number_column("Adjusted p", lambda row: p_value(row.p_adjusted)),
         number_column(
             "First direction",

@@ -114,6 +114,14 @@ def make_section(results: Results, name: str) -> Section | None:
     return section if section is None or results.live is None else without_tests(section)
 
 
+def with_rows(results: Results) -> tuple[str, ...]:
+    """Return the ids of the rooms' sections that have rows to tell of, in the order of the report."""
+    entries, left_out = _entries(), () if results.live is None else OF_FIXED_SIZE
+    return tuple(
+        name for name in section_ids() if name in entries and name not in left_out and entries[name].has_rows(results)
+    )
+
+
 def sections_before(results: Results) -> dict[str, Section | None]:
     """Make the sections that do not tell what came of computing figures again."""
     shown = shown_results(results)

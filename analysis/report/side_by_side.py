@@ -174,7 +174,7 @@ def _disagreements(results: Results, names: Names) -> list[Block]:
         return [Heading(text="Where they disagree"), Paragraph(text=same)]
     several = len({entry.criterion for entry in entries}) > 1
     exposures = {row.exposure for row in results.preferences}
-    neither = "undecided" if results.live is None else "equal"
+    neither = neither_better(results)
     items = tuple(_disagreement(entry, names, several, len(exposures) > 1, neither) for entry in entries)
     opposite = sum({"x", "y"} <= {verdict.verdict for verdict in entry.verdicts} for entry in entries)
     summary = f"On {plural(opposite, 'pair') if opposite else 'no pair'} two clear results are opposite."
@@ -192,6 +192,20 @@ def _disagreements(results: Results, names: Names) -> list[Block]:
     return [Heading(text="Where they disagree"), Paragraph(text=summary), each]
 
 
+def neither_better(results: Results) -> str:
+    """Return what is said of a pair of which neither system is found to be better."""
+    return "undecided" if results.live is None else "equal"
+
+
+def verdict_words(entry: Disagreement, names: Names, neither: str) -> dict[Verdict, str]:
+    """Word each verdict on a pair."""
+    return {
+        "x": f"{names.system(entry.system_x)} is better",
+        "y": f"{names.system(entry.system_y)} is better",
+        "indifferent": neither,
+    }
+
+
 def _disagreement(entry: Disagreement, names: Names, several: bool, exposures: bool, neither: str) -> str:
     sources: dict[Verdict, list[str]] = {}
     for verdict in entry.verdicts:
@@ -201,11 +215,7 @@ def _disagreement(entry: Disagreement, names: Names, several: bool, exposures: b
         facts += [p_words(verdict.p_adjusted)] if verdict.p_adjusted is not None else []
         shown = f"{source} ({', '.join(facts)})" if facts else source
         sources.setdefault(verdict.verdict, []).append(shown)
-    words: dict[Verdict, str] = {
-        "x": f"{names.system(entry.system_x)} is better",
-        "y": f"{names.system(entry.system_y)} is better",
-        "indifferent": neither,
-    }
+    words = verdict_words(entry, names, neither)
     about = f" ({names.criterion(entry.criterion)})" if several else ""
     parts = [f"{words[key]} by {listed(sources[key])}" for key in words if key in sources]
     return f"{names.against(entry)}{about}: {'; '.join(parts)}."

@@ -15,10 +15,9 @@ from analysis.records.results import Results
 from spa.errors import AnalysisError
 from spa.journal import STARTED
 from spa.raters.request_log import CallCount, CallIndex, RaterCall, read_calls
-from streamlit_app import blinding, loading
+from streamlit_app import blinding, loading, page_sections
 from streamlit_app.rendering import plain, show_counts, show_sections, show_text, without_empty
 
-SECTIONS = ("raters", "llm-vs-people", "calibration", "explanations")
 PAGE = 100  # calls shown at once
 CALLS, SIDE_BY_SIDE, CONTAMINATION = "Calls and raw answers", "Side by side", "Contamination"
 EVERY = "all outcomes"
@@ -54,7 +53,7 @@ def show() -> None:
         results = None
     hidden = results is None or blinding.are_hidden()
     rows = compare_raters(results, index, with_results=not hidden)
-    known = {} if hidden else loading.sections(state, ["contamination"])
+    known = {} if hidden else loading.sections(state, page_sections.CONTAMINATION)
     if not rows and not show_sections(known):
         st.info(
             "No LLM has been asked yet; `spa rate` does that."
@@ -81,7 +80,7 @@ def show() -> None:
         _same_answers(state, results)
         if not blinding.may_show():
             return
-        show_sections(loading.sections(state, SECTIONS))
+        show_sections(loading.sections(state, page_sections.RATERS))
 
 
 def _choose(rows: Sequence[dict[str, object]]) -> str:

@@ -12,18 +12,22 @@ import streamlit as st
 
 from analysis.comparisons.choices import ChoiceTest
 from analysis.comparisons.preferences import PreferenceTest
-from analysis.figures.figures import forest_plot, pair_matrix
+from analysis.figures.figures import pair_matrix
 from analysis.monitoring.item_scores import ItemScore, item_scores
-from analysis.printing.cells import verdict
+from analysis.preference_checks.filtering_section import bounds_compared
+from analysis.printing.document import Section, legends
 from analysis.printing.names import Names
 from analysis.printing.words import number, p_value, percent
 from analysis.report.orientation import oriented
 from analysis.report.sections import shown_results
+from analysis.report.side_by_side import neither_better, verdict_words
 from analysis.statistics.record import Record
 from spa.media import medium_of
 from streamlit_app import blinding, loading
+from streamlit_app.page_sections import parts_of_systems
 from streamlit_app.rendering import (
     plain,
+    show_blocks,
     show_figure,
     show_material,
     show_sections,
@@ -33,14 +37,6 @@ from streamlit_app.rendering import (
 )
 from streamlit_app.source_analysis import Analysed
 
-PARTS = {
-    "Answer": ("answer", "expected", "warnings"),
-    "Preferences": ("preferences", "choices"),
-    "Ratings": ("ratings", "shares"),
-    "Strengths": ("strengths", "comparison"),
-    "Exposure and checks": ("preference-checks", "robustness", "equivalence"),
-    "Agreement": ("agreement", "correlations"),
-}
 MATRIX, BOUND, DISAGREE = "All pairs", "Exclusions", "Where they disagree"
 ITEMS_SHOWN = 5
 
@@ -52,10 +48,11 @@ def show() -> None:
     found = loading.analysed(state)
     if not blinding.may_show():
         return
-    offered = _offered(found)
+    parts = parts_of_systems(found.results)
+    offered = [*parts, *_own_parts(found)]
     part = st.segmented_control("Part", offered, default=offered[0], required=True, label_visibility="collapsed")
-    if part in PARTS:
-        if not show_sections(loading.sections(state, PARTS[part])):
+    if part in parts:
+        if not show_sections(loading.sections(state, parts[part])):
             st.info("There are no answers of this kind.")
     elif part == MATRIX:
         _matrix(found)
@@ -65,22 +62,15 @@ def show() -> None:
         _disagreements(found)
 
 
-def _offered(found: Analysed) -> list[str]:
+def _own_parts(found: Analysed) -> list[str]:
+    """Return the parts in which somebody chooses what is shown."""
     results = found.results
     holds = {
-        "Answer": True,
-        "Preferences": bool(results.preferences or results.choices.pairs),
-        "Ratings": bool(results.ratings.means),
-        "Strengths": bool(results.bradley_terry),
-        "Exposure and checks": bool(results.preferences or results.ratings.pairs),
-        "Agreement": bool(results.agreement or results.correlations),
+        MATRIX: bool(results.preferences or results.choices.pairs),
+        BOUND: bool(results.preferences and results.live is None),  # tests under other bounds hold in no live study
+        DISAGREE: bool(results.disagreements),
     }
-    named = [name for name in PARTS if holds[name]]
-    if results.preferences or results.choices.pairs:
-        named.append(MATRIX)
-    if results.preferences and results.live is None:  # tests under other bounds hold in no live study
-        named.append(BOUND)
-    return [*named, DISAGREE] if results.disagreements else named
+    return [name for name in holds if holds[name]]
 
 
 def _matrix(found: Analysed) -> None:
@@ -129,30 +119,9 @@ def _bound(found: Analysed, state: str) -> None:
         st.info("No pair was asked in both directions.")
         return
     names = found.names
-    group = st.selectbox("Draw", list(dict.fromkeys(row.group for row in rows)), format_func=names.group)
-    bounds = {tau: "nobody excluded" if tau is None else f"up to {tau:.2f}" for tau in (None, tau)}
-    svg = forest_plot(
-        [{**asdict(row), "group": bounds[row.tau]} for row in rows if row.group == group],
-        system_names={system: names.system(system) for row in rows for system in (row.system_x, row.system_y)},
-        criterion_names={row.criterion: names.criterion(row.criterion) for row in rows},
-    )
-    show_figure(svg)
-    table = [
-        {
-            "Group": names.group(row.group),
-            "Pair": f"{names.system(row.system_x)} over {names.system(row.system_y)}",
-            "Criterion": names.criterion(row.criterion),
-            "Outputs of each system": row.exposure,
-            "Excluded": row.n_excluded,
-            "n": row.n,
-            "Mean": percent(row.mean),
-            "Adjusted p": p_value(row.p_adjusted),
-            "Verdict": verdict(row, names, "preferences").text,
-        }
-        for row in rows
-        if row.tau is not None
-    ]
-    st.dataframe(table, hide_index=True)
+    group = st.selectbox("Group", list(dict.fromkeys(row.group for row in rows)), format_func=names.group)
+    compared = Section(id="bound", title="", blocks=bounds_compared([row for row in rows if row.group == group], names))
+    show_blocks(compared.blocks, legends((compared,)))
 
 
 def _disagreements(found: Analysed) -> None:
@@ -162,19 +131,14 @@ def _disagreements(found: Analysed) -> None:
     pairs = [f"{names.system(row.system_x)} and {names.system(row.system_y)}" for row in rows]
     titles = {number: f"{pairs[number]}: {names.criterion(row.criterion)}" for number, row in enumerate(rows)}
     chosen = rows[st.selectbox("Pair", list(titles), format_func=titles.__getitem__)]
-    words = {
-        "x": f"{names.system(chosen.system_x)} better",
-        "y": f"{names.system(chosen.system_y)} better",
-        "indifferent": "undecided" if found.results.live is None else "equal",
-        None: "not tested",
-    }
+    words = verdict_words(chosen, names, neither_better(found.results))
     verdicts = without_empty(
         [
             {
                 "Question type": names.source(each.source),
                 "Group": names.group(each.group),
                 "Outputs of each system": None if each.exposure is None else str(each.exposure),
-                "Verdict": words[each.verdict],
+                "Verdict": words.get(each.verdict, "not tested"),
                 "Adjusted p": p_value(each.p_adjusted),
             }
             for each in chosen.verdicts
