@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 import polars as pl
 
 from analysis.answers.columns import Check
-from spa.media.words import CJK, LETTERS_A_WORD, SPACED_WORD
 from spa.records.covariates import LENGTH, MARKDOWN, control_column
 
 if TYPE_CHECKING:
@@ -76,6 +75,8 @@ def counts_of(text: pl.Expr) -> Iterator[pl.Expr]:
 
 def _words(text: pl.Expr) -> pl.Expr:
     """Return the words of texts, as :func:`spa.media.words.count_words` counts them."""
+    from spa.media.words import CJK, LETTERS_A_WORD, SPACED_WORD  # loads all media: tables of answers need none
+
     bare = text.str.normalize("NFC").str.replace_all(r"[\p{M}\x{200c}\x{200d}]", "")
     letters = [(bare.str.count_matches(f"[{script}]"), rate) for script, rate in LETTERS_A_WORD.items()]
     unspaced = [pl.when(number > 0).then((number / rate).round().clip(1)).otherwise(0.0) for number, rate in letters]

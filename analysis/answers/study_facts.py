@@ -10,12 +10,11 @@ from analysis.answers.live_rows import AuditedStudy, LiveStudy
 from analysis.answers.plan import Jury, Plan, parse_expectations
 from analysis.answers.study_conduct import StudyDesign, StudyRater, StudySource, design_of, raters_of
 from analysis.statistics.record import Count, Record, record_like
-from spa.records.form import Form, Judgement
-from spa.records.submission import SIMULATED_RATER
 from spa.records.system_roles import UNRANKED, UnrankedSystem
 
 if TYPE_CHECKING:
     from analysis.answers.sidecars import Sidecar
+    from spa.records.form import Form
     from spa.records.outputs import Outputs
     from spa.records.study import Study
     from spa.responses.decisions import Decision
@@ -193,6 +192,7 @@ def facts_of(
     from spa.elicitation import ways_asked
     from spa.elicitation.choices import Choices  # tables without a study need none of it
     from spa.elicitation.gamble import Gamble
+    from spa.records.submission import SIMULATED_RATER
 
     choices, gamble = study.section(Choices), study.section(Gamble)
     simulated = {rater.id for rater in study.raters if rater.model == SIMULATED_RATER}
@@ -276,6 +276,7 @@ def plan_of(study: Study) -> Plan:
 
 def _questions(form: Form) -> tuple[StudyQuestion, ...]:
     from spa.forms.markdown import render_emphasis
+    from spa.records.form import Judgement
 
     found: dict[tuple[str, str], str] = {}
     for question in form.questions("everybody"):

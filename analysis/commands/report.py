@@ -15,7 +15,7 @@ import click
 from analysis.commands.judge_options import judge_options, judges_of, single_answers_only
 from analysis.commands.named_files import ANSWERS, what_is_named
 from analysis.commands.reading_options import reading_of, reading_options, role_option
-from analysis.commands.verifying import refuse_differences, verified, verify_options, verifying
+from analysis.commands.verifying import are_small, refuse_differences, verified, verify_options, verifying
 from spa.commands.options import (
     Aliased,
     Finite,
@@ -320,7 +320,8 @@ def report(
     found = given_by_name.tables(reading_of(given), err=as_json)
     paths = {**found.files, **paths}
     large = _large(paths, in_parts=in_parts or cluster is not None)
-    with Stages() as told, verifying(verify, no_verify=no_verify, now=large is None) as verifier:
+    now = large is None and are_small(file for several in paths.values() for file in several)
+    with Stages() as told, verifying(verify, no_verify=no_verify, now=now) as verifier:
         if study is not None:
             beside = {"metrics": _of_study(paths, "metrics"), "people": _of_study(paths, "annotators")}
             if paths or given:

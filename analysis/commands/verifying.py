@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from analysis.verification.process import Verifier
 
 MODES = ("on", "strict", "off")
+LARGE = 1 << 22  # bytes of tables above which most figures need too many answers to be computed again
 
 
 def verify_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -30,6 +33,11 @@ def verify_options(command: Callable[..., Any]) -> Callable[..., Any]:
         "differs.",
     )
     return mode(click.option("--no-verify", is_flag=True, help="The same as --verify off.")(command))
+
+
+def are_small(files: Iterable[str | Path]) -> bool:
+    """Tell whether most figures of tables can be computed again, so that all libraries are needed."""
+    return sum(os.path.getsize(file) for file in files if os.path.isfile(file)) <= LARGE
 
 
 @contextmanager

@@ -11,9 +11,9 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from itertools import repeat
 from typing import Literal, TypeVar
-from xml.sax.saxutils import escape, quoteattr
 
 from analysis.figures.plain_text import clean, shown_name
 from spa.rounding import MINUS
@@ -91,12 +91,16 @@ def figure(
     wide, high = left + width + 2 * look.side, above + height + 8
     drawn = "".join(marks)
     return (
-        f'<svg role="img" aria-label={quoteattr(str(clean(alternative)))} xmlns="http://www.w3.org/2000/svg" '
+        f'<svg role="img" aria-label="{_escaped(str(clean(alternative)))}" xmlns="http://www.w3.org/2000/svg" '
         f'width="{_n(look.zoom * wide)}" height="{_n(look.zoom * high)}" '
         f'viewBox="{_n(-left - look.side)} {_n(-above - 4)} {_n(wide)} {_n(high)}">'
         f'<g font-family="{FONT if look.total is None else PAPER_FONT}">'
         f"{drawn if look.total is None else drawn.replace(INK, BLACK)}</g></svg>"
     )
+
+
+def _escaped(words: str) -> str:
+    return escape(words, quote=False).replace('"', "&quot;")
 
 
 def moved(marks: Iterable[str], x: float, y: float) -> str:
@@ -109,7 +113,8 @@ def text(
 ) -> str:
     """Write one line, its middle at a height; nothing for no words."""
     look = f'font-size="{size}px" font-weight="{weight}" text-anchor="{anchor}" fill="{ink}"'
-    return f'<text x="{_n(x)}" y="{_n(y)}" dy=".35em" {look}>{escape(clean(words))}</text>' if words else ""
+    shown = escape(clean(words), quote=False)
+    return f'<text x="{_n(x)}" y="{_n(y)}" dy=".35em" {look}>{shown}</text>' if words else ""
 
 
 def stacked(lines: Sequence[str], x: float, middle: float, *, size: int = 12, weight: str = "normal") -> list[str]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -13,6 +16,24 @@ from analysis.verification.claims import NotComputedError
 Values = Sequence[float] | npt.NDArray[np.float64]
 Numbers = Sequence[int] | npt.NDArray[np.int64]
 METHODS = {"holm": "holm", "bh": "fdr_bh", "by": "fdr_by"}
+REGRESSIONS = "statsmodels.stats._knockoff"
+
+
+def load_corrections_alone() -> None:
+    """Load ``multipletests`` without the regressions that a class beside it needs: half of what loading it takes.
+
+    For a process that asks statsmodels for nothing else. Where that cannot be, all is loaded when it is called.
+    """
+    if REGRESSIONS in sys.modules:
+        return
+    sys.modules[REGRESSIONS] = unneeded = ModuleType(REGRESSIONS)
+    vars(unneeded)["RegressionFDR"] = None
+    try:
+        import_module("statsmodels.stats.multitest")
+    except ImportError:
+        pass
+    finally:
+        del sys.modules[REGRESSIONS]
 
 
 def corrected(p_values: Sequence[float], correction: str, n_tests: int) -> list[float]:

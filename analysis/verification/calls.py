@@ -11,6 +11,7 @@ from analysis.verification import by_choix, by_scipy, by_statsmodels
 from analysis.verification.claims import NotComputedError, Why
 
 Reply: TypeAlias = Sequence[float] | Why
+LIBRARIES: Final = ("scipy", "statsmodels", "choix")
 TOLERANCE: Final = 1e-9
 SMALLEST: Final = 1e-6  # p-values below this are compared as if they were this large
 

@@ -7,11 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from analysis.statistics.record import Count, Record
-from analysis.verification.calls import CALLS, TOLERANCE, Reply, same
+from analysis.verification.calls import CALLS, LIBRARIES, TOLERANCE, Reply, same
 from analysis.verification.claims import WORDS, Claim, Left, Why
 
 MOST_LISTED = 20  # figures that differ
-LIBRARIES = ("scipy", "statsmodels", "choix")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

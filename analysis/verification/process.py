@@ -14,6 +14,7 @@ from typing import Self
 
 from analysis.verification.calls import Reply
 from analysis.verification.outcome import Gathered, Verification, outcome_of
+from analysis.verification.worker import WHEN_ASKED
 
 COMMAND = (sys.executable, "-P", "-m", "analysis.verification.worker")
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,9 +23,10 @@ ROOT = Path(__file__).resolve().parents[2]
 class Verifier:
     """Computes the figures of one report again.
 
-    :meth:`load` begins the process, which loads the libraries; :meth:`start` sends it the claims, :meth:`finish` waits
-    for the outcome. Whatever happens, it is gone when this is left. One that is ``thorough`` takes a sample of large
-    tables, too, which takes as long again as their report.
+    :meth:`load` begins the process, which loads the libraries; :meth:`start` sends it the claims (without :meth:`load`
+    to a process that loads what they call), :meth:`finish` waits for the outcome. Whatever happens, it is gone when
+    this is left. One that is ``thorough`` takes a sample of large tables, too, which takes as long again as their
+    report.
     """
 
     def __init__(self, *, thorough: bool = False) -> None:
@@ -45,11 +47,11 @@ class Verifier:
             self._process.kill()
             self._process.wait()
 
-    def load(self) -> None:
+    def load(self, *options: str) -> None:
         """Begin the process, while answers are read."""
         paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
         self._process = subprocess.Popen(
-            COMMAND,
+            [*COMMAND, *options],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -65,7 +67,7 @@ class Verifier:
         """Send what is to be computed, and go on."""
         self._gathered = gathered
         if self._process is None:
-            self.load()
+            self.load(WHEN_ASKED)
         told = pickle.dumps([(claim.call, dict(claim.numbers)) for claim in gathered.claims])
         self._thread = Thread(target=self._ask, args=(told,), daemon=True)
         self._thread.start()

@@ -11,10 +11,12 @@ from importlib.metadata import version
 from threading import Thread
 from typing import Any
 
-from analysis.verification.calls import Reply, recompute
-from analysis.verification.outcome import LIBRARIES
+from analysis.verification.by_statsmodels import load_corrections_alone
+from analysis.verification.calls import LIBRARIES, Reply, recompute
 
-TOGETHER = "ttest_1samp"
+TOGETHER, CORRECTED = "ttest_1samp", "multipletests"
+WHEN_ASKED = "--when-asked"  # load what claims call, when they are there
+UNUSED = ("polars", "pyarrow")  # pandas and statsmodels load them where they are there: a quarter of a second
 LOADED = (
     "scipy.stats",
     "statsmodels.stats.multitest",
@@ -25,21 +27,25 @@ LOADED = (
 
 
 def main() -> None:
-    """Load the libraries, and meanwhile wait for the claims."""
+    """Load the libraries, and meanwhile wait for the claims; with ``--when-asked``, those that the claims call."""
     out, sys.stdout = sys.stdout.buffer, sys.stderr
     told: list[bytes] = []
     reader = Thread(target=lambda: told.append(sys.stdin.buffer.read()), daemon=True)
     reader.start()
     gc.disable()
-    for name in LOADED:
+    sys.modules.update(dict.fromkeys(UNUSED))  # type: ignore[arg-type]  # none: not there
+    for name in LOADED if WHEN_ASKED not in sys.argv else ():
         try:
             import_module(name)
         except ImportError:
             continue  # what needs it says so
-    gc.freeze()  # multipletests collects garbage in each call for Holm
     reader.join()
     if told and told[0]:
-        out.write(pickle.dumps(answers(pickle.loads(told[0]))))
+        claims = pickle.loads(told[0])
+        if {call for call, _ in claims} == {CORRECTED}:
+            load_corrections_alone()
+        gc.freeze()  # multipletests collects garbage in each call for Holm
+        out.write(pickle.dumps(answers(claims)))
         out.flush()
 
 

@@ -23,8 +23,9 @@ from analysis.statistics import corrections, t_tests
 from analysis.strengths import fit
 from analysis.verification import calls
 from analysis.verification.calls import CALLS, recompute, same
-from analysis.verification.claims import NotComputedError
-from analysis.verification.outcome import Verification
+from analysis.verification.claims import Claim, NotComputedError
+from analysis.verification.outcome import Gathered, Verification
+from analysis.verification.process import Verifier
 from spa.cli import main
 from tests.analysis.made_answers import check, choices, preferences, ratings
 from tests.analysis.verification.in_process import Here, analysed, verified
@@ -177,6 +178,18 @@ def test_a_report_says_what_was_computed_again(table: Path, tmp_path: Path) -> N
     assert outcome["n_different"] == 0
     line = f"{outcome['recomputed']} of {outcome['figures']} p-values, strengths and kappas by scipy"
     assert line in (tmp_path / "report.md").read_text()
+
+
+def test_corrections_alone_are_computed_again() -> None:
+    """A process that begins when claims are there loads of statsmodels what they call."""
+    p_values = [0.01, 0.04, 0.03]
+    numbers = {"p_values": p_values, "correction": "holm", "n_tests": 4}
+    claim = Claim(call="multipletests", paths=("a", "b", "c"), figures=(0.04, 0.09, 0.0900001), numbers=numbers)
+    with Verifier() as verifier:
+        verifier.start(Gathered(claims=(claim,), left=(), n_figures=3))
+        outcome = verifier.finish()
+    assert [row.path for row in outcome.differences] == ["c"]
+    assert [(row.library, row.recomputed) for row in outcome.libraries] == [("statsmodels", 3)]
 
 
 def test_no_process_runs_where_it_is_switched_off(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
