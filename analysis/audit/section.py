@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from analysis.audit.audit_rows import AuditRow
 from analysis.contribution import Shown
@@ -39,11 +40,33 @@ def audit(rows: Sequence[AuditRow], shown: Shown) -> Section | None:
         "audit",
         "People\u2019s mean over all forms",
         _fields(names, shown.confidence, decides=most.error_rate is not None),
-        rows,
+        [_ahead_first(row) for row in rows],
         constant=CONSTANT,
         csv="audit",
     )
     return Section(id="audit", title="What the audit found", blocks=(*blocks, table))
+
+
+def _ahead_first(row: AuditRow) -> AuditRow:
+    """Return a decided row with the system that is better first, and every number with it."""
+    if row.decision != "y":
+        return row
+
+    def of_the_other(value: float | None) -> float | None:
+        if value is None:
+            return None
+        return -value if row.source == "ratings" else 1 - value
+
+    return replace(
+        row,
+        system_x=row.system_y,
+        system_y=row.system_x,
+        estimate=of_the_other(row.estimate),
+        ci_low=of_the_other(row.ci_high),
+        ci_high=of_the_other(row.ci_low),
+        people_mean=of_the_other(row.people_mean),
+        decision="x",
+    )
 
 
 CONSTANT = ("Rater", "Criterion", "Exposure")

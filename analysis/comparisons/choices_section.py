@@ -38,7 +38,7 @@ def choices(rows: Sequence[ChoiceTest], shown: Shown) -> Section | None:
     clear = level_words(shown.settings, live=shown.live)
     opening = Paragraph(text=f"{about}A tie counts half for each system; 50% means no preference. {clear}")
     blocks, appendix = shares_by_criterion(shown, rows, "choices")
-    blocks = [opening, *live_blocks(shown.results.live, shown.names, "choices"), *blocks]
+    blocks = [opening, *live_blocks(shown.results, shown.names, "choices"), *blocks]
     return Section(
         id="choices",
         title="Which output was chosen",

@@ -63,7 +63,7 @@ def preferences(rows: Sequence[PreferenceTest], directions: Sequence[DirectionSu
     if directions:
         blocks += either_way(directions, shown)
         appendix += direction_blocks(directions, shown)
-    blocks = [opening, *live_blocks(shown.results.live, names, "preferences"), *blocks]
+    blocks = [opening, *live_blocks(shown.results, names, "preferences"), *blocks]
     return Section(
         id="preferences",
         title="Which system is preferred (SPA)",

@@ -68,7 +68,7 @@ def ratings(
     clear = level_words(shown.settings, live=shown.live)
     intro = f"Annotators rated single outputs; here their ratings are averaged. {clear}"
     blocks: list[Block] = [Paragraph(text=f"{intro} {figures_words(criteria)}".strip())]
-    blocks += live_blocks(shown.results.live, names, "ratings")
+    blocks += live_blocks(shown.results, names, "ratings")
     several, figured = len(criteria) > 1, drawn(criteria)
     first = main_source(shown.results) == "ratings"
     answered = first_criteria(shown.results, "ratings")[0] if first else None  # the first picture

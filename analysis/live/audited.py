@@ -7,7 +7,7 @@ answers alone: what the rater answers later changes none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,14 +17,16 @@ from analysis.audit.audit_bets import audit_terms, term_range
 from analysis.audit.waves import KnownUnits, plan_wave
 from analysis.live.hypotheses import Hypotheses
 from analysis.live.unit_matrix import deciding_tables, forms_read, live_plan, matrix_of
+from analysis.sequential.bets import Range
 from analysis.sequential.monitor import Monitor
 from analysis.sequential.rule import StoppingRule
+from analysis.sequential.tally import Bools
 from analysis.statistics.coding import Floats
 from spa.errors import ResponseError
-from spa.live import AuditProgress, LiveDecisions, LivePair, LiveState
+from spa.live import AuditProgress, LivePair, LiveState
 from spa.records.analysis import Audit
 from spa.records.study import Study
-from spa.responses.audit_waves import AuditWave, WaveProgress, read_waves, save_wave, wave_progress
+from spa.responses.audit_waves import AuditWave, read_waves, save_wave, wave_progress
 from spa.responses.export import export_tables
 from spa.responses.leases import Lease
 from spa.responses.rehearsal import is_rehearsal
@@ -58,35 +60,17 @@ class AuditAnswers:
     doubt: Mapping[str, float]
 
 
-class AuditFollower:
-    """Follows an audit in one process, and draws its waves; for one thread at a time."""
-
-    def __init__(self, study: Study, store: Store, group: str) -> None:
-        self._study, self._store, self._group = study, store, group
-        self._seen: WaveProgress | None = None
-        self._found: LiveDecisions | None = None
-
-    def decisions(self, now: float) -> LiveDecisions | None:
-        """Return what is decided, the same object while nobody else has completed and no wave was drawn."""
-        progress = wave_progress(self._store)
-        if progress == self._seen:
-            return self._found
-        state = audit_state(self._study, self._store, self._group)
-        if progress.due and draw_due_wave(self._study, self._store):
-            progress, state = wave_progress(self._store), audit_state(self._study, self._store, self._group)
-        self._found, self._seen = state.decisions, progress
-        return self._found
-
-
 def audited_groups(store: Store) -> tuple[str, ...]:
     """Return the people of a store: simulated ones in a rehearsal."""
     return PEOPLE[1:] if is_rehearsal(store) else PEOPLE[:1]
 
 
-def audit_answers(study: Study, store: Store, hypotheses: Hypotheses, *, group: str) -> AuditAnswers:
-    """Return the answers so far of one group of people, and of the rater."""
+def audit_answers(
+    study: Study, store: Store, hypotheses: Hypotheses, *, group: str, counted: Collection[str] | None = None
+) -> AuditAnswers:
+    """Return the answers so far of the rater, and of one group of people, of ``counted`` visits alone where given."""
     plan = live_plan(study)
-    exported = export_tables(store, form_of=forms_read(study, store, plan))
+    exported = export_tables(store, form_of=forms_read(study, store, plan), counted=counted)
     tables = deciding_tables(study, exported, plan, hypotheses)
     if tables is None:
         return AuditAnswers(people={}, llm={}, doubt={})
@@ -159,6 +143,74 @@ def audit_state(study: Study, store: Store, group: str, *, answers: AuditAnswers
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CountedForm:
+    """A form that was drawn or passed over, as it is bet on.
+
+    Attributes
+    ----------
+    number : int
+    answered : bool
+        Whether somebody answered it who counts.
+    terms : array of float, shape (k,)
+    within : Range
+        Where the terms lie.
+    counted : array of bool, shape (k,)
+        Which terms hold an answer.
+    """
+
+    number: int
+    answered: bool
+    terms: Floats
+    within: Range
+    counted: Bools
+
+
+def forms_counted(
+    waves: Sequence[AuditWave],
+    names: Sequence[str],
+    people: Mapping[str, Floats],
+    done: Collection[str],
+    k: int,
+    *,
+    first: int = 0,
+) -> Iterator[CountedForm]:
+    """Yield the forms from number ``first`` up to the first that a person has yet to answer, in order.
+
+    Of an earlier wave all forms were answered: where answers are missing, they were deleted since, and the form counts
+    as one of somebody who is left out.
+
+    Parameters
+    ----------
+    waves : sequence of AuditWave
+        All, in order.
+    names : sequence of str
+        Assignments, by number.
+    people : mapping of str to array of float, shape (k,)
+        Answers that count, by assignment.
+    done : collection of str
+        Assignments that somebody completed who holds a place.
+    k : int
+        How many hypotheses there are.
+    """
+    none = np.full(k, np.nan)
+    for wave in waves:
+        drawn, within = frozenset(wave.drawn), term_range(np.array(wave.reach), np.array(wave.sd))
+        for number in range(max(wave.first, first), wave.end):
+            name, place, asked = names[number], number - wave.first, number in drawn
+            if asked and name not in done and wave is waves[-1]:
+                return
+            said = people.get(name, none) if asked else none
+            terms = audit_terms(said, np.array(wave.expected[place]), np.full(k, wave.chances[place] * wave.kept))
+            yield CountedForm(
+                number=number,
+                answered=asked and name in people,
+                terms=terms,
+                within=within,
+                counted=~np.isnan(said),
+            )
+
+
 def _pairs(
     study: Study,
     hypotheses: Hypotheses,
@@ -167,24 +219,12 @@ def _pairs(
     names: list[str],
     done: set[str],
 ) -> Iterator[LivePair]:
-    """Yield what is decided of each hypothesis by the forms up to the first that a person has yet to answer.
-
-    Of an earlier wave all forms were answered: where answers are missing, they were deleted since, and the form counts
-    as one of somebody who is left out.
-    """
+    """Yield what is decided of each hypothesis."""
     monitor = Monitor.start(audit_rule(study), len(hypotheses.listed))
     people, after = 0, np.zeros(len(hypotheses.listed), dtype=int)
-    none = np.full(len(hypotheses.listed), np.nan)
-    for wave, number in [(each, number) for each in waves for number in range(each.first, each.end)]:
-        name, place = names[number], number - wave.first
-        asked = number in wave.drawn
-        if asked and name not in done and wave is waves[-1]:
-            break
-        said = answers.people.get(name, none) if asked else none
-        people += asked and name in answers.people
-        terms = audit_terms(said, np.array(wave.expected[place]), np.full(len(none), wave.chances[place] * wave.kept))
-        within = term_range(np.array(wave.reach), np.array(wave.sd))
-        monitor = monitor.after(terms, within, counted=~np.isnan(said))
+    for form in forms_counted(waves, names, answers.people, done, len(hypotheses.listed)):
+        people += form.answered
+        monitor = monitor.after(form.terms, form.within, counted=form.counted)
         after = np.where(monitor.tally.decided & (after == 0), people, after)
     for place, ((criterion, exposure, x, y), state) in enumerate(zip(hypotheses.listed, monitor.states, strict=True)):
         yield LivePair(
@@ -204,18 +244,33 @@ def _pairs(
 
 def draw_due_wave(study: Study, store: Store) -> bool:
     """Draw the next wave of an audit if the one before has come in; return whether this call did."""
-    audit, waves, progress = _audit(study), read_waves(store), wave_progress(store)
-    first, asked = (waves[-1].end if waves else 0), sum(len(wave.drawn) for wave in waves)
-    left, people = audit.forms - first, study.people.annotators - asked
-    if not progress.due or left <= 0 or people <= 0:
+    waves = read_waves(store)
+    if not wave_progress(store).due or not may_follow(study, waves):
         return False
-    names, hypotheses = store.assignments.ids(), Hypotheses.of(study, store.live_rules)
+    group = next(iter(audited_groups(store)))
+    answers = audit_answers(study, store, Hypotheses.of(study, store.live_rules), group=group)
+    return not audit_state(study, store, group, answers=answers).enough and draw_wave(study, store, waves, answers)
+
+
+def may_follow(study: Study, waves: Sequence[AuditWave]) -> bool:
+    """Return whether there are forms and people for another wave after these."""
+    asked, passed = sum(len(wave.drawn) for wave in waves), waves[-1].end if waves else 0
+    return passed < _audit(study).forms and asked < study.people.annotators
+
+
+def audit_is_over(study: Study, waves: Sequence[AuditWave], completed: int) -> bool:
+    """Return whether an audit has ended, whatever is decided, when so many forms of these waves are completed."""
+    all_passed = bool(waves) and waves[-1].end == _audit(study).forms
+    return (all_passed and completed == sum(len(wave.drawn) for wave in waves)) or completed >= study.people.annotators
+
+
+def draw_wave(study: Study, store: Store, waves: Sequence[AuditWave], answers: AuditAnswers) -> bool:
+    """Draw a wave after these, which have come in with these answers; return whether nobody else has drawn it."""
+    audit, hypotheses, names = _audit(study), Hypotheses.of(study, store.live_rules), store.assignments.ids()
     if len(names) < audit.forms:
         raise ResponseError(f"{store.name}: expected {audit.forms} assignments, got {len(names)}; run `spa build`")
-    group = next(iter(audited_groups(store)))
-    answers = audit_answers(study, store, hypotheses, group=group)
-    if audit_state(study, store, group, answers=answers).enough:
-        return False
+    first, asked = (waves[-1].end if waves else 0), sum(len(wave.drawn) for wave in waves)
+    left, people = audit.forms - first, study.people.annotators - asked
     kept, share = _kept(waves, answers, names), min(1.0, people / left)
     plan = plan_wave(
         _known(waves, answers, names, len(hypotheses.listed)),
@@ -251,7 +306,7 @@ def draw_due_wave(study: Study, store: Store) -> bool:
     return save_wave(store, wave)
 
 
-def _kept(waves: tuple[AuditWave, ...], answers: AuditAnswers, names: list[str]) -> float:
+def _kept(waves: Sequence[AuditWave], answers: AuditAnswers, names: list[str]) -> float:
     """Return the share of people whose answers count, of those who completed; by which chances are multiplied.
 
     Who is left out has answered no form, whatever was expected of it; where the share is estimated a little wrong, the
@@ -262,7 +317,7 @@ def _kept(waves: tuple[AuditWave, ...], answers: AuditAnswers, names: list[str])
     return (counted + PRIOR) / (done + PRIOR)
 
 
-def _known(waves: tuple[AuditWave, ...], answers: AuditAnswers, names: list[str], k: int) -> KnownUnits:
+def _known(waves: Sequence[AuditWave], answers: AuditAnswers, names: list[str], k: int) -> KnownUnits:
     """Return what people and the rater said to the forms of earlier waves."""
     none = np.full(k, np.nan)
     chance_of = {number: wave.chances[number - wave.first] * wave.kept for wave in waves for number in wave.drawn}

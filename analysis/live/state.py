@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.live.audited import AuditFollower, audit_state, audited_groups, draw_due_wave
+from analysis.live.audit_follower import AuditFollower
+from analysis.live.audited import audit_state, audited_groups, draw_due_wave
 from analysis.live.follower import AnswerFollower
 from analysis.live.hypotheses import stopping_rule
 from analysis.live.next_pairs import open_pairs, systems_state

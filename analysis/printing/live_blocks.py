@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from analysis.answers.live_rows import LiveGroup, LivePairRow, LiveStudy, LiveSystemRow, contradicted, turned_live
 from analysis.printing.cells import Field, number_column, tabulate, text_column
-from analysis.printing.document import Block, Paragraph, Table
+from analysis.printing.document import Block, Link, Links, Paragraph, Table
 from analysis.printing.live_words import chance_of_error, level_of, live_interval, live_value
 from analysis.printing.names import Names
 from analysis.printing.words import count, listed, percent, plural, share_interval
 from analysis.statistics.record import Source
 from spa.live import decision_words, margin_words, rank_words, ranked
 
+if TYPE_CHECKING:
+    from analysis.records.results import Results
+
 AUDITED = " They are those of the audit: of all forms, by people\u2019s answers and the rater\u2019s."
+NOT_RATED = " They are those of the audit, whose rater has answered no form: by people\u2019s answers alone."
+IN_AUDIT = Links(label="What was decided, and when:", items=(Link(text="What the audit found", target="audit"),))
 MOST_LISTED = 6  # pairs whose estimates later exclusions change
 
 
-def live_blocks(live: LiveStudy | None, names: Names, source: Source) -> list[Block]:
-    """Return the decisions of a live study; nothing in a section of answers that decided nothing."""
+def live_blocks(results: Results, names: Names, source: Source) -> list[Block]:
+    """Return the decisions of a live study; nothing in a section of answers that decided nothing.
+
+    Those of an audit stand in its own section.
+    """
+    live = results.live
     if live is None or live.answers != source:
         return []
     if live.systems:
@@ -25,8 +36,11 @@ def live_blocks(live: LiveStudy | None, names: Names, source: Source) -> list[Bl
     for row in live.pairs:
         behind = row.decision == "y" or (row.decision != "x" and row.mean is not None and row.mean < 0.5)
         rows.append(turned_live(row) if behind else row)
+    if live.audited and any(row.decision is not None for row in results.audit):
+        return [Paragraph(text=_how_it_ended(live, names) + AUDITED), IN_AUDIT]
+    ended = Paragraph(text=_how_it_ended(live, names) + (NOT_RATED if live.audited else _counted(live)))
     later = [] if live.audited else [Paragraph(text=_sensitivity(live, rows, names))]
-    return [Paragraph(text=_how_it_ended(live, names)), _table(live, rows, names), *later]
+    return [ended, _table(live, rows, names), *later]
 
 
 def _ranking(live: LiveStudy, names: Names) -> list[Block]:
@@ -82,7 +96,7 @@ def _how_it_ended(live: LiveStudy, names: Names) -> str:
         "This study was looked at after every annotator: a pair was asked about until it was decided, with at most "
         f"{live.most} annotators. Decided: {'; '.join(parts)}. The chance of any false decision is "
         f"{chance_of_error(live)}. Means are biased away from no difference where "
-        f"a decision ended the asking; the intervals hold all the same.{AUDITED if live.audited else _counted(live)}"
+        "a decision ended the asking; the intervals hold all the same."
     )
 
 

@@ -7,13 +7,15 @@ or not, and of several that would draw the same one the first does.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from sqlalchemy import Connection, func, insert, select
+from sqlalchemy import Connection, bindparam, func, insert, select
 
 from spa.responses.database import Database
 from spa.responses.leases import lock_leases
 from spa.responses.outcomes import CLAIMED, COMPLETED
+from spa.responses.prepared_statements import PreparedStatement
 from spa.responses.store_schema import assignments, meta, places, submissions
 
 WAVE = "audit_wave:"  # and its number: name of the fact in the store
@@ -61,16 +63,10 @@ class AuditWave:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaveProgress:
-    """What an audit hangs on, read in one transaction; it changes where anybody completes, leaves, or a wave is drawn.
-
-    ``due``: whether all that is drawn is completed; ``ended`` and ``seated``: visits of people that have ended, and
-    those of them that are complete and have a place.
-    """
+    """How many waves are drawn, and whether all that is drawn is completed (``due``), read in one transaction."""
 
     waves: int
     due: bool
-    ended: int
-    seated: int
 
 
 def read_waves(store: Database) -> tuple[AuditWave, ...]:
@@ -81,8 +77,29 @@ def read_waves(store: Database) -> tuple[AuditWave, ...]:
     return tuple(sorted((_read(row.value) for row in rows), key=lambda wave: wave.number))
 
 
+_NAMED = PreparedStatement(select(meta.c.value).where(meta.c.name == bindparam("name")))
+_OF_RATERS = select(func.count(), func.max(submissions.c.completed_at)).where(
+    submissions.c.annotator_kind == "llm", submissions.c.outcome == COMPLETED
+)
+
+
+def waves_after(connection: Connection, known: Sequence[AuditWave]) -> tuple[AuditWave, ...]:
+    """Return the waves drawn after those that are known."""
+    found: list[AuditWave] = []
+    while rows := _NAMED.rows(connection, name=_name(len(known) + len(found) + 1)):
+        found.append(_read(rows[0][0]))
+    return tuple(found)
+
+
+def raters_mark(store: Database) -> tuple[int, float | None]:
+    """Return what changes where a rater answers, or answers are set apart."""
+    with store.reading() as connection:
+        number, last = connection.execute(_OF_RATERS).one()
+    return int(number), last
+
+
 def wave_progress(store: Database) -> WaveProgress:
-    """Return what an audit hangs on by now."""
+    """Return how far the waves have come by now."""
     with store.reading() as connection:
         return _progress(connection)
 
@@ -93,14 +110,10 @@ def _progress(connection: Connection) -> WaveProgress:
     confirmed = submissions.c.external_id.is_(None) | ~submissions.c.external_id.startswith(CLAIMED)
     completed = select(submissions.c.assignment_id).where(of_people, *done, confirmed)
     waiting = select(func.count()).select_from(places).where(places.c.assignment_id.not_in(completed))
-    ended = select(func.count()).select_from(submissions).where(of_people, submissions.c.outcome.is_not(None))
-    seated = select(func.count()).select_from(submissions).where(of_people, *done, confirmed)
     waves = select(func.count()).select_from(meta).where(meta.c.name.startswith(WAVE))
     return WaveProgress(
         waves=connection.scalar(waves) or 0,
         due=not connection.scalar(waiting),
-        ended=connection.scalar(ended) or 0,
-        seated=connection.scalar(seated) or 0,
     )
 
 
@@ -111,10 +124,14 @@ def save_wave(store: Database, wave: AuditWave) -> bool:
         now = _progress(connection)
         if now.waves != wave.number - 1 or not now.due:
             return False
-        connection.execute(insert(meta), {"name": f"{WAVE}{wave.number:06}", "value": json.dumps(asdict(wave))})
+        connection.execute(insert(meta), {"name": _name(wave.number), "value": json.dumps(asdict(wave))})
         names = select(assignments.c.assignment_id, assignments.c.number).where(assignments.c.number.in_(wave.drawn))
         connection.execute(insert(places).from_select(["assignment_id", "number"], names))
     return True
+
+
+def _name(number: int) -> str:
+    return f"{WAVE}{number:06}"
 
 
 def _read(text: str) -> AuditWave:

@@ -2,7 +2,8 @@
 
 Nothing is decided at any size, so that each admission looks at all pairs. Studies differ in what decides and in the
 rules by which people leave; pairs that are dealt are dealt anew by the answers, at each admission that knows more of
-them, and where forms stand in HITs all but the people measured answer there.
+them, and where forms stand in HITs all but the people measured answer there. Of an audit a rater has answered all
+forms, and waves are of 100.
 Targets: 10 ms of CPU at each size; 30 inserts at 400 visits, 100 at 2,857.
 ``python -m tests.benchmarks.bench_admission`` writes admission.md.
 """
@@ -27,12 +28,14 @@ from spa.elicitation.ratings import RatingTarget
 from spa.elicitation.spa import PreferenceTarget
 from spa.live import LiveProgress
 from spa.records.form import Form
+from spa.records.submission import RaterCondition
 from spa.responses.begun_order import BEGUN_UNTIL
 from spa.responses.leases import Lease
 from spa.responses.outcomes import COMPLETED
 from tests.analysis.live_history import RULES, HitWork, send_reading
 from tests.benchmarks.measure import Figure
 from tests.spa.small_study import BEGINNING, STUDY, answer_form, write_study
+from tests.spa.store_steps import lease_for_rater
 
 CONDUCT = "[1,240,0,0,83,0,12,1,0,1,0,0]"  # of a page
 VISITS = (10, 200, 400, 2_857)
@@ -64,6 +67,23 @@ STUDIES = {
     "live admission, as completed": f'{PLAIN}{UNDECIDED}counted = "completed"\n',
     HITS: PLAIN + UNDECIDED,
 }
+AUDIT = "live admission, audit"
+STUDIES[AUDIT] = f"""{PLAIN}
+[[raters]]
+id = "judge"
+model = "judge"
+
+[audit]
+rater = "judge"
+draw = "unsure"
+rule = "when_decided"
+effect = 0.45
+wave = 100
+forms = {PLACES + 1_000}
+
+[analysis]
+fwer = 1e-12
+"""
 PAGE = Path(__file__).with_name("admission.md")
 HEAD = """# Letting somebody into a live study
 
@@ -91,12 +111,16 @@ def _admissions(name: str, text: str) -> Iterator[Figure]:
         assert CliRunner().invoke(main, ["build", str(path)]).exit_code == 0
         with open_workspace(path) as workspace:
             people, live = 0, _followed(workspace)
+            if name == AUDIT:
+                _rate(workspace, rng)
             for visits in VISITS:
                 while people < visits:
                     people += 1
                     if name == HITS:
                         _answer_hit(workspace, people, rng)
                     else:
+                        if people > workspace.store.assignments.for_people:
+                            live.refresh()  # draws a wave
                         _answer(workspace, _admit(workspace, people), people, rng)
                 live.refresh()  # the first time, it reads all there is
                 took, bare = [], []
@@ -150,6 +174,15 @@ def _admit(workspace: Workspace, number: int) -> Lease:
     return workspace.store.visits.admit(
         source="link", person=name, external_id=name, minutes_allowed=60.0, rules=RULES, now=now
     )
+
+
+def _rate(workspace: Workspace, rng: np.random.Generator) -> None:
+    """Have the rater of an audit answer all forms."""
+    asked = RaterCondition(variant=None, repeat=1, readout="verbalised", form="identical", fingerprint="judge")
+    for name in workspace.store.assignments.ids():
+        lease, form = lease_for_rater(workspace.store, "judge", name, asked), workspace.form(name)
+        raw = _raw(form, rng)
+        workspace.store.visits.finish(answer_form(lease, form, **raw), COMPLETED, "code", now=START)
 
 
 def _answer_hit(workspace: Workspace, number: int, rng: np.random.Generator) -> None:

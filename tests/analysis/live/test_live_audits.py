@@ -12,11 +12,12 @@ import polars as pl
 import pytest
 
 from analysis.live.audited import doubts
-from spa.commands.workspace import open_workspace
+from spa.commands.workspace import Workspace, open_workspace
 from spa.live import LiveProgress, draw_due_wave, live_states
 from spa.platforms.waves import next_wave
 from spa.responses.admission import AdmissionRules, StudyPaused
 from spa.responses.audit_waves import read_waves
+from spa.responses.erasure import forget
 from spa.responses.outcomes import COMPLETED
 from spa.study.load import load_study
 from tests.postgres import database as database
@@ -55,6 +56,7 @@ def test_waves_follow_one_another_until_all_is_decided(study: Path, database: st
             if person % 5 == 0:
                 with ThreadPoolExecutor(2) as pool:
                     list(pool.map(lambda server: server.refresh(), servers))
+                assert servers[0].decisions == live_states(workspace.study, store)[0].decisions
                 waves = read_waves(store)
                 assert len(waves) == 1 + person // 10
                 if servers[0].enough:
@@ -102,11 +104,38 @@ def test_waves_follow_one_another_until_all_is_decided(study: Path, database: st
     assert state.audit is not None
     at_platform = next_wave(state, wave=10, most=PEOPLE, places=state.audit.drawn)
     assert at_platform.reason == "enough"
-    shown = json.loads(spa("report", study, "--store", database, "--rehearsal", "--json").stdout)
+    out = study.with_name("report")
+    spa("report", study, "--store", database, "--rehearsal", "--out", out)
+    shown, printed = json.loads((out / "results.json").read_text()), (out / "report.md").read_text()
+    assert "What was decided, and when: [What the audit found](<#audit>)" in printed
+    assert printed.count(f"Novelist is better, after {people} |") == 1
     assert [row["decision"] for row in shown["choices"]["pairs"]] == ["y", "not_deciding"]  # no test of a fixed number
     assert (shown["live"]["audited"], shown["live"]["pairs"][0]["mean"]) == (True, pytest.approx(pair.mean))
     assert shown["headline"]["certainty"].startswith(f"Decided after {people} annotators; Novelist")
     assert sum("looked at after every" in line for line in shown["warnings"]) == 1
+    with open_workspace(study, database, rehearsal=True) as workspace:
+        _a_form_of_the_first_wave_loses_its_answers(workspace)
+
+
+def _a_form_of_the_first_wave_loses_its_answers(workspace: Workspace) -> None:
+    """All others count as before, for who follows and for who reads the store anew; so does who answers it again."""
+    store, progress = workspace.store, LiveProgress(workspace.study, workspace.store, "simulated")
+    (before,) = live_states(workspace.study, store)
+    progress.refresh()
+    name = store.assignments.ids()[read_waves(store)[0].drawn[2]]
+    first = next(visit for visit in store.visits.of_people() if visit.assignment_id == name)
+    forget(store, person=None, submission=first.submission_id, forms=workspace.form, with_answers=True, apply=True)
+    (without,) = live_states(workspace.study, store)
+    assert progress.refresh() == without.decisions
+    assert without.units == before.units - 1
+    assert without.pairs[0].n >= before.pairs[0].n - 1
+    lease = lease_assignment(store, "again", source="link", annotator_kind="simulated")
+    assert lease.assignment_id == name
+    form = workspace.form(lease.assignment_id)
+    store.visits.finish(answer_form(lease, form), COMPLETED, "code", now=9_000.0)
+    (again,) = live_states(workspace.study, store)
+    assert progress.refresh() == again.decisions
+    assert again.units == before.units
 
 
 def test_a_wave_that_is_drawn_is_opened_on_platforms(study: Path) -> None:
