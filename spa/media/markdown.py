@@ -17,6 +17,7 @@ from spa.media.markup_signs import LATEX, markup_of
 from spa.media.markup_signs import MARKDOWN as MARKS
 from spa.media.medium import Doubt, Medium
 from spa.media.pictures import doubts_about, files_of, with_files, with_pictures
+from spa.media.text import doubts_of_tools
 from spa.media.written import no_seconds, said_with_marks, seconds_to_read
 from spa.records.rendered_text import in_text
 
@@ -91,6 +92,7 @@ def _claims(text: str) -> bool:
 
 def _doubts(source: str) -> Iterator[Doubt]:
     """Say what of the source people do not see, and which formulas they see as source."""
+    yield from doubts_of_tools(source)
     made = rendered(source)
     if lost := made.lost(source):
         yield Doubt(what="hold words that are not shown", do=f"look at {shortened(', '.join(lost), 120)}")

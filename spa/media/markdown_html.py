@@ -1,7 +1,7 @@
 """Markdown of outputs as HTML: hostile text, so nothing in it loads, runs, is followed or styles itself.
 
-CommonMark with tables, strikethrough, task lists and formulas; single line ends are kept. Beside the HTML stand the
-text that people read and what of the source they do not.
+CommonMark with tables, strikethrough, task lists, formulas and ``<br>``; single line ends are kept. Beside the HTML
+stand the text that people read and what of the source they do not.
 """
 
 from __future__ import annotations
@@ -64,6 +64,7 @@ _PRICE = re.compile(
     r"[\d.,]+(?:[A-Za-z]{4,}|\s*[-/–—+]\s*[A-Za-z]{3,}|\s+(?:[A-Za-z]{3,}|(?:a|an|and|or|to|per|is|vs|in|of)\b))[^=<>^_\\]*"
     r"|[\d.,]+[-–—]"
 )
+_LINE_END = re.compile(r"<br ?/?>\n?", re.IGNORECASE)
 _LABEL = r"\[((?:\\.|[^\[\]\\])+)\]"
 _DEFINITION = re.compile(rf"{_LABEL}:")
 _USED = re.compile(rf"{_LABEL}(?!:)")
@@ -188,6 +189,7 @@ def _reader() -> MarkdownIt:
     }
     reader = between_characters(MarkdownIt("commonmark", options).enable(["table", "strikethrough"]))
     reader.inline.ruler.before("escape", "formula", _formula)
+    reader.inline.ruler.before("html_inline", "line_end", _line_end)
 
     def used_reference(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         """Leave a definition that nothing refers to in the text."""
@@ -211,6 +213,17 @@ def _reader() -> MarkdownIt:
     reader.inline.ruler.at("image", picture)
     reader.block.ruler.at("reference", used_reference)
     return reader
+
+
+def _line_end(state: StateInline, silent: bool) -> bool:
+    """Read ``<br>``, which models write where a line ends within a cell of a table, as chats do."""
+    found = _LINE_END.match(state.src, state.pos)
+    if found is None:
+        return False
+    if not silent:
+        state.push("hardbreak", "br", 0).meta = {"written": found[0]}
+    state.pos = found.end()
+    return True
 
 
 def _formula(state: StateInline, silent: bool) -> bool:
@@ -324,6 +337,7 @@ class _Writer:
             if token.type == "text":
                 self.parts.append(_escaped(token.content.replace(JOINED, "\n")))
             elif token.type in ("softbreak", "hardbreak"):
+                self.hidden.append(token.meta.get("written", ""))
                 self.parts.append("\n" if _is_line(tokens[at - 1]) else "<br>\n")
             elif token.type == "code_inline":
                 self.parts.append(f'<code dir="ltr">{_escaped(token.content.replace(JOINED, " "))}</code>')

@@ -33,9 +33,15 @@ _CODE = re.compile(  # a shell's first line, C's, a diff's, Python's, SQL's, XML
     r"|[A-Za-z_@$][^\n`]*(?:\w\(|\{|=>|[=)\]}'\"][^\n`]*;)[ \t]*(?://.*)?$",
     re.MULTILINE,
 )
+_OF_MODELS = re.compile(  # reasoning, calls of tools, and marks that part turns
+    r"</?(?:think|thinking|reasoning|scratchpad|reflection|tool_calls?|tool_code|function_calls?|tool_response)>"
+    r"|<\|[a-z_▁]{3,40}\|>|<｜[^<>｜\n]{2,40}｜>|</s>\s*\Z|\[/?INST\]|<(?:start|end)_of_turn>"
+)
+_VERDICT = re.compile(r"\s*\[(?:PASS|FAIL|ERROR)\] ?")  # promptfoo's, in its CSV files
 CHAT_KEYS = ({"role", "content"}, {"from", "value"}, {"role", "parts"})
 
 MARKDOWN, LATEX, HTML, CHAT = "Markdown", "formulas in LaTeX", "HTML", "conversations in JSON"
+LEFT, VERDICT = "a model's reasoning, calls of tools or marks of turns", "a tool's verdict"
 
 MOST_LOOKED_AT = 400  # characters of a text that tell whether it is code
 
@@ -52,6 +58,17 @@ def is_code(text: str) -> bool:
     comments = _COMMENTS.match(text)
     begun = comments.end() if comments else 0
     return _CODE.match(text[begun : begun + MOST_LOOKED_AT]) is not None or _is_json(text)
+
+
+def left_by_tools(text: str) -> str | None:
+    """Return what a model or a tool left in a text beside what was to be written; ``None`` without such.
+
+    >>> left_by_tools("<think>Hm.</think>Yes.") == left_by_tools("Yes.<|im_end|>") == LEFT, left_by_tools("[PASS] Yes")
+    (True, "a tool's verdict")
+    """
+    if _VERDICT.match(text):
+        return VERDICT
+    return LEFT if _OF_MODELS.search(text) else None
 
 
 def _is_json(text: str) -> bool:

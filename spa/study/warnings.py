@@ -13,12 +13,12 @@ from spa.elicitation.scale_words import reversed_scale
 from spa.media import medium_of
 from spa.media.medium import Doubt
 from spa.media.words import count_words
-from spa.records.materials import Material
 from spa.records.outputs import Item, Output, Outputs
-from spa.records.platforms import lowest_hourly_pay, platforms_of
+from spa.records.platforms import lowest_hourly_pay
 from spa.records.raters import rater_variants
 from spa.records.study import People, Study
 from spa.study.clip_warnings import clip_warnings
+from spa.study.name_leaks import name_leaks
 from spa.study.output_files import display_files
 from spa.study.output_language import LATIN, LETTERS, language_of
 from spa.study.outputs import count_rules
@@ -56,7 +56,7 @@ def study_warnings(study: Study, outputs: Outputs) -> tuple[str, ...]:
         *of_texts,
         clip_warnings,
         _equal_items,
-        _name_leaks,
+        name_leaks,
     )
     of_study = [line for check in checks for line in check(study)]
     return (*of_study, *(line for check in of_outputs for line in check(study, outputs)))
@@ -389,76 +389,3 @@ def _equal_items(study: Study, outputs: Outputs) -> Iterator[str]:
         listed = ", ".join(f"{item_id} (as {earlier})" for item_id, earlier in again[:3])
         more = ", ..." if len(again) > 3 else ""
         yield f"{len(again)} of {len(outputs.items)} items repeat the text of an earlier item: {listed}{more}"
-
-
-def _name_leaks(study: Study, outputs: Outputs) -> Iterator[str]:
-    """Warn of every place that names a system, unless ``allowed_names`` lets it; a single letter names nobody."""
-    names = {
-        name.casefold(): name
-        for one in study.systems
-        if one.role == "system"
-        for name in (one.id, one.name)
-        if name is not None and len(name) > 1
-    }
-    for allowed in study.allowed_names:
-        names.pop(allowed.casefold(), None)
-    for _, name in sorted(names.items()):
-        word = _pattern(name)
-        places = [place for place, text in _texts_shown(study) if word.search(text)]
-        texts = {"item texts": map(_words_shown, outputs.items), "outputs": map(_words_shown, outputs.all())}
-        texts["rubrics and references"] = map(_words_shown, outputs.item_notes.values())
-        for what, searched in texts.items():
-            if count := sum(1 for text in searched if word.search(text)):
-                places.append(f"{count} {what}")
-        if places:
-            yield (
-                f'"{name}", the name of a system, appears in {", ".join(places)}: annotators may recognise it; '
-                f'change it, or set allowed_names = ["{name}"]'
-            )
-
-
-def _words_shown(shown: Material) -> str:
-    """Return all that a text tells, without the addresses of files within it, which nobody is shown."""
-    text = medium_of(shown).told(shown.text) if shown.text else ""
-    for one in shown.within:
-        text = text.replace(one.name, "")
-    return text
-
-
-def _pattern(name: str) -> re.Pattern[str]:
-    """Match a name as a word of its own, however its parts are joined ("GPT-4", "gpt 4")."""
-    parts = [re.escape(part) for part in re.split(r"[\s_-]+", name) if part] or [re.escape(name)]
-    # Chinese, Japanese and Korean writing puts no spaces around a name.
-    before, after = (r"(?<!\w)" if name[0] < "\u2e80" else "", r"(?!\w)" if name[-1] < "\u2e80" else "")
-    return re.compile(before + r"[\s_-]*".join(parts) + after, re.IGNORECASE)
-
-
-def _texts_shown(study: Study) -> Iterator[tuple[str, str]]:
-    """Yield (place, text) of all that the study file puts before an annotator, or an LLM."""
-    yield "title", study.title
-    yield "[outputs] item_name", study.outputs.item_name or ""
-    yield "[instructions]", study.instructions.text or ""
-    yield "[consent]", study.consent.text or ""
-    for criterion in study.criteria:
-        options = " | ".join(option.text for option in criterion.options)
-        words = (criterion.name, criterion.question, criterion.low, criterion.high, criterion.guidelines, options)
-        yield f"[[criteria]] {criterion.id}", " | ".join(one or "" for one in words)
-    for key, section in study.sections.items():
-        yield f"[{key}]", " | ".join(section.words())
-    for question in study.screening:
-        yield f"[[screening]] {question.id}", " | ".join((question.question, *question.options))
-    for interview in study.interview:
-        yield f"[[interview]] {interview.id}", interview.question
-    for check in study.attention_checks:
-        yield f"[[attention_checks]] {check.id}", " | ".join((check.question, *check.options))
-    for key, text in study.texts.items():
-        yield f"[texts] {key}", text
-    for rater in study.raters:
-        for variant in (rater, *rater.variants):
-            yield (
-                f"[[raters]] {rater.id}",
-                f"{variant.persona or ''} | {variant.explain_words or ''} | {variant.guidelines or ''}",
-            )
-    for platform in platforms_of(study):
-        for key in platform.shown:
-            yield f"[{platform.key}] {key}", str(study.platforms[platform.key].get(key, ""))

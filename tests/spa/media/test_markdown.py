@@ -34,6 +34,8 @@ def html(source: str) -> str:
         ("### T", '<h6 class="h3">T</h6>'),
         ("- [x] a\n- [ ] b", "<ul><li>☑ a</li><li>☐ b</li></ul>"),
         ("3. a\n4. b", '<ol start="3"><li>a</li><li>b</li></ol>'),
+        ("a<br>\nb<BR/>c `<br>`", "<p>a<br>b<br>c <code>&lt;br&gt;</code></p>"),
+        ("<br onload=1>", "<p>&lt;br onload=1&gt;</p>"),
         ("<b>a</b>", "<p>&lt;b&gt;a&lt;/b&gt;</p>"),
         ("[a](javascript:alert(1))", "<p>[a](javascript:alert(1))</p>"),
         ("[a](https://b.example)", '<p><span class="link" title="https://b.example">a</span></p>'),
@@ -330,6 +332,25 @@ def test_marks_stand_in_cells_and_not_between_them() -> None:
 )
 def test_sources_are_known_by_their_signs(text: str, found: str | None) -> None:
     assert markup_of(text) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("<think>\nHm.\n</think>\nYes", "a model's reasoning"),
+        ('<tool_call>{"name": "f"}</tool_call>', "a model's reasoning"),
+        ("Yes.<|im_end|>", "a model's reasoning"),
+        ("[INST] Say yes. [/INST] Yes.</s>", "a model's reasoning"),
+        ("[PASS] Yes.", "a tool's verdict"),
+        ("I think [so] <b>now</b> <s>not</s> and |x|", None),
+    ],
+)
+def test_what_models_and_tools_left_is_said(text: str, left: str | None) -> None:
+    """Of texts and of Markdown alike."""
+    for key in ("text", "markdown"):
+        said = [one.what for one in medium_of(key).doubts(text) if "which people would read" in one.what]
+        said = [what for what in said if "HTML" not in what]
+        assert [what.startswith(f"hold {left}") for what in said] == ([] if left is None else [True])
 
 
 def test_every_medium_says_what_it_doubts() -> None:

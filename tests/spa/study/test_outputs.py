@@ -458,6 +458,21 @@ def test_advice(tmp_path: Path) -> None:
     assert len(told.splitlines()) == 10
 
 
+def test_models_that_speak_of_themselves_are_told(tmp_path: Path) -> None:
+    """By a system's name up to its number, or as models and makers are called; not where they were asked about."""
+    texts = {
+        "i0": {"llama-3-8b": "I am Llama 3 and say so.", "y": "As Claude, I say so."},
+        "i1": {"llama-3-8b": "Claude Monet, as ChatGPT paints.", "y": "Gemini is in June."},
+        "i2": {"llama-3-8b": "A llama and 3 more.", "y": "As Claude Monet did."},
+    }
+    write_rows(tmp_path / "outputs.jsonl", long_rows(texts))
+    systems = '[[systems]]\nid = "llama-3-8b"\n[[systems]]\nid = "y"\n'
+    study = load_study(write_study(tmp_path, systems=systems, rest="[spa]\nexposure = 3\n"))
+    (told,) = (line for line in study_warnings(study, load_outputs(study)) if "name a model" in line)
+    listed = "(Llama, 1 of llama-3-8b; llama-3, 1 of llama-3-8b; Claude, 1 of y; ...)"
+    assert told.startswith(f"3 of 6 outputs name a model or its maker {listed}: annotators may")
+
+
 NAMED = '[[systems]]\nid = "x-1"\nname = "Big Model"\n[[systems]]\nid = "y"\nname = "模板"\n'
 THREE = '[[systems]]\nid = "x"\n[[systems]]\nid = "y"\n[[systems]]\nid = "z"\n'
 TITLE = 'id = "small"\ntitle = "{}"\n'
