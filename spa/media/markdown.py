@@ -17,8 +17,7 @@ from spa.media.markup_signs import LATEX, markup_of
 from spa.media.markup_signs import MARKDOWN as MARKS
 from spa.media.medium import Doubt, Medium
 from spa.media.pictures import doubts_about, files_of, with_files, with_pictures
-from spa.media.text import doubts_of_tools
-from spa.media.written import no_seconds, said_with_marks, seconds_to_read
+from spa.media.written import doubts_of_tools, no_seconds, said_with_marks, seconds_to_read
 from spa.records.rendered_text import in_text
 
 if TYPE_CHECKING:

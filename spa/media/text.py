@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from spa.media.direction import direction_of, isolated
-from spa.media.markup_signs import CHAT, HTML, LATEX, MARKDOWN, is_code, left_by_tools, markup_of
+from spa.media.markup_signs import CHAT, HTML, LATEX, MARKDOWN, is_code, markup_of
 from spa.media.medium import Doubt, Medium
-from spa.media.written import no_seconds, said_with_marks, seconds_to_read
+from spa.media.written import doubts_of_tools, no_seconds, said_with_marks, seconds_to_read
 
 if TYPE_CHECKING:
     from spa.records.form import Exhibit
@@ -33,13 +33,6 @@ def _shown(exhibit: Exhibit, address: Callable[[Exhibit], str]) -> Markup:
 
 def _sent(exhibit: Exhibit) -> tuple[str, ...]:
     return (said_with_marks(exhibit),)
-
-
-def doubts_of_tools(text: str) -> Iterator[Doubt]:
-    """Say what a model or a tool left in a text, whatever its medium."""
-    if (found := left_by_tools(text)) is not None:
-        do = "take it out of the table, unless people are to judge it"
-        yield Doubt(what=f"hold {found}, which people would read", do=do)
 
 
 def _doubts(text: str) -> Iterator[Doubt]:

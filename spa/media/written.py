@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from spa.media.medium import Content
+from spa.media.markup_signs import left_by_tools
+from spa.media.medium import Content, Doubt
 from spa.media.words import count_words
 
 if TYPE_CHECKING:
@@ -29,3 +30,10 @@ def seconds_to_read(reads: Callable[[str], str]) -> Callable[[Content, float], f
         return round(count_words(reads(content.text or "")) * per_100_words / 100, 2)
 
     return least_seconds
+
+
+def doubts_of_tools(text: str) -> Iterator[Doubt]:
+    """Say what a model or a tool left in a text, whatever its medium."""
+    if (found := left_by_tools(text)) is not None:
+        do = "take it out of the table, unless people are to judge it"
+        yield Doubt(what=f"hold {found}, which people would read", do=do)
