@@ -13,6 +13,7 @@ from analysis.answers.columns import LAYOUTS, NOTHING
 from analysis.answers.options import Reading
 from analysis.answers.reading import RawTable
 from spa.errors import AnalysisError, ArgumentProblem, shortened
+from spa.tables.orders import places_of
 
 WHO = ("annotator_id", "item_id", "system", "assignment_id", "variant", "annotator_kind", "group", "repeat", "sample")
 By: TypeAlias = Literal["criterion", "system", "annotator_id"]
@@ -46,12 +47,46 @@ def shaped(table: RawTable, kind: str, reading: Reading) -> RawTable:
                 f"columns that look like scores are not read: {shortened(', '.join(table.unread), 200)} (see criteria)"
             )
             table = replace(table, notes=(*table.notes, said))
+    table = _ranked(table) if kind == "orders" else table
     wide = {by: called for by, called in columns_called(reading).items() if kind in WIDE[by]}
     if len(wide) > 1:
         raise AnalysisError(f"{_options(wide)}: expected one of them; a column of scores is one thing")
     for by, called in wide.items():
         table = _long(table, called, by, LAYOUTS[kind].answer, reading)
     return with_counted_words(table, kind, reading)
+
+
+def _ranked(table: RawTable) -> RawTable:
+    """Make a row of each system where a cell of ranks holds a whole order: "b > a = c"; a row keeps its number."""
+    frame = table.frame
+    if "system" in frame.columns or "rank" not in frame.columns:
+        return table
+    cells = frame["rank"].cast(pl.String).to_list()
+    orders = [None if cell is None or not cell.strip() else places_of(cell) for cell in cells]
+    numbers = table.numbers()
+    if not any(orders):
+        return table
+    for number, cell, order in zip(numbers, cells, orders, strict=True):
+        if order is None and cell is not None and cell.strip():
+            raise AnalysisError(
+                f"{table.place}, row {number}: expected an order of systems in rank, as in other rows, got "
+                f"{shortened(repr(cell), 60)}; correct it, or leave it empty"
+            )
+    made: list[tuple[int, str, str]] = []
+    for row, order in enumerate(orders):
+        rank = 1
+        for place in order or ():
+            made += [(row, name, str(rank)) for name in place]
+            rank += len(place)
+    where, names, ranks = (list(part) for part in zip(*made, strict=True))
+    empty = orders.count(None)
+    left = (f"rows without an order, left out: {empty:,}",) if empty else ()
+    return replace(
+        table,
+        frame=frame.drop("rank")[where].with_columns(system=pl.Series(names), rank=pl.Series(ranks)),
+        rows=pl.Series([numbers[row] for row in where]),
+        notes=(*table.notes, "a row for each system of an order, the best first", *left),
+    )
 
 
 def columns_called(reading: Reading) -> dict[By, Mapping[str, str]]:

@@ -20,10 +20,12 @@ from analysis.answers.column_names import (
 )
 from analysis.answers.columns import KINDS
 from analysis.answers.columns_found import WHAT, TableFound, are_means, with_lines
+from analysis.answers.names_asked import ask_of_names
 from analysis.answers.options import Reading
 from analysis.answers.unsettled import Unsettled, better_and_worse
 from analysis.answers.wide_columns import (
     may_be_people,
+    order_column,
     people_columns,
     rank_columns,
     rated_subjects,
@@ -94,6 +96,10 @@ class TableRoles:
             kind, self.systems = "orders", ranks
             self.given |= {"system", "rank"}
             self.free = self._without(ranks)
+        elif not {"system", "rank"} & self.given and (order := order_column(self.columns, self.free)) is not None:
+            kind = "orders"
+            self._take("rank", order)
+            self.given.add("system")
         elif self._named("rank", self.columns.numeric):
             kind = "orders"
         else:
@@ -107,6 +113,7 @@ class TableRoles:
         wide = self.systems or self.options.systems
         if self.counts_rows is not None and not (self.unsettled or wide) and self._one_system_each():
             self.unsettled.rows_for_items(self.counts_rows)
+        ask_of_names(self.columns, self.roles, self.systems.values(), self.options, self.unsettled)
         self.unsettled.refuse()
         return self._made(kind)
 

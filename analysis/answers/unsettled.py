@@ -9,7 +9,9 @@ from pathlib import Path
 from analysis.answers.column_contents import is_text, shown
 from analysis.answers.column_names import likeliest, plain_name, words_of
 from analysis.answers.columns_found import WHAT
+from analysis.answers.same_names import CALLED
 from spa.errors import AnalysisError, ArgumentProblem, shortened
+from spa.tables.near_matches import NearMatch, matches_shown
 
 CUT, PASTED, LONGEST = 130, 80, 36  # letters of a list of columns, of one to paste, and of a column in it
 ANSWERS_IN_LISTS = frozenset(
@@ -156,6 +158,42 @@ class Unsettled:
                 in_command=f" {out}",
                 after=f", or count all with --keep {all_of_them}",
             )
+        )
+
+    def names_that_may_be_one(self, column: str, matches: Sequence[NearMatch]) -> None:
+        """Tell of names that differ so little that they may be one, and would be counted apart."""
+        two = " ".join(f"--name {shlex.quote(name)}" for name in matches[0].names if name.isprintable())
+        n = sum(len(match.names) for match in matches)
+        self.lines.append(
+            ArgumentProblem(
+                "same",
+                before=f"{self.place}: {n} {CALLED[column]} have nearly the same names ({matches_shown(matches)}); "
+                "where they are one, ",
+                in_python=f"=({column!r},)",
+                in_command=f" {column}",
+                after=f" joins them; where not, {two}" + (" and so on" if len(matches) > 1 else ""),
+            )
+        )
+
+    def systems_that_may_be_controls(self, names: Sequence[str]) -> None:
+        """Tell of systems that are called as attention checks are."""
+        checks = "an attention check" if len(names) == 1 else "attention checks"
+        self.lines.append(
+            ArgumentProblem(
+                "controls",
+                before=f"{self.place}: {shown(names)} may be {checks}, not to be ranked; take out: ",
+                in_python=f"={(*names,)}",
+                in_command=" " + " --control ".join(map(shlex.quote, names)),
+                after=f"; if a system: --role {shlex.quote(f'{names[0]}=system')}",
+            )
+        )
+
+    def places_in_orders(self, column: str, names: Sequence[str]) -> None:
+        """Tell of orders of what may be places on a page."""
+        kept = " ".join(f"--name {shlex.quote(name)}" for name in names[:6])
+        self.lines.append(
+            f"{self.place}: column {shown([column])} orders {shown(names)}, which may be places on a page; where each "
+            f'stands for a system of its row: spa import csv (kind = "order", labels); where they are systems: {kept}'
         )
 
     def totals(self, name: str, words: Sequence[str]) -> None:

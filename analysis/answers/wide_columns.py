@@ -7,6 +7,8 @@ from collections.abc import Collection, Sequence
 from analysis.answers.column_contents import Columns
 from analysis.answers.column_names import KNOWN_CRITERIA, METRICS, PEOPLE, ranks_named, words_of
 from analysis.answers.reading import NO_SCORE
+from spa.tables.orders import places_of
+from spa.tables.scale_words import sounds_bad
 
 NO_CRITERION = frozenset(
     "confidence familiarity attention check checks passed consent approved approval progress finished reward bot flag "
@@ -14,6 +16,9 @@ NO_CRITERION = frozenset(
     "outputs completion generation target".split()
 )
 NO_PEOPLE = KNOWN_CRITERIA | METRICS | {"q", "question", "criterion", "aspect", "dimension"}
+ORDERS = frozenset(
+    "rank ranks ranking rankings ranked order ordering preference preferences rangfolge classement".split()
+)
 BEAT = {
     "winner": "loser",
     "won": "lost",
@@ -33,7 +38,7 @@ def scored_columns(columns: Columns, free: Collection[str], about: Collection[st
         for name in free
         if columns.scored(name)
         and columns.distinct(name) <= MOST_STEPS
-        and not NO_SCORE.search("_".join(words_of(name)))
+        and (sounds_bad(name) or not NO_SCORE.search("_".join(words_of(name))))
         and not {*words_of(name)} & NO_CRITERION
         and columns.highest(name) <= HIGHEST
         and not columns.is_property(name, about)
@@ -80,6 +85,13 @@ def won_and_lost(columns: Columns, free: Collection[str]) -> tuple[str, str] | N
 def _turned(words: Sequence[str], won: str) -> list[str]:
     """Return the words of a name with that of losing in the place of that of winning."""
     return [BEAT[won] if word == won else word for word in words] if won in words else []
+
+
+def order_column(columns: Columns, free: Collection[str]) -> str | None:
+    """Return the one column that is called a ranking or an order, all of whose cells hold orders of names."""
+    called = [name for name in free if {*words_of(name)} & ORDERS and columns.distinct(name)]
+    found = [name for name in called if all(places_of(cell) for cell in columns.values(name))]
+    return found[0] if len(found) == 1 else None
 
 
 def may_be_people(criteria: Sequence[str]) -> bool:

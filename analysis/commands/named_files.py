@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
+import shlex
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,7 +18,7 @@ import click
 
 from analysis.commands.reading_options import print_found
 from spa.commands.options import DEFAULT_STUDY, study_file
-from spa.errors import SpaError, TableError, shortened
+from spa.errors import ResponseError, SpaError, TableError, shortened
 from spa.importers import certain_format, certain_formats
 from spa.importers.answer_format import AnswerFormat
 from spa.records.system_roles import role_of
@@ -33,7 +36,7 @@ class FoundTables:
     """Files by table, how they are read, and what goes into the results about it.
 
     ``noted`` adds that to the files that were read; ``said`` was printed already; ``made`` is the folder of tables that
-    files of another tool became.
+    files of another tool became, ``made_from`` what errors say in its place.
     """
 
     files: Mapping[str, tuple[Path, ...]]
@@ -41,6 +44,17 @@ class FoundTables:
     noted: Callable[[Sequence[InputFile]], tuple[InputFile, ...]] = tuple
     said: frozenset[str] = frozenset()
     made: Path | None = None
+    made_from: str = ""
+
+    @contextmanager
+    def named_in_errors(self) -> Iterator[None]:
+        """Name the files that were given in errors about tables that were made of them."""
+        try:
+            yield
+        except SpaError as error:
+            if self.made is None:
+                raise
+            raise error.called(f"{self.made}{os.sep}", self.made_from) from None
 
     def keep(self, report: Path) -> None:
         """Put the tables that were made for the time of the command beside the report that rests on them."""
@@ -179,6 +193,13 @@ def _imported(
     click.echo(f"read as {read_as.key}: `spa import --from` takes another format", err=err)
     for line in account.of_reading():
         click.echo(line, err=err)
+    counts = account.missing.values()
+    if counts and all(one["missing"] == one["answers"] for one in counts):
+        raise ResponseError(
+            f"{shortened(str(files[0]), 120)}: expected answers, got {' and '.join(account.missing)} all missing; "
+            f"column missing_reason of the tables says why: spa import {read_as.key} "
+            f"{shlex.quote(shortened(str(files[0]), 120))} --out tables"
+        )
     written = [Path(file) for file in account.files]
     names = ", ".join(f"{file.name} ({_hash(file)})" if file.is_file() else file.name for file in files)
     note = f"made from {names}, as {read_as.key} keeps answers"
@@ -191,6 +212,7 @@ def _imported(
         noted=lambda inputs: tuple(replace(one, notes=(note, *one.notes)) for one in inputs),
         said=frozenset({note}),
         made=folder,
+        made_from=f"{files[0].name}, read as {read_as.key}: ",
     )
 
 

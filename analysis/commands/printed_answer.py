@@ -34,7 +34,8 @@ def print_answer(results: Results, said: Collection[str]) -> None:
     claims = results.headline.claims if results.headline else ()
     assumed = [claim.criterion for claim in claims if claim.direction == "higher (assumed)"]
     if assumed:
-        option = f"--lower-is-better {shlex.quote(assumed[0])}"
+        likeliest = next(filter(names.doubtful, assumed), assumed[0])
+        option = f"--lower-is-better {shlex.quote(likeliest)}"
         shown.print(Text(f"Higher ratings are assumed to be better; where lower ones are, add e.g. {option}"))
     table = Table("criterion", "asked by", "group", "order, best first", title="Rankings")
     table.title_justify = "center" if shown.is_terminal else "left"

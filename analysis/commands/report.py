@@ -321,7 +321,8 @@ def report(
     paths = {**found.files, **paths}
     large = _large(paths, in_parts=in_parts or cluster is not None)
     now = large is None and are_small(file for several in paths.values() for file in several)
-    with Stages() as told, verifying(verify, no_verify=no_verify, now=now) as verifier:
+    judged = verifying(verify, no_verify=no_verify, now=now)
+    with Stages() as told, found.named_in_errors(), judged as verifier:
         if study is not None:
             beside = {"metrics": _of_study(paths, "metrics"), "people": _of_study(paths, "annotators")}
             if paths or given:

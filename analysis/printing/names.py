@@ -9,6 +9,7 @@ from analysis.figures.plain_text import shown_name
 from analysis.printing.words import SOURCES, plural
 from analysis.records.results import Results
 from spa.records.submission import SIMULATED_RATER
+from spa.tables.scale_words import sounds_bad
 
 KINDS = {"human": "people", "simulated": "simulated annotators"}
 
@@ -102,6 +103,10 @@ class Names:
         if criterion_id in self.lower_is_better:
             return "lower is better"
         return "higher is better" if self._declared else "assumed: higher is better"
+
+    def doubtful(self, criterion_id: str) -> bool:
+        """Tell whether high ratings are assumed to be good, though the criterion is called after something bad."""
+        return self.direction(criterion_id).startswith("assumed") and sounds_bad(self.criterion(criterion_id))
 
     def directed(self, criterion_id: str) -> str:
         """Return the shown name of a criterion with its direction in brackets."""

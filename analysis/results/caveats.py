@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass
@@ -402,7 +403,10 @@ def _few_annotators(known: Known) -> Lines:
 def _assumed_direction(known: Known) -> Lines:
     results = known.results
     if results.study is None and results.ratings.pairs and not results.settings.lower_is_better:
-        yield "Whether high ratings are good is assumed (--lower-is-better CRITERION changes it).", "ratings"
+        bad = next((row.criterion for row in results.ratings.pairs if known.names.doubtful(row.criterion)), None)
+        doubt = "" if bad is None else f", though {known.names.criterion(bad)} sounds like something bad"
+        example = "CRITERION" if bad is None else shlex.quote(known.names.criterion(bad))
+        yield f"Whether high ratings are good is assumed{doubt} (--lower-is-better {example} changes it).", "ratings"
 
 
 def _missing_answers(known: Known) -> Lines:

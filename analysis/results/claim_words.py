@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Sequence
 from typing import TypeAlias
 
@@ -42,26 +43,34 @@ class Wording:
         """Return who wins, criterion by criterion; where there are many, who leads on how many."""
         claims = [claim for claim, _ in found]
         if len(found) == 1:
-            text = f"{self._verdict(*found[0])}{_turn(claims)}."
+            text = f"{self._verdict(*found[0])}{self._turn(claims)}."
             llm_first = self.llm and self.group != SIMULATED_RATER and claims[0].strength not in NOBODY_FIRST
             named = llm_first or _names_first(claims[0])  # a name keeps its letters
             return text if named else sentence(text)
-        alike = len({claim.direction for claim in claims}) == 1
+        alike = len({self._turn([claim]) for claim in claims}) == 1
         if len(found) <= MOST_CLAIMS:
             parts = [
-                f"{sentence(self.names.criterion(claim.criterion))}{'' if alike else _turn([claim])}: "
+                f"{sentence(self.names.criterion(claim.criterion))}{'' if alike else self._turn([claim])}: "
                 f"{self._verdict(claim, evidence)}"
                 for claim, evidence in found
             ]
-            return f"{'; '.join(parts)}{_turn(claims) if alike else ''}."
+            return f"{'; '.join(parts)}{self._turn(claims) if alike else ''}."
         return self._summary(claims, alike)
+
+    def _turn(self, claims: Sequence[HeadlineClaim]) -> str:
+        """Return which ratings are good, in brackets, where all claims agree on it."""
+        words = {"higher": " (higher is better)", "lower": " (lower is better)"}
+        direction, criterion = claims[0].direction, claims[0].criterion
+        if direction is not None and self.names.doubtful(criterion):
+            return f" (if lower is better, --lower-is-better {shlex.quote(self.names.criterion(criterion))})"
+        return "" if direction is None else words.get(direction, " (assumed: higher is better)")
 
     def _summary(self, claims: Sequence[HeadlineClaim], alike: bool) -> str:
         first: dict[str, list[str]] = {}
         for claim in claims:
             if claim.leader is not None and claim.strength in FIRST:
                 name = self.names.criterion(claim.criterion)
-                first.setdefault(claim.leader, []).append(name if alike else f"{name}{_turn([claim])}")
+                first.setdefault(claim.leader, []).append(name if alike else f"{name}{self._turn([claim])}")
         ahead = sorted(first.items(), key=lambda entry: -len(entry[1]))
         if not ahead:
             return f"Cannot be determined on any of {len(claims)} criteria."
@@ -72,7 +81,7 @@ class Wording:
         unnamed = len(claims) - sum(map(len, first.values()))
         none = f"; on {unnamed} nothing can be named first" if unnamed else ""
         return f"Of {len(claims)} criteria judged by {self.who}, {'; '.join(parts)}{rest}{none}" + (
-            f"{_turn(claims) if alike else ''}."
+            f"{self._turn(claims) if alike else ''}."
         )
 
     def _verdict(self, claim: HeadlineClaim, evidence: Evidence) -> str:
@@ -93,6 +102,8 @@ class Wording:
         verb, most = f"{VERBS[self.source]}{s}", SUPERLATIVES[self.source]
         if self.source == "choices" and names.ordered(claim.criterion):
             verb, most = f"rank{s}", "highest"
+        elif self.source == "ratings" and names.doubtful(claim.criterion):
+            most = "highest"
         first = f"{who} {verb} {best} {most}"
         together = f"by all {'ratings' if self.source == 'ratings' else 'comparisons'} together"
         match claim.strength:
@@ -242,13 +253,6 @@ def chance(bound: float | None) -> str:
     decimals = 4 if bound < 0.001 else 3 if bound < 0.1 else 2
     up = math.ceil(round(bound * 10**decimals, 6)) / 10**decimals
     return f"chance at most {f'{up:.{decimals}f}'.removeprefix('0')} {where}"
-
-
-def _turn(claims: Sequence[HeadlineClaim]) -> str:
-    """Return which ratings are good, in brackets, where all claims agree on it."""
-    words = {"higher": " (higher is better)", "lower": " (lower is better)"}
-    direction = claims[0].direction
-    return "" if direction is None else words.get(direction, " (assumed: higher is better)")
 
 
 def _names_first(claim: HeadlineClaim) -> bool:

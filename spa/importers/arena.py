@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,8 +30,18 @@ def _recognise(path: Path) -> Fit:
 
     names = names_at_beginning(path)
     battles = names.issuperset(SIDES) and ("winner" in names or names.issuperset(ONE_HOT))
-    judged = names.issuperset(GAMES) or (names.issuperset(SINGLE) and "games" not in names)
-    return Fit.CERTAIN if battles or judged else Fit.NONE
+    return Fit.CERTAIN if battles or _are_judgments(names) else Fit.NONE
+
+
+def _are_judgments(names: Collection[str]) -> bool:
+    return {*GAMES} <= {*names} or ({*SINGLE} <= {*names} and "games" not in names)
+
+
+def _own_values(path: Path) -> bool:
+    """Whether a file holds MT-Bench's judgments, of which columns alone say too little: its judge is a list."""
+    from spa.importers.foreign_rows import names_at_beginning
+
+    return _are_judgments(names_at_beginning(path))
 
 
 def _read(request: ImportRequest) -> ImportedTables:
@@ -221,6 +231,7 @@ FORMAT = AnswerFormat(
         source="https://github.com/lm-sys/FastChat",
     ),
     recognised_by_columns=True,
+    own_values=_own_values,
     recognise=_recognise,
     read=_read,
 )

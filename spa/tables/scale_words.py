@@ -33,6 +33,24 @@ SCALES = (  # words of scales, worst first; each level with its kin
 )
 LEVELS = [{word.strip(): n for n, level in enumerate(one.split(";"), 1) for word in level.split("|")} for one in SCALES]
 
+DRAWBACKS = frozenset(  # words of criteria of which there should be little
+    "error errors mistake mistakes typo typos toxicity toxic hallucination hallucinations hallucinated bias biased "
+    "harm harmfulness harmful offensiveness offensive redundancy redundant repetition repetitions repetitiveness "
+    "repetitive contradiction contradictions inconsistency inconsistencies incoherence artifacts artefacts wer cer ter "
+    "perplexity annoyance frustration workload effort difficulty latency fehler toxizität erreurs toxicité".split()
+)
+TURNED = frozenset("no non not free freedom lack absence without less anti avoidance detection handling un".split())
+
+
+def sounds_bad(criterion: str) -> bool:
+    """Whether a criterion is called after something of which there should be little.
+
+    >>> sounds_bad("Number of errors"), sounds_bad("toxicity"), sounds_bad("error-free"), sounds_bad("harmlessness")
+    (True, True, False, False)
+    """
+    words = {*re.sub(r"(?<=[a-z])(?=[A-Z])|[\W_\d]+", " ", criterion).casefold().split()}
+    return bool(words & DRAWBACKS) and not words & TURNED
+
 
 def proposed_numbers(words: Sequence[str]) -> dict[str, str]:
     """Return the number that each word of a scale is likely to count; "?" where no known scale holds all of them.

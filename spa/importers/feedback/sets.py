@@ -177,7 +177,7 @@ def _pick_a_pic(rows: Iterable[ForeignRow], reading: Reading) -> Yielded:
             reading.skipped["comparisons of a picture with itself"] += 1
             continue
         first, second = row.number("label_0"), row.number("label_1")
-        labelled = (row.text("has_label") or "true").lower() == "true" and first is not None
+        labelled = (row.text("has_label") or "true").lower() in ("true", "1", "1.0") and first is not None
         if labelled and (first not in winners or second != 1 - (first or 0)):
             raise ResponseError(
                 f"{row.place}: expected label_0 and label_1 of 0, 0.5 or 1 that add up to 1, got {first} and {second}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
@@ -9,10 +10,13 @@ from typing import Any
 
 import polars as pl
 import pytest
+from click.testing import CliRunner, Result
 
-from analysis import Reading
+import analysis
+from analysis import Plan, Reading
 from analysis.answers.recognised import RecognisedTables, recognise_tables
 from analysis.answers.tables import AnswerTables, read_tables
+from spa.cli import main
 from spa.errors import AnalysisError
 
 Row = Mapping[str, Any]
@@ -117,3 +121,131 @@ def test_numbers_between_two_systems_are_a_comparison(tmp_path: Path) -> None:
     rows = sided("left_system", "right_system", "comparison", ("1", "7", "4"))
     found = recognise_tables([written(tmp_path, rows)], Reading())
     assert ([*found.files], found.reading.mapping["comparison"]) == (["preferences"], "preference")
+
+
+def rated(scores: Mapping[str, Mapping[str, Sequence[int]]]) -> list[Row]:
+    """Return a row a person, item and system, with a column a criterion whose scores stand by system."""
+    return [
+        {
+            "rater": who,
+            "item": item,
+            "system": system,
+            **{name: own[system][n % len(own[system])] for name, own in scores.items()},
+        }
+        for n, (who, item, system) in enumerate(product(PEOPLE, ITEMS, ("gpt", "t5")))
+    ]
+
+
+def test_little_of_something_bad_is_not_called_best(tmp_path: Path) -> None:
+    """High ratings of toxicity, or counts of errors, are the highest; whether they are good, the plan says."""
+    more, less = {"gpt": (3, 4, 5, 5), "t5": (1, 2, 2, 3)}, {"gpt": (1, 2, 0), "t5": (4, 6, 5)}
+    path = written(tmp_path, rated({"fluency": more, "number of errors": less}))
+    _, tables = read(path)
+    first = analysis.analyse(tables, Plan()).headline
+    assert first is not None
+    assert "Fluency (assumed: higher is better): people rate gpt best" in first.winner
+    assert "Number of errors (if lower is better, --lower-is-better 'number of errors')" in first.winner
+    assert "people rate t5 highest" in first.winner
+    assert any("number of errors sounds like something bad" in caveat.text for caveat in first.problems)
+    turned = analysis.analyse(tables, Plan(lower_is_better=frozenset({"number of errors"}))).headline
+    assert turned is not None
+    assert "Number of errors (lower is better): people rate gpt best" in turned.winner
+
+
+def reported(path: Path, *more: str) -> Result:
+    return CliRunner().invoke(main, ["report", str(path), *more, "--json"])
+
+
+def judged(question: int, winner: str | None) -> dict[str, Any]:
+    """Return both games of a pair, as MT-Bench's judge gives them."""
+    games = {"g1_winner": winner, "g2_winner": winner, "g1_judgment": "[[A]]", "g2_judgment": "[[B]]"}
+    return {"question_id": question, "model_1": "gpt", "model_2": "t5", "judge": ["judge", "pair-v2"], **games}
+
+
+def test_judgments_of_mt_bench_need_no_import(tmp_path: Path) -> None:
+    path = tmp_path / "gpt-4_pair.jsonl"
+    path.write_text("".join(json.dumps(judged(n, f"model_{1 + n % 3 // 2}")) + "\n" for n in range(9)))
+    (test,) = json.loads(reported(path).stdout)["choices"]["pairs"]
+    assert (test["wins_x"], test["wins_y"]) == (12, 6)
+
+
+def test_errors_in_made_tables_name_what_was_given(tmp_path: Path) -> None:
+    """A folder that is gone once the command ends is no place to look."""
+    path = tmp_path / "gpt-4_pair.jsonl"
+    path.write_text("".join(json.dumps(judged(1, "model_1")) + "\n" for _ in range(2)))
+    assert "spa: gpt-4_pair.jsonl, read as arena: choices.csv, rows 2 and 4: expected one ans" in reported(path).stderr
+    path.write_text("".join(json.dumps(judged(n, "error")) + "\n" for n in range(3)))
+    assert f"{path}: expected answers, got choices all missing" in reported(path).stderr
+
+
+def called(first: str, second: str, people: Sequence[str] = PEOPLE) -> list[Row]:
+    """Return ratings of two systems under other names, by people whose ids differ from row to row."""
+    rows = rated({"score": {"gpt": (3, 4), "t5": (1, 2)}})
+    names = {"gpt": first, "t5": second}
+    return [{**row, "system": names[row["system"]], "rater": people[n % len(people)]} for n, row in enumerate(rows)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "said", "settled"),
+    [
+        (called("gpt", "GPT"), "2 systems have nearly the same names (gpt and GPT)", Reading(names=("gpt", "GPT"))),
+        (
+            called("gpt", "t5 attention check"),
+            "t5 attention check may be an attention check",
+            Reading(controls=("t5 attention check",)),
+        ),
+        (called("treatment", "control"), "", Reading()),
+        (
+            called("gpt", "t5", ("1", "001", "2", "002", "3")),
+            "4 annotators have nearly the same names (1 and 001, 2 and 002)",
+            Reading(same=("annotator_id",)),
+        ),
+    ],
+)
+def test_names_that_may_be_one_or_no_system_are_asked(
+    rows: Sequence[Row], said: str, settled: Reading, tmp_path: Path
+) -> None:
+    """A first sentence of GPT ahead of gpt, or of an attention check, would be wrong."""
+    path = written(tmp_path, rows)
+    if said:
+        with pytest.raises(AnalysisError) as asked:
+            recognise_tables([path], Reading())
+        assert said in asked.value.problems[0]
+        assert len(asked.value.problems[0]) < 500
+    assert recognise_tables([path], settled).found[0].kind == "ratings"
+
+
+def ordered(*cells: str) -> list[Row]:
+    return [
+        {"rater": who, "item": item, "ranking": cells[n % len(cells)]}
+        for n, (who, item) in enumerate(product(PEOPLE, ITEMS))
+    ]
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ("gpt > t5 = nmt", "t5 > gpt > nmt"),
+        ("nmt = t5 < gpt", "nmt<gpt<t5"),
+        ('["gpt", ["t5", "nmt"]]', '["t5", "gpt", "nmt"]'),
+    ],
+)
+def test_cells_that_hold_whole_orders_are_rankings(cells: tuple[str, str], tmp_path: Path) -> None:
+    found, tables = read(written(tmp_path, ordered(*cells, cells[0])))
+    assert [*found.files] == ["orders"]
+    assert tables.orders is not None
+    ranks = tables.orders.group_by("system").agg(pl.col("value").mean()).sort("value").rows()
+    assert ranks == [("gpt", pytest.approx(4 / 3)), ("t5", pytest.approx(5 / 3)), ("nmt", pytest.approx(7 / 3))]
+
+
+def test_orders_of_places_are_asked_about(tmp_path: Path) -> None:
+    """Signs on a page stand for another system in each row."""
+    path = written(tmp_path, ordered("A>B=C", "B>A>C"))
+    with pytest.raises(AnalysisError, match="orders A, B, C, which may be places on a page"):
+        recognise_tables([path], Reading())
+    assert read(path, Reading(names=("A", "B", "C")))[1].orders is not None
+    broken = written(tmp_path, [*ordered("gpt>t5", "t5>gpt"), {"rater": "p9", "item": "item0", "ranking": "gpt"}])
+    with pytest.raises(AnalysisError, match="row 26: expected an order of systems in rank"):
+        read_tables(
+            {"orders": broken}, Reading(mapping={"rater": "annotator_id", "item": "item_id", "ranking": "rank"})
+        )

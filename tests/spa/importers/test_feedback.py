@@ -117,7 +117,7 @@ def picture(first: float, **changes: Any) -> dict[str, Any]:
 def test_pick_a_pic_has_labels_of_both_pictures(tmp_path: Path) -> None:
     rows = [
         picture(1.0),
-        picture(0.0, user_id=8),
+        picture(0.0, user_id=8, has_label="1"),
         picture(0.5, user_id=9),
         picture(1.0, user_id=10, has_label=False),
         picture(1.0, model_1="alpha"),
