@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analysis.camps.own_answers import OWN_ANSWERS
-from analysis.camps.subgroups import subgroups_of_pairs
+from analysis.camps.subgroups import most_degrees, subgroups_of_pairs
 from analysis.contribution import Checked
 from analysis.verification.claims import Claims, corrected, figure, left, places
 
@@ -25,4 +25,6 @@ def claims(checked: Checked) -> Claims:
     found = subgroups_of_pairs(answers, prepared.tables.people, prepared.plan)
     for (place, row), compared in zip(places("people_by_tests", tests), found, strict=True):
         if row.p_value is not None:
-            yield from figure(row, "p_value", place, "anova_oneway", samples=compared.tested)
+            samples = compared.tested
+            most = most_degrees(samples)
+            yield from figure(row, "p_value", place, "anova_oneway", samples=samples, most_df=most)

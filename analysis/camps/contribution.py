@@ -6,7 +6,7 @@ from typing import Final
 
 from analysis.answers.plan import Plan
 from analysis.camps.claims import claims
-from analysis.camps.mixtures import DRAWS
+from analysis.camps.mixtures import DRAWS, HOPELESS
 from analysis.camps.own_answers import OWN_ANSWERS, own_answers
 from analysis.camps.people_differ import CampsRow, OwnPreference, PeopleDiffer, people_differ
 from analysis.camps.section import camps as section
@@ -69,7 +69,8 @@ def _own(analysis: Analysis) -> Found:
 def _subgroup_words(plan: Plan) -> str:
     return (
         "Each person's mean over separate outputs (both directions of one are one answer) is one value. Brown-Forsythe "
-        "test with Mehrotra's degrees of freedom (of two subgroups Welch's t), corrected over all such tests of a "
+        "test with Mehrotra's degrees of freedom (of two subgroups Welch's t), of a small subgroup beside a large one "
+        "at most the small one's, corrected over all such tests of a "
         f"group of annotators ({plan.correction}). Subgroups of fewer than {plan.compare_people_least} people are "
         "withheld, and the smallest others while all withheld hold fewer together. Who says nothing is no subgroup."
     )
@@ -88,8 +89,9 @@ WORDS: Final = (
     Words(
         "two camps",
         "Likelihood ratio of two beta distributions of one precision, at least two of their standard deviations apart, "
-        f"and of one with one peak, against {DRAWS} sets of answers drawn from the latter; corrected over all such "
-        "tests of a group of annotators.",
+        f"and of one with one peak, against {DRAWS} sets of answers drawn from the likeliest of the latter, and from "
+        "the widest that is nearly as likely, of which the larger p-value holds; fewer sets where it is beyond "
+        f"{HOPELESS:g}. Corrected over all such tests of a group of annotators.",
         lambda results: bool(results.camps),
     ),
 )

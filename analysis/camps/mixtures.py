@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import betainc, gammaln, ndtr
 
 from analysis.statistics.coding import Floats, Ints
@@ -15,6 +16,7 @@ OUTSIDE = np.array([-0.4, -0.25, -0.15, -0.05, 1.05, 1.15, 1.25, 1.4])  # of tho
 CUT_MEANS, CUT_SPREADS = np.linspace(-0.2, 1.2, 57), np.geomspace(0.04, 0.5, 16)  # of a normal camp that ends cut off
 EVEN_STARTS = np.linspace(-0.5, 0.5, 21)  # of a camp spread evenly; its end is as far from 1
 ONE_MEANS, ONE_PRECISIONS = np.linspace(0.02, 0.98, 97), np.geomspace(1.2, 160, 24)  # of a single camp
+FLAT_TO_ONE_END = np.append(np.geomspace(0.12, 0.9, 14), 1.0)  # other parameter of a single camp with one of 1
 MEANS, PRECISIONS = np.linspace(0.05, 0.95, 19), np.geomspace(4, 160, 8)  # of two
 APART = 2  # standard deviations of a camp, by which two differ at least: else they have one peak together
 SHARES = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9])  # of the camp nearer to x
@@ -25,8 +27,12 @@ FINEST = 100  # steps of answers
 SPREADS = np.geomspace(0.01, 0.6, 24)  # of one answer, in the middle
 SOME = 7  # of so many single camps one is tried with each noise
 LEAST = 1e-300
+Short = npt.NDArray[np.float32]
 MOST_KINDS = 300  # of people by choices won and given, of which more are binned
-DRAWS = 499
+DRAWS = 499  # of answers, from each single camp that stands for all
+FIRST, HOPELESS = 99, 0.2  # draws, after which a p-value beyond this is left at what they say
+SINGLE_PRECISION = 1e-3  # log likelihood, within which that of draws is known
+PLAUSIBLE = 1.0  # log likelihood below the likeliest single camp's, down to which another stands for all as well
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -64,9 +70,20 @@ def _beta(means: Floats, precisions: Floats) -> Floats:
     Those with two peaks are left out, with weights of 0: they are two camps.
     """
     a, b = precisions[:, None] * means, precisions[:, None] * (1 - means)
-    below = betainc(a[None], b[None], np.linspace(0, 1, POINTS + 1)[:, None, None])
-    within = np.where((a < 1) & (b < 1), 0.0, np.diff(below, axis=0))
-    return np.concatenate([within, np.zeros((len(OUTSIDE), *within.shape[1:]))])
+    return np.where((a < 1) & (b < 1), 0.0, _weights(a, b))
+
+
+def _weights(a: Floats, b: Floats) -> Floats:
+    """Return the weights of beta distributions at the points, shape (points, ...), 0 outside of [0, 1]."""
+    below = betainc(a, b, np.linspace(0, 1, POINTS + 1).reshape(-1, *(1,) * a.ndim))
+    return np.concatenate([np.diff(below, axis=0), np.zeros((len(OUTSIDE), *a.shape))])
+
+
+def _flat() -> Floats:
+    """Return the weights of beta distributions on the border to two peaks, shape (points, camps): the even one last."""
+    ones = np.ones_like(FLAT_TO_ONE_END)
+    sides = _weights(FLAT_TO_ONE_END, ones), _weights(ones, FLAT_TO_ONE_END)
+    return np.concatenate([sides[0][:, :-1], sides[1]], axis=1)
 
 
 def _cut() -> Floats:
@@ -89,8 +106,17 @@ def _cut() -> Floats:
 def _one(counted: bool) -> Floats:
     """Return the weights of single camps, shape (points, camps): of chances and ratings normal and even ones, too."""
     weights = _beta(ONE_MEANS, ONE_PRECISIONS).reshape(POINTS + len(OUTSIDE), -1)
-    weights = weights[:, weights.sum(axis=0) > 0]
+    weights = np.concatenate([weights[:, weights.sum(axis=0) > 0], _flat()], axis=1)
     return weights if counted else np.concatenate([weights, _cut()], axis=1)
+
+
+@cache
+def _spread(counted: bool) -> Floats:
+    """Return the variance of each single camp's true preferences, those beyond an end taken to lie there."""
+    points, weights = np.clip(_points(), 0, 1), _one(counted)
+    weights = weights / weights.sum(axis=0)
+    spread: Floats = points**2 @ weights - (points @ weights) ** 2
+    return spread
 
 
 @cache
@@ -119,7 +145,9 @@ def two_camps(value: Floats, person: Ints, *, counted: bool, bounded: bool, rng:
     A camp's true preferences have a beta distribution with one peak, on [0, 1] for chances, or between the most
     extreme answers; two camps have one precision. A single camp's may also be normal or even, with people beyond the
     ends whose answers are cut off there. The likelihood ratio is compared with those of answers drawn from the
-    likeliest single camp, fitted over the same grid, rounded and cut off as the answers are.
+    likeliest single camp, fitted over the same grid, rounded and cut off as the answers are; and with those drawn from
+    the widest that is nearly as likely. Of both the larger p-value holds: flat camps, on the border to two peaks, have
+    the largest ratios, and those fitted to answers from them are mostly less flat.
 
     Parameters
     ----------
@@ -136,7 +164,8 @@ def two_camps(value: Floats, person: Ints, *, counted: bool, bounded: bool, rng:
     References
     ----------
     McLachlan, G. J. (1987). On bootstrapping the likelihood ratio test statistic for the number of components in a
-    normal mixture. Applied Statistics 36(3), 318-324.
+    normal mixture. Applied Statistics 36(3), 318-324. Berger, R. L. and Boos, D. D. (1994). P values maximized over a
+    confidence set for the nuisance parameter. Journal of the American Statistical Association 89(427), 1012-1016.
     """
     turned = float(np.mean(value)) < 0.5  # so that the sides of a pair change nothing
     seen = _seen(1 - value if turned else value, person, counted=counted, bounded=bounded)
@@ -145,12 +174,16 @@ def two_camps(value: Floats, person: Ints, *, counted: bool, bounded: bool, rng:
     camps = np.einsum("tg,grm->trm", seen.chance, weights)
     place, x, y, share = every_two.T
     both = SHARES[share] * camps[:, place, x] + (1 - SHARES[share]) * camps[:, place, y]
-    of_one, of_two = (np.log(np.maximum(own, 1e-300)) for own in (single, both))
+    of_one, of_two = (np.log(np.maximum(own, LEAST)) for own in (single, both))
+    short = of_one.astype(np.float32), of_two.astype(np.float32)
     counts = np.bincount(seen.kind, minlength=len(single)).astype(np.float64)
-    drawn = _drawn(seen, single[:, int((counts @ of_one).argmax())], counts, rng)
-    every = np.vstack([counts, drawn])
-    ratio = (every @ of_two).max(axis=1) - (every @ of_one).max(axis=1)
-    p_value = (1 + int(np.sum(ratio[1:] >= ratio[0] - 1e-9))) / (1 + len(drawn))
+    likely = counts @ of_one
+    ratio = float((counts @ of_two).max() - likely.max())
+    widest = int(np.where(likely >= likely.max() - PLAUSIBLE, _spread(counted), -1.0).argmax())
+    p_value = 0.0
+    for camp in dict.fromkeys((int(likely.argmax()), widest)):
+        if p_value <= HOPELESS:
+            p_value = max(p_value, _p_value(ratio, single[:, camp], seen.block, counts, short, rng))
     likeliest = int((counts @ of_two).argmax())
     high, low, part = float(MEANS[x[likeliest]]), float(MEANS[y[likeliest]]), float(SHARES[share[likeliest]])
     if turned:
@@ -226,9 +259,9 @@ def _noise(answer: Ints, person: Ints, grid: int, *, bounded: bool) -> Floats:
     """
     camps = _one(False)[:, ::SOME]
     n, best = int(person.max()) + 1, (-np.inf, np.zeros(0))
+    given = np.bincount(person * (grid + 1) + answer, minlength=n * (grid + 1)).reshape(n, -1).astype(np.float64)
     for noise in _noises(grid, bounded):
-        logs = np.zeros((n, noise.shape[1]))
-        np.add.at(logs, person, np.log(np.maximum(noise, 1e-12))[answer])
+        logs = given @ np.log(np.maximum(noise, 1e-12))
         top = logs.max(axis=1)
         likely = float(np.log(np.maximum(np.exp(logs - top[:, None]) @ camps, LEAST)).sum(axis=0).max() + top.sum())
         if likely > best[0]:
@@ -253,12 +286,32 @@ def _noises(grid: int, bounded: bool) -> list[Floats]:
     return [np.diff(np.concatenate([ends[0], one, ends[1]]), axis=0) for one in below]
 
 
-def _drawn(seen: _Seen, chance: Floats, counts: Floats, rng: np.random.Generator) -> Floats:
+def _p_value(
+    ratio: float, chance: Floats, block: Ints, counts: Floats, logs: tuple[Short, Short], rng: np.random.Generator
+) -> float:
+    """Return how often answers from a single camp, of chance (kinds,), have a likelihood ratio as large or larger."""
+    beyond = done = 0
+    for draws in (FIRST, DRAWS - FIRST):
+        drawn = _drawn(block, chance, counts, draws, rng)
+        ratios = _highest(drawn, logs[1]) - _highest(drawn, logs[0])
+        beyond, done = beyond + int(np.sum(ratios >= ratio - SINGLE_PRECISION)), done + draws
+        if (1 + beyond) / (1 + done) > HOPELESS:
+            break
+    return (1 + beyond) / (1 + done)
+
+
+def _drawn(block: Ints, chance: Floats, counts: Floats, draws: int, rng: np.random.Generator) -> Floats:
     """Draw how many people give each answer, as many of each block as there are, shape (draws, kinds)."""
-    drawn = np.zeros((DRAWS, len(counts)))
-    for block in range(int(seen.block.max()) + 1):
-        own = seen.block == block
+    drawn = np.zeros((draws, len(counts)))
+    for number in range(int(block.max()) + 1):
+        own = block == number
         people = int(counts[own].sum())
         if people:
-            drawn[:, own] = rng.multinomial(people, chance[own] / chance[own].sum(), size=DRAWS)
+            drawn[:, own] = rng.multinomial(people, chance[own] / chance[own].sum(), size=draws)
     return drawn
+
+
+def _highest(drawn: Floats, logs: Short) -> Floats:
+    """Return the highest log likelihood of each draw; single precision, at half the cost."""
+    highest: Floats = (drawn.astype(np.float32) @ logs).max(axis=1).astype(np.float64)
+    return highest

@@ -19,7 +19,8 @@ from analysis.statistics.reasons import Reason, why
 from analysis.statistics.record import Count, Probability, Record, Source, Spread, replace_fields
 from analysis.statistics.t_tests import exact_mean, is_highly_skewed, one_sample
 
-FEWEST_SKEWED = 20  # people of the smallest subgroup, from whom on skewed values were seen to do no harm
+FEWEST_SKEWED = 30  # people of the smallest subgroup, from whom on skewed values were seen to do no harm
+FEWEST = 20  # people of the smallest subgroup, from whom on its own spread is known well enough
 UNEVEN = 2  # times as many people in the largest as in the smallest, up to which they do none
 SKEWED = 1.0  # skewness of the deviations from the subgroups' means
 PLACE = ("source", "group", "criterion", "system_x", "system_y")
@@ -86,6 +87,7 @@ class SubgroupTest(Record):
     f: float | None = None
     df_1: float | None = None
     df_2: float | None = None
+    """At most the smallest subgroup's, n - 1, times the others, where under 20 people are half of the largest."""
     p_value: Probability | None = None
     p_adjusted: Probability | None = None
     """Adjusted over all such tests of the group, a family of their own."""
@@ -108,13 +110,15 @@ class FTest:
     p_value: float
 
 
-def brown_forsythe(samples: Sequence[Floats]) -> FTest | None:
+def brown_forsythe(samples: Sequence[Floats], *, most_df: float = math.inf) -> FTest | None:
     """Test whether independent samples have the same mean, whatever their variances.
 
     Parameters
     ----------
     samples : sequence of array of float, shape (n_j,)
         At least two samples of at least two values each. Sums are exactly rounded: no order matters.
+    most_df : float
+        Denominator degrees of freedom at most.
 
     Returns
     -------
@@ -146,7 +150,7 @@ def brown_forsythe(samples: Sequence[Floats]) -> FTest | None:
     if not within > 0:
         return None
     between = math.fsum(n * (mean - middle) ** 2 for n, mean in zip(sizes, means, strict=True))
-    df_2 = within**2 / math.fsum(part**2 / (n - 1) for part, n in zip(parts, sizes, strict=True))
+    df_2 = min(most_df, within**2 / math.fsum(part**2 / (n - 1) for part, n in zip(parts, sizes, strict=True)))
     weighed = math.fsum(share * variance for share, variance in zip(shares, variances, strict=True))
     squares = math.fsum(variance**2 * (1 - 2 * share) for share, variance in zip(shares, variances, strict=True))
     df_1 = within**2 / (squares + weighed**2)
@@ -154,11 +158,37 @@ def brown_forsythe(samples: Sequence[Floats]) -> FTest | None:
     return FTest(f=f, df_1=df_1, df_2=df_2, p_value=float(fdtrc(df_1, df_2, f)))
 
 
+def most_degrees(samples: Sequence[Floats]) -> float:
+    """Return the denominator degrees of freedom that a test of these samples may have at most.
+
+    Where the smallest has fewer than 20 values and at most half of the largest, one less than its values, times the
+    other samples: it makes most of the error, and where its values are coarse (a few choices each) the degrees of
+    freedom that are estimated are too many.
+
+    >>> most_degrees([np.zeros(10), np.ones(40)]), most_degrees([np.zeros(10), np.ones(12)])
+    (9, inf)
+    """
+    sizes = [len(sample) for sample in samples]
+    uneven = min(sizes) < FEWEST and UNEVEN * min(sizes) <= max(sizes)
+    return (len(sizes) - 1) * (min(sizes) - 1) if uneven else math.inf
+
+
+def small_and_constant(samples: Sequence[Floats]) -> int | None:
+    """Return the size of the smallest sample of fewer than 20 values that are all equal; ``None`` where there is none.
+
+    Of ten people who each chose once, all choose what eight of ten prefer in a tenth of studies.
+
+    >>> small_and_constant([np.ones(10), np.arange(40.0)]), small_and_constant([np.ones(20), np.arange(40.0)])
+    (10, None)
+    """
+    return min((len(one) for one in samples if len(one) < FEWEST and one.min() == one.max()), default=None)
+
+
 def is_small_and_skewed(samples: Sequence[Floats]) -> bool:
     """Say whether the test of these samples is known to err too often.
 
     So it does where values are skewed (m3 / m2^1.5 of all deviations from the samples' means beyond 1) and the smallest
-    sample has fewer than 20 values and less than half of the largest: its own tail is often not among its values, so
+    sample has fewer than 30 values and less than half of the largest: its own tail is often not among its values, so
     that neither its mean nor its variance shows it.
 
     >>> one_far_off = [*[1.0] * 8, 0.9, 0.1]
@@ -343,9 +373,13 @@ def _test(compared: Compared, plan: Plan) -> SubgroupTest:
         )
     means = [exact_mean(sample.tolist()) for sample in samples]
     known = {"spread": max(means) - min(means), "reversed": min(means) < compared.even < max(means)}
-    found = brown_forsythe(samples)
+    found = brown_forsythe(samples, most_df=most_degrees(samples))
     if found is None:
         return replace_fields(base, **known, reason=why("no_variation"))
+    alike = small_and_constant(samples)
+    if alike is not None:
+        reason = why("small_constant_subgroup", n=alike, needed=FEWEST)
+        return replace_fields(base, **known, highly_skewed=True, reason=reason)
     if is_small_and_skewed(samples):
         few = why("small_skewed_subgroup", n=min(map(len, samples)), needed=FEWEST_SKEWED)
         return replace_fields(base, **known, highly_skewed=True, reason=few)

@@ -165,6 +165,7 @@ ReasonCode: TypeAlias = Literal[
     "separated",
     "several_samples_summed",
     "shared_items",
+    "small_constant_subgroup",
     "small_skewed_subgroup",
     "small_subgroups",
     "spread_of_one_unit",

@@ -191,6 +191,8 @@ WORDS: dict[ReasonCode, str] = {
     "separated": "no finite odds: the ratings of the two overlap in one category at most (separation)",
     "several_samples_summed": "of several samples it needs single answers, and the table was read in parts",
     "shared_items": "no test: the systems share their items, so their correlations are not independent",
+    "small_constant_subgroup": "all {n} people of a subgroup say the same, so nothing shows how others of it would "
+    "differ; it needs {needed}",
     "small_skewed_subgroup": "values are skewed, and the smallest subgroup has {n} people, not half of the largest; it "
     "needs {needed}",
     "small_subgroups": "fewer than two subgroups of at least {least} people that may be shown",

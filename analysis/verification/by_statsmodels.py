@@ -94,11 +94,13 @@ def clustered_below(values: Values, clusters: Numbers, against: float) -> list[f
     return [float(student.cdf((fitted.params[0] - against) / fitted.bse[0], groups.max()))]
 
 
-def subgroups(samples: Sequence[Values]) -> list[float]:
-    """Return the p-value of Brown and Forsythe's test with Mehrotra's degrees of freedom."""
+def subgroups(samples: Sequence[Values], most_df: float) -> list[float]:
+    """Return the p-value of Brown and Forsythe's test with Mehrotra's degrees of freedom, but ``most_df``."""
+    from scipy.special import fdtrc
     from statsmodels.stats.oneway import anova_oneway
 
-    return [float(anova_oneway([np.asarray(one) for one in samples], use_var="bf").pvalue)]
+    found = anova_oneway([np.asarray(one) for one in samples], use_var="bf")
+    return [float(fdtrc(found.df[0], min(found.df[1], most_df), found.statistic))]
 
 
 def kappa_of_two(table: Sequence[Sequence[float]]) -> list[float]:

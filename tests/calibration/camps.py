@@ -7,14 +7,21 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 from scipy.special import betainc, ndtr
 
 from analysis.camps.mixtures import two_camps
-from analysis.camps.subgroups import FEWEST_SKEWED, brown_forsythe, is_small_and_skewed
+from analysis.camps.subgroups import (
+    FEWEST,
+    FEWEST_SKEWED,
+    brown_forsythe,
+    is_small_and_skewed,
+    most_degrees,
+    small_and_constant,
+)
 from analysis.camps.true_preferences import TruePreferences, true_preferences
 from analysis.statistics.coding import Floats, Ints
 
@@ -38,6 +45,12 @@ def unequal_choices(rng: np.random.Generator, n: int, wide: bool) -> Floats:
     return rng.binomial(given, rng.beta(6, 4, n)) / given
 
 
+def lopsided_choices(rng: np.random.Generator, n: int, wide: bool) -> Floats:
+    """Return shares of 1 to 12 choices, or single ones, of people of whom most prefer one system (mean 80%)."""
+    given = np.ones(n, dtype=np.int64) if wide else rng.integers(1, 13, n)
+    return rng.binomial(given, rng.beta(8, 2, n)) / given
+
+
 def five_points(rng: np.random.Generator, n: int, wide: bool) -> Floats:
     """Return mean differences of ratings of 5 points on 4 items, or 1."""
     items = 1 if wide else 4
@@ -50,7 +63,25 @@ ANSWERS: dict[str, Draw] = {
     "chances around 60%": even_chances,
     "skewed chances (mean 90%)": skewed_chances,
     "choices, 1 to 12 a person": unequal_choices,
+    "choices of 80%, 1 to 12 a person": lopsided_choices,
     "ratings of 5 points": five_points,
+}
+
+
+def higher_chances(rng: np.random.Generator, n: int, first: bool) -> Floats:
+    """Return chances around 60%, of the first subgroup 10 points higher."""
+    return even_chances(rng, n, False) + 0.1 * first
+
+
+def higher_choices(rng: np.random.Generator, n: int, first: bool) -> Floats:
+    """Return shares of 1 to 12 choices around 60%, of the first subgroup around 80%."""
+    given = rng.integers(1, 13, n)
+    return rng.binomial(given, rng.beta(8, 2, n) if first else rng.beta(6, 4, n)) / given
+
+
+DIFFERENT: dict[str, Draw] = {
+    "**differ**: chances around 60%, the first around 70%": higher_chances,
+    "**differ**: choices, 1 to 12 a person, of 60%, the first of 80%": higher_choices,
 }
 
 
@@ -64,10 +95,10 @@ def subgroup_level(
     found = refused = 0
     for _ in range(runs):
         samples = [draw(rng, n, wide and not place) for place, n in enumerate(sizes)]
-        if is_small_and_skewed(samples):
+        if is_small_and_skewed(samples) or small_and_constant(samples):
             refused += 1
             continue
-        test = brown_forsythe(samples)
+        test = brown_forsythe(samples, most_df=most_degrees(samples))
         found += test is not None and test.p_value <= 0.05
     return found / runs, refused / runs
 
@@ -142,6 +173,9 @@ def subgroup_table(runs: int, rng: np.random.Generator) -> Iterator[str]:
             levels = [subgroup_level(draw, sizes, runs, rng, wide=wide) for sizes in SIZES.values()]
             found = [f"{100 * level:.1f}" + f" ({100 * none:.0f})" * (none > 0) for level, none in levels]
             yield f"| {name}{', the first subgroup otherwise' if wide else ''} | " + " | ".join(found) + " |"
+    for name, draw in DIFFERENT.items():
+        powers = [subgroup_level(draw, sizes, runs, rng, wide=True) for sizes in SIZES.values()]
+        yield f"| {name} | " + " | ".join(f"{100 * found:.1f}" for found, _ in powers) + " |"
 
 
 def share_table(runs: int, rng: np.random.Generator) -> Iterator[str]:
@@ -187,18 +221,21 @@ def _share_row(
     return f"| {' | '.join((what, name, str(people), times, *numbers))} |"
 
 
-def camp_table(runs: int, rng: np.random.Generator, ways: Mapping[str, Way]) -> Iterator[str]:
+def camp_table(
+    runs: int, rng: np.random.Generator, ways: Mapping[str, Way], sizes: Sequence[int] = (30, 80)
+) -> Iterator[str]:
     """Yield how often two camps are found where there is one hill, and where there are two."""
     two: Tastes = lambda rng, n: np.where(rng.random(n) < 0.65, rng.beta(16, 4, n), rng.beta(4, 12, n))  # noqa: E731
     near: Tastes = lambda rng, n: np.where(rng.random(n) < 0.65, rng.beta(14, 6, n), rng.beta(8, 12, n))  # noqa: E731
-    hills = {name: draw for name, (draw, _) in HILLS.items()}
+    hills: dict[str, Tastes] = {name: draw for name, (draw, _) in HILLS.items()}
+    hills["beta (1, 0.6), most at one end"] = lambda rng, n: rng.beta(1, 0.6, n)
     beyond: dict[str, Tastes] = {
         "normal (0.6, 0.3), beyond the ends": lambda rng, n: rng.normal(0.6, 0.3, n),
         "even from -20% to 120%": lambda rng, n: rng.uniform(-0.2, 1.2, n),
     }
     every = {**hills, **beyond, "**two camps**, 80% and 25%": two, "**two camps**, 70% and 40%": near}
     yield f"| true preferences | people | {' | '.join(ways)} |\n|---|---|{'---|' * len(ways)}"
-    for people in (30, 80):
+    for people in sizes:
         for name, draw in every.items():
             cells = [
                 "" if name in beyond and make is not cut_off else _camps_found(draw, people, make, times, runs, rng)
@@ -224,11 +261,12 @@ def parts(runs: int, seed: int) -> dict[str, Callable[[], str]]:
 
     def subgroups() -> str:
         table = "\n".join(subgroup_table(4 * runs, np.random.default_rng(seed)))
-        return f"""False findings at 5%, {4 * runs:,} studies a cell ({error / 2:.1f} points of Monte Carlo error, 95%).
-Columns: people of each subgroup. Subgroups have one mean; "otherwise": the first is spread differently, so that
-variances differ too. In brackets: how often in 100 there is no test, as values are skewed and the smallest subgroup has
-fewer than {FEWEST_SKEWED} people and less than half of the largest; among the few studies that are left its level may
-be larger.
+        return f"""False findings at 5%, {4 * runs:,} studies a cell ({error / 2:.1f} points of Monte Carlo error, 95%);
+in the last two rows, where the first subgroup differs, power. Columns: people of each subgroup. Subgroups have one
+mean; "otherwise": the first is spread differently (choices: 1 to 3 a person, or one), so that variances differ too. In
+brackets: how often in 100 there is no test, as values are skewed and the smallest subgroup has fewer than
+{FEWEST_SKEWED} people and less than half of the largest, or as fewer than {FEWEST} people of a subgroup all say the
+same; among the few studies that are left the level may be larger.
 
 {table}
 """
@@ -254,7 +292,9 @@ points) and cut off at 0 and 100%."""
     return {
         "Do subgroups prefer differently? Level of the test": subgroups,
         "The share who truly prefer a system: coverage of 95% intervals": shares,
-        "Two camps: choices": lambda: camps({"8 each": (chosen, (8, 8)), "2 to 6": (chosen, (2, 6))}),
+        "Two camps: choices": lambda: camps(
+            {"8 each": (chosen, (8, 8)), "2 to 6": (chosen, (2, 6)), "2 each": (chosen, (2, 2))}
+        ),
         "Two camps: stated chances": lambda: camps(
             {"2 to 6": (stated, (2, 6)), "2 to 6, cut off": (cut_off, (2, 6))}, cut
         ),

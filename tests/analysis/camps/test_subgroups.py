@@ -120,6 +120,9 @@ def test_subgroups_small_and_skewed_are_refused() -> None:
     fewer = [row for row in rows if row[0] in far or int(row[0][1:]) < 20]
     (test,) = answered(preferences=preferences(fewer), annotators=people_of(of))["people_by_tests"]
     assert test["p_value"] is not None  # 10 people are half of 20
+    agreed = [(who, "tea", "water", 0.8) if who in far else row for row, who in ((row, row[0]) for row in rows)]
+    (test,) = answered(preferences=preferences(agreed), annotators=people_of(of))["people_by_tests"]
+    assert (test["p_value"], test["reason_code"]) == (None, "small_constant_subgroup")
     level, refused = subgroup_level(skewed_chances, (10, 40), 300, np.random.default_rng(6), wide=True)
     assert level <= 0.05 + 2 * (0.05 * 0.95 / 300) ** 0.5
     assert 0.6 < refused < 0.9
@@ -234,8 +237,10 @@ def test_subgroups_by_command_and_declared(tmp_path: Path) -> None:
 
 
 def test_subgroups_are_computed_again() -> None:
-    tables = check_frames(two_tastes({"yes": 25, "no": 22}), Reading(people_columns=(NATIVE,)))
-    found = analysed(tables, PLAN)[0].verification
+    tables = check_frames(two_tastes({"yes": 25, "no": 12}), Reading(people_columns=(NATIVE,)))
+    results = analysed(tables, PLAN)[0]
+    assert [row.df_2 for row in results.people_by_tests] == [11]  # what the smaller subgroup has; Welch's are more
+    found = results.verification
     assert found is not None
     assert found.n_different == 0
     assert "no room says how" not in {row.reason for row in found.not_recomputed}
