@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,9 +14,11 @@ from spa.media import PLAIN, all_media, medium_of, medium_of_file
 from spa.media.medium import Medium
 from spa.starting.columns import OutputColumn
 from spa.starting.found import Answer, Found, systems_listed
-from spa.starting.sheets import OutputSheet
+from spa.starting.names import place_in
+from spa.starting.sheets import OutputSheet, read_sheet
 from spa.study.output_files import decoded, display_path
 from spa.tables.json_files import read_json
+from spa.tables.options import TableOptions
 from spa.tables.reading import table_suffix
 
 PROMPTS = frozenset(("prompt", "prompts", "input", "inputs", "source", "sources", "instruction", "question"))
@@ -24,6 +26,7 @@ SOURCES, REFERENCES = (
     PROMPTS | {"src"},
     frozenset(("ref", "refs", "reference", "references", "gold")),
 )  # in names of files
+ARROW, DESCRIBING = ".arrow", frozenset(("dataset_info.json", "state.json", "dataset_dict.json"))  # of a saved data set
 NUMBERED = re.compile(r"\d$")
 LIST = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*\"")  # of texts, in JSON
 PARTED = ("_", "-", " ", ".")  # what parts the words of a name
@@ -60,6 +63,11 @@ def paths_in(paths: Sequence[Path]) -> OutputPaths:
         found = [file for file in files if table_suffix(file.name) is not None]
         ours = [file for file in files if medium_of_file(file) is not None]
         flat = all(file.parent == path and may_hold_lines(file) for file in ours)
+        if found and any(file.suffix == ARROW for file in files) and {file.name for file in found} <= DESCRIBING:
+            raise StudyError(
+                f"{display_path(path)}: expected a folder of tables, got a data set of Hugging Face in Arrow files; "
+                "write it as a table: datasets.load_from_disk(FOLDER).to_parquet('outputs.parquet'), or of each split"
+            )
         if found and len(ours) <= len(found):
             inside += found
             aside += ours
@@ -130,12 +138,14 @@ def found_in_folders(folders: Sequence[Path]) -> Found:
     prompts = {item: path for (system, item), path in named.items() if system.casefold() in PROMPTS}
     named = {key: path for key, path in named.items() if key[0].casefold() not in PROMPTS}
     medium = _one_medium(where, named.values())
+    beside = None if prompts else _prompts_beside(aside, {item for _, item in named})
+    given = {} if beside is None else beside.texts
     answers = tuple(
         Answer(
             item=item,
             system=system,
             output=_text(path) if medium.files is None else str(path),
-            prompt=_text(prompts[item]) if item in prompts else None,
+            prompt=_text(prompts[item]) if item in prompts else given.get(item),
             place=display_path(path),
         )
         for (system, item), path in named.items()
@@ -150,8 +160,47 @@ def found_in_folders(folders: Sequence[Path]) -> Found:
     ]
     if prompts:
         took.append(f"prompt: the {len(prompts):,} texts called {next(iter(prompts.values())).stem}")
+    if beside is not None:
+        took.append(f"prompt: column {shortened(beside.column)} of {beside.file.name}")
+        aside = [path for path in aside if path != beside.file]
     left = (f"files that lie in no folder or are no {what}: {len(aside)} (first: {aside[0].name})",) if aside else ()
     return Found(answers=answers, kind=medium.key, took=tuple(took), left_out=left)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptsBeside:
+    """The prompts of items in a table beside the folders of outputs."""
+
+    file: Path
+    column: str
+    texts: Mapping[str, str]
+
+
+def _prompts_beside(aside: Sequence[Path], items: set[str]) -> PromptsBeside | None:
+    """Return the prompts in the only table of some files, where a column of it names the file of every item."""
+    tables = [path for path in aside if table_suffix(path.name) is not None]
+    if len(tables) != 1:
+        return None
+    try:
+        sheet, _ = read_sheet(tables[0], frozenset(), TableOptions())
+    except StudyError:
+        return None
+    for name, column in sheet.columns.items():
+        keys = [_item_of(cell or "") for cell in column.cells]
+        if len({*keys}) < len(keys) or not items <= {*keys}:
+            continue
+        known = [(at, one) for one in sheet.columns if one != name and (at := place_in("prompt", one)) is not None]
+        for _, prompt in sorted(known):
+            texts = {key: cell for key, cell in zip(keys, sheet.columns[prompt].cells, strict=True) if cell}
+            if items <= texts.keys() and not sheet.columns[prompt].is_number:
+                return PromptsBeside(file=tables[0], column=prompt, texts=texts)
+    return None
+
+
+def _item_of(cell: str) -> str:
+    """Return the name of an item by that of a file, with or without its ending."""
+    path = Path(cell.strip())
+    return path.with_suffix("").as_posix() if path.name and medium_of_file(path) is not None else cell.strip()
 
 
 def _names_of_both(paths: Sequence[Path]) -> dict[tuple[str, str], Path] | None:

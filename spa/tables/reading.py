@@ -59,6 +59,13 @@ FORMATS = (
     FileFormat(suffixes=(".xlsx",), text=False, open=open_workbook, slices=workbook_slices),
 )
 SUFFIXES = tuple(suffix for one in FORMATS for suffix in one.suffixes)
+OTHERWISE = {  # endings of tables in other formats -> how they become one that is read
+    **dict.fromkeys((".arrow", ".feather"), "write it as .parquet (datasets: Dataset.to_parquet; pandas: to_parquet)"),
+    **dict.fromkeys((".pkl", ".pickle"), "write it as .parquet (pandas: to_parquet)"),
+    **dict.fromkeys((".xls", ".ods", ".xlsm", ".numbers"), "save it as .xlsx"),
+    **dict.fromkeys((".zst", ".bz2", ".xz", ".zip", ".tar", ".tgz", ".7z"), "unpack it first"),
+    ".eval": "write it as JSON: inspect log convert FILE --to json --output-dir FOLDER",
+}
 ENDINGS = f"{', '.join(SUFFIXES)}, texts also in {PACKED}"
 
 
@@ -162,7 +169,9 @@ def reading(path: Path) -> Iterator[FileFormat]:
     if suffix is None and not os.path.exists(path):  # False of a name that is too long, too
         raise TableError(f"{shortened(str(path))}: no such file; check its name")
     if suffix is None:
-        raise TableError(f"{path}: expected a file ending in {ENDINGS}, got {shortened(repr(path.suffix.lower()))}")
+        do = f"; {OTHERWISE[path.suffix.lower()]}" if path.suffix.lower() in OTHERWISE else ""
+        got = shortened(repr(path.suffix.lower()))
+        raise TableError(f"{path}: expected a file ending in {ENDINGS}, got {got}{do}")
     found = next(one for one in FORMATS if suffix.removesuffix(PACKED) in one.suffixes)
     try:
         check_table_file(path)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.spa.output_shapes import PROMPTS, SYSTEMS, TEXTS, WORDS, write_lines
-from tests.spa.started_studies import answers_of, refused, started
+from tests.spa.output_shapes import PROMPTS, SYSTEMS, TEXTS, WORDS, write_csv, write_lines
+from tests.spa.started_studies import PNG, answers_of, refused, started
 
 ANSWERS = {(PROMPTS[item], system, text) for (item, system), text in TEXTS.items()}
 
@@ -103,3 +103,32 @@ def test_systems_that_say_the_same_are_told(tmp_path: Path) -> None:
     assert "got one text of all systems for each item in response" in refused(
         tmp_path / "a", write_lines(tmp_path / "x.jsonl", rows)
     )
+
+
+def test_prompts_may_lie_in_a_table_beside_folders_of_files(tmp_path: Path) -> None:
+    """Where one of its columns names the file of every item."""
+    art = tmp_path / "art"
+    for system in ("one", "two"):
+        (art / system).mkdir(parents=True)
+        for n in range(4):
+            (art / system / f"{n:03}.png").write_bytes(PNG)
+    rows = [{"file_name": f"{n:03}.png", "caption": "x", "prompt": f"Draw {WORDS[n]}."} for n in range(4)]
+    write_csv(art / "metadata.csv", rows)
+    facts = started(tmp_path / "a", art)
+    assert {prompt for prompt, _, _ in answers_of(tmp_path / "a")} == {f"Draw {word}." for word in WORDS[:4]}
+    assert ("prompt: column prompt of metadata.csv" in facts["took"], facts["left_out"]) == (True, [])
+    write_csv(art / "metadata.csv", rows[1:])
+    facts = started(tmp_path / "b", art)
+    assert {prompt for prompt, _, _ in answers_of(tmp_path / "b")} == {""}
+    assert "metadata.csv" in facts["left_out"][0]
+
+
+def test_tables_in_other_formats_are_told_how_to_become_one(tmp_path: Path) -> None:
+    saved = tmp_path / "saved"
+    saved.mkdir()
+    (saved / "data-00000-of-00001.arrow").write_bytes(b"ARROW1")
+    (saved / "dataset_info.json").write_text("{}")
+    assert "load_from_disk(FOLDER).to_parquet('outputs.parquet')" in refused(tmp_path / "a", saved)
+    for name, do in (("x.eval", "inspect log convert"), ("x.jsonl.zst", "unpack it first"), ("x.xls", "as .xlsx")):
+        (tmp_path / name).write_bytes(b"x")
+        assert do in refused(tmp_path / "a", tmp_path / name)
