@@ -11,11 +11,18 @@ from pathlib import Path
 from spa.errors import StudyError, TableError
 from spa.media import PLAIN, medium_of, medium_of_texts
 from spa.starting.columns import OutputColumn
-from spa.starting.folders import OutputPaths, found_in_folders, line_sheets, may_hold_lines, paths_in
+from spa.starting.folders import (
+    OutputPaths,
+    found_in_folders,
+    line_sheets,
+    may_hold_lines,
+    paths_in,
+    records_in,
+)
 from spa.starting.found import Found, OpenQuestion
 from spa.starting.input_rows import Given
 from spa.starting.names import Role, place_in
-from spa.starting.sheets import OutputSheet, aligned, labelled, read_sheets
+from spa.starting.sheets import OutputSheet, aligned, labelled, read_sheets, record_sheets
 from spa.starting.tables import found_in_tables
 from spa.starting.traces import traces_in
 from spa.study.output_files import display_files
@@ -140,7 +147,7 @@ def _found(paths: Sequence[Path], given: Given, options: TableOptions, settle: C
             others = next(path for path in inside.tables if path not in texts)
             raise StudyError(f"{display_files([others])}: expected text files or tables, got both; give one kind")
         return found_in_tables(line_sheets(texts), given, settle)
-    read, unread = _read(inside, given, options)
+    read, unread = _records(inside, options) or _read(inside, given, options)
     problems = chosen_problems(options, (one for _, source in read for one in source.chosen))
     if problems:
         raise StudyError(*(problem.with_option(f"--{problem.parameter}") for problem in problems))
@@ -156,6 +163,15 @@ def _found(paths: Sequence[Path], given: Given, options: TableOptions, settle: C
         line = f"files that are no tables of outputs: {len(aside)} ({display_files(aside)})"
         found = replace(found, left_out=(*found.left_out, line))
     return found
+
+
+def _records(inside: OutputPaths, options: TableOptions) -> tuple[list[tuple[OutputSheet, Source]], list[Path]] | None:
+    """Return the sheets of files in folders that hold one record each; ``None`` where they are tables."""
+    if options != TableOptions() or len(inside.in_folders) < len(inside.tables):
+        return None
+    files = records_in(inside.tables)
+    sheets = None if files is None else record_sheets(files)
+    return None if sheets is None else (sheets, [])
 
 
 def _read(

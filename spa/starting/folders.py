@@ -227,6 +227,19 @@ def _one_medium(where: str, paths: Iterable[Path]) -> Medium:
     return media[0] if media else medium_of(PLAIN)
 
 
+def records_in(paths: Sequence[Path]) -> dict[tuple[str, str], Path] | None:
+    """Return JSON files of two folders or more with the same names in each, by system and item; ``None`` of others."""
+    files = {(path.parent.name, path.stem): path for path in paths if path.suffix.lower() == ".json"}
+    names: dict[str, set[str]] = {}
+    for outer, inner in files:
+        names.setdefault(outer, set()).add(inner)
+    shared = set.intersection(*names.values()) if len(names) > 1 else set()
+    if len(files) < len(paths) or len(shared) < 2 or len({path.parent.parent for path in paths}) > 1:
+        return None
+    systems_first = _systems_first(files)
+    return {((outer, inner) if systems_first else (inner, outer)): path for (outer, inner), path in files.items()}
+
+
 def _systems_first(files: dict[tuple[str, str], Path]) -> bool:
     """Return whether the outer folders are systems: there are fewer of them than of the inner names."""
     outer, inner = {one for one, _ in files}, {one for _, one in files}

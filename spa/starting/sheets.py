@@ -17,6 +17,7 @@ from spa.tables.options import TableOptions
 from spa.tables.other_rows import LOOKED_AT, header_problem
 from spa.tables.other_tools import annotations_of
 from spa.tables.reading import open_table, table_stem, table_suffix
+from spa.tables.records import Records
 from spa.tables.selection import nested
 from spa.tables.source import Source, Wanted
 from spa.tables.unrolling import roots
@@ -25,6 +26,7 @@ from spa.tables.workbooks import sheet_titles
 VALUE = "value"  # a column of plain values that --each made of a whole record
 JOINING: tuple[Role, ...] = ("item", "prompt")  # what joins the rows of files
 ROLES: tuple[Role, ...] = ("item", "output", "prompt")
+FoundColumns = tuple[dict[str, OutputColumn], tuple[str, ...], tuple[str, ...]]  # by name; unread; without a name
 DATES = re.compile(r"[\d\W_]+|(?i:t|z)(?=\d)")
 
 
@@ -64,7 +66,7 @@ def _opened(path: Path, columns: frozenset[str], options: TableOptions) -> tuple
         each = None
         if options.each is None and table_suffix(path.name) == ".json":
             whole = read_json(path)
-            each = rows_within(whole) if isinstance(whole, dict) else None
+            each = rows_within(whole) if isinstance(whole, dict) and not _has_output(whole) else None
         if each is None:
             raise
         options = replace(options, each=each)
@@ -124,21 +126,56 @@ def read_sheet(path: Path, named: frozenset[str], options: TableOptions) -> tupl
         raise StudyError(*(called(line, known, place) for line in lines)) from error
     if not source.height and not source.chosen:
         raise StudyError(f"{place}: expected rows with outputs, got none; write them there")
+    return _sheet(path, table_stem(path.name), source, found), source
+
+
+def _sheet(path: Path, label: str, source: Source, found: FoundColumns) -> OutputSheet:
     columns, unread, unnamed = found
     chosen = (one.note() for one in source.chosen if one.left_out)
-    sheet = OutputSheet(
+    return OutputSheet(
         file=path,
-        label=table_stem(path.name),
+        label=label,
         columns=columns,
         numbers=source.numbers(),
-        notes=tuple(f"{place}: {note}" for note in (*source.notes, *chosen)),
+        notes=tuple(f"{display_path(path)}: {note}" for note in (*source.notes, *chosen)),
         unread=unread,
         unnamed=unnamed,
     )
-    return sheet, source
 
 
-def _columns(source: Source, apart: frozenset[str]) -> tuple[dict[str, OutputColumn], tuple[str, ...], tuple[str, ...]]:
+def _has_output(record: Mapping[str, object]) -> bool:
+    """Return whether a text stands in a record under a name that outputs usually have."""
+    return any(isinstance(value, str) and place_in("output", key) is not None for key, value in record.items())
+
+
+def record_sheets(files: Mapping[tuple[str, str], Path]) -> list[tuple[OutputSheet, Source]] | None:
+    """Return JSON files of one record each as a sheet for each system, their items in a column of their own.
+
+    ``files`` are by system and item. ``None`` where one is no record, or none has a text called as outputs are.
+    """
+    records: dict[str, list[Mapping[str, object]]] = {}
+    for (system, item), path in files.items():
+        try:
+            record = read_json(path)
+        except TableError:
+            return None
+        if not isinstance(record, dict):
+            return None
+        records.setdefault(system, []).append({"item_id": item} | record)
+    if not any(_has_output(record) for own in records.values() for record in own):
+        return None
+    found = []
+    for system, own in records.items():
+        folder = next(path for (named, _), path in files.items() if named == system).parent
+        rows = Records(display_path(folder), "record", frozenset(key for one in own for key in one))
+        for number, record in enumerate(own, start=1):
+            rows.add(number, record)
+        source = rows.source()
+        found.append((_sheet(folder, system, source, _columns(source, frozenset())), source))
+    return found
+
+
+def _columns(source: Source, apart: frozenset[str]) -> FoundColumns:
     found: dict[str, OutputColumn] = {}
     unread: list[str] = []
     unnamed: list[str] = []

@@ -62,6 +62,24 @@ def test_two_places_of_rows_in_a_document_are_not_guessed(tmp_path: Path) -> Non
     assert "--each a.one" in refused(tmp_path / "a", tmp_path / "x.json")
 
 
+def test_files_may_hold_one_record_each(tmp_path: Path) -> None:
+    """In folders of systems, or of items; a record's own lists are no rows."""
+    for (item, system), text in TEXTS.items():
+        record = {"prompt": PROMPTS[item], "steps": [{"tool": "search"}, {"tool": "read"}], "output": text}
+        for path in (tmp_path / "x" / system / f"{item}.json", tmp_path / "y" / item / f"{system}.json"):
+            path = Path(str(path).replace("gamma/3", "gamma-3"))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps(record), encoding="utf-8")
+    for name in "xy":
+        facts = started(tmp_path / f"of-{name}", tmp_path / name)
+        assert {(prompt, text) for prompt, _, text in answers_of(tmp_path / f"of-{name}")} == {
+            (prompt, text) for prompt, _, text in ANSWERS
+        }
+        assert set(facts["overview"]["systems"]) == {"alpha-1", "beta 2", "gamma-3"}
+    (tmp_path / "y" / "q1" / "alpha-1.json").write_text("[]")
+    assert "expected" in refused(tmp_path / "no", tmp_path / "y")
+
+
 def test_files_may_have_columns_of_their_own(tmp_path: Path) -> None:
     """Each in its own order; not where two of them would be one."""
     names = (("id", "prompt", "output"), ("qid", "question", "answer"), ("question_id", "instruction", "response"))
