@@ -2,10 +2,10 @@
 # streamlit 1.67.0: st.image shows an opaque PNG as a JPEG, and no picture with more than 1,460 columns of pixels.
 #
 # Guess: the bytes of a PNG reach the browser as they are, or at least without loss, since output_format "auto" is said to
-# go by the picture's own format, and on a wide enough page every pixel is there. Seen: unless it has an alpha channel, a
-# picture (PNG, lossless WebP, array) is sent as a JPEG of quality 90, and shrunk to 1,460 columns, or to `width`, which is said
-# to be the size of the element. So texture, and any PNG beside one with alpha, are judged after a loss that no setting shows;
-# output_format="PNG" helps against the first only, a URL (static files) against both.
+# go by the picture's own format; and on a wide enough page every pixel is there. Seen: unless it has an alpha channel, a
+# picture (PNG, lossless WebP, array) is sent as a JPEG of quality 90, and shrunk to 1,460 columns, or to `width`, which
+# is said to be the size of the element. So texture, and any PNG beside one with alpha, are judged after a loss that the
+# page does not show. output_format="PNG" helps against the first only, a URL (static files) against both.
 set -euo pipefail
 chromium=$(command -v chromium) || { echo "needs Debian's chromium"; exit 1; }
 place=$(mktemp -d)
