@@ -310,15 +310,16 @@ def planned_minutes() -> float | None:
 
 
 def is_live() -> bool:
-    """Return whether the study ends when its pairs are decided."""
+    """Return whether the study ends when its pairs are decided, or audits a rater in waves."""
     from spa import live
 
-    return has_store() and live.is_live(workspace().study)
+    return has_store() and live.in_waves(workspace().study)
 
 
 def stopping() -> dict[str, Any]:
-    """Return when the live study ends."""
-    return stopping_facts(workspace().study)
+    """Return when the live study ends; of an audit the chance of a false decision alone."""
+    study = workspace().study
+    return stopping_facts(study) or {"error_rate": study.analysis.fwer, "margin": None}
 
 
 def system_names() -> dict[str, str]:

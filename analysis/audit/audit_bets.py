@@ -8,9 +8,10 @@ they need no variance and no normal approximation, and keep the error rate for a
 on earlier waves alone, never on its own unit's a or chance: means are 1/2 over units, not at each answer of the LLM.
 
 The closer an LLM, the larger h may be and the smaller the stakes must be. Each wave takes the h at which the capital is
-expected to grow fastest. With h = 0, a = 1/2, a term is 1/2 + (y - 1/2) / chance where people answered and 1/2
-elsewhere: the bets are those of people alone, stake for stake. So a useless LLM costs its requests, and no part of
-the capital has to be held back for people alone.
+expected to grow fastest, and 0 where that is hardly faster, as the largest of several estimates is too large. With h =
+0, a = 1/2, a term is 1/2 + (y - 1/2) / chance where people answered and 1/2 elsewhere: the bets are those of people
+alone, stake for stake. So a useless LLM costs its requests, and no part of the capital has to be held back for people
+alone.
 
 References
 ----------
@@ -33,6 +34,7 @@ EVEN = 0.5
 PRIOR = 30.0  # people's answers that a mean of 1/2 is worth, and errors as large as without the LLM
 SMALLEST = 1e-6
 CLEAR = 4.0  # squared t of a slope up to which the LLM is left out: two standard errors
+FASTER = 1.05  # times as fast as with people alone must capital be expected to grow where the LLM stands in
 WITHIN = (0.0, 0.1, 0.2, 0.3, 0.5)  # distances from 1/2 among which the largest of what people are expected to say
 
 
@@ -108,7 +110,8 @@ def stand_in(
             if within
             else StandIn(reach=reach, sd=sd, growth=growth)
         )
-    return max(found, key=lambda one: one.growth)
+    fastest = max(found, key=lambda one: one.growth)
+    return fastest if fastest.growth > FASTER * found[0].growth else found[0]
 
 
 def _slope(people: Floats, llm: Floats, share: Floats) -> tuple[float, float]:

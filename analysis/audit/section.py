@@ -17,6 +17,10 @@ INTRO = (
     "the rest, less what it was seen to err where both answered: biased or useless, it widens intervals and shifts "
     "none."
 )
+LEFT_OUT = (
+    " Of the people {gone} were left out, by whose share chances are lowered; where who is left out depends on the "
+    "answers, the means lie between those of the people who count and of all."
+)
 
 
 def audit(rows: Sequence[AuditRow], shown: Shown) -> Section | None:
@@ -31,6 +35,8 @@ def audit(rows: Sequence[AuditRow], shown: Shown) -> Section | None:
         how = f"{least} to {greatest}" if least != greatest else least
         how += ", the more often the less sure it was" * most.drawn_by_doubt
         intro += f" They were drawn in waves, each form with a chance of {how}."
+    gone = sum(group.excluded_annotators for group in shown.results.groups if group.annotator_kind != "llm")
+    intro += LEFT_OUT.format(gone=f"{gone:,}") if gone else ""
     saved = [row.saved for row in rows if row.saved is not None]
     blocks: list[Block] = [Paragraph(text=intro)]
     if saved:

@@ -14,6 +14,7 @@ from analysis.audit.chances import ChanceScale, chance_scale
 from analysis.sequential.rule import StoppingRule
 from analysis.statistics.coding import Floats
 
+PRIOR = 10.0  # people who count, that the share of those who do is drawn to
 FASTER = 1.1  # times as fast must capital be expected to grow where units are drawn by doubt
 
 
@@ -58,6 +59,15 @@ class WavePlan:
     def expected(self, llm: Floats) -> Floats:
         """Return what people are expected to say, shape (n, k), where the LLM said so."""
         return np.column_stack([one.of(llm[:, place]) for place, one in enumerate(self.stand_ins)])
+
+
+def share_kept(counted: int, done: int) -> float:
+    """Return the share of people whose answers count, of those who completed; by which chances are multiplied.
+
+    Drawn to 1 as if ten more had counted. Who is left out has answered no unit, whatever was expected of it; where the
+    share is estimated a little wrong, the means of terms are off by that error times what was expected less 1/2.
+    """
+    return (counted + PRIOR) / (done + PRIOR)
 
 
 def plan_wave(

@@ -49,7 +49,7 @@ class AuditFollower:
         self._waves: tuple[AuditWave, ...] = ()
         self._people = AuditedPeople()
         self._passed = 0  # forms that are bet on
-        self._bets = self._start()
+        self.bets = self._start()  # on these
         self._came_in = False  # all that is drawn
         self._recounts: int | None = None
         self._rater: tuple[object, AuditAnswers] | None = None  # and the mark when it was read
@@ -85,7 +85,7 @@ class AuditFollower:
         decides = study.audit is not None and study.audit.rule == "when_decided"
         if decides:
             self._bet()
-        all_decided = decides and bool((self._bets.marks != OPEN).all())
+        all_decided = decides and bool((self.bets.marks != OPEN).all())
         done = sum(self._names[number] in people.done for wave in waves for number in wave.drawn)
         self._came_in = done == sum(len(wave.drawn) for wave in waves)
         return LiveDecisions(
@@ -99,11 +99,11 @@ class AuditFollower:
     def _bet(self) -> None:
         """Bet on the forms that have come in since."""
         if not self._passed:
-            self._bets = self._start()
+            self.bets = self._start()
         said, done, k = self._people.said, self._people.done, len(self._hypotheses.listed)
         for form in forms_counted(self._waves, self._names, said, done, k, first=self._passed):
             bets = bets_within(self._rule, form.within)
-            self._bets = self._bets.after(form.terms, self._rule, bets=bets, counted=form.counted)
+            self.bets = self.bets.after(form.terms, self._rule, bets=bets, counted=form.counted)
             self._passed = form.number + 1
 
     def _start(self) -> Tally:

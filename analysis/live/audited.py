@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from analysis.audit.audit_bets import audit_terms, term_range
-from analysis.audit.waves import KnownUnits, plan_wave
+from analysis.audit.waves import KnownUnits, plan_wave, share_kept
 from analysis.live.hypotheses import Hypotheses
 from analysis.live.unit_matrix import deciding_tables, forms_read, live_plan, matrix_of
 from analysis.sequential.bets import Range
@@ -34,7 +34,6 @@ from spa.responses.store import Store
 from spa.study.audit import least_chance
 
 PEOPLE = ("human", "simulated")
-PRIOR = 10.0  # people who count, that the share of those who do is drawn to
 TINY = 1e-12
 ASKED = ("criterion", "exposure", "system_x", "system_y", "system", "item_id", "sample")  # a question of a table
 DIGITS = 6  # of chances and expectations, as they are noted
@@ -307,14 +306,9 @@ def draw_wave(study: Study, store: Store, waves: Sequence[AuditWave], answers: A
 
 
 def _kept(waves: Sequence[AuditWave], answers: AuditAnswers, names: list[str]) -> float:
-    """Return the share of people whose answers count, of those who completed; by which chances are multiplied.
-
-    Who is left out has answered no form, whatever was expected of it; where the share is estimated a little wrong, the
-    means of terms are off by that error times the one of what was expected.
-    """
+    """Return the share of people whose answers count, of those who completed."""
     drawn = [names[number] for wave in waves for number in wave.drawn]
-    counted, done = sum(name in answers.people for name in drawn), len(drawn)
-    return (counted + PRIOR) / (done + PRIOR)
+    return share_kept(sum(name in answers.people for name in drawn), len(drawn))
 
 
 def _known(waves: Sequence[AuditWave], answers: AuditAnswers, names: list[str], k: int) -> KnownUnits:

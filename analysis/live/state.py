@@ -87,7 +87,7 @@ def live_history(study: Study, store: Store, group: str) -> LiveHistory | None:
     Parameters
     ----------
     study, store : Study, Store
-        A live study.
+        A live study, or an audit in waves, whose intervals are those of now alone.
     group : str
         As :class:`~spa.live.LiveState` names it.
 
@@ -96,6 +96,8 @@ def live_history(study: Study, store: Store, group: str) -> LiveHistory | None:
     LiveHistory
         At most :data:`MOST_POINTS` points a pair; the last one before a decision is that of the decision.
     """
+    if not is_live(study):
+        return LiveHistory(state=audit_state(study, store, group), paths=())
     found = unit_matrices(study, store, group)
     if not found:
         return None

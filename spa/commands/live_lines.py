@@ -20,11 +20,13 @@ def units_of(group: str) -> str:
     return UNITS.get(group, f"forms by {group}")
 
 
-def live_lines(study: Study, state: LiveState) -> list[str]:
-    """Return a line on the group, then one for each pair: its confidence interval and its decision."""
+def progress_line(study: Study, state: LiveState) -> str:
+    """Return how many people count, what is decided, and whether others are asked."""
     if state.systems:
         what = "the order is" if study.stopping.order else f"the best {study.stopping.top} are"
         found = f"{what} {'decided' if state.systems_decided else 'open'}"
+    elif state.audit is not None and not state.pairs:
+        found = "of a fixed number"
     else:
         futile = sum(pair.decision == "futile" for pair in state.pairs)
         decided = sum(pair.decision is not None for pair in state.pairs) - futile
@@ -33,31 +35,40 @@ def live_lines(study: Study, state: LiveState) -> list[str]:
     gone = f" ({state.excluded} excluded)" if state.excluded else ""
     gone += f" ({state.late} too late)" if state.late else ""
     gone += f" ({state.waiting} wait for others who began before)" if state.waiting else ""
-    head = f"{state.units} of at most {state.most} {units_of(state.group)}{gone}: {found}, {goes_on}"
+    return f"{state.units} of at most {state.most} {units_of(state.group)}{gone}: {found}, {goes_on}"
+
+
+def audit_line(study: Study, state: LiveState) -> str | None:
+    """Return how far the waves of an audit are, and its rater; ``None`` of any other study."""
+    audit = state.audit
+    if audit is None or study.audit is None:
+        return None
+    how = ", by the rater's doubt" if audit.by_doubt else ""
+    rated = f"; {study.audit.rater} has answered {audit.rated:,} of {audit.forms:,} forms"
+    return (
+        f"audit: wave {audit.wave}{how}, {audit.completed} of {audit.drawn} forms drawn are answered; "
+        f"{audit.passed} of {audit.forms} passed, {100 * audit.share:.0f}% drawn"
+        f"{rated if audit.rated < audit.forms else ''}"
+    )
+
+
+def live_lines(study: Study, state: LiveState) -> list[str]:
+    """Return a line on the group, then one for each pair: its confidence interval and its decision."""
+    heads, audit = [progress_line(study, state)], audit_line(study, state)
+    heads += [] if audit is None else [f"  {audit}"]
     names = {system.id: system.name or system.id for system in study.systems}
-    if state.audit is not None:
-        audit = state.audit
-        found = found if state.pairs else "of a fixed number"
-        how = ", by the rater's doubt" if audit.by_doubt else ""
-        head = (
-            f"{state.units} of at most {state.most} {units_of(state.group)}{gone}: {found}, {goes_on}\n"
-            f"  audit: wave {audit.wave}{how}, {audit.completed} of {audit.drawn} forms drawn are answered; "
-            f"{audit.passed} of {audit.forms} passed, {100 * audit.share:.0f}% drawn"
-        )
-        if audit.rated < audit.forms and study.audit is not None:
-            head += f"; {study.audit.rater} has answered {audit.rated:,} of {audit.forms:,} forms"
-        if not state.pairs:
-            return head.splitlines()
+    if audit is not None and not state.pairs:
+        return heads
     if state.systems:
         return [
-            head,
+            *heads,
             "  share won against the others (intervals valid at any time):",
             *_systems(study, state, names),
         ]
     how = "mean chance that the first is better" if state.answers == "preferences" else "the first is better above 50%"
     several = len({pair.criterion for pair in state.pairs}) > 1
     exposed = len({pair.exposure for pair in state.pairs}) > 1
-    lines = [*head.splitlines(), f"  intervals valid at any time ({how}):"]
+    lines = [*heads, f"  intervals valid at any time ({how}):"]
     for pair in state.pairs:
         place = [pair.criterion] if several else []
         place += [f"exposure {pair.exposure}"] if exposed else []

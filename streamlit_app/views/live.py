@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from spa.commands.live_lines import UNITS, interval_words, progress_words, units_of
+from spa.commands.live_lines import UNITS, audit_line, interval_words, progress_line, progress_words, units_of
 from spa.live import rank_words, ranked
 from spa.study.stopping import criteria_apart
 from streamlit_app import blinding, loading
@@ -48,14 +48,23 @@ def _live() -> None:
         group = st.segmented_control("Answers of", groups, default=group, format_func=shown.__getitem__, required=True)
     history, savings = loading.live_history(loading.state(), group)
     _metrics(history.state, savings)
-    st.subheader("Decisions")
-    show_counts([*(_row(history.state, pair) for pair in history.state.pairs), *_systems(history.state)])
-    st.caption(plain(_how(history.state)))
+    _audit(history.state)
+    if rows := [*(_row(history.state, pair) for pair in history.state.pairs), *_systems(history.state)]:
+        st.subheader("Decisions")
+        show_counts(rows)
+        st.caption(plain(_how(history.state)))
     if not history.paths:
         return
     st.subheader("Confidence over time")
     st.caption(plain(f"{MEANING[history.state.answers]} The bands cover the true means at all times."))
     _charts(history)
+
+
+def _audit(state: LiveState) -> None:
+    """Say how far the waves of an audit are, in the words of ``spa status``."""
+    study = loading.workspace().study
+    if words := audit_line(study, state):
+        st.markdown(plain(f"{progress_line(study, state)}; {words}."))
 
 
 def _how(state: LiveState) -> str:
@@ -77,8 +86,9 @@ def _metrics(state: LiveState, savings: LiveSavings) -> None:
     shown = {
         f"Counted {units_of(state.group)}": f"{state.units:,} of at most {state.most:,}",
         "Excluded": f"{state.excluded:,}",
-        "Decided": decided,
     }
+    if state.pairs or state.systems:
+        shown["Decided"] = decided
     money = {"Paid so far": savings.spent, "Saved" if state.enough else "Not yet spent": savings.left}
     shown |= {title: f"{amount:,.2f} {currency}" for title, amount in money.items() if amount is not None}
     if savings.questions:

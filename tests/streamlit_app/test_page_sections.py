@@ -1,4 +1,4 @@
-"""Sections of the report on the dashboard, without a browser: a room's own section is drawn by its entry alone."""
+"""Pages of the dashboard without a browser: a room's own section is drawn by its entry alone, audits are followed."""
 
 from __future__ import annotations
 
@@ -10,10 +10,15 @@ import pytest
 
 from analysis import rooms
 from analysis.report.sections import section_ids
+from spa.commands.live_lines import audit_line
+from spa.commands.workspace import Workspace, open_workspace
+from spa.live import live_states
 from streamlit_app import loading, page_sections
 from streamlit_app.access import DashboardAccess, Person, PrintedLink
 from streamlit_app.background_analysis import BackgroundAnalysis
+from streamlit_app.blinding import SHOWN
 from streamlit_app.options import DashboardOptions
+from tests.spa.rehearsed import spa
 from tests.toys.top_box.contribution import CONTRIBUTION
 
 testing = pytest.importorskip("streamlit.testing.v1")
@@ -42,9 +47,13 @@ def tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Show a folder with a table of ratings, with the toy among the rooms."""
     (tmp_path / "ratings.csv").write_text("\n".join(ROWS))
     monkeypatch.setattr(rooms, "CONTRIBUTIONS", (*rooms.CONTRIBUTIONS, CONTRIBUTION))
-    options, background = DashboardOptions(tables=str(tmp_path)), BackgroundAnalysis(io.BytesIO())
+    started_with(DashboardOptions(tables=str(tmp_path)), None, monkeypatch)
+
+
+def started_with(options: DashboardOptions, workspace: Workspace | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    background = BackgroundAnalysis(io.BytesIO())
     access = DashboardAccess([PrintedLink(secret="own", person=Person(name=None, roles=frozenset({"read"})))], list)
-    started = loading.Started(options=options, workspace=None, background=background, access=access)
+    started = loading.Started(options=options, workspace=workspace, background=background, access=access)
     monkeypatch.setattr(loading, "_started", [started])
     monkeypatch.setattr(loading, "_secret", lambda: "own")
     monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])  # a script is run under that name
@@ -71,3 +80,27 @@ def test_pages_name_sections_that_there_are() -> None:
     placed += [name for names in page_sections.SYSTEMS.values() for name in names]
     assert len(placed) == len(set(placed))
     assert set(placed) <= set(section_ids())
+
+
+@pytest.mark.parametrize("rule", ["fixed", "when_decided"])
+def test_an_audit_is_shown_as_its_status_says_it(rule: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The line of the audit, and a row for each pair where the audit decides."""
+    spa("init", tmp_path / "study", "--example", "audit")
+    path = tmp_path / "study" / "study.toml"
+    path.write_text(path.read_text().replace("[audit]", f'[audit]\ndraw = "unsure"\nrule = "{rule}"'))
+    spa("build", path)
+    with open_workspace(path) as workspace:
+        started_with(DashboardOptions(study=str(path)), workspace, monkeypatch)
+        assert loading.is_live()
+        loading.live_groups.clear()  # of the other rule's study, whose store looks the same
+        loading.live_history.clear()
+        live = testing.AppTest.from_function(drawn, kwargs={"page": "live"}, default_timeout=120)
+        live.session_state[SHOWN] = True
+        live.run()
+        (state,) = live_states(workspace.study, workspace.store)
+        line = audit_line(workspace.study, state)
+    assert not live.exception, live.exception
+    assert line is not None
+    assert line.endswith("simulated-rater has answered 0 of 160 forms")
+    assert line in words(live).replace("\\", "")
+    assert ("chance of any false decision" in words(live)) == (rule == "when_decided")

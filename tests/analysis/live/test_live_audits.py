@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from analysis.live.audit_follower import AuditFollower
 from analysis.live.audited import doubts
 from spa.commands.workspace import Workspace, open_workspace
 from spa.live import LiveProgress, draw_due_wave, live_states
@@ -119,14 +120,15 @@ def test_waves_follow_one_another_until_all_is_decided(study: Path, database: st
 
 def _a_form_of_the_first_wave_loses_its_answers(workspace: Workspace) -> None:
     """All others count as before, for who follows and for who reads the store anew; so does who answers it again."""
-    store, progress = workspace.store, LiveProgress(workspace.study, workspace.store, "simulated")
+    store, follower = workspace.store, AuditFollower(workspace.study, workspace.store, "simulated")
     (before,) = live_states(workspace.study, store)
-    progress.refresh()
+    follower.decisions(0.0)
     name = store.assignments.ids()[read_waves(store)[0].drawn[2]]
     first = next(visit for visit in store.visits.of_people() if visit.assignment_id == name)
     forget(store, person=None, submission=first.submission_id, forms=workspace.form, with_answers=True, apply=True)
     (without,) = live_states(workspace.study, store)
-    assert progress.refresh() == without.decisions
+    assert follower.decisions(0.0) == without.decisions
+    assert follower.bets.n.tolist() == [pair.n for pair in without.pairs]
     assert without.units == before.units - 1
     assert without.pairs[0].n >= before.pairs[0].n - 1
     lease = lease_assignment(store, "again", source="link", annotator_kind="simulated")
@@ -134,8 +136,9 @@ def _a_form_of_the_first_wave_loses_its_answers(workspace: Workspace) -> None:
     form = workspace.form(lease.assignment_id)
     store.visits.finish(answer_form(lease, form), COMPLETED, "code", now=9_000.0)
     (again,) = live_states(workspace.study, store)
-    assert progress.refresh() == again.decisions
+    assert follower.decisions(0.0) == again.decisions
     assert again.units == before.units
+    assert follower.bets.n.tolist() == [pair.n for pair in again.pairs]
 
 
 def test_a_wave_that_is_drawn_is_opened_on_platforms(study: Path) -> None:
