@@ -143,7 +143,12 @@ def columns_in(name: str, values: Sequence[object], *, depth: int = 0, more: int
             yield from _of_conversations(name, values, talks)
         elif depth >= DEEPEST:
             yield _unread(name, values)
+        elif (parts := _of_parts(name, values)) is not None:
+            yield parts
         else:
+            records = [one for value in lists for one in value if isinstance(one, dict)]
+            if depth == 0 and records and _are_outputs(name, records):
+                yield _as_json(name, values)
             longer = sum(len(value) > 1 for value in lists)
             first = [value[0] if isinstance(value, list) and value else None for value in values]
             yield from columns_in(f"{name}[0]", first, depth=depth + 1, more=max(more, longer))
@@ -198,9 +203,8 @@ def _of_objects(
         yield _unread(name, values)
         return
     systems = _are_systems(name, keys, objects)
-    if place_in("output", name) is not None and not systems and _is_structured(objects):
-        cells = [json_text(value, lines=True) if isinstance(value, dict) and value else None for value in values]
-        yield OutputColumn(name=name, cells=cells, said=AS_JSON)
+    if depth == 0 and not systems and _are_outputs(name, objects):
+        yield _as_json(name, values)
     for key in keys:
         path = f"{name}.{key}" if PLAIN.fullmatch(key) else f'{name}["{key.replace(chr(34), chr(92) + chr(34))}"]'
         cells = [value.get(key) if isinstance(value, dict) else None for value in values]
@@ -208,12 +212,37 @@ def _of_objects(
             yield replace(column, system=key) if systems else column
 
 
-def _is_structured(objects: Sequence[dict[str, object]]) -> bool:
-    """Return whether objects are what a system wrote, some words among it, and hold no text called as outputs are."""
-    leaves = [column for key in {key: None for one in objects for key in one}
-              for column in columns_in(key, [one.get(key) for one in objects])]  # fmt: skip
-    outputs = any(place_in("output", column.name) is not None for column in leaves)
-    return not outputs and any(column.filled and not column.is_number for column in leaves)
+def _are_outputs(name: str, records: Sequence[dict[str, object]]) -> bool:
+    """Return whether records are what a system wrote, with words, by the name of their column.
+
+    They are not where a text among them is called as outputs are.
+    """
+    if place_in("output", name) is None:
+        return False
+    keys = {key: None for one in records for key in one}
+    leaves = [leaf for key in keys for leaf in columns_in(key, [one.get(key) for one in records], depth=1)]
+    outputs = any(place_in("output", leaf.name) is not None for leaf in leaves)
+    return not outputs and any(leaf.filled and not leaf.is_number for leaf in leaves)
+
+
+def _as_json(name: str, values: Sequence[object]) -> OutputColumn:
+    cells = [json_text(value, lines=True) if value and isinstance(value, dict | list) else None for value in values]
+    return OutputColumn(name=name, cells=cells, said=AS_JSON)
+
+
+def _of_parts(name: str, values: Sequence[object]) -> OutputColumn | None:
+    """Return the texts of contents in parts, as clients of models write them; ``None`` where lists hold others."""
+    parts = [one for value in values if isinstance(value, list) for one in value]
+    if not all(isinstance(one, dict) and isinstance(one.get("type"), str) for one in parts):
+        return None
+    texts = [[one for one in value if _has_text(one)] if isinstance(value, list) else [] for value in values]
+    others = len(parts) - sum(map(len, texts))
+    said = "its parts of text" + (f", without {others:,} others" if others else "")
+    return OutputColumn(name=name, cells=[_plain(own) or None for own in texts], said=said) if any(texts) else None
+
+
+def _has_text(part: dict[str, object]) -> bool:
+    return isinstance(part.get("text"), str) and str(part["type"]).endswith("text")
 
 
 def _unread(name: str, values: Sequence[object]) -> OutputColumn:

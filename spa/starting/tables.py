@@ -359,7 +359,9 @@ def _empty_lines(empty: Mapping[str, int]) -> Iterator[str]:
 
 def _further(column: OutputColumn) -> Iterator[str]:
     if column.more:
-        yield f"further values of lists, in {column.more:,} rows: {shortened(column.name)} is the first"
+        base = column.name.removesuffix("[0]")
+        do = f"; --each {shlex.quote(base)} makes a row of each" if base != column.name and "[" not in base else ""
+        yield f"further values of lists, in {column.more:,} rows: {shortened(column.name)} is the first{do}"
 
 
 def _unused(rows: SheetRows, taken: Iterable[str]) -> Iterator[str]:
@@ -424,8 +426,8 @@ def _missing(rows: SheetRows, given: Given) -> str:
         )
     if len(rows.sheets) > 1:
         return (
-            f"{place}: expected the same items in each system's file, got none in common; name the column that they "
-            f"share with --item, of {names}"
+            f"{place}: expected the same items in each system's file, got none in common{_first_names(rows, given)}; "
+            f"name the column that they share with --item, of {shortened(names, 120)}"
         )
     if given.systems:
         return (
@@ -436,6 +438,18 @@ def _missing(rows: SheetRows, given: Given) -> str:
         f"{place}: expected outputs of two systems or more, got one column of texts ({outputs[0]}) and none that names "
         f"a system; name it with --system, or give a file for each system{_columns_as_systems(rows)}"
     )
+
+
+def _first_names(rows: SheetRows, given: Given) -> str:
+    """Say how the items of two files are called, where a column of all files names them."""
+    usual = [name for name in rows.names if given.item == name or place_in("item", name) is not None]
+    column = next((name for name in usual if all(name in sheet.columns for sheet in rows.sheets)), None)
+    if column is None:
+        return ""
+    said = (
+        f"{shortened(str(sheet.cells(column)[0]), 30)} in {shortened(sheet.file.name, 40)}" for sheet in rows.sheets[:2]
+    )
+    return f" ({column} begins with {', '.join(said)})"
 
 
 def _are_alike(rows: SheetRows, given: Given, output: str) -> bool:

@@ -62,6 +62,29 @@ def test_two_places_of_rows_in_a_document_are_not_guessed(tmp_path: Path) -> Non
     assert "--each a.one" in refused(tmp_path / "a", tmp_path / "x.json")
 
 
+def test_contents_in_parts_are_their_texts(tmp_path: Path) -> None:
+    """As batches of Anthropic have them; what a model thought is left out, and counted."""
+    rows = []
+    for (item, system), text in TEXTS.items():
+        parts = [{"type": "thinking", "thinking": "Hm, hm."}, {"type": "text", "text": text}]
+        message = {"role": "assistant", "model": system, "content": parts}
+        rows.append({"custom_id": item, "result": {"type": "succeeded", "message": message}})
+    facts = started(tmp_path / "a", write_lines(tmp_path / "x.jsonl", rows))
+    assert answers_of(tmp_path / "a") == {("", system, text) for _, system, text in ANSWERS}
+    assert "result.message.content, its parts of text, without 24 others" in facts["took"][2]
+
+
+def test_lists_of_records_are_shown_whole(tmp_path: Path) -> None:
+    rows = [
+        {"id": item, "model": system, "output": [{"name": text, "start": 1.50}, {"name": "Other", "start": 2}]}
+        for (item, system), text in TEXTS.items()
+    ]
+    facts = started(tmp_path / "a", write_lines(tmp_path / "x.jsonl", rows))
+    shown = {(system, json.dumps(json.loads(text))) for _, system, text in answers_of(tmp_path / "a")}
+    assert shown == {(row["model"], json.dumps(row["output"])) for row in rows}
+    assert not facts["left_out"]
+
+
 def test_files_may_hold_one_record_each(tmp_path: Path) -> None:
     """In folders of systems, or of items; a record's own lists are no rows."""
     for (item, system), text in TEXTS.items():
@@ -150,3 +173,14 @@ def test_tables_in_other_formats_are_told_how_to_become_one(tmp_path: Path) -> N
     for name, do in (("x.eval", "inspect log convert"), ("x.jsonl.zst", "unpack it first"), ("x.xls", "as .xlsx")):
         (tmp_path / name).write_bytes(b"x")
         assert do in refused(tmp_path / "a", tmp_path / name)
+
+
+def test_items_that_files_call_otherwise_are_told(tmp_path: Path) -> None:
+    names = {"one": "{}", "two": "{:03}"}
+    files = [
+        write_csv(
+            tmp_path / f"{system}.csv", [{"id": name.format(n), "output": f"{w} {system}"} for n, w in enumerate(WORDS)]
+        )
+        for system, name in names.items()
+    ]
+    assert "(id begins with 0 in one.csv, 000 in two.csv)" in refused(tmp_path / "a", *files)
