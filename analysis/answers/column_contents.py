@@ -168,11 +168,20 @@ class Columns:
         return found
 
     def compared_by(self, names: Collection[str]) -> list[tuple[str, str]]:
-        """Return those of them beside which another column names a system, or a side, of the row."""
+        """Return those of them beside which another column names a system, or a side, of the row.
+
+        Where a third one holds the same names, and is no answer about the two, as of options of a page, or of answers
+        of one kind, none is a side.
+        """
         found = []
+        few = [name for name in names if self._are_few(name)]
         for pair in self.compared(names):
             others = [name for name in names if name not in pair]
-            if self.winners(others, pair, named=not are_sides(pair)):
+            known = {value for name in pair for value in self.values(name)}
+            third = [name for name in few if name not in pair and {*self.values(name)} & known]
+            alike = [name for name in third if 2 * len({*self.values(name)} & known) >= len(known)]
+            answers = {*self.winners(third, pair, named=True)}
+            if answers >= {*alike} and self.winners(others, pair, named=not are_sides(pair)):
                 found.append(pair)
         return found
 

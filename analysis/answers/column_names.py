@@ -46,6 +46,12 @@ PEOPLE = (
     "createdby",
     "ratedby",
     "judgedby",
+    "bewerter",
+    "proband",
+    "teilnehmer",
+    "versuchsperson",
+    "annotateur",
+    "évaluateur",
 )
 THINGS = (
     "item",
@@ -86,6 +92,12 @@ THINGS = (
     "problem",
     "image",
     "text",
+    "satz",
+    "beispiel",
+    "aufgabe",
+    "frage",
+    "phrase",
+    "exemple",
     "q",
 )
 SYSTEMS = (
@@ -104,6 +116,11 @@ SYSTEMS = (
     "condition",
     "arm",
     "bot",
+    "modell",
+    "modele",
+    "modèle",
+    "systeme",
+    "système",
 )
 CRITERIA = (
     "criterion",
@@ -115,6 +132,8 @@ CRITERIA = (
     "rubric",
     "qualitydimension",
     "metric",
+    "kriterium",
+    "critère",
 )
 FILES = ("image", "sample", "clip", "audio", "video", "recording")  # bare, they name what was made
 WHO_SAYS = r"(?:human|annotator|rater|judge|llm|user|final|overall|your|mean|avg|average)?"
@@ -137,13 +156,14 @@ FORMS: Mapping[Role, tuple[str, ...]] = {  # of names in small letters and figur
         "grade|points?|stars?|marks?|likert|mos|dmos|acr|opinionscore",
         "(?:score|rating)(?:value|given)",
         rf"{WHO_SAYS}(?:score|rating|grade)",
-        "value|evaluation|judge?ment|label|response|answer",
+        "value|evaluation|judge?ment|label|response|answer|bewertung|wertung|punkte",
     ),
     "winner": (
         "winner",
         rf"{WHO_SAYS}(?:winner|preferred|chosen|choice|verdict|vote|preference|pick|picked|selected|selection)"
         "(?:model|system|output|response|side|label|id)?",
-        "votedfor|voted|better|best|whichisbetter|bettermodel|bettersystem|bettereroutput|decision|outcome|result",
+        "votedfor|voted|better|best|whichisbetter|bettermodel|bettersystem|betteroutput|betterresponse|betteranswer|decision|outcome|result"
+        "|gewinner|sieger|besser|gagnant|vainqueur|meilleure?|préféré",
         "judge?ment|label|response|answer",
     ),
     "preference": (

@@ -22,14 +22,16 @@ from analysis.answers.options import Reading
 from analysis.answers.shapes import WIDE, columns_called
 from analysis.answers.table_roles import TableRoles
 from analysis.answers.tables import InputFile
+from analysis.answers.unsettled import NO_RECORDS, Records
 from spa.errors import AnalysisError, ArgumentProblem, TableError
 from spa.tables.addresses import at_hand
 from spa.tables.other_rows import header_problem
-from spa.tables.other_tools import annotations_of
+from spa.tables.other_tools import annotations_of, means_of, questionnaire_of
 from spa.tables.reading import open_slices, open_table, reading, table_suffix
 from spa.tables.selection import nested
 from spa.tables.source import Source, Wanted
 from spa.tables.typed_columns import as_texts
+from spa.tables.unrolling import roots
 
 ANSWERS = ("spans", "choices", "preferences", "orders", "gambles", "ratings")
 BESIDE = {  # columns that tell a table beside the answers, and its option
@@ -40,7 +42,7 @@ BESIDE = {  # columns that tell a table beside the answers, and its option
 }
 UNREAD = ("annotator_id", "page", "unprompted")  # columns that tell the table of conduct, which no report reads
 OF_ANNOTATORS = ("submissions", "screening_passed", "checks_failed", "checks_total", "seconds")
-LOOKED_AT = 1_000  # rows in which our names are looked for
+LOOKED_AT, RECORDS = 1_000, 20  # rows in which our names are looked for, and records in lists
 EVERY = frozenset().union(*KNOWN.values())
 
 
@@ -171,7 +173,12 @@ def _table(path: Path, options: Reading) -> TableFound:
             plain = [name for name, stored in source.schema.items() if not nested(stored)]
             if not any(one in (table_suffix(file.name) or "") for one in (".csv", ".tsv")):
                 source = open_table(file, Wanted(columns=EVERY | {*plain}), options)
-            return _found(source, plain, place, options)
+            lists = frozenset(source.schema) - {*plain}
+            starts = (
+                open_slices(file, Wanted(columns=lists), options, rows=RECORDS) if lists and not options.each else None
+            )
+            records = {} if starts is None else _records(next(starts, None), lists)
+            return _found(source, plain, place, options, records)
     except TableError as error:
         raise AnalysisError(*error.problems) from error
 
@@ -190,7 +197,19 @@ def _kind_named(tidy: Collection[str], place: str, options: Reading) -> str | No
     return kinds[0] if kinds else None
 
 
-def _found(source: Source, plain: Sequence[str], place: str, options: Reading) -> TableFound:
+def _records(source: Source | None, lists: Collection[str]) -> Records:
+    """Return the first record of the lists in each column, where they hold records."""
+    firsts = {
+        name: next((value[0] for value in source.values(name) if isinstance(value, list) and value), None)
+        for name in lists
+        if source is not None
+    }
+    return {name: first for name, first in firsts.items() if isinstance(first, dict)}
+
+
+def _found(
+    source: Source, plain: Sequence[str], place: str, options: Reading, records: Records = NO_RECORDS
+) -> TableFound:
     tidy = _tidy(source, options)
     if (kind := _kind_named(tidy, place, options)) is not None:
         return TableFound(place=place, kind=kind)
@@ -209,14 +228,25 @@ def _found(source: Source, plain: Sequence[str], place: str, options: Reading) -
             f"{place}: expected a row an answer, got annotations of {tool}: a line a document, its answers lists, of "
             "which a later line replaces an earlier one; write a row an answer (annotator, item, system, score)"
         )
+    asked = questionnaire_of(source.schema)
+    if asked is not None and not (
+        likeliest(tidy, "system") or {*columns_called(options)} or {"system"} & {*options.constants}
+    ):
+        raise AnalysisError(
+            f"{place}: expected a row an answer, got responses of {asked}, a row a person and a column a question: "
+            "`spa import csv` makes tables of them, where its mapping says of which item and system each column is"
+        )
+    if not likeliest(tidy, "item_id") and (means := means_of(source.schema)) is not None:
+        raise AnalysisError(f"{place}: expected a row an answer, got {means}")
     if not source.height:
         raise AnalysisError(f"{place}: a header without rows; expected at least one answer")
     frame = pl.DataFrame([as_texts(source.column(name)).alias(name) for name in plain])
     starts = {name: frame[name].head(LOOKED_AT).to_list() for name in frame.columns}
     if (problem := header_problem(starts, source.numbers()[0])) is not None:
         raise AnalysisError(f"{place}: {problem}")
-    lists = tuple(name for name in source.schema if name not in plain)
-    return TableRoles(place, Columns(frame), lists, options).found()
+    taken = roots(options.each) if options.each else frozenset()
+    lists = [name for name in source.schema if name not in plain and name not in taken]
+    return TableRoles(place, Columns(frame), lists, options, records=records).found()
 
 
 def _not_needed(kind: str, options: Reading) -> set[str]:

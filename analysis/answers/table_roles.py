@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 import polars as pl
@@ -22,9 +21,10 @@ from analysis.answers.columns import KINDS
 from analysis.answers.columns_found import WHAT, TableFound, are_means, with_lines
 from analysis.answers.names_asked import ask_of_names
 from analysis.answers.options import Reading
-from analysis.answers.unsettled import Unsettled, better_and_worse
+from analysis.answers.unsettled import NO_RECORDS, Records, Unsettled, better_and_worse, joint
 from analysis.answers.wide_columns import (
     may_be_people,
+    names_on_a_page,
     order_column,
     people_columns,
     rank_columns,
@@ -46,10 +46,12 @@ FEW_PEOPLE = 2  # who may be LLMs under names of their own
 class TableRoles:
     """Finds the role of each column of one file."""
 
-    def __init__(self, place: str, columns: Columns, lists: Sequence[str], options: Reading) -> None:
+    def __init__(
+        self, place: str, columns: Columns, lists: Sequence[str], options: Reading, records: Records = NO_RECORDS
+    ) -> None:
         self.place, self.columns, self.options = place, columns, options
         lists = [*lists, *columns.holding_lists()]
-        self.unsettled = Unsettled(place, columns.frame.columns, lists)
+        self.unsettled = Unsettled(place, columns.frame.columns, lists, records)
         named = {options.mapping.get(name, name): name for name in columns.names}
         self.roles = {new: old for new, old in named.items() if new in OURS}  # our column -> that of the file
         if self.roles.get("preference") == "preference" and not columns.numeric("preference"):
@@ -85,6 +87,8 @@ class TableRoles:
         if (ended := self.columns.totals()) is not None and ended[0] not in settled:
             self.unsettled.totals(*ended)
         pair = self._pair()
+        if pair is None and (page := names_on_a_page(self.columns, self.free)) is not None:
+            self.unsettled.names_on_a_page(*page)
         self._annotator(pair)
         self.unsettled.refuse()  # of the shape of the table; the rest of it would mislead
         self._item(compared=pair is not None)
@@ -140,7 +144,7 @@ class TableRoles:
         if names and not self._rivals(names):
             self._take(role, names[0])
         elif names:
-            self._doubt(names, role)
+            self._doubt(names, role, more=joint({role: names[0]}, self._rivals(names)[0], "system"))
         return role in self.given
 
     def _rivals(self, names: Sequence[str]) -> list[str]:
@@ -341,7 +345,7 @@ class TableRoles:
             self.given.add("score")
         elif clear or (len(called) == 1 and {*scored} <= {called[0][1]}):
             self._take("score", clear[0] if clear else called[0][1])
-        elif not scored or self.unsettled.answers_in_lists():
+        elif not scored or (not self.options.each and self.unsettled.answers_in_lists()):
             self.unsettled.lack("score")
         elif "criterion" in self.given:
             if len(scored) == 1:
@@ -413,8 +417,7 @@ class TableRoles:
         if not self.unsettled and "repeat" not in self.given and kind != "spans" and not self._told_apart():
             names = [n for n in self.free if self.columns.is_word(n) and not is_text(n) and self._told_apart(n)]
             if names:
-                item = self.roles.get("item_id")
-                both = f", or {shlex.quote(f'{item}+{names[0]}=item_id')} if both name the item" if item else ""
+                both = joint(self.roles, names[0], "item_id", "system")
                 self._doubt(names, "repeat", *(() if "criterion" in self.given else ("criterion",)), more=both)
 
     def _cell(self) -> list[str]:
@@ -475,7 +478,7 @@ class TableRoles:
             criteria=self.criteria,
             systems=dict(self.systems),
             annotator_columns=self.annotator_columns,
-            llms=self._llms(),
+            llms=tuple(filter(is_llm, self._who())),
             constants=self.constants,
             unnamed=unnamed and not means,
             means=means,
@@ -487,9 +490,6 @@ class TableRoles:
         who = self.roles.get("annotator_id")
         told = "annotator_kind" in self.given or self.options.llms or self.options.unnamed
         return [] if who is None or told else self.columns.values(who)
-
-    def _llms(self) -> tuple[str, ...]:
-        return tuple(name for name in self._who() if is_llm(name))
 
     def _people_of_judges(self) -> list[str]:
         """Return one or two annotators, in a column called as those of LLMs often are."""

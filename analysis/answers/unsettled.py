@@ -5,28 +5,35 @@ from __future__ import annotations
 import shlex
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
+from typing import TypeAlias
 
 from analysis.answers.column_contents import is_text, shown
 from analysis.answers.column_names import likeliest, plain_name, words_of
 from analysis.answers.columns_found import WHAT
+from analysis.answers.reading import NO_SCORE
 from analysis.answers.same_names import CALLED
 from spa.errors import AnalysisError, ArgumentProblem, shortened
 from spa.tables.near_matches import NearMatch, matches_shown
+from spa.tables.other_rows import NUMBER
 
 CUT, PASTED, LONGEST = 130, 80, 36  # letters of a list of columns, of one to paste, and of a column in it
 ANSWERS_IN_LISTS = frozenset(
     "answers annotations labels votes ratings scores responses reviews judgements judgments games completions".split()
 )
 LOST = frozenset(("loser", "lost", "losing", "losermodel", "losersystem", "rejected", "worse"))
+Records: TypeAlias = Mapping[str, Mapping[str, object]]  # column of lists -> the first record in them
+NO_RECORDS: Records = MappingProxyType({})
 FAR = 80  # of a path; of a longer one the name is said
 
 
 class Unsettled:
     """Collects what is not settled about one file, a line each; missing columns share one."""
 
-    def __init__(self, place: str, columns: Sequence[str], lists: Sequence[str]) -> None:
+    def __init__(self, place: str, columns: Sequence[str], lists: Sequence[str], records: Records = NO_RECORDS) -> None:
         self.place = place if len(place) <= FAR else shortened(Path(place).name, FAR)
         self.columns, self.lists = columns, sorted(lists, key=_is_answer, reverse=True)
+        self.records = records
         self.lines: list[str] = []
         self.missing: dict[str, str] = {}  # our column -> what else may be done
 
@@ -196,6 +203,22 @@ class Unsettled:
             f'stands for a system of its row: spa import csv (kind = "order", labels); where they are systems: {kept}'
         )
 
+    def names_on_a_page(self, options: Sequence[str], ends: Sequence[str]) -> None:
+        """Tell of columns of the options of a page, in answers of best-worst scaling, or of the places of an order."""
+        if ends:
+            said = (
+                f"{shown(ends)} name the best and the worst of {shown(options)}; write a row for each choice that they "
+                "imply, the best over every other and every other over the worst: annotator_id, item_id, system_x, "
+                "system_y, winner (x), elicitation (best_worst)"
+            )
+        else:
+            said = (
+                f"columns {shown(options)} hold the same names, each once in a row; if they are the places of an "
+                "order, write it into one column, best first (ranking: b > a > c), or a row a system: annotator_id, "
+                "item_id, system, rank"
+            )
+        self.lines.append(f"{self.place}: {said}")
+
     def totals(self, name: str, words: Sequence[str]) -> None:
         """Tell of rows at the end that are no answers."""
         left = [shlex.quote(f"{name}={word}") for word in words]
@@ -228,7 +251,9 @@ class Unsettled:
         what = ", the ".join(WHAT[role] for role in roles)
         there = shortened(shown(self.columns, len(self.columns)), CUT) or "none"
         after = "".join(dict.fromkeys(self.missing.values()))
-        if self.lists:  # what is missing may stand in them
+        if each := next(filter(None, (self._each(name) for name in self.lists)), ""):
+            after = each
+        elif self.lists:  # what is missing may stand in them
             some = [shortened(name, LONGEST) for name in self.lists]
             holds = "holds" if len(some) == 1 else "hold"
             after = f"; {shown(some, 2)} {holds} lists or objects: --each PATH makes rows of them, and "
@@ -247,9 +272,27 @@ class Unsettled:
             after=after,
         )
 
+    def _each(self, name: str) -> str:
+        """Say how the records in lists become rows, where they hold numbers that are scores."""
+        record = self.records.get(name, {})
+        numbers = [key for key, value in record.items() if NUMBER.fullmatch(str(value))]
+        scores = [key for key in numbers if not NO_SCORE.search(key)]
+        if not scores or not {*words_of(name)} & ANSWERS_IN_LISTS:
+            return ""
+        nobody = "annotator_id" in self.missing and not likeliest(record, "annotator_id")
+        who = ["--map", f"{name}[#]=annotator_id"] if nobody else []
+        people = " where its places are people, else --unnamed" if nobody else ""
+        return f"; {shown([name])} holds records with {shown(scores)}: {shlex.join(['--each', name, *who])}{people}"
+
     def _own_system(self) -> str:
         """Return the column that names systems, where a column of ours is likely to, though it says more elsewhere."""
         return "variant" if "variant" in self.columns else "YOURS"
+
+
+def joint(known: Mapping[str, str], other: str, *roles: str) -> str:
+    """Say that a column may name the item or the system together with the one that is known to (role -> column)."""
+    there = [(role, shlex.quote(f"{known[role]}+{other}={role}")) for role in roles if role in known]
+    return "".join(f", or {both} if both name the {WHAT[role]}" for role, both in there)
 
 
 def better_and_worse(free: Collection[str], won: str | None) -> str:

@@ -94,6 +94,20 @@ def order_column(columns: Columns, free: Collection[str]) -> str | None:
     return found[0] if len(found) == 1 else None
 
 
+def names_on_a_page(columns: Columns, free: Collection[str]) -> tuple[list[str], list[str]] | None:
+    """Return three and more columns that hold the same names, never one twice, and those of the best and the worst.
+
+    The columns are the options of a page, or the places of an order; the others are two, or none.
+    """
+    said = [[name for name in free if word in words_of(name) and columns.is_word(name)] for word in ("best", "worst")]
+    ends = [names[0] for names in said if len(names) == 1]
+    ends = ends if len(ends) == len(said) else []
+    pairs = columns.compared({*free} - {*ends})
+    options = sorted({name for pair in pairs for name in pair})
+    whole = len(pairs) == len(options) * (len(options) - 1) // 2  # each beside each other
+    return (options, ends) if len(options) > 2 and whole else None
+
+
 def may_be_people(criteria: Sequence[str]) -> bool:
     """Whether columns of scores may as well be a person each: several, and none is called as criteria are."""
     return len(criteria) > 1 and not any({*words_of(name)} & NO_PEOPLE for name in criteria)

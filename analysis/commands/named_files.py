@@ -95,7 +95,7 @@ class Named:
 def what_is_named(named: Sequence[Path], tables: Sequence[str]) -> Named:
     """Find out what was named beside the ``tables`` of options; ./study.toml where nothing was."""
     from analysis.parts.locations import is_in_parts
-    from spa.tables.reading import table_suffix
+    from spa.tables.reading import OTHERWISE, table_suffix
 
     if not named and not {*ANSWERS} & {*tables}:
         if not tables and Path(DEFAULT_STUDY).is_file():
@@ -106,6 +106,12 @@ def what_is_named(named: Sequence[Path], tables: Sequence[str]) -> Named:
     read_as = _other_tool(named)
     studies = [path for path in named if path.is_dir() or path.suffix == ".toml"] if read_as is None else []
     unknown = len(named) == 1 and table_suffix(named[0].name) is None and not is_in_parts(str(named[0]))
+    ending = named[0].suffix.lower() if named else ""
+    if unknown and ending in OTHERWISE and named[0].is_file() and read_as is None:
+        raise click.UsageError(
+            f"{shortened(str(named[0]), 120)}: expected a STUDY, or a table ending in .csv, .jsonl, .parquet or .xlsx; "
+            f"{OTHERWISE[ending]}"
+        )
     if len(named) == 1 and read_as is None and (studies or unknown):
         return Named(study=study_file(named[0]))
     if studies:

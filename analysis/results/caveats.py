@@ -404,7 +404,7 @@ def _assumed_direction(known: Known) -> Lines:
     results = known.results
     if results.study is None and results.ratings.pairs and not results.settings.lower_is_better:
         bad = next((row.criterion for row in results.ratings.pairs if known.names.doubtful(row.criterion)), None)
-        doubt = "" if bad is None else f", though {known.names.criterion(bad)} sounds like something bad"
+        doubt = "" if bad is None else f", though of {known.names.criterion(bad)} low ones may be"
         example = "CRITERION" if bad is None else shlex.quote(known.names.criterion(bad))
         yield f"Whether high ratings are good is assumed{doubt} (--lower-is-better {example} changes it).", "ratings"
 

@@ -23,6 +23,7 @@ from spa.tables.dialect import BLANKS, ONE, SAMPLED, Dialect, dialect_of, title_
 from spa.tables.encodings import bad_byte, in_utf8
 from spa.tables.formulas import unguarded
 from spa.tables.options import TableOptions
+from spa.tables.other_rows import NUMBER
 from spa.tables.quotes import CellByCell, Quotes, doubtful, quotes_of
 from spa.tables.source import Source, Wanted, in_memory
 from spa.tables.text_files import check_table_file
@@ -235,6 +236,12 @@ class _How:
         doubled = sorted(name for name, times in Counter(header).items() if name and times > 1)
         if doubled:
             names = shortened(", ".join(doubled))
+            if all(NUMBER.fullmatch(name) for name in header):
+                numbers = shortened(", ".join(header), 60)
+                raise TableError(
+                    f"{self.path}: expected the names of columns in row 1, got numbers ({numbers}); "
+                    "write a row of names above it, such as annotator_id,item_id,system,score"
+                )
             raise TableError(f"{self.path}: column {names} stands in the header twice; remove or rename one")
 
     def frames(self, rows: int | None) -> Iterator[pl.DataFrame]:

@@ -11,6 +11,29 @@ SPREAD = re.compile(r"^95% ?CI|\b(?:ci|std|sd|stdev|stderr|sem|se)\b", re.IGNORE
 COUNTED = frozenset(("n", "count", "votes", "num_votes", "n_votes"))
 PEARMUT = frozenset(("user_id", "item_i", "annotation"))  # of its annotations, a line a document and annotator
 
+QUESTIONNAIRES = {  # columns that exports of a row a person have, a column a question
+    "LimeSurvey": frozenset(("submitdate", "lastpage", "startlanguage")),
+    "SurveyMonkey": frozenset(("respondent id", "collector id", "date created")),
+    "Microsoft Forms": frozenset(("id", "start time", "completion time", "email")),
+    "SoSci Survey": frozenset(("case", "serial", "questnnr")),
+    "REDCap": frozenset(("record_id", "redcap_survey_identifier")),
+    "Google Forms": frozenset(("timestamp",)),
+}
+GRID = re.compile(r"\S.* \[.+\]$")  # "Rate A [Fluency]", a row of Google's grids
+
+
+def questionnaire_of(columns: Collection[str]) -> str | None:
+    """Name the tool in whose export each person has a row and each question a column, by its columns.
+
+    >>> questionnaire_of(["id", "submitdate", "lastpage", "startlanguage", "G1Q1"])
+    'LimeSurvey'
+    >>> questionnaire_of(["Timestamp", "Rate A [Fluency]", "Rate B [Fluency]"]), questionnaire_of(["Timestamp", "Item"])
+    ('Google Forms', None)
+    """
+    plain = {name.strip().strip("\ufeff").lower() for name in columns}
+    found = next((tool for tool, own in QUESTIONNAIRES.items() if plain >= own), None)
+    return None if found == "Google Forms" and sum(map(bool, map(GRID.match, columns))) < 2 else found
+
 
 def annotations_of(columns: Collection[str]) -> str | None:
     """Name the tool whose annotations a file holds, by its columns.

@@ -64,6 +64,9 @@ OTHERWISE = {  # endings of tables in other formats -> how they become one that 
     **dict.fromkeys((".pkl", ".pickle"), "write it as .parquet (pandas: to_parquet)"),
     **dict.fromkeys((".xls", ".ods", ".xlsm", ".numbers"), "save it as .xlsx"),
     **dict.fromkeys((".zst", ".bz2", ".xz", ".zip", ".tar", ".tgz", ".7z"), "unpack it first"),
+    **dict.fromkeys((".sav", ".zsav", ".por"), "save it as .csv (in SPSS, or in Python by pyreadstat)"),
+    **dict.fromkeys((".dta", ".sas7bdat", ".xpt"), "save it as .csv (in Stata or SAS, or in Python by pandas)"),
+    **dict.fromkeys((".rds", ".rda", ".rdata"), "save it as .csv (in R: write.csv)"),
     ".eval": "write it as JSON: inspect log convert FILE --to json --output-dir FOLDER",
 }
 ENDINGS = f"{', '.join(SUFFIXES)}, texts also in {PACKED}"

@@ -33,23 +33,46 @@ SCALES = (  # words of scales, worst first; each level with its kin
 )
 LEVELS = [{word.strip(): n for n, level in enumerate(one.split(";"), 1) for word in level.split("|")} for one in SCALES]
 
+NO_ANSWER = frozenset(  # words in the place of a score that stand for none
+    (
+        *("skip", "skipped", "no answer", "not answered", "don't know", "dont know", "do not know", "can't tell"),
+        *("cannot tell", "can't say", "cannot say", "not applicable", "not sure", "unsure", "no opinion", "refused"),
+        *("prefer not to say", "keine antwort", "keine angabe", "k.a.", "weiß nicht", "weiss nicht", "sans réponse"),
+    )
+)
 DRAWBACKS = frozenset(  # words of criteria of which there should be little
     "error errors mistake mistakes typo typos toxicity toxic hallucination hallucinations hallucinated bias biased "
     "harm harmfulness harmful offensiveness offensive redundancy redundant repetition repetitions repetitiveness "
     "repetitive contradiction contradictions inconsistency inconsistencies incoherence artifacts artefacts wer cer ter "
     "perplexity annoyance frustration workload effort difficulty latency fehler toxizität erreurs toxicité".split()
 )
+TOP = frozenset("best excellent perfect good great gut ausgezeichnet bon excellente parfait".split())
+BOTTOM = frozenset("worst bad poor terrible awful schlecht mangelhaft mauvais".split())
+LEAST = 1  # the lowest number of most scales
+LOW_IS_GOOD = re.compile(r"\b(?:low|lower|less|fewer|small|smaller) (?:is|are|=) (?:better|good|best)\b|↓")
 TURNED = frozenset("no non not free freedom lack absence without less anti avoidance detection handling un".split())
 
 
 def sounds_bad(criterion: str) -> bool:
-    """Whether a criterion is called after something of which there should be little.
+    """Whether a criterion is called after something of which there should be little, or says that low numbers are good.
 
-    >>> sounds_bad("Number of errors"), sounds_bad("toxicity"), sounds_bad("error-free"), sounds_bad("harmlessness")
-    (True, True, False, False)
+    >>> [sounds_bad(name) for name in ("Number of errors", "toxicity", "grade (1 = best, 5 = worst)", "low is better")]
+    [True, True, True, True]
+    >>> [sounds_bad(name) for name in ("error-free", "harmlessness", "fluency (1 = bad, 5 = good)", "higher is better")]
+    [False, False, False, False]
     """
-    words = {*re.sub(r"(?<=[a-z])(?=[A-Z])|[\W_\d]+", " ", criterion).casefold().split()}
-    return bool(words & DRAWBACKS) and not words & TURNED
+    plain = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", criterion).casefold()
+    ends = re.findall(r"(-?\d+)\s*(?:=|:|is|means|ist)\s*((?:(?:very|sehr)\s)?[^\W\d_]+)", plain)
+    good = [int(number) for number, word in ends if word.split()[-1] in TOP]
+    bad = [int(number) for number, word in ends if word.split()[-1] in BOTTOM]
+    if good or bad:
+        return (
+            max(good) < min(bad)
+            if good and bad
+            else max(good, default=LEAST + 1) <= LEAST or min(bad, default=0) > LEAST
+        )
+    words = {*re.sub(r"[\W_\d]+", " ", plain).split()}
+    return bool(LOW_IS_GOOD.search(plain)) or (bool(words & DRAWBACKS) and not words & TURNED)
 
 
 def proposed_numbers(words: Sequence[str]) -> dict[str, str]:
@@ -61,7 +84,13 @@ def proposed_numbers(words: Sequence[str]) -> dict[str, str]:
     {'Bad': '1', 'Poor': '2', 'Fair': '3'}
     >>> proposed_numbers(["4 - Good", "1 - Bad"])
     {'1 - Bad': '1', '4 - Good': '4'}
+    >>> proposed_numbers(["Good", "Skip", "Bad"])
+    {'Bad': '2', 'Good': '4', 'Skip': 'missing'}
     """
+    none = [word for word in words if " ".join(word.casefold().split()) in NO_ANSWER]
+    if none:
+        rest = [word for word in words if word not in none]
+        return {**(proposed_numbers(rest) if rest else {}), **dict.fromkeys(sorted(none), "missing")}
     plain = {word: " ".join(word.casefold().replace("_", " ").split()) for word in words}
     numbers = {word: re.findall(r"(?<![\d.,])-?\d+(?:\.\d+)?(?![\d.,])", word) for word in words}
     if all(len(found) == 1 for found in numbers.values()):

@@ -71,6 +71,7 @@ def sided(first: str, second: str, winner: str, words: tuple[str, str, str]) -> 
         sided("A", "B", "preferred", ("A", "B", "tie")),
         sided("Response A", "Response B", "Which one is better?", ("Response A", "Response B", "tie")),
         sided("first", "second", "preference", ("first", "second", "tie")),
+        sided("links", "rechts", "besser", ("links", "rechts", "tie")),
     ],
 )
 def test_sides_hold_systems_by_their_signs(rows: Sequence[Row], tmp_path: Path) -> None:
@@ -146,7 +147,11 @@ def test_little_of_something_bad_is_not_called_best(tmp_path: Path) -> None:
     assert "Fluency (assumed: higher is better): people rate gpt best" in first.winner
     assert "Number of errors (if lower is better, --lower-is-better 'number of errors')" in first.winner
     assert "people rate t5 highest" in first.winner
-    assert any("number of errors sounds like something bad" in caveat.text for caveat in first.problems)
+    assert any("though of number of errors low ones may be" in caveat.text for caveat in first.problems)
+    grades = written(tmp_path, rated({"grade (1 = best, 5 = worst)": more}))
+    of_grades = analysis.analyse(read(grades)[1], Plan()).headline
+    assert of_grades is not None
+    assert of_grades.winner.startswith("People rate gpt highest")
     turned = analysis.analyse(tables, Plan(lower_is_better=frozenset({"number of errors"}))).headline
     assert turned is not None
     assert "Number of errors (lower is better): people rate gpt best" in turned.winner
@@ -249,3 +254,94 @@ def test_orders_of_places_are_asked_about(tmp_path: Path) -> None:
         read_tables(
             {"orders": broken}, Reading(mapping={"rater": "annotator_id", "item": "item_id", "ranking": "rank"})
         )
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        (
+            ("best", "worst", "option1", "option2", "option3"),
+            "best, worst name the best and the worst of option1, opt",
+        ),
+        (("rank1", "rank2", "rank3"), "columns rank1, rank2, rank3 hold the same names, each once in a row"),
+        (
+            ("submitdate", "lastpage", "startlanguage"),
+            "got responses of LimeSurvey, a row a person",
+        ),
+        (("Timestamp", "Rate gpt [Fluency]", "Rate t5 [Fluency]"), "got responses of Google Forms, a row a person"),
+        (("mean_score", "sd", "n"), "expected a row an answer, got means (mean_score, sd, n)"),
+    ],
+)
+def test_answers_in_another_shape_are_told(columns: Sequence[str], said: str, tmp_path: Path) -> None:
+    """No column of them is offered as a system: the line says what the file is."""
+    names = ("gpt", "t5", "nmt")
+    turned = [names[n % 3 :] + names[: n % 3] for n in range(24)]
+    cells = [(*(row[0], row[2]) * (len(columns) == 5), *row) for row in turned]
+    rows = [
+        {"rater": who, "prompt": item, **dict(zip(columns, row, strict=False))}
+        for (who, item), row in zip(product(PEOPLE, ITEMS), cells, strict=True)
+    ]
+    if "sd" in columns:
+        rows = [{name: row[name] for name in columns} for row in rows]
+    with pytest.raises(AnalysisError) as told:
+        recognise_tables([written(tmp_path, rows)], Reading())
+    assert said in told.value.problems[0]
+    assert len(told.value.problems[0]) < 500
+
+
+def test_conditions_may_name_the_system_together(tmp_path: Path) -> None:
+    rows = [
+        {"rater": who, "item": item, "model": model, "condition": condition, "score": 3}
+        for who, item, model, condition in product(PEOPLE, ITEMS, ("gpt", "t5"), ("plain", "tools"))
+    ]
+    path = written(tmp_path, rows)
+    with pytest.raises(AnalysisError, match="or model\\+condition=system if both name the system"):
+        recognise_tables([path], Reading())
+    tables = read(path, Reading(mapping={"model+condition": "system"}))[1]
+    assert tables.ratings is not None
+    assert tables.ratings["system"].n_unique() == 4
+
+
+def test_records_in_lists_are_read_by_the_line_that_is_said(tmp_path: Path) -> None:
+    """A list of scores beside another: what it says to type reads the file."""
+    path = tmp_path / "summaries.jsonl"
+    score = {"coherence": 3, "fluency": 4}
+    rows = [
+        {"id": item, "model_id": system, "expert_annotations": [score] * 3, "turker_annotations": [score] * 5}
+        for item, system in product(ITEMS, ("gpt", "t5"))
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    said = "expert_annotations holds records with coherence, fluency: --each expert_annotations --map 'expert_ann"
+    assert said in reported(path).stderr
+    options = Reading(each="expert_annotations", mapping={"expert_annotations[#]": "annotator_id"})
+    found, tables = read(path, options)
+    assert found.reading.criteria == ("coherence", "fluency")
+    assert tables.ratings is not None
+    assert tables.ratings.height == 12 * 3 * 2
+
+
+def file_of(score: str) -> str:
+    rows = [
+        f"{who},{item},{system},{3 if n else score}" for n, (who, item, system) in enumerate(product("ab", "12", "xy"))
+    ]
+    return "\n".join(["rater,item,system,score", *rows])
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("answers.sav", "$FL2", "; save it as .csv (in SPSS"),
+        (
+            "answers.csv",
+            "0,0,1,4\n0,1,1,5\n1,0,0,2\n",
+            "the names of columns in row 1, got numbers (0, 0, 1, 4)",
+        ),
+        ("answers.csv", file_of("skip"), "--value skip=missing"),
+    ],
+)
+def test_files_that_cannot_be_read_say_what_they_are(name: str, content: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_text(content)
+    shown = reported(path)
+    assert said in shown.stderr
+    assert len(shown.stderr.splitlines()[-1]) < 500
