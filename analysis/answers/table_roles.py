@@ -487,9 +487,10 @@ class TableRoles:
 
     def _who(self) -> list[str]:
         """Return the annotators, where nothing says which of them are LLMs."""
-        who = self.roles.get("annotator_id")
-        told = "annotator_kind" in self.given or self.options.llms or self.options.unnamed
-        return [] if who is None or told else self.columns.values(who)
+        who, columns = self.roles.get("annotator_id"), [*self.annotator_columns, *self.options.annotator_columns]
+        if "annotator_kind" in self.given or self.options.llms or self.options.unnamed:
+            return []
+        return columns if who is None else self.columns.values(who)
 
     def _people_of_judges(self) -> list[str]:
         """Return one or two annotators, in a column called as those of LLMs often are."""

@@ -345,3 +345,16 @@ def test_files_that_cannot_be_read_say_what_they_are(name: str, content: str, sa
     shown = reported(path)
     assert said in shown.stderr
     assert len(shown.stderr.splitlines()[-1]) < 500
+
+
+def test_columns_of_llms_are_no_people(tmp_path: Path) -> None:
+    rows = [
+        {"item": item, "system": system, "gpt4_score": 3 + n % 2, "human_score": 2 + n % 3}
+        for n, (item, system) in enumerate(product(ITEMS, ("gpt", "t5")))
+    ]
+    options = Reading(annotator_columns=("gpt4_score", "human_score"))
+    found, tables = read(written(tmp_path, rows), options)
+    assert found.reading.llms == ("gpt4_score",)
+    assert tables.ratings is not None
+    kinds = tables.ratings.select(pl.col("annotator_id", "annotator_kind").cast(pl.String)).unique().rows()
+    assert {*kinds} == {("gpt4_score", "llm"), ("human_score", "human")}
