@@ -471,6 +471,11 @@ def test_models_that_speak_of_themselves_are_told(tmp_path: Path) -> None:
     (told,) = (line for line in study_warnings(study, load_outputs(study)) if "name a model" in line)
     listed = "(Llama, 1 of llama-3-8b; llama-3, 1 of llama-3-8b; Claude, 1 of y; ...)"
     assert told.startswith(f"3 of 6 outputs name a model or its maker {listed}: annotators may")
+    write_rows(tmp_path / "outputs.jsonl", [{**row, "source": "Does chatgpt paint?"} for row in long_rows(texts)])
+    asked = OUTPUTS + 'item_text = "source"\n'
+    study = load_study(write_study(tmp_path, systems=systems, outputs=asked, rest="[spa]\nexposure = 3\n"))
+    (told,) = (line for line in study_warnings(study, load_outputs(study)) if "name a model" in line)
+    assert told.startswith(f"2 of 6 outputs name a model or its maker {listed.replace('; ...', '')}: annotators may")
 
 
 NAMED = '[[systems]]\nid = "x-1"\nname = "Big Model"\n[[systems]]\nid = "y"\nname = "模板"\n'
