@@ -22,6 +22,11 @@ from analysis.statistics.t_tests import TTest, no_test, t_of_estimate
 
 FEWEST = 10  # annotators with the third system, and without it, from whom on the test was seen to hold its level
 MOST_ROWS = 200  # of a group, criterion and context, those with most annotators on both sides
+FEWEST_ITEMS = 5  # items with it, and without it, from which on their own effects were seen to be told from its
+AT_RANDOM, BY_ITEM = (
+    2.0,
+    3.0,
+)  # what the context leans by items, up to which it is as if drawn; beyond which it is theirs
 SHARED = 5  # items that several annotators judged, on none of which the context varies: it is the item's
 FORM = ("annotator_id", "assignment_id")
 SIDES = ("system_x", "system_y")
@@ -201,10 +206,12 @@ def _rows(
 
 
 def context_effect(value: Floats, with_it: Flags, annotator: Ints, item: Ints, *, confidence: float) -> TTest:
-    """Compare choices with a third system and without it, annotators clustered.
+    """Compare choices with a third system and without it, annotators and items clustered.
 
     The difference of two means, which is the slope of least squares on the context; its variance is clustered by
-    annotator (CR1), and t has one less than the annotators of the smaller side as degrees of freedom.
+    annotator (CR1) and, where that is more, by item as well. Forms in one order, or in a few lists, put one system
+    before the same items: where the context mostly follows from the item there is no test. t has one less than the
+    annotators of the smaller side as degrees of freedom, or than its items where the context leans by items.
 
     Parameters
     ----------
@@ -219,7 +226,8 @@ def context_effect(value: Floats, with_it: Flags, annotator: Ints, item: Ints, *
     References
     ----------
     Cameron, A. C. and Miller, D. L. (2015). A practitioner's guide to cluster-robust inference. Journal of Human
-    Resources 50(2), 317-372.
+    Resources 50(2), 317-372. Cameron, A. C., Gelbach, J. B. and Miller, D. L. (2011). Robust inference with multiway
+    clustering. Journal of Business and Economic Statistics 29(2), 238-249.
 
     >>> value, with_it = np.array([1.0, 1, 0, 0] * 10), np.array([True, True, False, False] * 10)
     >>> float(context_effect(value, with_it, np.arange(40) // 2, np.arange(40), confidence=0.95).mean)
@@ -230,14 +238,39 @@ def context_effect(value: Floats, with_it: Flags, annotator: Ints, item: Ints, *
     fewest = min(len(np.unique(annotator[side])) for side in (with_it, ~with_it))
     if fewest < FEWEST:
         return no_test(n, difference, None, why("few_annotators_for_cluster", n=fewest, needed=FEWEST))
-    if _is_of_item(with_it, item):
+    weight = np.where(with_it, 1 / with_it.sum(), -1 / (~with_it).sum())
+    leaning = _leaning(weight, item)
+    if leaning > BY_ITEM or _is_of_item(with_it, item):
         return no_test(n, difference, None, why("context_by_item"))
-    each = np.where(with_it, (value - means[0]) / with_it.sum(), -(value - means[1]) / (~with_it).sum())
-    scores = np.bincount(np.unique(annotator, return_inverse=True)[1], weights=each)
-    variance = float(scores @ scores) * len(scores) / (len(scores) - 1) * (n - 1) / (n - 2)
+    df = fewest - 1
+    if leaning > AT_RANDOM:
+        items = min(len(np.unique(item[side])) for side in (with_it, ~with_it))
+        if items < FEWEST_ITEMS:
+            return no_test(n, difference, None, why("few_items_of_context", n=items, needed=FEWEST_ITEMS))
+        df = min(df, items - 1)
+    each = weight * (value - np.where(with_it, *means))
+    by_annotator, by_item, by_both = (_clustered(each, of) for of in (annotator, item, fold(annotator, item).of))
+    variance = max(by_annotator, by_annotator + by_item - by_both)
     if not variance > 1e-18:
         return no_test(n, difference, None, why("no_variation"))
-    return t_of_estimate(n, difference, None, 0.0, math.sqrt(variance), fewest - 1, confidence)
+    return t_of_estimate(n, difference, None, 0.0, math.sqrt(variance), df, confidence)
+
+
+def _clustered(each: Floats, cluster: Ints) -> float:
+    """Return the variance (CR1) of a sum of residuals by their weights; 0 of one cluster."""
+    scores = np.bincount(np.unique(cluster, return_inverse=True)[1], weights=each)
+    n, clusters = len(each), len(scores)
+    return float(scores @ scores) * clusters / (clusters - 1) * (n - 1) / (n - 2) if clusters > 1 else 0.0
+
+
+def _leaning(weight: Floats, item: Ints) -> float:
+    """Return by how much a shift of items moves the difference: 1 where the context is drawn anew for each choice.
+
+    The sum of squares of the items' weights, by that of the choices' weights. Where the context is that of the item it
+    is how many choices an item has; where each item has both alike it is 0.
+    """
+    of_item = np.bincount(np.unique(item, return_inverse=True)[1], weights=weight)
+    return float(of_item @ of_item / (weight @ weight))
 
 
 def _is_of_item(with_it: Flags, item: Ints) -> bool:

@@ -38,6 +38,7 @@ ReasonCode: TypeAlias = Literal[
     "few_degrees_of_freedom",
     "few_for_folds",
     "few_in_common",
+    "few_items_of_context",
     "few_more_units",
     "few_paired",
     "few_paired_effects",

@@ -42,7 +42,7 @@ WORDS: dict[ReasonCode, str] = {
     "comparisons_in_parts": "some comparisons are neither won, lost nor tied (repeated answers were averaged)",
     "confounded_with_covariates": "cannot be distinguished from the covariates before it",
     "confounded_with_systems": "cannot be distinguished from the systems",
-    "context_by_item": "each item has one third system on every form: nothing tells their effects apart",
+    "context_by_item": "an item mostly has the same third system on all forms: nothing tells their effects apart",
     "covariate_alike": "no two outputs that were compared differ in it",
     "crossed_itself": "the test is itself over annotators and items at once",
     "crossed_one_annotator": "one annotator only: no spread between annotators to test against",
@@ -56,6 +56,8 @@ WORDS: dict[ReasonCode, str] = {
     "few_degrees_of_freedom": "an interval would rest on fewer than 4 degrees of freedom: too few {unit}s",
     "few_for_folds": "{n} independent answers for {folds} folds",
     "few_in_common": "only {n} in common, at least {needed} are needed",
+    "few_items_of_context": "{n} items with it, or without it, are too few to tell its effect from theirs, at least "
+    "{needed} are needed",
     "few_more_units": "the LLM answered fewer than two more units",
     "few_paired": "less than nine tenths of the ratings stand beside one of the other system by the same annotator",
     "few_paired_effects": (

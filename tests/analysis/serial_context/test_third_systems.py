@@ -67,8 +67,37 @@ def test_context_effect_of_items_is_none() -> None:
     assert found.p_value is None
     assert found.reason is not None
     assert found.reason.code == "context_by_item"
-    other = (item < 3) ^ ((annotator == 0) & (item == 0))
-    assert context_effect(value, other, annotator, item, confidence=0.95).p_value is not None
+    nearly = context_effect(value, (item < 3) ^ ((annotator == 0) & (item == 0)), annotator, item, confidence=0.95)
+    assert nearly.reason is not None
+    assert nearly.reason.code == "context_by_item"
+    annotator, item = np.repeat(np.arange(24), 3), np.tile(np.arange(3), 24)
+    leans = annotator < np.array([17, 12, 7])[item]
+    few = context_effect(value[:72], leans, annotator, item, confidence=0.95)
+    assert few.reason is not None
+    assert few.reason.code == "few_items_of_context"
+    alike = context_effect(value[:72], (item + annotator) % 2 == 0, annotator, item, confidence=0.95)
+    assert alike.df == 23  # items occur as often on both sides: they are no matter
+
+
+def test_context_effect_level_of_lists() -> None:
+    """One order of items, before some of which one system mostly stands: little of it is tested with items as clusters.
+
+    Where it nearly follows from the item there is no test.
+    """
+    rng = np.random.default_rng(8)
+    false, tested, items, people = 0, [0, 0], 12, 40
+    annotator, item = np.repeat(np.arange(people), items), np.tile(np.arange(items), people)
+    for number in range(300):
+        far = (0.12, 0.4)[number % 2]
+        often, better = rng.permutation(items) < items / 2, rng.normal(0, 1, items)
+        with_it = rng.random(len(item)) < np.where(often, 0.5 + far, 0.5 - far)[item]
+        value = (rng.random(len(item)) < 1 / (1 + np.exp(-better[item]))).astype(np.float64)
+        p_value = context_effect(value, with_it, annotator, item, confidence=0.95).p_value
+        tested[number % 2] += p_value is not None
+        false += p_value is not None and p_value <= 0.05
+    assert tested[0] > 60
+    assert tested[1] == 0
+    assert false <= 0.05 * tested[0] + 2 * (0.05 * 0.95 * tested[0]) ** 0.5
 
 
 @pytest.mark.parametrize("ranks", [True, False])
