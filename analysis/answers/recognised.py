@@ -18,10 +18,10 @@ from analysis.answers.column_contents import Columns
 from analysis.answers.column_names import likeliest
 from analysis.answers.columns import KNOWN, LAYOUTS
 from analysis.answers.columns_found import TableFound
+from analysis.answers.input_files import InputFile
 from analysis.answers.options import Reading
 from analysis.answers.shapes import WIDE, columns_called
 from analysis.answers.table_roles import TableRoles
-from analysis.answers.tables import InputFile
 from analysis.answers.unsettled import NO_RECORDS, Records
 from spa.errors import AnalysisError, ArgumentProblem, TableError
 from spa.tables.addresses import at_hand

@@ -13,6 +13,7 @@ import polars as pl
 from analysis.answers.answer_checks import CODED
 from analysis.answers.careless import needs_reading
 from analysis.answers.columns import KNOWN
+from analysis.answers.input_files import InputFile
 from analysis.answers.live_rows import AuditedStudy, LiveStudy, audited_study, decided_audit, is_undecided, live_study
 from analysis.answers.options import Reading, Told, untold
 from analysis.answers.output_features import outputs_read, study_outputs
@@ -33,7 +34,7 @@ from analysis.answers.sidecars import (
 from analysis.answers.study_conduct import as_called, bonuses_in_force, median_minutes, sources_of
 from analysis.answers.study_facts import InterviewAnswer, Preregistration, StudyFacts, facts_of, plan_of
 from analysis.answers.study_texts import hash_of, study_texts
-from analysis.answers.tables import ANSWERS, AnswerTables, InputFile, check_frames
+from analysis.answers.tables import ANSWERS, AnswerTables, check_frames
 from spa.commands.workspace import Workspace
 from spa.errors import AnalysisError
 from spa.records.covariates import control_columns
@@ -41,7 +42,7 @@ from spa.records.study import Study
 from spa.responses.decisions import read_decisions
 from spa.responses.export import export_tables
 from spa.responses.payloads import last_received
-from spa.responses.tidy_tables import TABLES
+from spa.responses.tidy_tables import TABLES, Tables
 from spa.responses.two_reviewers import read_visit_decisions, two_decide
 from spa.study.stopping import stopping_facts
 
@@ -166,13 +167,35 @@ def gather_answers(
     """Do what :func:`answers_of` does, and leave the tables unchecked."""
     told("reading the answers")
     plan = plan_of(workspace.study)
+    exported, frames = _exported(workspace, plan, with_reading=with_reading)
+    facts = _facts(workspace, plan, exported)
+    files = metric_files(metrics or sidecar_path(workspace.study, METRICS))
+    read = None
+    joined: tuple[InputFile, ...] = ()
+    if people is not None:
+        frames["annotators"], digest, said = with_demographics(
+            frames["annotators"], people, plan.compare_people_by, person_id=workspace.store.person_id
+        )
+        joined = (InputFile(table="annotators", file=people.name, sha256=digest, notes=(said,)),)
+    if (outputs := study_outputs(workspace.study, workspace.outputs)) is not None:
+        frames["outputs"] = outputs
+        read = None if frames["preferences"].is_empty() else outputs_read(workspace.store.assignments.drawn())
+    return GatheredAnswers(
+        frames=frames,
+        files=files,
+        plan=plan,
+        facts=facts,
+        outputs_read=read,
+        reading=exported.reading if with_reading else None,
+        joined=joined,
+    )
+
+
+def _exported(workspace: Workspace, plan: Plan, *, with_reading: bool) -> tuple[Tables, dict[str, pl.DataFrame]]:
+    """Export the store, and return the tables that an analysis knows by name, too; refuse a store without answers."""
     coded = () if stopping_facts(workspace.study) else CODED  # a rule that stops a study reads texts
     coded = coded if needs_reading(plan) or with_reading else (*coded, "reading")  # else speeds alone are read of it
-    exported = export_tables(
-        workspace.store,
-        form_of=workspace.forms_in_turn(),
-        coded=coded,
-    )
+    exported = export_tables(workspace.store, form_of=workspace.forms_in_turn(), coded=coded)
     frames = {
         name: getattr(exported, name) for name in (*TABLES, *([] if exported.reading.is_empty() else ["reading"]))
     }
@@ -181,6 +204,11 @@ def gather_answers(
         raise AnalysisError(
             f"{workspace.store.name}: the store holds no answers yet; collect some (spa serve, rate or simulate)"
         )
+    return exported, frames
+
+
+def _facts(workspace: Workspace, plan: Plan, exported: Tables) -> StudyFacts:
+    """Return what the study, its store and what other commands wrote beside it say apart from answers."""
     first = next(iter(workspace.store.assignments), None)
     facts = facts_of(
         workspace.study,
@@ -201,7 +229,7 @@ def gather_answers(
     explored = read_sidecar_of(workspace.study, explanations_name(workspace))
     asked_llms = any(not rater.simulated for rater in facts.raters)
     calls = _calls(workspace) if asked_llms or plan.juries else None
-    facts = replace(
+    return replace(
         facts,
         sources=sources_of(exported.annotators),
         median_minutes=median_minutes(exported.annotators),
@@ -219,26 +247,6 @@ def gather_answers(
         exploration=explored,
         unaltered=frozenset(unaltered_items(workspace.study, workspace.outputs)),
         rater_costs=_rater_costs(calls) if calls is not None and plan.juries else {},
-    )
-    files = metric_files(metrics or sidecar_path(workspace.study, METRICS))
-    read = None
-    joined: tuple[InputFile, ...] = ()
-    if people is not None:
-        frames["annotators"], digest, said = with_demographics(
-            frames["annotators"], people, plan.compare_people_by, person_id=workspace.store.person_id
-        )
-        joined = (InputFile(table="annotators", file=people.name, sha256=digest, notes=(said,)),)
-    if (outputs := study_outputs(workspace.study, workspace.outputs)) is not None:
-        frames["outputs"] = outputs
-        read = None if frames["preferences"].is_empty() else outputs_read(workspace.store.assignments.drawn())
-    return GatheredAnswers(
-        frames=frames,
-        files=files,
-        plan=plan,
-        facts=facts,
-        outputs_read=read,
-        reading=exported.reading if with_reading else None,
-        joined=joined,
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,24 +19,23 @@ from analysis.answers.answer_checks import (
     unmet_codes,
 )
 from analysis.answers.answer_words import unmet_words
-from analysis.answers.codes import AnswerCode
+from analysis.answers.codes import AnswerCode, find_codes, value_counts
 from analysis.answers.columns import KNOWN, LAYOUTS, Check, Scale
 from analysis.answers.controls import ControlAnswers, without_controls
 from analysis.answers.conversion import Frame, mapping_problems, polars_of
 from analysis.answers.documents import GROUPING, Documents, find_documents
-from analysis.answers.doubts import doubtful_scores
 from analysis.answers.gamble_tables import check_switches, with_gambled_choices
 from analysis.answers.groups import fill_groups, kinds_by_annotator, with_groups
 from analysis.answers.identity import Identified, beside_agreed, identified
+from analysis.answers.input_files import InputFile, digest_of, input_files, people_file
 from analysis.answers.item_preferences import check_items, with_item_preferences
 from analysis.answers.joins import check_joins, silent_annotators
 from analysis.answers.options import Reading, Told, untold
 from analysis.answers.orderings import with_implied_choices
-from analysis.answers.other_scales import OtherScale
+from analysis.answers.other_scales import OtherScale, find_other_scales
 from analysis.answers.other_tables import CHECKS
 from analysis.answers.output_features import check_outputs
 from analysis.answers.own_items import own_items_words, with_items, without_systems
-from analysis.answers.people import Logins
 from analysis.answers.people_columns import people_apart
 from analysis.answers.reading import EmptyTable, RawTable, constant_problems, raw_frame, read_raw, tidy_frame
 from analysis.answers.rescaling import Rescaled, rescale_scores, rescaled_words, unmet_annotators
@@ -47,25 +45,13 @@ from analysis.answers.span_marks import with_places
 from analysis.answers.span_tables import SpanDoubts, check_spans, check_spans_together, error_counts
 from analysis.answers.unnamed import in_lists, without_names
 from analysis.answers.unranked import UnrankedRatings, recognised_words, without_unranked
-from analysis.statistics.record import Record
 from spa.errors import AnalysisError, ArgumentProblem
 from spa.tables.selection import chosen_problems
 
 ANSWERS = ("preferences", "ratings", "choices", "orders", "gambles")
 WITH_ITEMS = (*ANSWERS, "spans")
 BESIDE_STUDY = ("metrics", "corpus_metrics")  # tables of files, beside those of a store
-HASHED = 20_000  # rows written as CSV at once
 NO_FILES: Mapping[str, Path] = MappingProxyType({})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class InputFile(Record):
-    """A file that was read, by its name and the hash of its bytes."""
-
-    table: str
-    file: str
-    sha256: str | None
-    notes: tuple[str, ...] = ()  # how it was read, which rows were left out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -206,7 +192,7 @@ def check_frames(
             problems += error.problems
             continue
         seen |= {*table.columns}
-        raw[kind] = [replace(table, sha256=_digest(_ungrouped(table.frame)))]
+        raw[kind] = [replace(table, sha256=digest_of(_ungrouped(table.frame)))]
     for kind, path in files.items():
         try:
             raw[kind] = [read_raw(path, _options(reading, kind), _columns_read(kind, reading))]
@@ -215,14 +201,6 @@ def check_frames(
     problems += mapping_problems(seen, reading.mapping)
     problems += chosen_problems(reading, (one for parts in raw.values() for table in parts for one in table.chosen))
     return _check_all(raw, reading, problems + _constant_problems(raw, reading), agreed=agreed)
-
-
-def _digest(frame: pl.DataFrame) -> str:
-    """Return the hash of the rows as CSV."""
-    digest = hashlib.sha256()
-    for number, rows in enumerate(frame.iter_slices(HASHED)):
-        digest.update(rows.write_csv(include_header=number == 0).encode())
-    return digest.hexdigest()
 
 
 def _columns_read(kind: str, reading: Reading) -> frozenset[str]:
@@ -271,7 +249,7 @@ def read_annotator_tables(paths: Mapping[str, Path], reading: Reading) -> Answer
     known = identified(raw, reading, complete=False)
     checked, *_ = _checked(known.tables, replace(known.reading, missing=(), rescale={}), [])
     filled: dict[str, Any] = fill_groups(checked, known.reading.llms, kinds_by_annotator(checked))
-    return AnswerTables(**filled, inputs=_inputs(known.tables), scales=reading.scales)
+    return AnswerTables(**filled, inputs=input_files(known.tables), scales=reading.scales)
 
 
 def _check_all(
@@ -315,7 +293,7 @@ def _check_all(
     found = tuple(dict.fromkeys(one for one in documents if one is not None))
     logins = None if known is None else reading.people
     people = [] if known is None or logins is None else [people_file(logins, known.people)]
-    codes, others = doubtful_scores(complete, reading)
+    codes, others = _doubtful_scores(complete, reading)
     done = {
         "ratings": (
             *averaged,
@@ -326,7 +304,7 @@ def _check_all(
     }
     return AnswerTables(
         **complete,
-        inputs=(*_inputs(raw, _together(said, done, {} if agreed else own_items_words(raw))), *people),
+        inputs=(*input_files(raw, _together(said, done, {} if agreed else own_items_words(raw))), *people),
         scales=reading.scales,
         missing_codes=reading.missing,
         comparison_ends=reading.numbers,
@@ -382,6 +360,22 @@ def _idle_options(reading: Reading, there: Collection[str]) -> Iterator[str]:
             yield ArgumentProblem(name, after=f": expected a table of {' or '.join(sorted(kinds))}, got none")
 
 
+def _doubtful_scores(
+    tables: Mapping[str, pl.DataFrame], reading: Reading
+) -> tuple[tuple[AnswerCode, ...], tuple[OtherScale, ...]]:
+    """Return what may be no score, or a score on another scale; where annotators have no names all have one scale."""
+    codes: tuple[AnswerCode, ...] = ()
+    others: tuple[OtherScale, ...] = ()
+    if "ratings" in tables:
+        counts = value_counts(tables["ratings"])
+        codes = find_codes(counts, reading.scales)
+        if not (reading.unnamed or reading.means):
+            others = find_other_scales(tables["ratings"], counts, reading.scales, codes, reading.rescale)
+    if "preferences" in tables:
+        codes += find_codes(value_counts(tables["preferences"]), (), "preferences")
+    return codes, others
+
+
 def _named(known: Identified) -> dict[str, frozenset[str]]:
     """Return the names of each column that say who or what is meant."""
     nameless = known.reading.unnamed or known.reading.means
@@ -401,27 +395,6 @@ def _check_joins(known: Identified, checked: Mapping[str, pl.DataFrame]) -> dict
     """Refuse ids that must meet answers and do not; of several files of a table the first is named."""
     places = {kind: tables[0].place for kind, tables in known.tables.items()}
     return check_joins(known.names, checked, places, known.reading.llms, WITH_ITEMS)
-
-
-def people_file(people: Logins, notes: tuple[str, ...]) -> InputFile:
-    """Name the table of people."""
-    return InputFile(table="people", file=Path(people.place).name, sha256=people.sha256, notes=notes)
-
-
-def _inputs(
-    raw: Mapping[str, Sequence[RawTable]], said: Mapping[str, Sequence[str]] = MappingProxyType({})
-) -> tuple[InputFile, ...]:
-    """Name the files; what is said of a table with several files is noted at the first."""
-    return tuple(
-        InputFile(
-            table=kind,
-            file=Path(table.place).name,
-            sha256=table.sha256,
-            notes=(*table.said(), *(said.get(kind, ()) if table is raw[kind][0] else ())),
-        )
-        for kind in sorted(raw)
-        for table in raw[kind]
-    )
 
 
 def _checked(

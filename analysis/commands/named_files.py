@@ -24,8 +24,8 @@ from spa.importers.answer_format import AnswerFormat
 from spa.records.system_roles import role_of
 
 if TYPE_CHECKING:
+    from analysis.answers.input_files import InputFile
     from analysis.answers.options import Reading
-    from analysis.answers.tables import InputFile
 
 ANSWERS = ("preferences", "ratings", "choices", "orders", "gambles", "spans")
 IMPORTED = "answers"  # folder of the report with the tables that files of another tool became

@@ -227,10 +227,6 @@ def correlate_scores(
     upper_bounds : callable
         From a criterion and a group of people to the rows of one person against the others.
     """
-    rows: list[CorrelationRow] = []
-    compared: list[ComparisonRow] = []
-    by_system: list[SystemCorrelation] = []
-    averages: list[CorrelationRow] = []
     averaged = averages_over_criteria(
         {
             criterion: {group: own for group, own in scores.items() if group not in targets}
@@ -238,49 +234,88 @@ def correlate_scores(
         },
         plan.lower_is_better,
     )
+    found: list[_TargetCorrelations] = []
     for criterion in order.criteria:
         scores = by_criterion.get(criterion, {})
         for place, target in enumerate(targets):
             if target not in scores:
                 continue
             others = [own for group, own in scores.items() if group not in targets[: place + 1]]
-            measures = [*others, *measured]
-            sides: dict[tuple[int, bytes], Series] = {}
-            accuracies = common_accuracies(
-                measures, scores[target], len(order.systems), lower_is_better=criterion in plan.lower_is_better
+            with_target = _correlate_with(
+                scores[target], [*others, *measured], [*averaged.values()], criterion, order, plan, without
             )
-            for measure in measures:
-                paired = pair_scores(measure, scores[target], len(order.systems))
-                found = correlate_levels(paired, confidence=plan.confidence)
-                left = without.get(measure.name, ())
-                own = _rows(measure.name, scores[target].name, criterion, found, without=left)
-                rows += (_with_accuracy(row, accuracies.get(measure.name)) for row in own)
-                if measure.name.startswith("ratings:"):
-                    by_system += _by_system(measure.name, scores[target].name, criterion, paired, order.systems, sides)
-            rows += upper_bounds(criterion, target)
-            compared += compare_measures(
-                measures, scores[target], criterion, len(order.systems), alternative=plan.williams_alternative
-            )
-            for average in averaged.values():
-                paired = pair_scores(average, scores[target], len(order.systems))
-                found = correlate_levels(paired, AVERAGED_LEVELS, confidence=plan.confidence)
-                averages += _rows(average.name, scores[target].name, criterion, found)
+            bounded = [*with_target.rows, *upper_bounds(criterion, target)]
+            found.append(replace(with_target, rows=bounded))
     family = _by_level if plan.family == "all" else _by_criterion_and_level
     together = (plan.williams_criteria or ("together" if plan.family == "all" else "apart")) == "together"
     rate = plan.fwer
     tests = adjusted_in_families(
-        compared, _by_level if together else _by_criterion_and_level, correction=plan.williams_correction, rate=rate
+        [row for own in found for row in own.compared],
+        _by_level if together else _by_criterion_and_level,
+        correction=plan.williams_correction,
+        rate=rate,
     )
     return Correlations(
         rows=adjusted_in_families(
-            rows, lambda row: None if row.upper_bound else (family(row), row.method), correction="bh", rate=rate
+            [row for own in found for row in own.rows],
+            lambda row: None if row.upper_bound else (family(row), row.method),
+            correction="bh",
+            rate=rate,
         ),
         compared=[row.judged(rate) for row in tests],
         by_system=adjusted_in_families(
-            by_system, lambda row: (row.b, "" if plan.family == "all" else row.criterion), correction="bh", rate=rate
+            [row for own in found for row in own.by_system],
+            lambda row: (row.b, "" if plan.family == "all" else row.criterion),
+            correction="bh",
+            rate=rate,
         ),
-        averages=adjusted_in_families(averages, lambda row: (family(row), row.method), correction="bh", rate=rate),
+        averages=adjusted_in_families(
+            [row for own in found for row in own.averages],
+            lambda row: (family(row), row.method),
+            correction="bh",
+            rate=rate,
+        ),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _TargetCorrelations:
+    """How everything that scores outputs goes with one group of people by one criterion, nothing corrected yet."""
+
+    rows: Sequence[CorrelationRow]
+    compared: Sequence[ComparisonRow]
+    by_system: Sequence[SystemCorrelation]
+    averages: Sequence[CorrelationRow]
+
+
+def _correlate_with(
+    target: Scores,
+    measures: Sequence[Scores],
+    averaged: Sequence[Scores],
+    criterion: str,
+    order: Order,
+    plan: Plan,
+    without: Mapping[str, tuple[str, ...]],
+) -> _TargetCorrelations:
+    """Correlate scores, and their averages over criteria, with those of a group of people."""
+    rows: list[CorrelationRow] = []
+    by_system: list[SystemCorrelation] = []
+    averages: list[CorrelationRow] = []
+    sides: dict[tuple[int, bytes], Series] = {}
+    n_systems = len(order.systems)
+    accuracies = common_accuracies(measures, target, n_systems, lower_is_better=criterion in plan.lower_is_better)
+    for measure in measures:
+        paired = pair_scores(measure, target, n_systems)
+        levels = correlate_levels(paired, confidence=plan.confidence)
+        own = _rows(measure.name, target.name, criterion, levels, without=without.get(measure.name, ()))
+        rows += (_with_accuracy(row, accuracies.get(measure.name)) for row in own)
+        if measure.name.startswith("ratings:"):
+            by_system += _by_system(measure.name, target.name, criterion, paired, order.systems, sides)
+    for average in averaged:
+        levels = correlate_levels(pair_scores(average, target, n_systems), AVERAGED_LEVELS, confidence=plan.confidence)
+        averages += _rows(average.name, target.name, criterion, levels)
+    compared = compare_measures(measures, target, criterion, n_systems, alternative=plan.williams_alternative)
+    return _TargetCorrelations(rows=rows, compared=compared, by_system=by_system, averages=averages)
 
 
 def _by_level(row: CorrelationRow | ComparisonRow) -> Hashable:

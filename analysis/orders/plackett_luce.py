@@ -19,7 +19,7 @@ from analysis.orders.sparse_stages import SparseStages, patterns_of, wins_of
 from analysis.statistics.coding import Floats, Ints, fold
 from analysis.statistics.reasons import Reason, why
 from analysis.strengths.bias_reduced import BiasReduced, adjusted_scores, bias_reduced, bread_root
-from analysis.strengths.bounds import LEAST_DF, ROUNDING, strength_bounds
+from analysis.strengths.bounds import LEAST_DF, ROUNDING, StrengthBounds, strength_bounds
 from analysis.strengths.existence import NEVER_COMPARED, determined_systems, why_no_spread
 from analysis.strengths.fit import DENSE
 from analysis.strengths.many_systems import HALF, ManyStrengths, bounded
@@ -131,57 +131,31 @@ def plackett_luce(
     halves = np.array([pairwise_wins(pattern) for pattern in patterns])
     chosen = np.array([pairwise_wins(pattern, partial=True) for pattern in patterns])
     total: Floats = np.asarray(counts.sum(axis=0), dtype=np.float64)
-    wanted = total
     wins = np.tensordot(total, chosen, 1)
     nobody_chose = not wins.any()
     if nobody_chose:
         wins = np.tensordot(total, halves, 1)
     determined = determined_systems(wins, systems)
     kept = determined.kept
-    strength, probit = np.full((2, len(systems)), np.nan)
     nothing, none = np.full(len(systems), np.nan), np.zeros(len(systems), dtype=np.int64)
-    no_interval, alike, bounds = None, False, None
+    made = _FittedOrders(strength=nothing, thurstone=nothing)
     if len(kept) and nobody_chose:
-        strength[kept] = probit[kept] = 0.0
-        no_interval = why_no_spread(np.zeros(len(kept)) if len(used) > 1 else None, unit)
+        level = nothing.copy()
+        level[kept] = 0.0
+        no_spread = why_no_spread(np.zeros(len(kept)) if len(used) > 1 else None, unit)
+        made = _FittedOrders(strength=level, thurstone=level, no_interval=no_spread)
     elif len(kept):
-        data = _Stages.of(orders, kept)
-        start = data.start(len(kept))
-        centre = data.solve(total[None], start)[0]
-        found = data.covariance(counts, centre) if len(used) > 1 else None
-        size = counts.sum(axis=1)
-        alike = found is not None and bool(found.df.min() < least_df - ROUNDING) and size.min() < size.max()
-        if alike:
-            counts = csr_array(counts.multiply((size.mean() / size)[:, None]))
-            total = np.asarray(counts.sum(axis=0), dtype=np.float64)
-            centre = data.solve(total[None], centre)[0]
-            found = data.covariance(counts, centre)
-        strength[kept] = centre
-        probit[kept] = thurstone(np.tensordot(total, halves, 1)[kept][:, kept])
-        se = None if found is None else np.sqrt(np.diagonal(found.matrix))
-        no_interval = why_no_spread(se, unit)
-        if found is not None and no_interval is None:
-            bounds = strength_bounds(
-                strength,
-                kept,
-                found.matrix,
-                found.df,
-                found.df_differences,
-                confidence=confidence,
-                rng=rng,
-                least_df=least_df,
-                unit=unit,
-            )
-            no_interval = bounds.no_interval
+        made = _fitted(orders, halves, counts, kept, unit=unit, confidence=confidence, rng=rng, least_df=least_df)
+    bounds = made.bounds
 
     def fit_set(own: Ints) -> Floats:
         stages = _Stages.of(orders, own)
-        found: Floats = stages.solve(wanted[None], stages.start(len(own)))[0]
+        found: Floats = stages.solve(total[None], stages.start(len(own)))[0]
         return found
 
     return PlackettLuce(
-        strength=strength,
-        thurstone=probit,
+        strength=made.strength,
+        thurstone=made.thurstone,
         ci_low=nothing if bounds is None else bounds.low,
         ci_high=nothing if bounds is None else bounds.high,
         df=nothing if bounds is None else bounds.df,
@@ -190,14 +164,72 @@ def plackett_luce(
         reasons=_reasons(determined.reasons, (patterns[of][left_out] > 0).any(axis=0)),
         interval=None if bounds is None or not np.isfinite(bounds.low).any() else "sandwich",
         n_clusters=len(used),
-        alike=alike,
-        no_interval=no_interval,
-        levels=levels_of(wins, strength, fit=None if nobody_chose else fit_set),
+        alike=made.alike,
+        no_interval=made.no_interval,
+        levels=levels_of(wins, made.strength, fit=None if nobody_chose else fit_set),
         n_orderings=int((~left_out).sum()),
         n_tied=int((tied & ~left_out).sum()),
         n_partial=int(partial.sum()),
         n_left_out=int(left_out.sum()),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _FittedOrders:
+    """Strengths of all systems by both models, NaN where there is none; their intervals, or why there are none."""
+
+    strength: Floats
+    thurstone: Floats
+    bounds: StrengthBounds | None = None
+    alike: bool = False
+    no_interval: Reason | None = None
+
+
+def _fitted(
+    orders: Sequence[AllowedOrders | None],
+    halves: Floats,
+    counts: csr_array,
+    kept: Ints,
+    *,
+    unit: str,
+    confidence: float,
+    rng: np.random.Generator,
+    least_df: float,
+) -> _FittedOrders:
+    """Fit the systems that can be fitted, once more with clusters alike where degrees of freedom are too few.
+
+    ``counts`` says how often each cluster gave each pattern, ``halves`` who won in each, a tie half.
+    """
+    strength, probit = np.full((2, halves.shape[1]), np.nan)
+    total: Floats = np.asarray(counts.sum(axis=0), dtype=np.float64)
+    stages, several = _Stages.of(orders, kept), counts.shape[0] > 1
+    centre = stages.solve(total[None], stages.start(len(kept)))[0]
+    found = stages.covariance(counts, centre) if several else None
+    size = counts.sum(axis=1)
+    alike = found is not None and bool(found.df.min() < least_df - ROUNDING) and size.min() < size.max()
+    if alike:
+        counts = csr_array(counts.multiply((size.mean() / size)[:, None]))
+        total = np.asarray(counts.sum(axis=0), dtype=np.float64)
+        centre = stages.solve(total[None], centre)[0]
+        found = stages.covariance(counts, centre)
+    strength[kept] = centre
+    probit[kept] = thurstone(np.tensordot(total, halves, 1)[kept][:, kept])
+    no_interval = why_no_spread(None if found is None else np.sqrt(np.diagonal(found.matrix)), unit)
+    bounds = None
+    if found is not None and no_interval is None:
+        bounds = strength_bounds(
+            strength,
+            kept,
+            found.matrix,
+            found.df,
+            found.df_differences,
+            confidence=confidence,
+            rng=rng,
+            least_df=least_df,
+            unit=unit,
+        )
+        no_interval = bounds.no_interval
+    return _FittedOrders(strength=strength, thurstone=probit, bounds=bounds, alike=alike, no_interval=no_interval)
 
 
 def _of_many(

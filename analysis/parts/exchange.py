@@ -28,11 +28,11 @@ from analysis.answers.conversion import mapping_problems
 from analysis.answers.exclusions import Exclusion
 from analysis.answers.given_names import written
 from analysis.answers.groups import check_groups, group_order
+from analysis.answers.input_files import InputFile, people_file
 from analysis.answers.options import Reading
 from analysis.answers.order import Order
 from analysis.answers.reading import constant_problems
 from analysis.answers.rescaling import Rescaled, rescaled_words, unmet_annotators
-from analysis.answers.tables import InputFile, people_file
 from analysis.parts.buckets import BucketRange, Doubled, class_ranges, ranges_of
 from analysis.parts.ids import Visits, said_of_people, together, two_ways, unmet_options, written_llms
 from analysis.parts.locations import find_parts

@@ -11,13 +11,14 @@ import polars as pl
 from analysis.answers.columns import ROLES
 from analysis.answers.given_names import FRACTION, FRACTIONAL, written
 from analysis.answers.identity import changes, distinct, models_of, seen_of, with_ids
+from analysis.answers.input_files import InputFile
 from analysis.answers.joins import unmet, without_answers
 from analysis.answers.options import Reading
 from analysis.answers.order import Order
 from analysis.answers.people import met_logins, person_of_login, refuse_models
 from analysis.answers.reading import RawTable
 from analysis.answers.same_names import NearNames, explicit_same, find_near_names
-from analysis.answers.tables import AnswerTables, InputFile
+from analysis.answers.tables import AnswerTables
 from spa.errors import AnalysisError, ArgumentProblem, shortened
 
 Visits = frozenset[tuple[str, str | None]]  # annotators, or their assignments

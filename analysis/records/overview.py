@@ -9,9 +9,9 @@ from typing import Literal
 from analysis.answers.careless import CarelessRule
 from analysis.answers.careless_signs import SignKind
 from analysis.answers.columns import Scale
+from analysis.answers.input_files import InputFile
 from analysis.answers.plan import PairsFrom, PostScreening
 from analysis.answers.rescaling import Rescaled
-from analysis.answers.tables import InputFile
 from analysis.records.results import rows
 from analysis.statistics.record import AnnotatorKind, Count, Positive, Record, Share, Source
 

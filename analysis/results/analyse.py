@@ -12,11 +12,12 @@ from analysis.answers.columns import Scale
 from analysis.answers.controls import control_checks
 from analysis.answers.exclusions import Exclusion, careless_checks
 from analysis.answers.input import prepare_input
+from analysis.answers.input_files import InputFile
 from analysis.answers.options import Told, untold
 from analysis.answers.plan import Plan
 from analysis.answers.rescaling import Rescaled
 from analysis.answers.study_facts import StudyFacts
-from analysis.answers.tables import AnswerTables, InputFile
+from analysis.answers.tables import AnswerTables
 from analysis.comparisons.choices import ChoiceTest
 from analysis.comparisons.contribution import TESTS
 from analysis.comparisons.pair_tables import THESE_PEOPLE

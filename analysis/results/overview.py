@@ -19,11 +19,12 @@ from analysis.answers.careless_signs import CarelessSign, sign_bounds
 from analysis.answers.columns import Scale
 from analysis.answers.exclusions import Exclusion, excluded_counts
 from analysis.answers.groups import distinct
+from analysis.answers.input_files import InputFile
 from analysis.answers.order import Order
 from analysis.answers.plan import Plan
 from analysis.answers.rescaling import Rescaled
 from analysis.answers.study_facts import StudyFacts
-from analysis.answers.tables import InputFile, answered_rows
+from analysis.answers.tables import answered_rows
 from analysis.answers.unnamed import MEANS, cell_of, is_nameless
 from analysis.contribution import Analysis, Contribution, Found
 from analysis.records.overview import (

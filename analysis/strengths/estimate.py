@@ -197,6 +197,22 @@ def bradley_terry(
             least_df=least_df or 0.0,
         )
         return of_many(names, many, tuple(rows.clusters), confidence)
+    return _of_few(
+        names, rows, regularisation=regularisation, confidence=confidence, rng=rng, alike=alike, least_df=least_df
+    )
+
+
+def _of_few(
+    names: tuple[str, ...],
+    rows: _Rows,
+    *,
+    regularisation: float | None,
+    confidence: float,
+    rng: np.random.Generator | None,
+    alike: str | None,
+    least_df: float | None,
+) -> BradleyTerry:
+    """Do what :func:`bradley_terry` does, by the dense sandwich."""
     made = _estimate(names, replace(rows, alike=alike), regularisation)
     if least_df is not None and alike is None and rows.clusters and made.found is not None and not made.even:
         if made.found.df.min() < least_df - ROUNDING:

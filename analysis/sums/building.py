@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from analysis.answers.columns import Scale
-from analysis.answers.tables import InputFile
+from analysis.answers.input_files import InputFile
 from analysis.statistics.coding import FEW, Ints
 from analysis.statistics.record import AnnotatorKind, fields_of
 from analysis.sums.adding import LISTED, MASS, OVER, PART, SQUARED, TOGETHER, UNITS, Grid, Sums

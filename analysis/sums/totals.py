@@ -9,10 +9,10 @@ from typing import Any, Literal, TypeAlias
 import polars as pl
 
 from analysis.answers.columns import Scale
+from analysis.answers.input_files import InputFile
 from analysis.answers.order import Order
 from analysis.answers.rescaling import Rescaled
 from analysis.answers.same_names import NearNames
-from analysis.answers.tables import InputFile
 from analysis.statistics.record import AnnotatorKind
 
 LargeKind: TypeAlias = Literal["preferences", "ratings", "choices"]

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from spa.raters.budget import PriceTable
     from spa.raters.summary import RatingSummary
     from spa.raters.visits import RaterVisit
-    from spa.records.raters import Rater
+    from spa.records.raters import Rater, RaterVariant
     from spa.simulation.simulated_annotators import Temperament
     from spa.simulation.true_utilities import TrueUtilities
 
@@ -209,19 +209,12 @@ def rate_open_visits(
         check_capabilities,
         choose_variants,
         note_apart,
-        open_endpoint,
         progress_of,
         set_apart_again,
     )
     from spa.commands.rating_cluster import opened_cluster, run_on_cluster
-    from spa.raters.batch import rate_in_batches
-    from spa.raters.injection import injection_visits
-    from spa.raters.prompt_messages import PromptWriter
-    from spa.raters.reply_cache import with_cache
-    from spa.raters.run import rate_visits
     from spa.raters.stopping import stopping_of
-    from spa.raters.vendors import in_batches, vendor_of
-    from spa.raters.visits import rater_visits
+    from spa.raters.vendors import vendor_of
 
     store = str(workspace.chosen.target) if workspace.chosen.is_rehearsal else options.store
     kept: list[str] = []
@@ -232,12 +225,7 @@ def rate_open_visits(
         opened_cluster(options.cluster, workspace, changed, store=store, simulate=options.simulate) as client,
     ):
         variants = choose_variants(changed, options.variants)
-        visits = rater_visits(
-            workspace.store, variants, limit=options.limit, only=options.only, asking=workspace.asking
-        )
-        if options.probe_injection is not None:
-            forms = list(islice(workspace.store.assignments, options.probe_injection))
-            visits = injection_visits(forms, variants[0])
+        visits = _selected_visits(workspace, variants, options)
         again = set_apart_again(workspace.store, visits, every=options.again == "all") if options.again else []
         rater_budget = budget_of(workspace.store, changed, prices)
         capabilities, notes = check_capabilities(
@@ -267,19 +255,48 @@ def rate_open_visits(
                     **shared,
                 )
             else:
-                endpoint = open_endpoint(changed, options.timeout, options.study.parent)
-                if not options.simulate:
-                    endpoint = with_cache(endpoint, options.study.parent, renew=options.again is not None)
-                prompts = PromptWriter(workspace.texts)
-                if in_batches(changed):
-                    summary = rate_in_batches(
-                        workspace, visits, prompts, endpoint=endpoint, wait=options.wait, **shared
-                    )
-                else:
-                    summary = rate_visits(workspace, visits, prompts, endpoint=endpoint, several=several, **shared)
+                summary = _rate_here(workspace, changed, visits, options, several=several, **shared)
     apart = again or note_apart(workspace.store, changed)
     summary.endpoint, summary.notes = capabilities, [*vendor_of(changed).notes, *kept, *apart, *notes, *summary.notes]
     return visits, summary
+
+
+def _selected_visits(
+    workspace: Workspace, variants: Sequence[RaterVariant], options: RateOptions
+) -> Sequence[RaterVisit]:
+    """Return the visits that the options ask for, or those that probe whether outputs give the rater orders."""
+    from spa.raters.injection import injection_visits
+    from spa.raters.visits import rater_visits
+
+    if options.probe_injection is not None:
+        return injection_visits(list(islice(workspace.store.assignments, options.probe_injection)), variants[0])
+    return rater_visits(workspace.store, variants, limit=options.limit, only=options.only, asking=workspace.asking)
+
+
+def _rate_here(
+    workspace: Workspace,
+    rater: Rater,
+    visits: Sequence[RaterVisit],
+    options: RateOptions,
+    *,
+    several: bool,
+    **shared: Any,
+) -> RatingSummary:
+    """Have this process ask, in batches where the rater's vendor takes them."""
+    from spa.commands.rating import open_endpoint
+    from spa.raters.batch import rate_in_batches
+    from spa.raters.prompt_messages import PromptWriter
+    from spa.raters.reply_cache import with_cache
+    from spa.raters.run import rate_visits
+    from spa.raters.vendors import in_batches
+
+    endpoint = open_endpoint(rater, options.timeout, options.study.parent)
+    if not options.simulate:
+        endpoint = with_cache(endpoint, options.study.parent, renew=options.again is not None)
+    prompts = PromptWriter(workspace.texts)
+    if in_batches(rater):
+        return rate_in_batches(workspace, visits, prompts, endpoint=endpoint, wait=options.wait, **shared)
+    return rate_visits(workspace, visits, prompts, endpoint=endpoint, several=several, **shared)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis import Plan, Reading, check_frames, read_tables
-from analysis.answers import reading, tables
+from analysis.answers import input_files, reading
 from analysis.answers.order import order_of
 from analysis.answers.units import UnitRule
 from analysis.comparisons import score_totals
@@ -234,8 +234,8 @@ def test_hash_of_slices_that_of_the_whole_table(monkeypatch: pytest.MonkeyPatch)
     """The hash of a frame is that of its rows as CSV, however many are written at once."""
     table = ratings().with_columns(item_id=pl.format('"{}", {}', "item_id", "system"))
     hashes = []
-    for rows in (5, tables.HASHED):
-        monkeypatch.setattr(tables, "HASHED", rows)
+    for rows in (5, input_files.HASHED):
+        monkeypatch.setattr(input_files, "HASHED", rows)
         hashes.append([one.sha256 for one in check_frames({"ratings": table}, Reading()).inputs])
     known = table.select("annotator_id", "item_id", "system", pl.col("score").cast(pl.String))
     assert hashes == [[sha256(known.write_csv().encode()).hexdigest()]] * 2
