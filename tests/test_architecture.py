@@ -12,6 +12,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
+from typing import TypeAlias
 
 import pytest
 
@@ -24,6 +25,38 @@ PACKAGES = ("spa", "mturk", "prolific", "analysis", "streamlit_app")
 HEAVY = ("transformers", "openai", "torch", "boto3", "botocore", "streamlit", "scipy")
 LIMIT = 500  # lines a module; more than that is split by concept
 LONGEST_TEST_NAME = 60  # characters
+TOGETHER = 400  # lines up to which a module is one with the only one that needs it
+# Modules of one importer beside them, though both are no more than TOGETHER. Doors and contributions put together.
+APART = {
+    "analysis.audit.audited_mean": "an estimator, with its paper; the rows are those of results.json",
+    "analysis.audit.chances": "who is drawn, a function of arrays; waves know stores",
+    "analysis.camps.differ_section": "half of a section",
+    "analysis.explanations.embedding": "the models, which other libraries bring",
+    "analysis.heds.answers": "what the study says, question by question; sheets know no question",
+    "analysis.live.follower": "reads on where it stopped; states are made anew",
+    "analysis.live.tally": "sums of answers, which know no store",
+    "analysis.live.visit_reader": "rows of one visit, which know no sums",
+    "analysis.methods.annotators": "a module a paragraph",
+    "analysis.methods.llms": "a module a paragraph",
+    "analysis.metrics.sacrebleu_scores": "a module a library of metrics",
+    "analysis.parts.counted_buckets": "buckets of counts beside those of rows",
+    "analysis.report.asked": "a module a section, which sections.py puts in order",
+    "analysis.report.fixed_tests": "a module a section, which sections.py puts in order",
+    "analysis.report.headline": "a module a section, which sections.py puts in order",
+    "analysis.results.table_warnings": "warnings, and no step of the analysis",
+    "analysis.verification.by_choix": "a module a library that computes again",
+    "analysis.verification.worker": "runs in a process of its own",
+    "mturk.endpoint.sigv4": "AWS's signatures, by their specification",
+    "mturk.endpoint.site.tasks": "a module a group of pages",
+    "prolific.emulator.collection_routes": "a module a group of routes",
+    "prolific.emulator.participant_routes": "a module a group of routes",
+    "prolific.emulator.study_routes": "a module a group of routes",
+    "prolific.emulator.submission_routes": "a module a group of routes",
+    "spa.elicitation.word_diff": "knows nothing of the key, which view.py alone looks at",
+    "spa.raters.vendors.local.seq2seq": "a module a kind of model",
+    "spa.tables.parquet": "a module a format",
+    "streamlit_app.door": "who may come in, apart from how pages are served",
+}
 
 
 def modules() -> list[Path]:
@@ -98,18 +131,54 @@ def test_no_module_is_a_whole_house() -> None:
     assert too_long == {}
 
 
+Noted: TypeAlias = ast.ExceptHandler | ast.ClassDef | ast.ImportFrom | ast.Constant
+
+
 @pytest.fixture(scope="module")
-def parsed() -> list[tuple[str, ast.ExceptHandler | ast.ClassDef]]:
-    """Return the classes and what is caught in all modules, each with its place."""
+def parsed() -> list[tuple[str, Noted]]:
+    """Return classes, imports, constants and what is caught in all modules, each with its place."""
     return [
         (f"{path.relative_to(INSTALLED)}:{node.lineno}", node)
         for path in modules()
         for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, (ast.ExceptHandler, ast.ClassDef))
+        if isinstance(node, Noted)
     ]
 
 
-def test_nothing_is_caught_blindly(parsed: list[tuple[str, ast.AST]]) -> None:
+def test_module_of_one_importer_is_part_of_it(parsed: list[tuple[str, Noted]]) -> None:
+    """A module that only one beside it needs was torn out of it, unless that puts a room together, or for a reason."""
+    named = {
+        ".".join(path.relative_to(INSTALLED).with_suffix("").parts).removesuffix(".__init__"): path
+        for path in modules()
+    }
+    names = {str(path.relative_to(INSTALLED)): name for name, path in named.items()}
+    importers: dict[str, dict[str, bool]] = {
+        name: {} for name in named
+    }  # by who imports them: when it is loaded itself
+    in_strings = {(ROOT / "pyproject.toml").read_text()}  # what names a module does not load it with itself
+    for place, node in parsed:
+        if isinstance(node, ast.ImportFrom) and node.module:
+            by = names[place.partition(":")[0]]
+            for one in (*(f"{node.module}.{each.name}" for each in node.names), node.module):
+                if one in named and one != by:
+                    importers[one][by] = importers[one].get(by, False) or not node.col_offset
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and ":" in node.value:
+            in_strings.add(node.value)
+    late = set(re.findall(r"\b[\w.]+(?=:)", "\n".join(in_strings)))
+    sizes = {name: path.read_text().count("\n") for name, path in named.items()}
+    found = set()
+    for name, by in importers.items():
+        if len(by) != 1 or named[name].name == "__init__.py" or name in late:
+            continue
+        ((only, loads),) = by.items()
+        beside = named[name].parent == named[only].parent
+        put_together = named[only].name in ("__init__.py", "contribution.py")
+        if loads and beside and not put_together and sizes[name] + sizes[only] <= TOGETHER:
+            found.add(name)
+    assert found == set(APART)
+
+
+def test_nothing_is_caught_blindly(parsed: list[tuple[str, Noted]]) -> None:
     """``except:`` and ``except Exception`` hide what nobody thought of."""
     blind = []
     for place, node in parsed:
@@ -120,7 +189,7 @@ def test_nothing_is_caught_blindly(parsed: list[tuple[str, ast.AST]]) -> None:
     assert blind == []
 
 
-def test_a_class_name_stands_for_one_class(parsed: list[tuple[str, ast.AST]]) -> None:
+def test_a_class_name_stands_for_one_class(parsed: list[tuple[str, Noted]]) -> None:
     """A reader who meets a name in any file of a room knows which class is meant."""
     places: dict[tuple[str, str], list[str]] = {}
     for place, node in parsed:
