@@ -135,22 +135,22 @@ def state() -> str:
 @st.cache_resource(show_spinner="Reading the answers\N{HORIZONTAL ELLIPSIS}", max_entries=2)
 def answers(state: str) -> StudyAnswers:
     """Return all answers; an ``AnalysisError`` where there are none yet."""
-    ready: StudyAnswers | None = _started[0].background.take("answers", state)
-    return ready or source_analysis.read_source(options(), _started[0].workspace)
+    worked_out: StudyAnswers | None = _started[0].background.take("answers", state)
+    return worked_out or source_analysis.read_source(options(), _started[0].workspace)
 
 
 @st.cache_resource(show_spinner="Analysing the answers\N{HORIZONTAL ELLIPSIS}", max_entries=2)
 def analysed(state: str) -> Analysed:
     """Return the results of the plan."""
-    ready: Analysed | None = _started[0].background.take("analysed", state)
-    return ready or source_analysis.analyse_answers(answers(state))
+    worked_out: Analysed | None = _started[0].background.take("analysed", state)
+    return worked_out or source_analysis.analyse_answers(answers(state))
 
 
 @st.cache_resource(show_spinner="Writing\N{HORIZONTAL ELLIPSIS}", max_entries=60)
 def section(state: str, name: str) -> Section | None:
     """Return one section of the report; ``None`` where there is nothing to say. Only what is looked at is written."""
-    ready: dict[str, Section | None] = _started[0].background.take("sections", state) or {}
-    return ready[name] if name in ready else source_analysis.write_section(analysed(state), name)
+    worked_out: dict[str, Section | None] = _started[0].background.take("sections", state) or {}
+    return worked_out[name] if name in worked_out else source_analysis.write_section(analysed(state), name)
 
 
 def sections(state: str, names: Iterable[str]) -> dict[str, Section]:
@@ -185,9 +185,9 @@ def unplayable(state: str) -> dict[str, int]:
 @st.cache_resource(show_spinner=False, max_entries=2)
 def profiles(state: str) -> list[AnnotatorProfile]:
     """Return what each annotator's answers look like."""
-    ready: list[AnnotatorProfile] | None = _started[0].background.take("profiles", state)
-    if ready is not None:
-        return ready
+    worked_out: list[AnnotatorProfile] | None = _started[0].background.take("profiles", state)
+    if worked_out is not None:
+        return worked_out
     from analysis.monitoring.annotator_profiles import annotator_profiles
 
     found = answers(state)
@@ -197,8 +197,8 @@ def profiles(state: str) -> list[AnnotatorProfile]:
 @st.cache_resource(show_spinner=False, max_entries=2)
 def rater_calls(state: str) -> CallIndex:
     """Return how the calls to LLMs ended and where they are, by rater; tables hold none."""
-    ready: CallIndex | None = _started[0].background.take("calls", state)
-    return ready or source_analysis.count_calls(_started[0].workspace)
+    worked_out: CallIndex | None = _started[0].background.take("calls", state)
+    return worked_out or source_analysis.count_calls(_started[0].workspace)
 
 
 @st.cache_resource(show_spinner=False, max_entries=2)
@@ -215,8 +215,8 @@ def is_explored(state: str) -> bool:
 @st.cache_resource(show_spinner="Reading the explanations\N{HORIZONTAL ELLIPSIS}", max_entries=2)
 def exploration(state: str) -> Exploration:
     """Return keywords, separation and map of what raters and people wrote; refuse less than two texts."""
-    ready: Exploration | None = _exploring(state).take(EXPLORATION, state)
-    return ready or source_analysis.explore_texts(analysed(state), options())
+    worked_out: Exploration | None = _exploring(state).take(EXPLORATION, state)
+    return worked_out or source_analysis.explore_texts(analysed(state), options())
 
 
 @st.cache_resource(show_spinner="Reading the review\N{HORIZONTAL ELLIPSIS}", max_entries=1, ttl=60)

@@ -212,22 +212,32 @@ def _figures_alone(rows: Sequence[DirectionSummary], names: Names) -> list[Figur
     for (group, criterion), own in grouped(rows, lambda row: (row.group, row.criterion)).items():
         if len({row.exposure for row in own}) < 2 or not _both_ways(own):
             continue
-        points = _points(own, names, (("", "mean"),))
-        drawing = partial(
-            lines_plot,
-            points,
-            x_title=READ,
-            y_title=STATED,
-            references=(0.5,),
-            alternative=f"Each direction; {BESIDE}.",
-        )
-        caption = (
-            f"{sentence(names.group(group))}, {names.criterion(criterion)}: mean chance stated in each direction, by "
-            "outputs read (as Figure 1 of Ethayarajh & Jurafsky, 2022)."
-        )
+        said = "mean chance stated in each direction, by outputs read (as Figure 1 of Ethayarajh & Jurafsky, 2022)."
         name = f"each-direction-{slug(group)}-{slug(criterion)}"
-        figures.append(folded(name, drawing, caption, len(points), how_many(own, names)))
+        figures.append(_over_outputs_read(own, names, (("", "mean"),), name, "Each direction", said))
     return figures
+
+
+def _over_outputs_read(
+    rows: Sequence[DirectionSummary],
+    names: Names,
+    told: Sequence[tuple[str, str]],
+    name: str,
+    alternative: str,
+    said: str,
+) -> Figure | Fold:
+    """Draw ``told`` of each direction over the outputs read, for one group and criterion, of which ``said`` is said."""
+    points, first = _points(rows, names, told), rows[0]
+    drawing = partial(
+        lines_plot,
+        points,
+        x_title=READ,
+        y_title=STATED,
+        references=(0.5,),
+        alternative=f"{alternative}; {BESIDE}.",
+    )
+    caption = f"{sentence(names.group(first.group))}, {names.criterion(first.criterion)}: {said}"
+    return folded(name, drawing, caption, len(points), how_many(rows, names))
 
 
 def _points(rows: Sequence[DirectionSummary], names: Names, told: Sequence[tuple[str, str]]) -> list[Point]:
@@ -311,20 +321,11 @@ def _directions_figures(rows: Sequence[DirectionSummary], names: Names) -> list[
     for (group, criterion), own in grouped(rows, lambda row: (row.group, row.criterion)).items():
         if len({row.exposure for row in own}) < 2 or all(row.n == row.n_before for row in own):
             continue
-        points = _points(own, names, ((", before exclusions", "mean_before"), (", after exclusions", "mean")))
-        drawing = partial(
-            lines_plot,
-            points,
-            x_title=READ,
-            y_title=STATED,
-            references=(0.5,),
-            alternative=f"Each direction before and after exclusions; {BESIDE}.",
+        said = (
+            "each direction as it was asked, before and after exclusions (as Figure 5 of Ethayarajh & Jurafsky, 2022). "
+            "Where both directions agree, one lies as far above 50% as the other below."
         )
-        caption = (
-            f"{sentence(names.group(group))}, {names.criterion(criterion)}: each direction as it was asked, before and "
-            "after exclusions (as Figure 5 of Ethayarajh & Jurafsky, 2022). Where both directions agree, one lies as "
-            "far above 50% as the other below."
-        )
-        name = f"directions-{slug(group)}-{slug(criterion)}"
-        figures.append(folded(name, drawing, caption, len(points), how_many(own, names)))
+        told = ((", before exclusions", "mean_before"), (", after exclusions", "mean"))
+        name, alternative = f"directions-{slug(group)}-{slug(criterion)}", "Each direction before and after exclusions"
+        figures.append(_over_outputs_read(own, names, told, name, alternative, said))
     return figures

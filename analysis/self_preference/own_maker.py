@@ -139,9 +139,7 @@ def _of_ratings(
     confidence: float,
     sign: float,
 ) -> dict[str, Any]:
-    cells = _by(llm, OUTPUT, "llm")
-    if people is not None:
-        cells = cells.join(_by(people, OUTPUT, "people"), on=OUTPUT, how="inner", nulls_equal=True)
+    cells = _side_by_side(llm, people, OUTPUT)
     sides = {
         side: [name for name in cells["system"].unique().sort() if (name in own) == side] for side in (True, False)
     }
@@ -180,9 +178,7 @@ def _of_pairs(
     mine, theirs = (None if rows is None else _toward_own(rows, own, order) for rows in (llm, people))
     assert mine is not None
     if source == "choices":
-        cells = _by(mine, PAIR, "llm")
-        if theirs is not None:
-            cells = cells.join(_by(theirs, PAIR, "people"), on=PAIR, how="inner", nulls_equal=True)
+        cells = _side_by_side(mine, theirs, PAIR)
         values, strata, clusters = cells["llm"].to_numpy(), _strata(cells), cells["item_id"].to_list()
         if not len(values):
             return {"n": 0}
@@ -229,6 +225,12 @@ def _toward_own(rows: pl.DataFrame, own: tuple[str, ...], order: Order) -> pl.Da
     sides = [("x", "y"), *([("sample_first", "sample_second")] if "sample_first" in rows.columns else [])]
     changed = {one: pl.when(swap).then(other).otherwise(one) for pair in sides for one, other in (pair, pair[::-1])}
     return rows.with_columns(**changed, value=pl.when(swap).then(1 - pl.col("value")).otherwise("value"))
+
+
+def _side_by_side(llm: pl.DataFrame, people: pl.DataFrame | None, unit: tuple[str, ...]) -> pl.DataFrame:
+    """Return the mean answer of an LLM to each unit, beside that of people where they are given and answered it."""
+    cells = _by(llm, unit, "llm")
+    return cells if people is None else cells.join(_by(people, unit, "people"), on=unit, how="inner", nulls_equal=True)
 
 
 def _by(rows: pl.DataFrame, unit: tuple[str, ...], name: str) -> pl.DataFrame:

@@ -38,13 +38,13 @@ class BiasReduced:
 class AdjustedScores:
     """What some clusters add, in coordinates of ``bread_root``: q = k - 1 directions.
 
-    ``score`` (b, q) are their adjusted scores v; ``pull`` (b, q, q) is v's dependence on the estimate,
+    ``score`` (b, q) are their adjusted scores v; ``dependence`` (b, q, q) is v's dependence on the estimate,
     ``variance`` (b, q, q) the working model's variance of v, and ``sole`` (q, q) the information that
-    no other cluster has. Where ``pull`` is ``None``, |pull z|² is at most ``reach`` (b,) times zᵀ variance z.
+    no other cluster has. Where ``dependence`` D is ``None``, |D z|² is at most ``reach`` (b,) times zᵀ variance z.
     """
 
     score: Floats
-    pull: Floats | None
+    dependence: Floats | None
     variance: Floats
     sole: Floats | None = None
     reach: Floats | None = None
@@ -68,7 +68,7 @@ def adjusted_scores(blocks: Iterable[tuple[Floats, Floats]], root: Floats, n_clu
         L, see :func:`bread_root`.
     n_clusters : int
         Clusters in all blocks. Where they times k³ exceed 2e9, those with |S| of at most .1 are adjusted by the series
-        of the root, as exactly; of their pull a bound is given.
+        of the root, as exactly; of their dependence a bound is given.
     """
     many = n_clusters * float(root.shape[0]) ** 3 > CUBES
     for score, information in blocks:
@@ -88,7 +88,7 @@ def _by_series(score: Floats, information: Floats, size: Floats) -> AdjustedScor
         term = information @ term
         factor *= (2 * n - 1) / (2 * n)
         found += factor * term
-    return AdjustedScores(score=found[..., 0], pull=None, variance=information, reach=size / (1 - size))
+    return AdjustedScores(score=found[..., 0], dependence=None, variance=information, reach=size / (1 - size))
 
 
 def adjusted(score: Floats, information: Floats) -> AdjustedScores:
@@ -100,7 +100,7 @@ def adjusted(score: Floats, information: Floats) -> AdjustedScores:
     along = (back @ score[..., None]) * factor[..., None]
     return AdjustedScores(
         score=(turn @ along)[..., 0],
-        pull=(turn * (factor * share)[:, None]) @ back,
+        dependence=(turn * (factor * share)[:, None]) @ back,
         variance=(turn * np.where(kept, share, 0.0)[:, None]) @ back,
         sole=None if kept.all() else ((turn * np.where(kept, 0.0, share)[:, None]) @ back).sum(axis=0),
     )
@@ -123,7 +123,7 @@ def bias_reduced(parts: Iterable[AdjustedScores], root: Floats, n_clusters: int)
     BiasReduced
         O(G k³), and O(G k⁴) for the differences of up to 60 systems. Beyond that or 8e9 multiplications their degrees
         of freedom are a lower bound, (Σ|w_g|²)² for |Σ w_g w_gᵀ|², which is close where clusters are many; and so are
-        all beyond 400 systems, and where clusters come without ``pull``.
+        all beyond 400 systems, and where clusters come without ``dependence``.
 
     References
     ----------
@@ -143,21 +143,21 @@ def bias_reduced(parts: Iterable[AdjustedScores], root: Floats, n_clusters: int)
         variance = _spread(root @ part.variance @ root.T)
         total += variance.sum(axis=0)
         squares += (variance**2).sum(axis=0)
-        if part.pull is None:
+        if part.dependence is None:
             assert part.reach is not None
             bound += np.tensordot(part.reach, variance, 1)
             continue
-        pull = root @ part.pull.swapaxes(1, 2)  # w of each value, (b, k, q)
-        length = _spread(pull @ pull.swapaxes(1, 2))
+        dependence = root @ part.dependence.swapaxes(1, 2)  # w of each value, (b, k, q)
+        length = _spread(dependence @ dependence.swapaxes(1, 2))
         lengths += length.sum(axis=0)
         fourth += (length**2).sum(axis=0)
         if products is None:
             continue
         if crossed:
-            rows = pull.reshape(-1, k * q)
+            rows = dependence.reshape(-1, k * q)
             products += rows.T @ rows
         else:
-            by_value = np.ascontiguousarray(pull.swapaxes(0, 1))
+            by_value = np.ascontiguousarray(dependence.swapaxes(0, 1))
             products += by_value.swapaxes(1, 2) @ by_value
     norms = np.sqrt(_squared_norms(products, k, q, lengths)) + bound
     between = np.maximum(norms**2 - fourth, 0.0)

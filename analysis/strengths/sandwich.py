@@ -276,7 +276,7 @@ def _by_cell(
     met = factor * (back @ (np.sqrt(uneven) * error)[..., None])
     yield AdjustedScores(
         score=(each * (inward.swapaxes(1, 2) @ met)[..., 0])[sound],
-        pull=(each[..., None] * (outward.swapaxes(1, 2) @ (factor * inward)))[sound],
+        dependence=(each[..., None] * (outward.swapaxes(1, 2) @ (factor * inward)))[sound],
         variance=information[sound],
     )
 

@@ -114,7 +114,7 @@ def serve(
             _print_emulator_key(endpoint, host_key)
         how_to_stop = partial(click.echo, "Ctrl-C stops the server; the store keeps everything.")
         with ticking(endpoint, host_key):
-            serve_both_ports(app, create_frames(endpoint, settings), listener, frames, ready=how_to_stop)
+            serve_both_ports(app, create_frames(endpoint, settings), listener, frames, when_ready=how_to_stop)
 
 
 def make_settings(

@@ -61,5 +61,5 @@ def emulate(port: int, store: Path, project: str | None, currency: str, clock: s
         click.echo(f"  export PROLIFIC_API_URL={listener.address} PROLIFIC_API_TOKEN=emulated")
         how_to_stop = partial(click.echo, "No real money is involved. Ctrl-C stops the emulator.")
         with deliver_webhooks(platform):
-            run(create_app(platform, contract), listener, ready=how_to_stop)
+            run(create_app(platform, contract), listener, when_ready=how_to_stop)
         platform.close()

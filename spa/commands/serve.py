@@ -323,9 +323,9 @@ def serve(
             if links is not None:
                 click.echo(doors.personal_line(len(personal), links))
             if workers == 1:
-                run(app, listener, ready=how_to_stop, own_logs=log_json)
+                run(app, listener, when_ready=how_to_stop, own_logs=log_json)
                 return
-        run_workers(serving, listener, workers=workers, ready=how_to_stop, own_logs=log_json)
+        run_workers(serving, listener, workers=workers, when_ready=how_to_stop, own_logs=log_json)
 
 
 @click.command(epilog="Example: spa preview my-study/study.toml --page p3")
@@ -365,7 +365,7 @@ def preview(study: Path, assignment: str, page: str | None, host: str, port: int
     with listen(host, port) as listener:
         click.echo(f"preview of assignment {assignment}: {listener.address}/p/{page or pages[0]}")
         how_to_stop = partial(click.echo, "Nothing is stored. Ctrl-C stops the server.")
-        run(create_preview(form, texts, minutes=minutes), listener, ready=how_to_stop)
+        run(create_preview(form, texts, minutes=minutes), listener, when_ready=how_to_stop)
 
 
 def load_form(study_path: Path, assignment_id: str) -> tuple[Form, Texts, int]:

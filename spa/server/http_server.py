@@ -69,13 +69,13 @@ def listen(host: str, port: int) -> Iterator[Listener]:
         yield Listener(socket=bound, address=f"http://{name}:{bound.getsockname()[1]}")
 
 
-def run(app: ASGIApp, *listeners: Listener, ready: Callable[[], object] = lambda: None, **more: Any) -> None:
+def run(app: ASGIApp, *listeners: Listener, when_ready: Callable[[], object] = lambda: None, **more: Any) -> None:
     """Serve until interrupted, by SIGTERM as by Ctrl-C, and return; ``more`` goes to :func:`server_config`.
 
-    ``ready`` is called once the server handles interrupts: one that falls into an import could be lost, and leave the
-    lock of imports taken.
+    ``when_ready`` is called once the server handles interrupts: one that falls into an import could be lost, and leave
+    the lock of imports taken.
     """
-    server = _Server(server_config(app, **more), ready)
+    server = _Server(server_config(app, **more), when_ready)
     with suppress(KeyboardInterrupt), _terminated_as_interrupted(), closing(server.ending):
         server.run(sockets=[listener.socket for listener in listeners])
 
@@ -125,11 +125,11 @@ def _end_process() -> None:
 
 
 class _Server(uvicorn.Server):
-    """A server that calls ``ready`` once it has started and handles interrupts."""
+    """A server that calls ``when_ready`` once it has started and handles interrupts."""
 
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], object]) -> None:
+    def __init__(self, config: uvicorn.Config, when_ready: Callable[[], object]) -> None:
         super().__init__(config)
-        self._ready = ready
+        self._when_ready = when_ready
         self.ending = _Ending()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
@@ -142,7 +142,7 @@ class _Server(uvicorn.Server):
         allow_more_files()
         await super().startup(sockets)
         collect_rarely()
-        self._ready()
+        self._when_ready()
 
 
 def collect_rarely() -> None:
@@ -177,7 +177,12 @@ def _make_worker(make_app: Callable[[], FastAPI]) -> FastAPI:
 
 
 def run_workers(
-    make_app: Callable[[], FastAPI], listener: Listener, *, workers: int, ready: Callable[[], object], own_logs: bool
+    make_app: Callable[[], FastAPI],
+    listener: Listener,
+    *,
+    workers: int,
+    when_ready: Callable[[], object],
+    own_logs: bool,
 ) -> None:
     """Serve from several processes until interrupted; one that dies is replaced.
 
@@ -186,7 +191,7 @@ def run_workers(
     config = server_config(partial(_make_worker, make_app), factory=True, workers=workers, own_logs=own_logs)
     with suppress(KeyboardInterrupt):
         supervisor = _Workers(config, sockets=[listener.socket])  # handles interrupts from here on
-        ready()
+        when_ready()
         supervisor.run()
 
 

@@ -97,8 +97,8 @@ def serve_both_ports(
     listener: Listener,
     frame_listener: Listener,
     *,
-    ready: Callable[[], object] = lambda: None,
+    when_ready: Callable[[], object] = lambda: None,
 ) -> None:
-    """Serve both until interrupted; ``ready`` as in :func:`spa.server.http_server.run`."""
+    """Serve both until interrupted; ``when_ready`` as in :func:`spa.server.http_server.run`."""
     app = PortDispatcher(main, frames, frame_port=frame_listener.socket.getsockname()[1])
-    run(app, listener, frame_listener, ready=ready, lifespan="off")
+    run(app, listener, frame_listener, when_ready=when_ready, lifespan="off")

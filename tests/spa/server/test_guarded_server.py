@@ -331,7 +331,7 @@ def test_each_of_several_processes_looks_for_garbage_rarely(monkeypatch: pytest.
     monkeypatch.setattr(Multiprocess, "run", lambda self: self.config.load())  # as each process begins
     try:
         with listen("127.0.0.1", 0) as listener:
-            run_workers(FastAPI, listener, workers=2, ready=list, own_logs=True)
+            run_workers(FastAPI, listener, workers=2, when_ready=list, own_logs=True)
         assert gc.get_threshold() == (*before[:2], 1000)
     finally:
         gc.unfreeze()
