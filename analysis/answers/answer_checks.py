@@ -19,7 +19,9 @@ from analysis.answers.columns import (
     REQUIRED_SPANS,
     Check,
     Scale,
+    empty_column,
     rows_named,
+    with_column,
 )
 from analysis.answers.documents import SEGMENT
 from analysis.answers.options import Reading
@@ -28,7 +30,7 @@ from analysis.answers.rescaling import Rescaled, own_scales, rescale_scores
 from analysis.answers.shapes import criteria_proposed
 from analysis.answers.turn_means import average_turns
 from analysis.statistics.checks import LARGEST
-from analysis.statistics.coding import FEW, all_differ, constant, empty_column, number, translate, with_column
+from analysis.statistics.coding import FEW, all_differ, constant, number, translate
 from spa.errors import AnalysisError, ArgumentProblem, shortened
 from spa.tables.other_tools import means_of
 

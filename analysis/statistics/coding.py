@@ -423,39 +423,6 @@ def in_order(column: pl.Series) -> Ints:
     return _look_up(column, seen, ranks.astype(np.int64) - 1)
 
 
-def with_column(frame: pl.DataFrame, column: pl.Series) -> pl.DataFrame:
-    """Return a frame with a column put in or replaced; a tenth of what polars' plan for it takes.
-
-    >>> with_column(pl.DataFrame({"a": [1], "b": [2]}), pl.Series("a", [3])).to_dicts()
-    [{'a': 3, 'b': 2}]
-    """
-    if column.name in frame.columns:
-        return frame.clone().replace_column(frame.get_column_index(column.name), column)
-    return frame.hstack([column])
-
-
-def spelled_out(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return a frame whose categories are strings."""
-    return pl.DataFrame([own.cast(pl.String) if isinstance(own.dtype, pl.Categorical) else own for own in frame])
-
-
-def different_rows(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-    """Return the different combinations of some columns; those with one value alone are not looked at again."""
-    varied = [name for name in columns if rows.height < 2 or not constant(rows[name])]
-    if not varied:
-        return spelled_out(rows[[*columns]].head(1))
-    found = rows[varied].unique()
-    n = found.height
-    return spelled_out(
-        pl.DataFrame([found[name] if name in varied else rows[name].new_from_index(0, n) for name in columns])
-    )
-
-
-def empty_column(name: str, height: int, dtype: pl.DataType | type[pl.DataType]) -> pl.Series:
-    """Return a column without values."""
-    return pl.Series(name, [None], dtype=dtype).new_from_index(0, height)
-
-
 def split_by(of: Ints, values: Floats, n_parts: int) -> list[Floats]:
     """Sort values into ``n_parts`` lists; ``of`` numbers the list of each value.
 

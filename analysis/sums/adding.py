@@ -12,9 +12,9 @@ import numpy as np
 import polars as pl
 
 from analysis.answers.order import Order
-from analysis.statistics.coding import FEW, Different, Floats, Ints, constant, different_rows, spelled_out, translate
+from analysis.statistics.coding import FEW, Different, Floats, Ints, constant, translate
 from analysis.statistics.differences import Differences
-from analysis.sums.keys import key_of
+from analysis.sums.keys import different_rows, key_of, spelled_out
 from analysis.sums.totals import LargeKind, SummedKind
 
 Sums: TypeAlias = dict[str, pl.DataFrame]

@@ -1,13 +1,14 @@
-"""Keys of units: numbers that their ids have in every part of a table."""
+"""Keys of units, numbers that their ids have in every part of a table, and which combinations of ids there are."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
 import polars as pl
 
-from analysis.statistics.coding import FEW, Numbers, fold, number, number_each, translate
+from analysis.statistics.coding import FEW, Numbers, constant, fold, number, number_each, translate
 
 
 def key_of(*columns: pl.Series) -> pl.Series:
@@ -52,3 +53,20 @@ def coded_keys(*columns: pl.Series) -> tuple[Numbers | None, pl.Series]:
 def _hashed(strings: pl.Series, seed: int) -> pl.Series:
     keys = strings.hash(seed)
     return keys.set(strings.is_null(), 0) if strings.has_nulls() else keys
+
+
+def different_rows(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
+    """Return the different combinations of some columns; those with one value alone are not looked at again."""
+    varied = [name for name in columns if rows.height < 2 or not constant(rows[name])]
+    if not varied:
+        return spelled_out(rows[[*columns]].head(1))
+    found = rows[varied].unique()
+    n = found.height
+    return spelled_out(
+        pl.DataFrame([found[name] if name in varied else rows[name].new_from_index(0, n) for name in columns])
+    )
+
+
+def spelled_out(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a frame whose categories are strings."""
+    return pl.DataFrame([own.cast(pl.String) if isinstance(own.dtype, pl.Categorical) else own for own in frame])
