@@ -402,7 +402,8 @@ def _missing(rows: SheetRows, given: Given) -> str:
     if not outputs:
         empty = [name for name in rows.names if not rows.column(name).filled]
         got = f"empty cells in {_names(empty)}" if empty else f"only numbers, ids or prompts ({names})"
-        do = f"name it with --output{_columns_as_systems(rows)}"
+        usual = [name for name in rows.names if place_in("output", name) is not None and rows.column(name).filled]
+        do = f"name it with --output{''.join(f' {shlex.quote(name)}' for name in usual[:1])}{_columns_as_systems(rows)}"
         return f"{place}: expected a column with the systems' outputs as texts, got {got}; {do}"
     if rows.height > 1 and rows.column(outputs[0]).distinct == 1 and len(rows.column(outputs[0]).filled) == rows.height:
         text = shortened(rows.column(outputs[0]).filled[0], 80)

@@ -80,6 +80,7 @@ def test_empty_outputs_are_counted_and_left_out(tmp_path: Path) -> None:
         ),
         ([{**row, "response": ""} for row in long_rows()], "got empty cells in response"),
         ([{"id": row["id"], "model": row["model"], "score": 3} for row in long_rows()], "got only numbers, ids"),
+        ([{"id": row["id"], "model": row["model"], "answer": "yes"} for row in long_rows()], "with --output answer"),
         (
             [{"prompt": row["prompt"], "response": row["response"]} for row in long_rows()[::3]],
             "got one column of texts",
