@@ -22,7 +22,10 @@ INTRO = (
     "between the answers of one person. The share who truly prefer the other system rests on the shape assumed for "
     "true preferences: normal, or for choices beta."
 )
-CAMPS = "Declared: do people fall into two camps? A clear test says that one hill of preferences does not do."
+CAMPS = (
+    "Do people fall into two camps, or do their preferences spread about one middle? A clear test speaks for two. "
+    "Where people answered only a few times, two camps are mostly missed: no finding is no sign of one."
+)
 MOST_SAID, MOST_PANELS = 6, 3
 UNSURE = 0.5  # width of an interval that says next to nothing
 
@@ -84,7 +87,7 @@ def _camp_words(row: CampsRow, names: Names) -> str:
     if row.two_camps is None:
         return f"{about}: not tested ({row.reason})."
     if not row.two_camps:
-        return f"{about}: nothing speaks against one camp ({p_words(row.p_adjusted)})."
+        return f"{about}: no clear sign of two camps ({p_words(row.p_adjusted)})."
     near_x, near_y = (
         f"{signed(mean)} points" if row.source == "ratings" else percent(mean)
         for mean in (row.mean_nearer_x, row.mean_nearer_y)
@@ -138,7 +141,7 @@ def _camp_fields(shown: Shown) -> list[Field[CampsRow]]:
         text_column("Criterion", lambda row: names.criterion(row.criterion)),
         number_column("People", lambda row: count(row.n)),
         number_column(
-            "Adjusted p", lambda row: p_value(row.p_adjusted), f"{correction_name(shown.settings)}, of one camp"
+            "Adjusted p", lambda row: p_value(row.p_adjusted), f"{correction_name(shown.settings)}; small: two camps"
         ),
         text_column("Two camps", lambda row: {True: "yes", False: "no", None: ""}[row.two_camps]),
         number_column("Nearer the first", lambda row: percent(row.share, 0), "share of people"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -72,6 +72,7 @@ def _said(
         yield f"{who}: not compared ({row.reason})."
         return
     missing = f" {row.missing} people say nothing there and are no subgroup." if row.missing else ""
+    missing += _alike({one.subgroup for one in means if (one.group, one.column) == (row.group, row.column)})
     own = [test for test in tests if (test.group, test.column) == (row.group, row.column)]
     tested = [test for test in own if test.p_adjusted is not None]
     clear = [test for test in tested if test.differ]
@@ -86,14 +87,29 @@ def _said(
         yield f"{who}: subgroups differ in {len(clear)} of {len(tested)} tests: {found}{more}.{missing}"
 
 
+def _alike(subgroups: Collection[str]) -> str:
+    """Return a sentence about subgroups that differ in capitals or spaces only; none where there are none."""
+    spelled: dict[str, list[str]] = {}
+    for name in sorted(subgroups):
+        spelled.setdefault("".join(name.split()).casefold(), []).append(f"\u201c{name}\u201d")
+    twice = [listed(names) for names in spelled.values() if len(names) > 1]
+    return f" {twice[0]} differ in spelling only, and are taken for subgroups of their own." if twice else ""
+
+
 def difference_words(test: SubgroupTest, means: Sequence[SubgroupMean], names: Names) -> str:
     """Return "A over B: yes 70%, no 40% (p = .004)" of a test."""
     place = (test.source, test.group, test.criterion, test.system_x, test.system_y, test.column)
     own = [row for row in means if _place(row) == place and row.estimate is not None]
     own.sort(key=lambda row: (-(row.estimate or 0.0), row.subgroup))
     ends = own if len(own) <= MOST_NAMED else [own[0], own[-1]]
-    values = listed([f"{row.subgroup} {_value(row)}" for row in ends])
+    systems = {names.system(system) for system in (test.system_x, test.system_y)}
+    values = listed([f"{_who(row, systems)} {_value(row)}" for row in ends])
     return f"{names.over(test)}, {names.criterion(test.criterion)}: {values} ({p_words(test.p_adjusted)})"
+
+
+def _who(row: SubgroupMean, systems: Collection[str]) -> str:
+    """Return a subgroup's name, with its column where a system has the same."""
+    return f"{row.column} \u201c{row.subgroup}\u201d" if row.subgroup in systems else row.subgroup
 
 
 def declared_differences(results: Results, names: Names) -> Iterator[tuple[str, str]]:

@@ -197,7 +197,8 @@ WORDS: dict[ReasonCode, str] = {
     "differ; it needs {needed}",
     "small_skewed_subgroup": "values are skewed, and the smallest subgroup has {n} people, not half of the largest; it "
     "needs {needed}",
-    "small_subgroups": "fewer than two subgroups of at least {least} people that may be shown",
+    "small_subgroups": "fewer than two subgroups of at least {least} people that may be shown: put many values, as "
+    "ages, into bands",
     "spread_of_one_unit": "without one of the units nothing is left to estimate a spread from: no interval",
     "subgroup_withheld": "withheld: fewer than {least} people, or one with fewer could be computed from it",
     "ties_allow_too_many_orders": "every ordering has ties that allow more than {most} orders",

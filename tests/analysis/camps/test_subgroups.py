@@ -107,6 +107,24 @@ def test_subgroups_that_differ_are_found() -> None:
     assert "subgroup" not in json.dumps(results["headline"])
 
 
+def test_subgroups_odd_values_are_said() -> None:
+    """Names that systems have, spelling alone, half missing, a value a person: what is said of each."""
+    frames = two_tastes({"yes": 24, "no": 22, None: 20})
+    who, said = (frames["annotators"][name].to_list() for name in ("annotator_id", NATIVE))
+
+    def text(values: list[str | None]) -> str:
+        people = people_of(dict(zip(who, values, strict=True)))
+        return render_report(answered(choices=frames["choices"], annotators=people))["report.md"]
+
+    named = text([None if one is None else {"yes": "tea", "no": "water"}[one] for one in said])
+    assert "screening:native \u201ctea\u201d 8" in named
+    assert "20 people say nothing there and are no subgroup" in named
+    assert "\u201cNo\u201d and \u201cno\u201d differ in spelling only" in text(
+        [one if place % 2 else one and one.replace("n", "N") for place, one in enumerate(said)]
+    )
+    assert "put many values, as ages, into bands" in text([str(20 + place % 12) for place in range(len(who))])
+
+
 def test_subgroups_small_and_skewed_are_refused() -> None:
     """A far value of a small subgroup beside a large one: means, no test, and why; alike in size they are tested."""
     far = {f"y{who}": 0.05 if who == 3 else 0.9 + who / 200 for who in range(10)}
