@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from analysis.comparisons.rating_cells import RatingCells, rating_differences
-from analysis.statistics.cell_sums import BITS, WholeSums, numbered_keys, packed, unpacked
+from analysis.statistics.cell_sums import BITS, ByNumber, WholeSums, numbered_keys, packed, unpacked
 from analysis.statistics.coding import DENSE, Floats, Ints, all_differ
 from analysis.statistics.differences import DifferencePart, Differences
 from analysis.sums.adding import LISTED, OVER, PACKED, PART, ROOM, TOGETHER, Grid, Sums
@@ -225,7 +225,7 @@ def _add_side_by_side(own: CountedCells, scores: Ints, added: Mapping[str, _Adde
         for place, (x, y) in enumerate(combinations(range(k), 2)):
             product, above, tied = (found[unit][f"{name} {x} {y}"] for name in ("product", "above", "tied"))
             difference = {"total": total[x] - total[y], "squares": squares[x] + squares[y] - 2 * product}
-            columns_of = {"n": units[unit].n, **difference, "above": above, "tied": tied}
+            columns_of = {"n": units[unit].added.n, **difference, "above": above, "tied": tied}
             if unit in TOGETHER.values():
                 columns_of |= {"first": total[x], "first_squares": squares[x], "product": product}
             one.pairs.put(units[unit].keys + place * one.width, columns_of)
@@ -242,31 +242,30 @@ class _Added:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Blocks:
-    """The unit of each block, numbered; ``keys`` are the units by number, and ``n`` how many blocks each has."""
+    """Adds up by the unit of each block, numbered; ``keys`` are the units by number."""
 
-    of: Ints
+    added: ByNumber
     keys: Ints
-    n: Ints
 
 
 def _blocks(who: Ints, width: int) -> _Blocks:
     of, keys, size = numbered_keys(who, width)
-    n = np.bincount(of, minlength=size)
-    if keys is None and not n.all():
-        keys = np.flatnonzero(n)
+    added = ByNumber(of, size)
+    if keys is None and not added.n.all():
+        keys = np.flatnonzero(added.n)
         number = np.zeros(size, dtype=np.int64)
         number[keys] = np.arange(len(keys))
-        of, n = number[of], n[keys]
-    return _Blocks(of=of, keys=np.arange(size) if keys is None else keys, n=n)
+        added = ByNumber(number[of], len(keys))
+    return _Blocks(added=added, keys=np.arange(size) if keys is None else keys)
 
 
 def _by_blocks(units: Mapping[str, _Blocks], columns: Mapping[str, Floats], which: Ints) -> dict[str, dict[str, Ints]]:
     """Add columns up by each unit; ``which`` is the place of each block's values in them."""
     found: dict[str, dict[str, Ints]] = {unit: {} for unit in units}
-    for fields, values in packed(columns.items(), max(int(blocks.n.max()) for blocks in units.values())):
+    for fields, values in packed(columns.items(), max(int(blocks.added.n.max()) for blocks in units.values())):
         each = values[which]
         for unit, blocks in units.items():
-            found[unit] |= unpacked(fields, np.bincount(blocks.of, each, len(blocks.n)), blocks.n)
+            found[unit] |= unpacked(fields, blocks.added(each), blocks.added.n)
     return found
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import combinations
 
 import numpy as np
 import polars as pl
 
 from analysis.comparisons.counted_cells import CountedCells, of_both, sides
-from analysis.statistics.cell_sums import BITS, WholeSums
+from analysis.statistics.cell_sums import BITS, ByNumber, WholeSums, numbered_keys
 from analysis.statistics.coding import Floats, Ints
 from analysis.sums.adding import TOGETHER, Sums
 
@@ -24,6 +23,7 @@ def counted_weighed(own: CountedCells, weights: Mapping[str, pl.DataFrame]) -> S
     """
     cells, found = own.cells, Sums()
     n_items, differences = int(cells.item.max()) + 1, 2 * float(np.abs(own.value).max())
+    whole = None if own.side_by_side is None else _WholeBlocks(own, own.side_by_side)
     for of, every in weights.items():
         abouts = own.about(of, np.arange(len(own.abouts(of)))).to_numpy()
         about = every["about"].to_numpy()
@@ -42,52 +42,115 @@ def counted_weighed(own: CountedCells, weights: Mapping[str, pl.DataFrame]) -> S
             limbs = {name: _limbs(every[name][kept[first]].to_list(), room) for name in ("weight", "squared")}
             row = np.full(len(abouts) * width, -1, dtype=np.int64)
             row[place[kept] * width + every["who"].to_numpy()[kept]] = number
-            added, frames, known = WholeSums(len(abouts) * n_items), list[pl.DataFrame](), _Shares()
+            if (
+                whole is not None
+                and (frames := whole.frames(of, row.reshape(-1, width), unit, limbs, room)) is not None
+            ):
+                found[f"{of}_weighed_item"] = pl.concat(frames)
+                continue
+            added = WholeSums(len(abouts) * n_items)
             for at, who, item, values, which in _values(of, own, unit):
-                rows, key = row[at * width + who], item if isinstance(at, int) else at * n_items + item
+                rows, key = row[at * width + who], at * n_items + item
                 if rows.min(initial=0) < 0:
                     own_rows = np.flatnonzero(rows >= 0)
                     rows, key = rows[own_rows], key[own_rows]
                     values = values if which is not None else {name: one[own_rows] for name, one in values.items()}
                     which = which if which is None else which[own_rows]
-                alike = isinstance(at, int) and known.are_of(rows, key)
                 n_weights, n_values = len(first), len(values["total"])
                 if which is not None and n_weights * n_values < len(rows):  # all weights times all values
                     values = {name: np.tile(one, n_weights) for name, one in values.items()}
                     rows, which = np.repeat(np.arange(n_weights), n_values), rows * n_values + which
                 elif which is not None:
                     values, which = {name: one[which] for name, one in values.items()}, None
-                columns = _weighed(rows, values, limbs, shares=not alike)
-                if isinstance(at, int):
-                    of_pair = WholeSums(n_items)
-                    of_pair.add(key, columns, which=which)
-                    there, sums = of_pair.found()
-                    frames += _weighed_frames(own, of, (there + at * n_items, n_items), sums, room, known.columns)
-                else:
-                    added.add(key, columns, which=which)
-            if not frames:
-                key, sums = added.found()
-                frames += _weighed_frames(own, of, (key, n_items), sums, room, {})
-            found[f"{of}_weighed_item"] = pl.concat(frames)
+                added.add(key, _weighed(rows, values, limbs), which=which)
+            key, sums = added.found()
+            found[f"{of}_weighed_item"] = pl.concat(_weighed_frames(own, of, (key, n_items), sums, room, {}))
     return found
 
 
-@dataclass(slots=True)
-class _Shares:
-    """Weights and squared weights by item, added up: those of one pair are often those of the one before.
+class _WholeBlocks:
+    """Weighed sums of whole blocks.
 
-    ``columns``, by name and first row, are those ``of`` the rows of weights and their keys.
+    Where everybody's weight is the same for all systems, a pair's total is the difference of its systems'. These, and
+    the shares, are looked for once, of pairs and scores whose weights are the same.
     """
 
-    of: tuple[Ints, Ints] | None = None
-    columns: dict[tuple[str, int], pl.Series] = field(default_factory=dict)
+    def __init__(self, own: CountedCells, scores: Ints) -> None:
+        self._own, self._scores = own, scores
+        item = own.cells.item[:: len(scores)]
+        self._n_items = int(own.cells.item.max()) + 1
+        of, keys, size = numbered_keys(item, self._n_items)
+        self._added = ByNumber(of, size)
+        there = np.flatnonzero(self._added.n)
+        self._there = None if len(there) == size else there
+        self._items = there if keys is None else keys[there]
+        self._of: tuple[Ints, Mapping[str, list[Floats]]] | None = None  # weights of what follows
+        self._shares: dict[tuple[str, int], pl.Series] = {}
+        self._totals: list[list[Ints]] = []  # of each system
 
-    def are_of(self, rows: Ints, key: Ints) -> bool:
-        """Tell whether the columns are those of some rows; else forget them."""
-        if self.of is not None and all(map(np.array_equal, self.of, (rows, key))):
-            return True
-        self.of, self.columns = (rows, key), {}
-        return False
+    def frames(
+        self, of: str, row: Ints, unit: str, limbs: Mapping[str, list[Floats]], room: int
+    ) -> list[pl.DataFrame] | None:
+        """Return weighed sums as tables below each other; nothing where somebody has no weight.
+
+        ``row``, shape (systems or pairs, annotators), is that of each weight, below 0 where there is none.
+        """
+        who = self._own.cells.column(unit)[:: len(self._scores)]
+        rows = row[:, np.bincount(who, minlength=row.shape[1]) > 0]
+        if np.any(rows < 0):
+            return None
+        alike, found, of_block = bool(np.all(rows == rows[0])), list[pl.DataFrame](), row[0][who]
+        both = of_both(self._own.values)["total"]
+        abouts: list[tuple[int, ...]] = [*combinations(range(len(self._scores)), 2 if of == "pairs" else 1)]
+        for place, systems in enumerate(abouts):
+            of_block = of_block if alike else row[place][who]
+            sums = {} if place and alike else self._new_shares(of_block, limbs)
+            if alike and not self._totals:
+                self._totals = [self._times(of_block, limbs, self._own.values, which) for which in self._scores]
+            if of == "scores":
+                (x,) = systems
+                totals = self._totals[x] if alike else self._times(of_block, limbs, self._own.values, self._scores[x])
+            else:
+                x, y = systems
+                which = self._scores[x] * len(self._own.values) + self._scores[y]
+                if alike:
+                    totals = [first - second for first, second in zip(self._totals[x], self._totals[y], strict=True)]
+                else:
+                    totals = self._times(of_block, limbs, both, which)
+                higher = self._times(of_block, limbs, np.sign(both) + 1, which)
+                sums |= {f"higher_{at}": one for at, one in enumerate(higher)}
+            sums |= {f"total_{at}": one for at, one in enumerate(totals)}
+            keys = self._items + place * self._n_items, self._n_items
+            found += _weighed_frames(self._own, of, keys, sums, room, self._shares)
+        return found
+
+    def _new_shares(self, rows: Ints, limbs: Mapping[str, list[Floats]]) -> dict[str, Ints]:
+        """Return the sums of weights, where they are not those before."""
+        if self._of is not None and np.array_equal(self._of[0], rows) and _same_limbs(self._of[1], limbs):
+            return {}
+        self._of, self._shares, self._totals = (rows, limbs), {}, []
+        names = {"weight": "share", "squared": "square"}
+        return {f"{names[of]}_{at}": self._sums(one[rows]) for of, own in limbs.items() for at, one in enumerate(own)}
+
+    def _times(self, rows: Ints, limbs: Mapping[str, list[Floats]], values: Floats, which: Ints) -> list[Ints]:
+        """Add up the values of each block, times each limb of its weight."""
+        n, weights = len(values), limbs["weight"]
+        if len(weights[0]) * n >= len(rows):
+            given = values[which]
+            return [self._sums(limb[rows] * given) for limb in weights]
+        place = rows * n  # of all weights times all values
+        place += which
+        return [self._sums(np.multiply.outer(limb, values).ravel()[place]) for limb in weights]
+
+    def _sums(self, values: Floats) -> Ints:
+        sums = self._added(values)
+        found: Ints = (sums if self._there is None else sums[self._there]).astype(np.int64)
+        return found
+
+
+def _same_limbs(one: Mapping[str, list[Floats]], other: Mapping[str, list[Floats]]) -> bool:
+    pairs = [(own, other[name]) for name, own in one.items()]
+    return all(len(x) == len(y) and all(map(np.array_equal, x, y)) for x, y in pairs)
 
 
 def _weighed_frames(
@@ -115,28 +178,11 @@ def _weighed_frames(
         yield pl.DataFrame(frame)
 
 
-def _values(
-    of: str, own: CountedCells, unit: str
-) -> Iterator[tuple[Ints | int, Ints, Ints, dict[str, Floats], Ints | None]]:
-    """Yield what values are about, by whom and about which item, what is weighed of them, and how it is looked up.
-
-    All about one system or pair together, where blocks are whole.
-    """
+def _values(of: str, own: CountedCells, unit: str) -> Iterator[tuple[Ints, Ints, Ints, dict[str, Floats], Ints | None]]:
+    """Yield what values are about, by whom and about which item, what is weighed of them, and how it is looked up."""
     cells = own.cells
-    k, scores = len(cells.systems), own.side_by_side
-    if of == "scores" and scores is not None:
-        for system, which in enumerate(scores):
-            yield system, cells.column(unit)[::k], cells.item[::k], {"total": own.values}, which
-        return
     if of == "scores":
         yield cells.system, cells.column(unit), cells.item, {"total": own.values}, own.which
-        return
-    if scores is not None:
-        both = of_both(own.values)["total"]
-        values = {"total": both, "higher": np.sign(both) + 1}
-        for place, (x, y) in enumerate(combinations(range(k), 2)):
-            which = scores[x] * len(own.values) + scores[y]
-            yield place, cells.column(unit)[::k], cells.item[::k], values, which
         return
     for part in own.differences.parts():
         first, second, which = sides(part, own)
@@ -159,14 +205,13 @@ def _joined(limbs: list[Ints], bits: int) -> pl.Series:
 
 
 def _weighed(
-    rows: Ints, values: Mapping[str, Floats], limbs: Mapping[str, list[Floats]], *, shares: bool
+    rows: Ints, values: Mapping[str, Floats], limbs: Mapping[str, list[Floats]]
 ) -> Iterator[tuple[str, Floats]]:
-    """Yield weighed values, with ``shares`` weights and squared weights, too; ``rows`` are those of the weights."""
+    """Yield weighed values, weights and squared weights; ``rows`` are those of the weights."""
     for place, limb in enumerate(limbs["weight"]):
         weight = limb[rows]
-        if shares:
-            yield f"share_{place}", weight
+        yield f"share_{place}", weight
         for name, value in values.items():
             yield f"{name}_{place}", weight * value
-    for place, limb in enumerate(limbs["squared"]) if shares else ():
+    for place, limb in enumerate(limbs["squared"]):
         yield f"square_{place}", limb[rows]

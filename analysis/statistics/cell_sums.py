@@ -11,6 +11,7 @@ import numpy.typing as npt
 from analysis.statistics.coding import Floats, Ints, fold
 
 DENSE = 1 << 23  # keys up to which there is one place for each that is possible
+LONG = 4  # values that follow each other with one number, on average, from which on they are added up first
 THIN = 32  # possible keys a value beyond which values are folded first
 PENDING = 1 << 22  # folded cells that wait before they are folded together
 BITS = 53  # of whole numbers that a float holds
@@ -29,6 +30,33 @@ def numbered_keys(key: Ints, size: int) -> tuple[Ints, Ints | None, int]:
         return key, None, size
     folded = fold(key)
     return folded.of, key[folded.first], len(folded)
+
+
+class ByNumber:
+    """Add up whole numbers by numbers below ``size``, one column after the other; no sum may reach 2^53.
+
+    Values that follow each other with one number are added up before: a fifth of the time.
+
+    >>> ByNumber(np.array([1, 1, 0]), 3)(np.array([1.0, 2.0, 4.0])).tolist()
+    [4.0, 3.0, 0.0]
+    """
+
+    def __init__(self, of: Ints, size: int) -> None:
+        self._of, self.size = of, size
+        starts = np.flatnonzero(of[1:] != of[:-1])
+        self._starts = np.concatenate([[0], starts + 1]) if LONG * len(starts) < len(of) - LONG else None
+        if self._starts is None:
+            self.n: Ints = np.bincount(of, minlength=size)
+        else:
+            self._of = of[self._starts]
+            self.n = self._added(np.diff(self._starts, append=len(of)).astype(np.float64)).astype(np.int64)
+
+    def __call__(self, values: Floats) -> Floats:
+        """Return the sums; of numbers without values 0."""
+        return self._added(values if self._starts is None else np.add.reduceat(values, self._starts))
+
+    def _added(self, values: Floats) -> Floats:
+        return np.bincount(self._of, values, self.size).astype(np.float64, copy=False)
 
 
 class WholeSums:
@@ -55,10 +83,10 @@ class WholeSums:
         ``which`` are the places of each key's values in the columns, where it is not its own.
         """
         of, keys, size = numbered_keys(key, self.size)
-        n = np.bincount(of, minlength=size)
-        found = {"n": n}
-        for fields, together in packed(columns, int(n.max(initial=0))):
-            found |= unpacked(fields, np.bincount(of, together if which is None else together[which], size), n)
+        added = ByNumber(of, size)
+        found = {"n": added.n}
+        for fields, together in packed(columns, int(added.n.max(initial=0))):
+            found |= unpacked(fields, added(together if which is None else together[which]), added.n)
         if keys is not None:
             self._parts.append((keys, found))
         elif self._dense:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -89,6 +90,33 @@ def test_whole_blocks_are_counted_as_rows(items: int, scores: tuple[float, ...])
     for name, sums in whole.items():
         names = sorted(sums.columns)
         assert_frame_equal(counted[name].select(names), sums.select(names), check_row_order=False)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_blocks_weigh_for_a_pair_what_others_left(seed: int) -> None:
+    """Whole blocks beside other slices, whose answers give somebody other weights for one pair; an item in one run."""
+    rng = np.random.default_rng(seed)
+    item, who = (np.repeat(column, 3) for column in np.divmod(np.arange(60), 12))
+    columns: Any = {"annotator": who, "assignment": who, "item": item, "block": np.arange(180) // 3}
+    cells = replace(
+        rated(rng.integers(1, 6, 180).astype(np.float64)), systems=("A", "B", "C"), system=np.arange(180) % 3, **columns
+    )
+    order = order_of(pl.DataFrame({"group": ["human"], "criterion": ["c"], "system": ["A"]}), ["human"], None)
+    order = replace(order, systems=cells.systems)
+    grid = grid_of_cells([cells], order)
+    own = counted_cells(cells, grid, (0, 0))
+    assert own is not None
+    assert own.side_by_side is not None
+    counted = counted_sums(own)
+    frame = counted["pairs_annotator"]
+    more = pl.Series([int(seed == 2 and place % 5 == 0) for place in range(frame.height)])
+    uneven = frame.with_columns(n=pl.col("n") + frame["annotator"] % 2 + more)
+    weights = uneven_weights(counted | {"pairs_annotator": uneven}, grid)
+    rows = rows_of_cells(cells, order).sort("annotator", "item", "system")
+    whole, found = add_weighed(rows, "ratings", grid, weights), counted_weighed(own, weights)
+    assert found.keys() == whole.keys() == {"pairs_weighed_item"}
+    expected = whole["pairs_weighed_item"]
+    assert_frame_equal(found["pairs_weighed_item"].select(expected.columns), expected, check_row_order=False)
 
 
 @pytest.mark.parametrize("folded", [False, True])
