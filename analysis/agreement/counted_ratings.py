@@ -48,12 +48,13 @@ class CountedRatings:
         item, system = (
             _by_name(names, of[rows])[0] for names, of in ((self.items, self.item), (self.sums.systems, self.system))
         )
-        annotator, names = _by_name(self.annotators, self.annotator[rows])
+        annotator, places = _by_name(self.annotators, self.annotator[rows])
+        names = tuple(self.annotators[place] for place in places.tolist())
         return from_codes(fold(item, system).of, annotator, self.value[rows], names)
 
 
-def _by_name(names: Sequence[str], of: Ints) -> tuple[Ints, tuple[str, ...]]:
-    """Return the number of each in the order of the names that occur, and these."""
+def _by_name(names: Sequence[str], of: Ints) -> tuple[Ints, Ints]:
+    """Return the number of each in the order of the names that occur, and the places of these among the names."""
     there = np.flatnonzero(np.bincount(of))
     every = len(there) == len(names)
     own = names if every else [names[number] for number in there.tolist()]
@@ -63,7 +64,7 @@ def _by_name(names: Sequence[str], of: Ints) -> tuple[Ints, tuple[str, ...]]:
         order = pl.Series(own, dtype=pl.String).arg_sort().to_numpy()
     number = np.zeros(int(there[-1]) + 1, dtype=np.int64)
     number[there[order]] = np.arange(len(order))
-    return number[of], tuple(own[place] for place in order.tolist())
+    return number[of], there[order]
 
 
 def counted_ratings(found: CountedRatings) -> CountedRatings | None:

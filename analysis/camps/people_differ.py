@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 from zlib import crc32
 
 import numpy as np
+import polars as pl
 
 from analysis.answers.plan import Plan
 from analysis.camps.mixtures import two_camps
@@ -157,6 +158,11 @@ def _used(pair: PairAnswers) -> tuple[Floats, Ints, bool]:
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order))
     person = place[person]
+    few = pl.Series(value).unique().sort().to_numpy()
+    if len(few) * len(order) < len(value):  # sorted by counting
+        given = np.bincount(person * len(few) + np.searchsorted(few, value), minlength=len(order) * len(few))
+        who, which = np.divmod(np.repeat(np.arange(len(given)), given), len(few))
+        return few[which], who, counted
     rows = np.lexsort((value, person))
     return value[rows], person[rows], counted
 

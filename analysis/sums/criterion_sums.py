@@ -240,10 +240,13 @@ def equal_sums(part: CriterionSums, of: Literal["scores", "pairs"], who: Unit) -
     if of == "pairs":
         places["higher"] = unit
         even["higher"] = (plain["above"][alike] + plain["tied"][alike] / 2) / n
-    rows = {name: np.concatenate([even[name], (weighed[name] / places[name])[kept]]) for name in even}
-    ids = {name: np.concatenate([plain[name][alike], weighed[name][kept]]) for name in (key, "item")}
-    order = np.argsort(ids[key], kind="stable")
-    items = {name: column[order] for name, column in (ids | rows).items()}
+    rows = {name: weighed[name] / places[name] for name in even}
+    items: Columns = {key: weighed[key], "item": weighed["item"], **rows}
+    if count.size or not kept.all() or np.any(np.diff(weighed[key]) < 0):
+        rows = {name: np.concatenate([even[name], own[kept]]) for name, own in rows.items()}
+        ids = {name: np.concatenate([plain[name][alike], weighed[name][kept]]) for name in (key, "item")}
+        order = np.argsort(ids[key], kind="stable")
+        items = {name: column[order] for name, column in (ids | rows).items()}
     with_weight = {**own, "weight": 1 / (people[about] * own["n"])}
     return EqualSums(key=key, who=who, by_unit=with_weight, people=people, uneven=uneven, items=items)
 
