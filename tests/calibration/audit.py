@@ -45,12 +45,11 @@ DECIDED = """
 ## Decisions
 
 Studies of three criteria that end when decided ({runs:,} a row, of people where rho is 0 {more} times as many; error
-rate 5 %): how many have any false decision where
-people see no difference, of {null} forms (standard error {error:.1f} points); and how many people are asked until all
-is decided where their mean is {mean:g}, beside how many of the same people the same bets need without the LLM (where
-unsure others are drawn, and these are as many), of {forms} forms at most. Waves of {wave} people, a quarter of the
-forms; where unsure, no form has a chance below {floor:g}. The last but one column is the difference with its standard
-error.
+rate 5 %): how many have any false decision where people see no difference, of {null} forms (standard error {error:.1f}
+points); and how many people are asked until all is decided where their mean is {mean:g}, beside how many of the same
+people the same bets need without the LLM (where unsure others are drawn, and these are as many), of {forms} forms at
+most. Waves of {wave} people, a quarter of the forms; where unsure, no form has a chance below {floor:g}. The last but
+one column is the difference with its standard error.
 
 | rho | LLM | chances | false | people | alone | more | decided rightly |
 | ---: | :-- | :-- | ---: | ---: | ---: | ---: | ---: |
@@ -66,8 +65,8 @@ studies have any false decision where those who count see no difference ({runs:,
 is left out depends on the answer, the LLM puts a part of that right: the mean lies between that of those who count and
 that of all, nearer to the latter the closer the LLM, and the last column counts that as false.
 
-| rho | chances | left out | holds, who count | holds, all | false |
-| ---: | :-- | :-- | ---: | ---: | ---: |
+| rho | left out | holds, who count | holds, all | false |
+| ---: | :-- | ---: | ---: | ---: |
 """
 MORE = 4  # times as many studies where the LLM is useless, of which it is promised what they cost
 NEAR, FAR = 0.1, 0.4  # shares of people left out by their answer
@@ -286,7 +285,6 @@ def left_out_designs() -> Iterator[Design]:
     """Yield the rows of the table of people left out."""
     for left_out in ("any", "extreme", "low"):
         yield from (Design(rho=rho, left_out=left_out) for rho in (0.0, 0.5, 0.9))
-        yield Design(rho=0.5, active=True, left_out=left_out)
 
 
 def even_mean(design: Design) -> float:
@@ -319,7 +317,7 @@ def write(runs: int, seed: int) -> Iterator[str]:
         held, held_all = (intervals(design, runs=runs, seed=seed, of_all=of_all)[0] for of_all in (False, True))
         false = decided(design, mean=even_mean(design), runs=few, seed=seed, most=NULL, is_null=True).share
         text += (
-            f"| {design.rho:g} | {'unsure' if design.active else 'uniform'} | {design.left_out} "
+            f"| {design.rho:g} | {design.left_out} "
             f"| {100 * held:.1f} % | {100 * held_all:.1f} % | {100 * false:.1f} % |\n"
         )
         yield text
