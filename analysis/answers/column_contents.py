@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection, Sequence
 from functools import cached_property
@@ -21,6 +22,7 @@ SHORT, FEW = 60, 40  # letters of an answer in a word, and different ones of the
 QUESTION = 3  # words of a column's name that say a sentence: "The text is fluent"
 BEGINNING = 3  # columns in which a row's first cell stands
 LONGEST_STATE, MOST_WORDS = 40, 12  # letters of a state, and different words of a scale
+LEAST_ORDERS, LEAST_OF_TWO = 6, 20  # orders that tell ranks from scores, and those of two alone
 LEAST_WINNERS = 0.5  # least share of the rows in which a winner is a system of its row
 NO_NAMES = re.compile(
     r"(?i)(?:^|[\W_])(?:text|output|response|answer|comment|comments|explanation|reason|reasoning|rationale|feedback"
@@ -203,6 +205,24 @@ class Columns:
                 found.append(name)
         return found
 
+    def each_once(self, names: Sequence[str]) -> bool:
+        """Whether every row holds the numbers from 1 to as many as there are columns, each once, as ranks do."""
+        rows = self.frame.select(names).drop_nulls()
+        ranks = {f"{n}" for n in range(1, len(names) + 1)}
+        told = [{cell.removesuffix(".0") for cell in row} for row in rows.unique().iter_rows()]
+        return rows.height >= _least_orders(len(names)) and all(one == ranks for one in told)
+
+    def each_once_within(self, name: str, keys: Sequence[str]) -> bool:
+        """Whether a column holds the numbers from 1 to the size of each group of rows, each once, all of one size."""
+        if not keys or not self.numeric(name):
+            return False
+        rows = self.frame.select(*keys, name).drop_nulls()
+        groups = rows.group_by(keys).agg(pl.col(name).str.replace(r"\.0$", "")).get_column(name).to_list()
+        sizes = {len(group) for group in groups}
+        ranks = {f"{n}" for n in range(1, max(sizes, default=0) + 1)}
+        enough = len(sizes) == 1 and len(groups) >= _least_orders(len(ranks))
+        return enough and all({*group} == ranks for group in groups)
+
     def totals(self) -> tuple[str, list[str]] | None:
         """Return the column in which rows of totals begin at the end of the file, and their words."""
         return totals({name: self.frame[name].to_list() for name in self.frame.columns[:BEGINNING]})
@@ -224,6 +244,11 @@ class Columns:
             if early:
                 found.append((name, early))
         return found
+
+
+def _least_orders(size: int) -> float:
+    """Return how many orders of a size tell ranks from scores."""
+    return math.inf if size < 2 else LEAST_OF_TWO if size == 2 else LEAST_ORDERS
 
 
 def is_text(name: str) -> bool:

@@ -1,11 +1,11 @@
-"""Names in a file whose columns were found that may be one, or no system: asked, before a report ranks them apart."""
+"""Names in a file whose columns were found that may be one, or no system, and scores that may be ranks: asked."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
 from analysis.answers.column_contents import Columns
-from analysis.answers.column_names import words_of
+from analysis.answers.column_names import ranks_named, words_of
 from analysis.answers.controls import called_control
 from analysis.answers.options import Reading
 from analysis.answers.same_names import CALLED
@@ -15,14 +15,15 @@ from spa.tables.orders import places_of
 from spa.tables.verdicts import is_place
 
 SYSTEMS = ("system", "system_x", "system_y")
+ORDERED = ("annotator_id", "item_id", "criterion")  # one order each
 ASKED = 3  # attention checks that a line names
 ARMS = frozenset(("control", "bad"))  # words of controls that arms of an experiment are called by, too
 
 
 def ask_of_names(
-    columns: Columns, roles: Mapping[str, str], systems: Collection[str], options: Reading, unsettled: Unsettled
+    columns: Columns, roles: Mapping[str, str], systems: Mapping[str, str], options: Reading, unsettled: Unsettled
 ) -> None:
-    """Ask whether names that differ so little are one, and whether a system is an attention check.
+    """Ask whether names that differ so little are one, whether a system is an attention check, and scores are ranks.
 
     Parameters
     ----------
@@ -30,8 +31,8 @@ def ask_of_names(
         Of the file.
     roles : mapping of str to str
         Our column -> the file's.
-    systems : collection of str
-        Systems that columns are called by.
+    systems : mapping of str to str
+        Columns that are a system each -> the system.
     options : Reading
         What is settled already: ``same``, ``names``, ``controls``, ``system_roles``, and rows that are chosen.
     unsettled : Unsettled
@@ -39,7 +40,7 @@ def ask_of_names(
     """
     chosen = {*options.keep, *options.drop}
     read = {role: name for role, name in roles.items() if not {role, name} & chosen}
-    named = {*systems, *(value for role in SYSTEMS if role in read for value in columns.values(read[role]))}
+    named = {*systems.values(), *(value for role in SYSTEMS if role in read for value in columns.values(read[role]))}
     if matches := _open("system", named, options):
         unsettled.names_that_may_be_one("system", matches)
     for role in ("annotator_id", "item_id"):
@@ -54,6 +55,13 @@ def ask_of_names(
     controls = [name for name in controls if not ARMS & {*words_of(name)}]
     if controls and len(controls) < len(named):
         unsettled.systems_that_may_be_controls(controls[:ASKED])
+    if options.scales:
+        return
+    wide = [*systems] if not ranks_named([*systems]) else []
+    if wide and columns.each_once(wide):
+        unsettled.scores_that_may_be_ranks(wide, roles)
+    elif "score" in roles and columns.each_once_within(roles["score"], [roles[r] for r in ORDERED if r in roles]):
+        unsettled.scores_that_may_be_ranks([roles["score"]], {})
 
 
 def _ordered(columns: Columns, roles: Mapping[str, str]) -> set[str]:

@@ -117,7 +117,7 @@ class TableRoles:
         wide = self.systems or self.options.systems
         if self.counts_rows is not None and not (self.unsettled or wide) and self._one_system_each():
             self.unsettled.rows_for_items(self.counts_rows)
-        ask_of_names(self.columns, self.roles, self.systems.values(), self.options, self.unsettled)
+        ask_of_names(self.columns, self.roles, self.systems, self.options, self.unsettled)
         self.unsettled.refuse()
         return self._made(kind)
 

@@ -219,6 +219,19 @@ class Unsettled:
             )
         self.lines.append(f"{self.place}: {said}")
 
+    def scores_that_may_be_ranks(self, names: Sequence[str], roles: Mapping[str, str]) -> None:
+        """Tell of scores that are the numbers of an order, each once, of which 1 may be the best."""
+        if len(names) == 1:
+            do, where = f"--map {shlex.quote(f'{names[0]}=rank')}", "for each annotator and item"
+        else:
+            maps = [part for role, name in roles.items() for part in ("--map", f"{name}={role}") if name != role]
+            do = shlex.join(["--orders", "FILE", "--systems", ",".join(names), *maps])
+            where = "in each row"
+        self.lines.append(
+            f"{self.place}: {shown(names)} {'holds' if len(names) == 1 else 'hold'} the numbers of an order, each once "
+            f"{where}; if they are ranks, of which 1 is the best: {do}; if they are scores: --scale LOW:HIGH"
+        )
+
     def totals(self, name: str, words: Sequence[str]) -> None:
         """Tell of rows at the end that are no answers."""
         left = [shlex.quote(f"{name}={word}") for word in words]

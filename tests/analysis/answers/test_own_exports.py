@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
@@ -14,6 +15,7 @@ from click.testing import CliRunner, Result
 
 import analysis
 from analysis import Plan, Reading
+from analysis.answers.columns import Scale
 from analysis.answers.recognised import RecognisedTables, recognise_tables
 from analysis.answers.tables import AnswerTables, read_tables
 from spa.cli import main
@@ -358,3 +360,29 @@ def test_columns_of_llms_are_no_people(tmp_path: Path) -> None:
     assert tables.ratings is not None
     kinds = tables.ratings.select(pl.col("annotator_id", "annotator_kind").cast(pl.String)).unique().rows()
     assert {*kinds} == {("gpt4_score", "llm"), ("human_score", "human")}
+
+
+def test_scores_that_are_orders_are_asked_about(tmp_path: Path) -> None:
+    """As scores, the last of an order would be called the best."""
+    names, dice = ("gpt", "t5", "nmt"), random.Random(4)
+    wide = [
+        {"rater": who, "item": item, **dict(zip(names, dice.sample((1, 2, 3), 3), strict=True))}
+        for who, item in product(PEOPLE, ITEMS)
+    ]
+    long = [
+        {"rater": row["rater"], "item": row["item"], "system": name, "score": row[name]}
+        for row in wide
+        for name in names
+    ]
+    for rows, said in ((wide, "--orders FILE --systems gpt,nmt,t5 --map"), (long, "--map score=rank")):
+        path = written(tmp_path, rows)
+        with pytest.raises(AnalysisError) as asked:
+            recognise_tables([path], Reading())
+        assert said in asked.value.problems[0]
+        assert len(asked.value.problems[0]) < 500
+        assert (
+            recognise_tables([path], Reading(scales=(Scale(criterion=None, low=1, high=3),))).found[0].kind == "ratings"
+        )
+        tied = written(tmp_path, [{**rows[0], ("gpt" if rows is wide else "score"): 5}, *rows[1:]])
+        assert recognise_tables([tied], Reading()).found[0].kind == "ratings"
+    assert read(written(tmp_path, long), Reading(mapping={"score": "rank"}))[1].orders is not None
