@@ -22,7 +22,6 @@ MANY_NAMES, SHOWN_OF_MANY = 60, 10
 VERBS = {"preferences": "prefer", "choices": "choose", "ratings": "rate"}
 SUPERLATIVES = {"preferences": "most", "choices": "most", "ratings": "best"}
 PAST = {"preferences": "preferred", "choices": "chosen", "ratings": "rated"}
-NOBODY_FIRST = ("contradicted", "circle", "tests_opposed", "weights_reverse")  # whose words begin with "no winner"
 Found: TypeAlias = tuple[HeadlineClaim, Evidence]
 
 
@@ -44,7 +43,7 @@ class Wording:
         claims = [claim for claim, _ in found]
         if len(found) == 1:
             text = f"{self._verdict(*found[0])}{self._turn(claims)}."
-            llm_first = self.llm and self.group != SIMULATED_RATER and claims[0].strength not in NOBODY_FIRST
+            llm_first = self.llm and self.group != SIMULATED_RATER and text.startswith(self.who)
             named = llm_first or _names_first(claims[0])  # a name keeps its letters
             return text if named else sentence(text)
         alike = len({self._turn([claim]) for claim in claims}) == 1

@@ -179,9 +179,11 @@ def test_exposures_stand_in_the_table_where_there_are_several():
 
 
 def test_a_pair_without_any_test_says_why_in_the_headline():
-    results = pair_results()
-    results["preferences"] = [untested(preference("human", "A", "B", 0.7), "no variation: every answer is 0.7")]
-    assert "first place cannot be determined (no variation: every answer is 0.7)" in page_of(results).text
+    for group, who in (("human", "people"), ("gpt-4", "gpt-4 (LLM)")):
+        results = {**pair_results(), "groups": many_results()["groups"]}
+        results["preferences"] = [untested(preference(group, "A", "B", 0.7), "no variation: every answer is 0.7")]
+        said = f"By the answers of {who}, the first place cannot be determined (no variation: every answer is 0.7)"
+        assert said in page_of(results).text
 
 
 def test_simulated_annotators_are_never_taken_for_people():
