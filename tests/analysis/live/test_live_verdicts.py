@@ -16,7 +16,7 @@ import pytest
 
 from analysis.answers.live_rows import LiveGroup, LivePairRow, LiveStudy, LiveSystemRow
 from analysis.answers.plan import Expectation, Plan
-from analysis.heds.sheet import _aggregated
+from analysis.heds.answers import _aggregated
 from analysis.printing.turning import turned
 from analysis.records.results import Results
 from analysis.report import render_report

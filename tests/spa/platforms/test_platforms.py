@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 from fastapi.testclient import TestClient
 
-from analysis.heds.sheet import how_recruited
+from analysis.heds.answers import how_recruited
 from spa.cli import main
 from spa.commands.check import overview_of
 from spa.commands.serve import ServerOptions
