@@ -153,7 +153,7 @@ def estimate_lines(estimate: StudyCostEstimate, offer: SessionOffer) -> list[str
         most = estimate.most_rewards if estimate.most_total is None else estimate.most_total
         fees = "without fees" if estimate.most_total is None else "with fees"
         lines.append(
-            f"this is the first wave; further ones are opened while pairs are undecided: at most {offer.most} places, "
+            f"this is the first wave; further ones are opened as they are needed: at most {offer.most} places, "
             f"{money(most, say)} {fees}"
         )
     if estimate.completion_bonus:

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 @click.option("--stop", "stops", is_flag=True, help="With --yes: expire HITs once nobody else is needed.")
 @yes_option
 def advance(location: StudyLocation, every: float | None, stops: bool, yes: bool, as_json: bool) -> None:
-    """Collect the submissions to STUDY and publish the next wave of HITs while pairs are undecided.
+    """Collect the submissions to STUDY and publish the next wave of HITs where one is due.
 
-    For studies that end when their pairs are decided. A wave is published once all places are taken and at most half
-    a wave of annotators are at work, with forms that leave out what is decided by then. Annotators at work may always
-    submit.
+    For audits, and studies that end when their pairs are decided. A wave is published once all places are taken and at
+    most half a wave of annotators are at work, with forms that leave out what is decided by then. Annotators at work
+    may always submit.
     """
     from spa.errors import PlatformError
     from spa.platforms.waves import repeat_until_over

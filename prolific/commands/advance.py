@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 @yes_option("Open the next wave and reserve its money")
 @json_option
 def advance(location: StudyLocation, every: float | None, stops: bool, yes: bool, as_json: bool) -> None:
-    """Collect the submissions to STUDY and open the next wave of places while pairs are undecided.
+    """Collect the submissions to STUDY and open the next wave of places where one is due.
 
-    For studies that end when their pairs are decided. A wave is opened once all places are taken and at most half a
-    wave of participants are at work. Participants at work may always finish and are paid.
+    For audits, and studies that end when their pairs are decided. A wave is opened once all places are taken and at
+    most half a wave of participants are at work. Participants at work may always finish and are paid.
     """
     from prolific.api.problems import Unanswered, Unreachable
     from prolific.prolific_study import open_prolific_study

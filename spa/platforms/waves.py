@@ -1,4 +1,4 @@
-"""Waves of a live study: how many places a platform opens, and when, while pairs are undecided."""
+"""Waves of a live study or an audit: how many places a platform opens, and when, while answers are needed."""
 
 from __future__ import annotations
 
