@@ -20,7 +20,7 @@ from fastapi.responses import Response
 
 from prolific.api.access import IDENTIFIER
 from prolific.api.client import Prolific
-from prolific.api.problems import ProlificError
+from prolific.api.problems import ProlificError, ProlificRequestRefused
 from prolific.api.records import Subscription
 from prolific.prolific_study import ProlificStudy
 from prolific.reconcile import release_gone
@@ -107,7 +107,9 @@ class WebhookReceiver:
             call = None if seen else begin(connection, KIND, SCOPE, event_id, self._without_names(body))
         if call is not None:
             self._journal.finish(call, self._act(body))
-        elif seen[-1].outcome == STARTED:  # taken and not finished, as by a server that was killed
+        elif (
+            seen[-1].outcome == STARTED
+        ):  # taken and not finished: the server was killed, or the platform did not answer
             self._journal.finish(seen[-1], self._act(body))
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
@@ -145,7 +147,10 @@ class WebhookReceiver:
         return json.dumps({**facts, "resource": self._context.store.keyed(str(event.get("resource_id", "")))})
 
     def _act(self, body: bytes) -> str:
-        """Fetch the submission that an event names, release its place if it is abandoned, and return the outcome."""
+        """Fetch the submission that an event names, release its place if it is abandoned, and return the outcome.
+
+        Where the platform does not answer, the event is answered by 503: it comes again, within a day.
+        """
         event = fields_of(body)
         if event.get("event_type") != SUBMISSION_CHANGED:
             return "noted"
@@ -154,9 +159,14 @@ class WebhookReceiver:
             return "noted"
         try:
             record = self._client.submissions.fetch(submission_id)
+        except ProlificRequestRefused as error:
+            log.error("%s", error)
+            if error.status == HTTPStatus.TOO_MANY_REQUESTS:
+                raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE) from error
+            return "left to collect"
         except ProlificError as error:
             log.error("%s", error)
-            return "left to collect"
+            raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE) from error
         return "released" if release_gone(self._context.store, record, now=self._context.clock()) else "noted"
 
 

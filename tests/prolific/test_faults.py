@@ -108,10 +108,29 @@ def test_webhooks_twice_late_or_out_of_order(study: tuple[Running, str]) -> None
             break
         assert time.monotonic() < limit, visits
         time.sleep(0.1)  # deliveries are made in a thread of their own
-        people.advance(minutes=2)  # what was lost is sent again within hours
+        people.advance(seconds=2)  # what was lost is sent again, signed with a time that may differ by five minutes
     assert [visit.release_reason for visit in visits if visit is not None] == ["returned"] * 3
     events = [call.key for call in Journal(store).calls("prolific event", "event")]
     assert len(events) == len(set(events))
+
+
+def test_an_event_comes_again_where_the_platform_was_silent(study: tuple[Running, str]) -> None:
+    """The submission that an event names cannot be fetched: the event is not taken, and acted on the next time."""
+    running, study_id = study
+    people, store = running.emulator.people, running.workspace.store
+    running.spa("hooks", "--public-url", running.url)
+    visitor = running.arrive(study_id)
+    assert visitor.open().status_code == 303
+    people.plan("GetSubmission", "500", count=6)
+    people.give_back(visitor.submission_id)
+    limit = time.monotonic() + 90
+    while (visit := store.visits.find("prolific", visitor.submission_id)) is None or not visit.released:
+        assert time.monotonic() < limit, visit
+        time.sleep(0.1)
+        people.advance(seconds=2)
+    asked = [one["status"] for one in people.requests("GetSubmission")]
+    assert 500 in asked
+    assert visit.release_reason == "returned"
 
 
 def test_platform_approves_after_21_days(study: tuple[Running, str]) -> None:
