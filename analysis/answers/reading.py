@@ -19,7 +19,7 @@ from spa.errors import AnalysisError, ArgumentProblem, NoRows, TableError, short
 from spa.tables.addresses import address_of, at_hand
 from spa.tables.options import TableOptions
 from spa.tables.reading import open_slices, open_table, reading
-from spa.tables.scale_words import LEVELS, MISSING
+from spa.tables.scale_words import LEVELS, MISSING, sounds_bad
 from spa.tables.selection import arranged, named_columns, nested
 from spa.tables.source import RowsChosen, Source, Wanted, added, in_memory
 from spa.tables.typed_columns import as_texts
@@ -258,7 +258,9 @@ def unread_scores(source: Source, columns: Container[str], names: Mapping[str, s
     """
     found = []
     for name, kind in source.schema.items():
-        if name not in columns or not (kind.is_numeric() or kind == pl.String) or NO_SCORE.search(name):
+        if name not in columns or not (kind.is_numeric() or kind == pl.String):
+            continue
+        if NO_SCORE.search(name) and not sounds_bad(name):  # as "number of errors" does
             continue
         if kind == pl.String and source.height > LOOKED_AT and WIDE_COLUMN in names.values():
             continue

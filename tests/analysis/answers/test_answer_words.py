@@ -314,6 +314,9 @@ def test_number_columns_beside_a_score(tmp_path: Path) -> None:
         {"ratings": path}, Reading(mapping={"score": "overall"}, criteria=("overall", "faith"))
     ).inputs
     assert found.notes[0] == "columns that look like scores are not read: fluency (see criteria)"
+    path.write_text(path.read_text().replace("fluency", "number of errors"))
+    (found,) = read_tables({"ratings": path}, Reading()).inputs
+    assert found.notes == ("columns that look like scores are not read: number of errors, faith (see criteria)",)
 
 
 def test_preferences_of_one_to_two() -> None:
