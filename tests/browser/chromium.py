@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from tests import patience
 from tests.conftest import missing_part
 
 if TYPE_CHECKING:
@@ -17,14 +18,13 @@ BROWSER = shutil.which("chromium-headless-shell") or CHROMIUM  # the same engine
 PHONE: Any = {"width": 390, "height": 844}
 UNHURRIED = "--js-flags=--no-opt --no-maglev"  # to compile a page's code for speed costs more than its short life gains
 DESK: Any = {"width": 1280, "height": 800}
-PATIENCE = 30_000  # milliseconds; the machine may be busy
 
 
 def expect(locator: Locator) -> LocatorAssertions:
     """Wait for what is asserted: a page that was just asked for may still be on its way."""
     from playwright.sync_api import expect as eventually
 
-    eventually.set_options(timeout=PATIENCE)
+    eventually.set_options(timeout=patience.MILLISECONDS)
     return eventually(locator)
 
 
@@ -48,6 +48,6 @@ def open_browser(*more: str) -> Iterator[Browser]:
 def open_context(browser: Browser, **settings: Any) -> Iterator[BrowserContext]:
     """Open a window that shares nothing with others."""
     made = browser.new_context(**{"viewport": DESK, "reduced_motion": "reduce", **settings})
-    made.set_default_timeout(PATIENCE)
+    made.set_default_timeout(patience.MILLISECONDS)
     yield made
     made.close()

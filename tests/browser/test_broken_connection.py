@@ -23,6 +23,7 @@ from spa.commands.workspace import open_workspace
 from spa.forms.texts import load_texts
 from spa.server.app import create_app
 from spa.server.http_server import serve_on_loopback
+from tests import patience
 from tests.browser.chromium import DESK, PHONE, expect, open_context
 from tests.browser.first_page import begin
 from tests.browser.test_form_in_browser import WORDS, HandMade
@@ -103,7 +104,8 @@ def served(study: Path, port: int) -> Iterator[WarmProcess]:
     """Serve a study in a process of its own until the block ends, which kills it."""
     process = WarmProcess(["serve", study, "--port", port])
     try:
-        for _ in range(300):
+        until = time.monotonic() + patience.SECONDS
+        while time.monotonic() < until:
             with suppress(httpx2.HTTPError):
                 if httpx2.get(f"http://127.0.0.1:{port}/health", trust_env=False).is_success:
                     break

@@ -17,7 +17,8 @@ from spa.records.form import ExhibitsBlock, Form
 from spa.server.app import create_app
 from spa.server.http_server import serve_on_loopback
 from spa.server.page_responses import LONGEST
-from tests.browser.chromium import DESK, PATIENCE, PHONE, expect, open_context
+from tests import patience
+from tests.browser.chromium import DESK, PHONE, expect, open_context
 from tests.browser.test_form_in_browser import HandMade
 from tests.browser.test_reading_in_browser import evidence, to_reading
 from tests.conftest import missing_part
@@ -91,7 +92,7 @@ def paused(tab: Tab) -> list[bool]:
 
 def wait_until(tab: Tab, condition: str) -> None:
     """Wait for something about the ``clips``; Playwright's own waiting needs a policy that lets strings be run."""
-    ends = time.monotonic() + PATIENCE / 1000
+    ends = time.monotonic() + patience.SECONDS
     while not tab.evaluate(
         f"(() => {{ const clips = document.querySelectorAll('audio, video'); return {condition}; }})()"
     ):

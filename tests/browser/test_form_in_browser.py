@@ -23,6 +23,7 @@ from spa.responses.store import Store
 from spa.server.app import create_app
 from spa.server.http_server import serve_on_loopback
 from spa.server.preview import create_preview
+from tests import patience
 from tests.browser.chromium import DESK, PHONE, expect, open_context
 from tests.browser.first_page import begin
 from tests.spa.media.test_mathematics import form_of
@@ -282,7 +283,8 @@ def test_number_field_refuses_other_text(context: BrowserContext, survey: tuple[
 def wait_for_draft(made: HandMade, wanted: str) -> None:
     """Wait until what a page sends as it goes away has arrived."""
     (lease,) = made.store.visits.leases()
-    for _ in range(100):
+    until = time.monotonic() + patience.SECONDS
+    while time.monotonic() < until:
         if f'"{wanted}"' in made.store.visits.payloads(lease.submission_id)[-1].body:
             return
         time.sleep(0.05)
@@ -347,7 +349,7 @@ def test_no_output_runs_breaks_or_widens_a_page(browser: Browser) -> None:
     text = "\n".join(HOSTILE) + "\n" + "x" * 1_000_000
     form = small_form(text=text)
     context = browser.new_context(viewport=PHONE, reduced_motion="reduce")
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(patience.MILLISECONDS)
     with serve_on_loopback(create_preview(form, load_texts("en", {}))) as url:
         tab, said = watched(context)
         tab.goto(f"{url}/p/p5")

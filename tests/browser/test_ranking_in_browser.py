@@ -19,6 +19,7 @@ from spa.server.app import create_app
 from spa.server.form_progress import FormProgress
 from spa.server.http_server import serve_on_loopback
 from spa.widgets.order import ranks_of
+from tests import patience
 from tests.browser.chromium import PHONE, expect, open_context
 from tests.browser.first_page import begin
 
@@ -95,7 +96,7 @@ def test_outputs_are_put_in_order(browser: Browser, survey: tuple[Workspace, str
         tab.locator(".tie input:visible").nth(1).check()
         place = tab.url
         tab.goto("about:blank")  # a draft is sent, and shown again
-        until = time.monotonic() + 30
+        until = time.monotonic() + patience.SECONDS
         while not orders(workspace) and time.monotonic() < until:
             time.sleep(0.05)
         tab.goto(place)

@@ -18,6 +18,7 @@ from spa.server.app import create_app
 from spa.server.http_server import serve_on_loopback
 from spa.server.preview import create_preview
 from spa.server.survey_context import SurveyContext
+from tests import patience
 from tests.browser.chromium import DESK, PHONE
 from tests.conftest import missing_part
 from tests.reading_evidence import evidence_of
@@ -82,7 +83,7 @@ def test_axe_finds_nothing_and_pages_reflow(browser: Browser, tmp_path: Path, la
     seen: list[str] = []
     with open_workspace(path) as workspace, serve_on_loopback(create_app(workspace, adapters=[mount])) as url:
         context = browser.new_context(color_scheme=scheme, reduced_motion="reduce")
-        context.set_default_timeout(30_000)
+        context.set_default_timeout(patience.MILLISECONDS)
         tab = context.new_page()
 
         def look(what: str) -> None:

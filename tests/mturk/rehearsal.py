@@ -39,6 +39,7 @@ from mturk.routes import submit_address
 from spa.commands.workspace import open_workspace
 from spa.records.form import Form
 from spa.simulation.survey_client import fill_in, read_page
+from tests import patience
 from tests.mturk.rehearsal_browsers import take_part_in_browsers
 from tests.mturk.studies import answers_to
 from tests.reading_evidence import evidence_of
@@ -216,7 +217,7 @@ class Annotator:
         self.lab = lab
         self.invitation = invitation
         self.form_of = form_of
-        self.browser = httpx2.Client(timeout=30, trust_env=False, follow_redirects=True)
+        self.browser = httpx2.Client(timeout=patience.SECONDS, trust_env=False, follow_redirects=True)
         self.end = time.monotonic() + PATIENCE * 2
         self.seen = ""
 

@@ -17,6 +17,7 @@ from prolific.emulator.contract import Contract
 from prolific.emulator.platform import ClockMode, EmulatedPlatform
 from prolific.emulator.webhooks import deliver_webhooks
 from spa.server.http_server import serve_on_loopback
+from tests import patience
 from tests.postgres import database as database
 from tests.postgres import postgres_cluster as postgres_cluster
 from tests.postgres import postgres_url as postgres_url
@@ -50,7 +51,9 @@ def running(path: Path, *, clock: ClockMode = "manual", token: str | None = None
             deliver_webhooks(platform, rng=random.Random(1)),
             serve_on_loopback(create_app(platform, contract())) as url,
             People.at(url) as people,
-            httpx2.Client(base_url=url, headers={"Authorization": "Token any"}, timeout=30, trust_env=False) as api,
+            httpx2.Client(
+                base_url=url, headers={"Authorization": "Token any"}, timeout=patience.SECONDS, trust_env=False
+            ) as api,
         ):
             yield Emulator(url=url, people=people, platform=platform, api=api)
     finally:

@@ -8,6 +8,8 @@ from typing import Any
 
 import httpx2
 
+from tests import patience
+
 
 class People:
     """The other side of an emulated platform: ``/emulator/``. Every method fails the test if it is refused."""
@@ -19,7 +21,7 @@ class People:
     @contextmanager
     def at(cls, url: str) -> Iterator[People]:
         """Connect to a running emulator."""
-        with httpx2.Client(base_url=url, timeout=30, trust_env=False) as client:
+        with httpx2.Client(base_url=url, timeout=patience.SECONDS, trust_env=False) as client:
             yield cls(client)
 
     def do(self, method: str, path: str, body: Any = None) -> Any:

@@ -24,6 +24,7 @@ from spa.server.app import create_app
 from spa.server.http_server import serve_on_loopback
 from spa.server.survey_context import SurveyContext
 from spa.simulation.survey_client import visit
+from tests import patience
 from tests.prolific.conftest import Emulator
 from tests.prolific.studies import study_text
 from tests.reading_evidence import ReadingClient
@@ -119,7 +120,7 @@ class Visitor:
                         answers[question.question_id] = min(shown, key=lambda side: likes.index(systems[shown[side]]))
             return form, answers
 
-        with ReadingClient(timeout=30, trust_env=False) as client:
+        with ReadingClient(timeout=patience.SECONDS, trust_env=False) as client:
             visit(client, self.running.url, self.token, answering)
             done = client.get(f"{self.running.url}/a/{self.token}/done")
         assert done.status_code == 303, done.text

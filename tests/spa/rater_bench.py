@@ -28,6 +28,7 @@ from spa.responses.store import Store
 from spa.server.http_server import serve_on_loopback
 from spa.simulation.simulated_endpoint import SimulatedModel
 from spa.simulation.true_utilities import TrueUtilities
+from tests import patience
 from tests.spa.faulty_endpoint import EndpointTraffic, SimulatedFaults, faulty_endpoint
 from tests.spa.hand_made import hand_made
 
@@ -84,7 +85,9 @@ class Bench:
         served = serve_on_loopback(faulty_endpoint(model, faults, seen))
         return self.stack.enter_context(served) + "/v1", seen
 
-    def rate(self, base_url: str, *, timeout: float = 10, limit: int | None = None, **fields: Any) -> RatingSummary:
+    def rate(
+        self, base_url: str, *, timeout: float = patience.SECONDS, limit: int | None = None, **fields: Any
+    ) -> RatingSummary:
         """Let the rater run at the time ``NOW``, without real waiting between tries."""
         rater = Rater(id="judge", model="some-model", base_url=base_url, api_key_env="JUDGE_KEY", **fields)
         endpoint = HTTPEndpoint(rater, CHAT_API, environment={"JUDGE_KEY": KEY}, timeout=timeout, clock=lambda: NOW)

@@ -26,6 +26,7 @@ from distributed.cli import dask_scheduler, dask_worker
 from spa import cluster
 from spa.cluster import open_cluster, refuse_unfit_workers
 from spa.errors import PlatformError, SpaError
+from tests import patience
 from tests.conftest import need_program
 from tests.dask_here import in_this_process
 from tests.shell_lines import fenced
@@ -109,7 +110,7 @@ def runs(pid: int) -> bool:
         return False
 
 
-def ends(condition: Callable[[], bool], seconds: float = 20) -> bool:
+def ends(condition: Callable[[], bool], seconds: float = patience.SECONDS) -> bool:
     """Wait until a condition no longer holds."""
     deadline = time.monotonic() + seconds
     while condition() and time.monotonic() < deadline:
@@ -283,7 +284,7 @@ def test_the_guides_certificate_serves_all(tmp_path: Path) -> None:
             assert client.submit(sum, [1, 2]).result() == 3
             port = client.scheduler_info()["services"]["dashboard"]
             with pytest.raises(HTTPError, match="404"):
-                urlopen(f"http://127.0.0.1:{port}/info/main/workers.html", timeout=10)
+                urlopen(f"http://127.0.0.1:{port}/info/main/workers.html", timeout=patience.SECONDS)
         assert "encryption required" in mistake(address.replace("tls:", "tcp:"))
 
 
@@ -312,7 +313,7 @@ def test_an_address_without_tls_is_warned_of(caplog: pytest.LogCaptureFixture) -
 def test_slurm_jobs_serve_and_are_cancelled(slurm: Path, tmp_path: Path) -> None:
     (tmp_path / "slurm.toml").write_text(TOML)
     with open_cluster(f"slurm:{tmp_path / 'slurm.toml'}") as client:
-        client.wait_for_workers(2, timeout=20)
+        client.wait_for_workers(2, timeout=patience.SECONDS)
         pids = client.run(os.getpid)
         threads = set(client.nthreads().values())
         assert client.submit(sum, [1, 2]).result() == 3

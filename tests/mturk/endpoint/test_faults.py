@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, ConnectionClosedError, HTTPClientError, ReadTimeoutError
 
+from tests import patience
 from tests.mturk.emulated import HIT, Emulator, refused
 
 
@@ -76,7 +77,7 @@ def test_an_answer_may_come_too_late(faulty: Emulator) -> None:
     hasty = faulty.client_of(faulty.key, read_timeout=0.2)
     with pytest.raises(ReadTimeoutError):
         hasty.create_hit(**HIT)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + patience.SECONDS
     while not count(faulty) and time.monotonic() < deadline:
         time.sleep(0.02)
     assert count(faulty) == 1

@@ -7,6 +7,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from tests import patience
 from tests.prolific.conftest import Emulator, running
 from tests.prolific.emulator.drafts import created, draft, move, published, review, status_of, submission
 from tests.warm import WarmProcess
@@ -41,7 +42,9 @@ def test_emulator_lost_reply_hides_effect(fresh_emulator: Emulator, kind: str, c
     people.plan("CreateStudy", kind)
     try:
         outcome = str(
-            api.post("/api/v1/studies/", json=draft(), timeout=1 if came == "ReadTimeout" else 30).status_code
+            api.post(
+                "/api/v1/studies/", json=draft(), timeout=1 if came == "ReadTimeout" else patience.SECONDS
+            ).status_code
         )
     except httpx2.HTTPError as error:
         outcome = type(error).__name__
@@ -202,7 +205,9 @@ def test_what_was_answered_survives_a_kill(tmp_path: Path) -> None:
         assert program.stdout is not None
         url = program.stdout.readline().split(": ")[1].split(",")[0]
         header = {"Authorization": "Token any"}
-        response = httpx2.post(f"{url}/api/v1/studies/", json=draft(), headers=header, trust_env=False, timeout=30)
+        response = httpx2.post(
+            f"{url}/api/v1/studies/", json=draft(), headers=header, trust_env=False, timeout=patience.SECONDS
+        )
         assert response.status_code == 201
     finally:
         program.kill()

@@ -16,6 +16,7 @@ from fastapi.responses import Response
 
 from prolific.webhooks import is_recent, is_signed
 from spa.server.http_server import serve_on_loopback
+from tests import patience
 from tests.prolific.conftest import Emulator
 from tests.prolific.emulator.drafts import published
 
@@ -69,7 +70,7 @@ def subscribed(emulator: Emulator, box: Mailbox, event: str = "submission.status
 
 def eventually(condition: Callable[[], Any]) -> Any:
     """Wait for something to become true and return it."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + patience.SECONDS
     while time.monotonic() < deadline:
         found = condition()
         if found:

@@ -19,6 +19,7 @@ from prolific.rehearse.participants import SCENARIOS, SHARES, draw_participant, 
 from prolific.rehearse.rehearsal import copy_study
 from spa.cli import main
 from spa.errors import StudyError
+from tests import patience
 from tests.conftest import missing_part, need
 from tests.prolific.studies import study_text
 from tests.spa.small_study import write_study
@@ -222,7 +223,7 @@ def _seen(out: Path, query: str) -> bool:
     path = out / "platform.sqlite"
     if not path.exists():
         return False
-    connection = sqlite3.connect(path, timeout=10)
+    connection = sqlite3.connect(path, timeout=patience.SECONDS)
     try:
         return bool(connection.execute(query).fetchone()[0])
     except sqlite3.OperationalError:  # its tables are being made

@@ -39,6 +39,7 @@ from spa.records.raters import Rater, rater_variants
 from spa.responses.export import export_tables
 from spa.responses.run_lock import lock_holders, shared_run
 from spa.responses.store import Store
+from tests import patience
 from tests.postgres import Cluster
 from tests.postgres import postgres_cluster as postgres_cluster
 from tests.postgres import postgres_url as postgres_url
@@ -206,7 +207,7 @@ def test_two_workers_with_the_same_forms_do_not_both_ask(workers: Any, tmp_path:
             price=None,
             several=False,
             open_study=partial(open_study, study, str(study.with_suffix(".sqlite"))),
-            open_endpoint=partial(open_endpoint, timeout=10, folder=study.parent),
+            open_endpoint=partial(open_endpoint, timeout=patience.SECONDS, folder=study.parent),
         )
         visits = rater_visits(workspace.store, rater_variants(rater))
         begin_run(workspace.store, "judge", "run", say=pytest.fail)

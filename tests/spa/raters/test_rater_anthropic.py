@@ -20,6 +20,7 @@ from spa.raters.vendors.anthropic import enforced, read_message, said
 from spa.raters.vendors.anthropic.endpoint import AnthropicEndpoint, hint_of
 from spa.records.raters import Rater, RaterProtocol
 from spa.records.submission import Missing, Response
+from tests import patience
 from tests.spa.anthropic_server import AnthropicServer, error, message
 from tests.spa.rater_bench import Bench
 from tests.spa.rater_bench import bench as bench
@@ -33,7 +34,7 @@ def endpoint_of(url: str, **fields: Any) -> AnthropicEndpoint:
     rater = Rater.model_validate(
         {"id": "judge", "model": "m", "provider": "anthropic", "max_tokens": 500, "base_url": url, **fields}
     )
-    return AnthropicEndpoint(rater, environment={"ANTHROPIC_API_KEY": KEY}, timeout=5)
+    return AnthropicEndpoint(rater, environment={"ANTHROPIC_API_KEY": KEY}, timeout=patience.SECONDS)
 
 
 def rate(bench: Bench, url: str, rater_budget: RaterBudget | None = None, **fields: Any) -> RatingSummary:

@@ -19,6 +19,7 @@ from spa.raters.vendors import chat_batches
 from spa.raters.visits import rater_visits
 from spa.records.raters import Rater, rater_variants
 from spa.records.submission import Response
+from tests import patience
 from tests.spa.batch_server import BatchServer
 from tests.spa.rater_bench import Bench, PlainPrompts
 from tests.spa.rater_bench import bench as bench
@@ -37,7 +38,7 @@ def rate(
 ) -> RatingSummary:
     rater = Rater(id="judge", model="m", base_url=url, provider="batch", **fields)
     visits = rater_visits(bench.store, rater_variants(rater), limit=limit)
-    endpoint = HTTPEndpoint(rater, CHAT_API, environment={}, timeout=5)
+    endpoint = HTTPEndpoint(rater, CHAT_API, environment={}, timeout=patience.SECONDS)
 
     async def sleep(seconds: float) -> None:
         bench.waits.append(seconds)

@@ -21,6 +21,7 @@ from spa.raters.endpoints.rate_limit_headers import retry_after_seconds
 from spa.raters.endpoints.rate_limiter import RateLimiter
 from spa.raters.summary import RatingSummary
 from spa.records.raters import Rater
+from tests import patience
 from tests.spa.rater_bench import KEY, NOW, Bench
 from tests.spa.rater_bench import bench as bench
 from tests.spa.scripted_server import Asked, Said, chat, http, middle, scripted
@@ -107,7 +108,7 @@ FAULTS = [
 def test_each_fault_has_its_outcome(bench: Bench, fault: Fault) -> None:
     with scripted(fault.said) as server:  # type: ignore[arg-type]
         url = server.url if fault.requests else "http://127.0.0.1:9/v1"
-        summary = bench.rate(url, limit=1, timeout=0.4 if fault.outcome == "timeout" else 10)
+        summary = bench.rate(url, limit=1, timeout=0.4 if fault.outcome == "timeout" else patience.SECONDS)
     outcomes = {call.outcome for call in bench.calls()}
     assert outcomes == {fault.outcome}
     assert summary.outcomes == {fault.outcome: len(server.asked) or 4}

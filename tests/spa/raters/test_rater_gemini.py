@@ -17,6 +17,7 @@ from spa.raters.vendors.gemini import said
 from spa.raters.vendors.gemini.endpoint import GeminiEndpoint
 from spa.records.raters import Rater, RaterProtocol
 from spa.records.submission import Response
+from tests import patience
 from tests.spa.gemini_server import GeminiServer, error, refuses, response
 from tests.spa.rater_bench import Bench
 from tests.spa.rater_bench import bench as bench
@@ -28,7 +29,7 @@ KEY = "AIza-very-secret-1234"
 
 def endpoint_of(url: str, **fields: Any) -> GeminiEndpoint:
     rater = Rater.model_validate({"id": "judge", "model": "m", "provider": "gemini", "base_url": url, **fields})
-    return GeminiEndpoint(rater, environment={"GEMINI_API_KEY": KEY}, timeout=5)
+    return GeminiEndpoint(rater, environment={"GEMINI_API_KEY": KEY}, timeout=patience.SECONDS)
 
 
 def rate(bench: Bench, url: str, **fields: Any) -> RatingSummary:

@@ -33,6 +33,7 @@ from spa.records.submission import Missing, Response, Submission
 from spa.responses.answers import parse_answer
 from spa.study.load import load_study, study_fingerprint
 from spa.widgets import NumberAnswer, TextAnswer, widget_of
+from tests import patience
 from tests.spa.hand_made import hand_made
 from tests.spa.raters.test_rater_local import alone
 from tests.spa.rehearsed import spa
@@ -195,7 +196,7 @@ def test_a_kill_between_the_two_loses_no_reasoning(tmp_path: Path) -> None:
     async def hanging(asked: Asked) -> Said:
         answers = sum(len(one.body["messages"]) == 3 for one in server.asked)
         if len(asked.body["messages"]) == 3 and answers in held:
-            await asyncio.sleep(60)
+            await asyncio.sleep(patience.SECONDS)
         return judging(asked)
 
     with scripted(hanging) as server:
@@ -218,7 +219,7 @@ def test_a_kill_between_the_two_loses_no_reasoning(tmp_path: Path) -> None:
 
 def wait_for(server: Served, answers: int, process: WarmProcess) -> None:
     """Wait until the server was asked for so many answers."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + patience.SECONDS
     while sum(len(one.body["messages"]) == 3 for one in list(server.asked)) < answers:
         assert process.poll() is None
         assert time.monotonic() < deadline

@@ -20,6 +20,7 @@ from spa.raters.visits import KIND, rater_visits
 from spa.records.raters import Rater, rater_variants
 from spa.records.submission import Response
 from spa.responses.set_apart import count_apart, set_apart
+from tests import patience
 from tests.spa.batch_server import BatchServer
 from tests.spa.rater_bench import Bench, PlainPrompts, rater_bench
 from tests.spa.rehearsed import built_example, spa
@@ -144,7 +145,7 @@ def test_other_settings_are_named_from_what_to_what(many: Bench) -> None:
 
 def in_batches(many: Bench, url: str, *, wait: bool = True, **fields: Any) -> RatingSummary:
     rater = Rater(id="judge", model="m", base_url=url, provider="batch", **fields)
-    endpoint = HTTPEndpoint(rater, CHAT_API, environment={}, timeout=5)
+    endpoint = HTTPEndpoint(rater, CHAT_API, environment={}, timeout=patience.SECONDS)
 
     async def sleep(seconds: float) -> None:
         many.waits.append(seconds)

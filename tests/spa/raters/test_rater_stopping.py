@@ -24,6 +24,7 @@ from spa.records.raters import Rater, Variant, rater_variants
 from spa.records.study import Study
 from spa.responses.store import Store
 from spa.study.load import load_study
+from tests import patience
 from tests.spa.batch_server import BatchServer
 from tests.spa.platforms.test_waves import live_state
 from tests.spa.rater_bench import Bench, PlainPrompts, rater_bench
@@ -118,7 +119,7 @@ def test_batch_files_hold_a_wave(bench: Bench, stopping: RaterStopping, monkeypa
                 bench,
                 visits,
                 PlainPrompts(),
-                endpoint=HTTPEndpoint(rater, CHAT_API, environment={}, timeout=5),
+                endpoint=HTTPEndpoint(rater, CHAT_API, environment={}, timeout=patience.SECONDS),
                 wait=wait,
                 stopping=RaterStopping(stopping._study, bench.store),
                 sleep=lambda seconds: asyncio.sleep(0),

@@ -21,6 +21,7 @@ from spa.raters.vendors.batches import KIND
 from spa.raters.visits import rater_visits
 from spa.records.raters import Rater, rater_variants
 from spa.records.submission import Response
+from tests import patience
 from tests.conftest import missing_part
 from tests.spa.batch_server import BatchServer
 from tests.spa.rater_bench import Bench, PlainPrompts
@@ -126,7 +127,7 @@ def rate(bench: Bench, key: str, url: str, **options: Any) -> RatingSummary:
     own = {"id": "judge", "model": "m", "provider": key, "batch": True, "api_key_env": "none"}
     rater = Rater.model_validate({**own, "base_url": url, **KINDS[key].fields})
     visits = rater_visits(bench.store, rater_variants(rater))
-    endpoint = vendors.vendor_of(rater).open(rater, timeout=5.0, folder=Path(), keep=False)
+    endpoint = vendors.vendor_of(rater).open(rater, timeout=patience.SECONDS, folder=Path(), keep=False)
 
     async def sleep(seconds: float) -> None:
         bench.waits.append(seconds)
@@ -248,7 +249,7 @@ def test_a_missing_library_names_its_extra(monkeypatch: pytest.MonkeyPatch, key:
     monkeypatch.setattr(sdk_endpoint, "find_spec", lambda name: None)
     rater = Rater(id="judge", model="m", provider=key, max_tokens=9)
     with pytest.raises(PlatformError) as told:
-        vendors.vendor_of(rater).open(rater, timeout=5.0, folder=Path(), keep=False)
+        vendors.vendor_of(rater).open(rater, timeout=patience.SECONDS, folder=Path(), keep=False)
     line = f'rater \'judge\': provider = "{key}" needs {library}; pip install ".[{key}]" in the checkout'
     assert str(told.value).startswith(line)
 

@@ -29,6 +29,7 @@ from spa.raters.vendors.vendor import Vendor
 from spa.raters.visits import rater_visits
 from spa.records.raters import Rater, RaterProtocol, rater_variants
 from spa.study.load import load_study
+from tests import patience
 from tests.conftest import missing_part
 from tests.spa.hand_made import hand_made
 from tests.spa.rater_bench import Bench, PlainPrompts
@@ -155,7 +156,7 @@ def opened(vendor: Vendor, rater: Rater) -> LLMEndpoint:
         need_local_models()
     if vendor.key in LIBRARIES:
         need_library(LIBRARIES[vendor.key])
-    endpoint = vendor.open(rater, timeout=5.0, folder=Path(), keep=False)
+    endpoint = vendor.open(rater, timeout=patience.SECONDS, folder=Path(), keep=False)
     if vendor.on_this_machine:
         endpoint._running = TEXT_MODEL  # type: ignore[attr-defined]
     return endpoint

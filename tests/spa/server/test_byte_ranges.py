@@ -23,6 +23,7 @@ from spa.server import survey_routes
 from spa.server.app import create_app
 from spa.server.page_responses import LONGEST, ByteRange, parse_range, send_shown
 from spa.server.preview import create_preview
+from tests import patience
 from tests.browser.test_form_in_browser import HandMade
 from tests.spa.web_forms import small_form
 
@@ -127,7 +128,7 @@ def test_pages_pass_while_clips_wait_for_a_turn(file: Path, monkeypatch: pytest.
 
     def hold(*given: object) -> Response:
         begun.release()
-        assert found.wait(20)
+        assert found.wait(patience.SECONDS)
         return send_shown(*given)  # type: ignore[arg-type]
 
     monkeypatch.setattr(survey_routes, "send_shown", hold)
@@ -138,7 +139,7 @@ def test_pages_pass_while_clips_wait_for_a_turn(file: Path, monkeypatch: pytest.
             people.submit(client.get, f"/a/{token}/image/e2", headers={"range": f"bytes={start}-"})
             for start in range(4)
         ]
-        assert begun.acquire(timeout=20)
+        assert begun.acquire(timeout=patience.SECONDS)
         pages = [client.get(f"/a/{token}/p/p1").status_code for _ in range(3)]
         assert not begun.acquire(blocking=False)
         found.set()

@@ -32,6 +32,7 @@ from spa.server.app import create_app
 from spa.server.page_responses import find_shown, send_shown
 from spa.server.preview import create_preview
 from spa.simulation.survey_client import read_page, visit
+from tests import patience
 from tests.spa.served_pages import ReadPage
 from tests.spa.small_study import STUDY, raw_answer, write_study
 from tests.spa.store_steps import lease_assignment
@@ -615,7 +616,7 @@ def test_serve_prints_links_and_closes_store(built: Path, tmp_path: Path, told: 
             address = personal[0].partition("a/")[0]
             assert all(link.startswith(f"{address}a/") for link in personal)
             assert not any(taken in link for link in personal)
-            page = httpx2.get(personal[0], follow_redirects=True, trust_env=False, timeout=20)
+            page = httpx2.get(personal[0], follow_redirects=True, trust_env=False, timeout=patience.SECONDS)
             assert ReadPage(page.text).all("form")
             assert "server" not in page.headers
             with socket.create_connection(("127.0.0.1", urlsplit(address).port or 0)) as slow:

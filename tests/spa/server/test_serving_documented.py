@@ -23,12 +23,12 @@ from spa.commands.workspace import open_workspace
 from spa.server.app import create_app
 from spa.server.http_server import serve_on_loopback
 from spa.server.request_guard import parse_networks
+from tests import patience
 from tests.benchmarks.bench_server import free_port
 from tests.spa.small_study import write_study
 
 DOCS = Path(__file__).parents[3] / "docs"
 OWN = "https://study.example.org"
-PATIENCE = 30.0  # seconds
 FRAME = """
 daemon off; pid {folder}/pid; error_log {folder}/error.log; worker_processes 1; {user}
 events {{ }}
@@ -126,7 +126,7 @@ def walk_through(port: int, certificate: Path) -> None:
     trusted = when_ready(port, certificate)
     asked = {"host": "study.example.org"}
     named = {"sni_hostname": "study.example.org"}
-    with httpx2.Client(verify=trusted, trust_env=False, timeout=PATIENCE) as client:
+    with httpx2.Client(verify=trusted, trust_env=False, timeout=patience.SECONDS) as client:
         address = f"https://127.0.0.1:{port}/"
         evil = client.post(address, headers={**asked, "origin": "https://evil.example"}, extensions=named)
         own = client.post(address, headers={**asked, "origin": OWN}, extensions=named)
@@ -144,12 +144,12 @@ def walk_through(port: int, certificate: Path) -> None:
 
 def when_ready(port: int, certificate: Path) -> ssl.SSLContext:
     """Wait until the web server greets us by its certificate, and return what trusts it."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + patience.SECONDS
     while True:
         try:
             trusted = ssl.create_default_context(cafile=str(certificate))
             with (
-                socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as plain,
+                socket.create_connection(("127.0.0.1", port), timeout=patience.SECONDS) as plain,
                 trusted.wrap_socket(plain, server_hostname="study.example.org"),
             ):
                 return trusted

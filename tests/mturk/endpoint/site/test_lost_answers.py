@@ -21,6 +21,7 @@ from mturk.endpoint.site.sessions import AGAIN, redeem
 from mturk.endpoint.site.settings import SiteSettings
 from mturk.endpoint.transaction import Transaction
 from mturk.endpoint.workers import change_worker
+from tests import patience
 from tests.mturk.lab import Lab, Visitor, open_lab, title_of
 
 
@@ -43,7 +44,7 @@ def press_and_lose(visitor: Visitor, path: str) -> None:
     head = f"POST {path} HTTP/1.1\r\nHost: {place.netloc}\r\nOrigin: {lab.site_url}\r\nCookie: {cookies}\r\n"
     with socket.create_connection((str(place.hostname), int(place.port or 80))) as line:
         line.sendall(f"{head}Content-Length: 0\r\n\r\n".encode())
-        end = time.monotonic() + 30
+        end = time.monotonic() + patience.SECONDS
         while len(lab.posted) == answered:
             assert time.monotonic() < end, "the server did not answer"
             time.sleep(0.01)
