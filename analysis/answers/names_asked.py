@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 
-from analysis.answers.column_contents import Columns
-from analysis.answers.column_names import ranks_named, words_of
+import polars as pl
+
+from analysis.answers.column_contents import Columns, shown
+from analysis.answers.column_names import is_llm, ranks_named, words_of
 from analysis.answers.controls import called_control
+from analysis.answers.identity import Identified
 from analysis.answers.options import Reading
-from analysis.answers.same_names import CALLED
+from analysis.answers.reading import RawTable
+from analysis.answers.same_names import CALLED, Names
 from analysis.answers.unsettled import Unsettled
 from spa.tables.near_matches import NearMatch, near_matches
 from spa.tables.orders import places_of
 from spa.tables.verdicts import is_place
 
 SYSTEMS = ("system", "system_x", "system_y")
+WHO_AND_WHAT = ("annotator_id", "item_id")
 ORDERED = ("annotator_id", "item_id", "criterion")  # one order each
+MOST_RANKS = 50  # outputs in an order
 ASKED = 3  # attention checks that a line names
 ARMS = frozenset(("control", "bad"))  # words of controls that arms of an experiment are called by, too
 
@@ -40,21 +47,12 @@ def ask_of_names(
     """
     chosen = {*options.keep, *options.drop}
     read = {role: name for role, name in roles.items() if not {role, name} & chosen}
-    named = {*systems.values(), *(value for role in SYSTEMS if role in read for value in columns.values(read[role]))}
-    if matches := _open("system", named, options):
-        unsettled.names_that_may_be_one("system", matches)
-    for role in ("annotator_id", "item_id"):
-        names = columns.values(read[role]) if role in read else []
-        matches = _open(role, names, options)
-        if 2 * sum(len(match.names) for match in matches) > len(names):  # written in two ways throughout
-            unsettled.names_that_may_be_one(role, matches)
+    systems_named = {value for role in SYSTEMS if role in read for value in columns.values(read[role])}
+    named = {role: columns.values(read[role]) for role in WHO_AND_WHAT if role in read}
+    _ask_of({**named, "system": {*systems.values(), *systems_named}}, options, unsettled)
     ordered = _ordered(columns, read) - {*options.names}
     if ordered and all(map(is_place, ordered)):
         unsettled.places_in_orders(read["rank"], sorted(ordered))
-    controls = [name for name in sorted(named - {*options.controls, *options.system_roles}) if called_control(name)]
-    controls = [name for name in controls if not ARMS & {*words_of(name)}]
-    if controls and len(controls) < len(named):
-        unsettled.systems_that_may_be_controls(controls[:ASKED])
     if options.scales:
         return
     wide = [*systems] if not ranks_named([*systems]) else []
@@ -62,6 +60,78 @@ def ask_of_names(
         unsettled.scores_that_may_be_ranks(wide, roles)
     elif "score" in roles and columns.each_once_within(roles["score"], [roles[r] for r in ORDERED if r in roles]):
         unsettled.scores_that_may_be_ranks([roles["score"]], {})
+
+
+def ask_of_tables(known: Identified, names: Names, ratings: pl.DataFrame | None) -> None:
+    """Ask the same of tables that were read, such as those whose columns have our names.
+
+    Parameters
+    ----------
+    known : Identified
+        The tables, and how they are read.
+    names : mapping of str to collection of str
+        The different names of each column, over all tables.
+    ratings : DataFrame, optional
+        As they were checked, a row a score.
+
+    Raises
+    ------
+    AnalysisError
+        With a line for each thing that no option settles.
+    """
+    options = known.reading
+    unsettled = Unsettled(next(table.place for tables in known.tables.values() for table in tables), (), ())
+    _ask_of(names, options, unsettled)
+    if ratings is not None and not options.scales and _may_be_ranks(ratings["value"]):
+        keys = ["item_id", "criterion"] if options.unnamed or options.means else [*ORDERED]
+        if Columns(ratings.select(pl.col(*keys, "value").cast(pl.String))).each_once_within("value", keys):
+            own = {new: old for old, new in options.mapping.items()}
+            wide = [*options.systems]
+            unsettled.scores_that_may_be_ranks(wide or [own.get("score", "score")], own if wide else {})
+    unsettled.refuse()
+
+
+def ask_of_totals(tables: Iterable[RawTable], options: Reading) -> None:
+    """Refuse rows of totals at the end of tables that could not be read, with the option that leaves them out."""
+    own = {new: old for old, new in options.mapping.items()}
+    for table in tables:
+        if (ended := Columns(table.frame.with_columns(pl.all().cast(pl.String))).totals()) is not None:
+            unsettled = Unsettled(table.place, table.columns, ())
+            unsettled.totals(own.get(ended[0], ended[0]), ended[1])
+            unsettled.refuse()
+
+
+def with_llms_named(known: Identified) -> tuple[Reading, tuple[str, ...]]:
+    """Return the options with annotators who have names of LLMs, where nothing says who is one, and what to say."""
+    reading, columns = known.reading, (table.frame.columns for tables in known.tables.values() for table in tables)
+    llms = sorted(filter(is_llm, known.together["annotator_id"]))
+    if not llms or reading.llms or reading.unnamed or any("annotator_kind" in own for own in columns):
+        return reading, ()
+    said = f"LLMs, by their names: {shown(llms)} (if people: --set annotator_kind=human)"
+    return replace(reading, llms=tuple(llms)), (said,)
+
+
+def _ask_of(names: Names, options: Reading, unsettled: Unsettled) -> None:
+    """Ask of names that are nearly the same, and of systems that are called as attention checks are."""
+    systems = {*names.get("system", ())}
+    if matches := _open("system", systems, options):
+        unsettled.names_that_may_be_one("system", matches)
+    for role in WHO_AND_WHAT:
+        own = names.get(role, ())
+        matches = _open(role, own, options)
+        if 2 * sum(len(match.names) for match in matches) > len(own):  # written in two ways throughout
+            unsettled.names_that_may_be_one(role, matches)
+    controls = [name for name in sorted(systems - {*options.controls, *options.system_roles}) if called_control(name)]
+    controls = [name for name in controls if not ARMS & {*words_of(name)}]
+    if controls and len(controls) < len(systems):
+        unsettled.systems_that_may_be_controls(controls[:ASKED])
+
+
+def _may_be_ranks(scores: pl.Series) -> bool:
+    """Whether scores are the whole numbers from 1 on, each as often as the others: a look before a long one."""
+    counts = scores.drop_nulls().value_counts(name="n").sort(scores.name)
+    places = [float(n) for n in range(1, counts.height + 1)]
+    return 1 < counts.height <= MOST_RANKS and counts["n"].n_unique() == 1 and counts[scores.name].to_list() == places
 
 
 def _ordered(columns: Columns, roles: Mapping[str, str]) -> set[str]:

@@ -80,6 +80,9 @@ class Reading(TableOptions):
     weights : mapping of str to float
         Weights of marked errors by severity, by category, or by both (``category:severity``), which goes first, in any
         case of letters.
+    asked : bool
+        What no option settles is refused, as of files whose columns were found: names that may be one, systems that
+        may be attention checks, scores that may be ranks. Annotators with names of LLMs are LLMs.
     """
 
     values: Mapping[str, str] = field(default_factory=dict)
@@ -106,3 +109,4 @@ class Reading(TableOptions):
     ends: Ends | None = None
     clean_outputs: bool = False
     weights: Mapping[str, float] = field(default_factory=dict)
+    asked: bool = False

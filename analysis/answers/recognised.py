@@ -1,8 +1,8 @@
 """Files of answers whose columns nobody explained: what kind of table each is, and what each column is.
 
 By names first (:mod:`analysis.answers.column_names`), then by contents (:mod:`analysis.answers.column_contents`). A
-column with a name of ours is what it says, and a table with all of ours is read as it is. What may be two things is
-refused in a line that names both.
+column with a name of ours is what it says, and a table with all of ours is read as it is (what its names and scores may
+be is asked once they are read). What may be two things is refused in a line that names both.
 """
 
 from __future__ import annotations
@@ -157,6 +157,7 @@ def _together(found: Sequence[TableFound], options: Reading) -> Reading:
         llms=llms,
         unnamed=options.unnamed or unnamed,
         means=means,
+        asked=True,
     )
 
 

@@ -30,6 +30,7 @@ from analysis.answers.identity import Identified, beside_agreed, identified
 from analysis.answers.input_files import InputFile, digest_of, input_files, people_file
 from analysis.answers.item_preferences import check_items, with_item_preferences
 from analysis.answers.joins import check_joins, silent_annotators
+from analysis.answers.names_asked import ask_of_tables, ask_of_totals, with_llms_named
 from analysis.answers.options import Reading, Told, untold
 from analysis.answers.orderings import with_implied_choices
 from analysis.answers.other_scales import OtherScale, find_other_scales
@@ -277,7 +278,14 @@ def _check_all(
     try:
         checked, rescaled, span_doubts, averaged = _checked(raw, reading, problems)
     except AnalysisError as error:
+        if reading.asked:
+            ask_of_totals((table for kind, parts in raw.items() if kind in WITH_ITEMS for table in parts), reading)
         raise AnalysisError(*error.problems, *(() if known is None else _about_people(known))) from error
+    by_name: Mapping[str, Sequence[str]] = {}
+    if reading.asked and known is not None:
+        ask_of_tables(known, _named(known), checked.get("ratings"))
+        reading, llms = with_llms_named(known)
+        by_name = {next(iter(raw)): llms}
     if "spans" in checked:
         checked["ratings"] = _with_counts(checked.get("ratings"), checked["spans"])
     if not any(kind in checked for kind in ANSWERS):
@@ -304,7 +312,7 @@ def _check_all(
     }
     return AnswerTables(
         **complete,
-        inputs=(*input_files(raw, _together(said, done, {} if agreed else own_items_words(raw))), *people),
+        inputs=(*input_files(raw, _together(said, by_name, done, {} if agreed else own_items_words(raw))), *people),
         scales=reading.scales,
         missing_codes=reading.missing,
         comparison_ends=reading.numbers,
