@@ -1,9 +1,9 @@
 """The decisions of an audit, followed from one answer to the next: what a completion costs stays the same.
 
 Of each visit that ends the values are taken once, from its answers alone, and the bets go on from where they stood;
-what the rater said is read where a wave is drawn, and again if it answered since. All of it is kept in memory alone. It
-is computed anew from the store where its mark of recounts was raised, and the bets where something changed of a form
-that they have passed.
+what the rater said is read where a wave is drawn, and again if it answered since. All but the values is kept in memory
+alone. It is computed anew from the store where its mark of recounts was raised, and the bets where something changed of
+a form that they have passed.
 """
 
 from __future__ import annotations
@@ -71,8 +71,10 @@ class AuditFollower:
             facts = counting_facts(connection)
             if facts.recounts != self._recounts:
                 self._people, self._passed, self._recounts = AuditedPeople(), 0, facts.recounts
+                self._reader.begin(connection, facts.recounts)
             self._waves += waves_after(connection, self._waves)
             changed = self._people.note_ended(connection, self._reader, self._group, facts.reseated)
+        self._reader.keep()
         if self._waves and len(self._names) < self._waves[-1].end:
             self._names = self._store.assignments.ids()
             self._numbers = {name: number for number, name in enumerate(self._names)}

@@ -2,8 +2,8 @@
 
 Of each visit that counts the values are taken once, from its answers alone (:mod:`analysis.live.visit_units`), and the
 bets go on from where they stood.
-That is kept in memory alone: a process that starts reads the store from its beginning. Everything is computed anew,
-from the store,
+The bets are kept in memory alone: a process that starts places them again, by the values that are kept beside the
+answers. Everything is computed anew, from the store,
 
 - where the store's mark of recounts was raised (:mod:`spa.responses.recounts`: somebody was forgotten, simulated visits
   were deleted, a claimed visit was taken away or confirmed late, a place without a limit of time was taken again, a
@@ -55,15 +55,20 @@ class AnswerFollower:
         """Return what is decided ``now``, the same object while nobody else counts; ``None`` while nobody does."""
         with self._store.reading() as connection:
             facts = counting_facts(connection)
-            if self._as_begun:
-                return self._follow_begun(connection, facts, now)
-            return self._follow_completed(connection, facts)
+            found = (
+                self._follow_begun(connection, facts, now)
+                if self._as_begun
+                else self._follow_completed(connection, facts)
+            )
+        self._reader.keep()
+        return found
 
     def _follow_begun(self, connection: Connection, facts: CountingFacts, now: float) -> LiveDecisions | None:
         visits, tally, until = self._visits, self.tally, facts.known_until
         later = visits.later_visits(connection, self._group, until)
         if tally is None or facts.recounts != self._recounts or not visits.are_later(later, until):
             visits, tally = CountedVisits(), LiveTally.start(self._study, self._store.live_rules)
+            self._reader.begin(connection, facts.recounts)
             later = visits.later_visits(connection, self._group, until)
         newly = visits.newly_counted(later, now, until)
         for visit in newly.counted:
@@ -80,6 +85,7 @@ class AnswerFollower:
         people = self._completed
         if people is None or facts.recounts != self._recounts:
             people = CompletedPeople(self._study, LiveTally.start(self._study, self._store.live_rules), self._reader)
+            self._reader.begin(connection, facts.recounts)
         if people.note_ended(connection, self._group, facts.reseated) or people is not self._completed:
             # of two processes, the one that knows more has read the higher marks, or more visits
             marks = facts.recounts + facts.reseated

@@ -1,16 +1,26 @@
-"""What visits add to a live study, read from the store one at a time."""
+"""What visits add to a live study, read from the store one at a time.
+
+What came of it is kept beside the answers (:mod:`spa.responses.visit_units`): who follows from the beginning reads
+those visits anew that are not kept, or were read by another release, study file or plan.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import astuple, dataclass, replace
 from functools import cache, partial
+from hashlib import sha256
+from importlib.metadata import version
 
+import numpy as np
 from sqlalchemy import Connection
 
 from analysis.live.hypotheses import Hypotheses
 from analysis.live.unit_matrix import forms_read, live_plan, matrices_of
 from analysis.live.visit_units import VisitReading, VisitUnit, visit_unit
+from spa.errors import ResponseError
 from spa.records.assignment import AssignmentLabels
 from spa.records.study import Study
 from spa.records.submission import Submission
@@ -21,8 +31,12 @@ from spa.responses.outcomes import COMPLETED
 from spa.responses.store import Store
 from spa.responses.stored_assignments import AskedAssignment, asked_of_people
 from spa.responses.tidy_tables import EXPOSED
+from spa.responses.visit_units import keep_units, read_units
 from spa.study.narrowing import DealtPair
+from spa.study.study_file import written_tables
 
+KEPT_AT_ONCE = 50  # visits read, whose writing costs one transaction
+READ_AS = 1  # raised where visits are read otherwise within a release
 NOTHING = VisitUnit(asked=False, excluded=False, values=None)
 
 
@@ -52,22 +66,44 @@ class VisitReader:
         self._plan = live_plan(study)
         self._form_of = forms_read(study, store, self._plan)
         self._hypotheses = Hypotheses.of(study, store.live_rules)
+        self._version = _version(study, store)
+        self._recounts = 0
+        self._kept: dict[str, str] = {}  # records by submission id, as far as they were not taken up
+        self._read_anew: dict[str, str] = {}  # that are not kept yet
+
+    def begin(self, connection: Connection, recounts: int) -> None:
+        """Take up what is kept, where all visits are read from the first; ``recounts``: the mark by now."""
+        self._kept, self._read_anew = read_units(connection, self._version), {}
+        self._recounts = recounts
+
+    def keep(self) -> None:
+        """Keep what was read, once it is worth a transaction: called outside of one."""
+        self._kept = {}
+        if len(self._read_anew) >= KEPT_AT_ONCE:
+            with suppress(ResponseError):  # as of a store that is locked: whoever starts reads them anew
+                keep_units(self._store, self._read_anew, self._version, recounts=self._recounts)
+            self._read_anew = {}
 
     def one(self, connection: Connection, visit: Lease) -> ReadVisit:
         """Return what a person adds of whom this visit alone counts, as it was when it was completed."""
+        kept = self._kept.pop(visit.submission_id, None)
+        if kept is not None:
+            return _from_json(kept, visit.assignment_id, len(self._hypotheses.listed))
         found = self._read(connection, visit)
         if found is None:  # deleted since: the mark of recounts says so next time
             return ReadVisit(unit=NOTHING)
         submission, asked = found
-        return self._added(replace(submission, extra=False), asked)
+        read = self._added(replace(submission, extra=False), asked)
+        self._read_anew[visit.submission_id] = _to_json(read)
+        return read
 
     def all_of(self, connection: Connection, visits: Sequence[Lease]) -> ReadVisit:
         """Return what a person adds of whom these visits have ended, in the order in which they began."""
+        if len(visits) == 1 and visits[0].completed and not visits[0].extra:
+            return self.one(connection, visits[0])
         read = [found for visit in visits if (found := self._read(connection, visit)) is not None]
         if not read:
             return ReadVisit(unit=NOTHING)
-        if len(read) == 1 and len(visits) == 1 and visits[0].completed and not visits[0].extra:
-            return self._added(*read[0])
         done = [visit for visit in visits if visit.outcome == COMPLETED]
         order = sorted(done, key=lambda visit: visit.completed_at or 0.0)  # of those at one time, as they began
         return self._of_tables(read, [visit.assignment_id for visit in order])
@@ -115,3 +151,37 @@ class VisitReader:
 
 def _labels(asked: AskedAssignment) -> AssignmentLabels:
     return labels_of(asked.assignment, asked.key)
+
+
+def _version(study: Study, store: Store) -> str:
+    """Name all that a visit's unit hangs on besides the visit: study, plan, rules of the store, and this release."""
+    parts = READ_AS, version("spa-eval"), store.meta("fingerprint"), store.live_rules
+    return sha256(json.dumps([*parts, written_tables(study).model_dump_json()]).encode()).hexdigest()
+
+
+def _to_json(read: ReadVisit) -> str:
+    """Write what a visit adds; numbers as they are, those that are NaN left out."""
+    values = read.unit.values
+    record = {
+        "asked": read.unit.asked,
+        "excluded": read.unit.excluded,
+        "values": None if values is None else {str(n): values[n].item() for n in np.flatnonzero(~np.isnan(values))},
+        "dealt": None if read.dealt is None else [astuple(pair) for pair in read.dealt],
+        "is_unit": read.assignment_id is not None,
+    }
+    return json.dumps(record, separators=(",", ":"))
+
+
+def _from_json(text: str, assignment_id: str, k: int) -> ReadVisit:
+    """Read what :func:`_to_json` wrote of a visit to this assignment, with ``k`` values."""
+    record = json.loads(text)
+    values, given, dealt = np.full(k, np.nan), record["values"], record["dealt"]
+    for place, value in (given or {}).items():
+        values[int(place)] = value
+    return ReadVisit(
+        unit=VisitUnit(asked=record["asked"], excluded=record["excluded"], values=None if given is None else values),
+        dealt=None
+        if dealt is None
+        else [DealtPair(system_x=x, system_y=y, subject=subject) for x, y, subject in dealt],
+        assignment_id=assignment_id if record["is_unit"] else None,
+    )

@@ -27,6 +27,7 @@ from spa.responses.payloads import fields_of
 from spa.responses.recounts import note_recount
 from spa.responses.store import Store
 from spa.responses.store_schema import answers, decisions, journal, meta, payloads, people, submissions, tokens
+from spa.responses.visit_units import drop_units
 from spa.widgets import widget_of
 
 DELETED = "deleted on request"
@@ -260,6 +261,7 @@ def forget_person(
         gone = 0
         pages = sum(_clean_pages(connection, visit, forms(visit.assignment_id)) for visit in visits)
         texts = sum(_clean_answers(connection, visit, forms(visit.assignment_id)) for visit in visits)
+    drop_units(connection, ids)
     note_recount(connection)
     noted = select(func.count()).select_from(decisions).where(decisions.c.submission_id.in_(ids))
     return ErasureCounts(

@@ -23,6 +23,7 @@ from spa.responses.recounts import note_recount
 from spa.responses.store import Store
 from spa.responses.store_schema import adapted, answers, decisions, payloads, people, submissions, tokens
 from spa.responses.stored_assignments import LIVE_RULES
+from spa.responses.visit_units import drop_units
 
 FACT = "rehearsal"  # of the store
 PREREGISTERED = "preregistered"  # the fact that holds a frozen plan, see analysis.answers.preregistration
@@ -204,6 +205,7 @@ def forget_simulated(store: Store, raters: Collection[str], *, apply: bool) -> i
 
 def _delete_visits(connection: Connection, which: ColumnElement[bool]) -> None:
     note_recount(connection)
+    drop_units(connection, connection.scalars(select(submissions.c.submission_id).where(which)).all())
     numbers, names, who = (
         select(column).where(which)
         for column in (submissions.c.number, submissions.c.submission_id, submissions.c.annotator_id)

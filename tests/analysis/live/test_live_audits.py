@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from analysis.live import visit_reader
 from analysis.live.audit_follower import AuditFollower
 from analysis.live.audited import doubts
 from spa.commands.workspace import Workspace, open_workspace
@@ -32,7 +33,8 @@ PEOPLE = 40
 
 
 @pytest.fixture
-def study(tmp_path: Path) -> Path:
+def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(visit_reader, "KEPT_AT_ONCE", 3)
     spa("init", tmp_path / "study", "--example", "audit")
     path = tmp_path / "study" / "study.toml"
     text = path.read_text().replace('model = "simulated-rater"', 'model = "simulated-rater"\nrepeats = 2')

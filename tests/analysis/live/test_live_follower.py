@@ -12,7 +12,9 @@ from typing import Self
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from sqlalchemy import text
 
+from analysis.live import visit_reader
 from spa.cli import main
 from spa.commands.workspace import Workspace, open_workspace
 from spa.live import LiveProgress
@@ -21,6 +23,7 @@ from spa.responses.leases import Lease, known_lease
 from spa.responses.outcomes import RETURNED, claimed_name
 from spa.responses.recounts import RECOUNTED
 from spa.responses.visit_ends import confirm_visit
+from spa.responses.visit_units import keep_units, read_units
 from spa.study.narrowing import CountedUpTo
 from tests.analysis import live_history
 from tests.analysis.live_history import (
@@ -114,8 +117,31 @@ def _talk(outputs: Path) -> None:
     outputs.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
+@pytest.fixture(autouse=True)
+def _kept_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(visit_reader, "KEPT_AT_ONCE", 3)
+
+
+def change_kept(workspace: Workspace, change: str) -> int:
+    """Change what is kept of visits by a statement of SQL; return in how many rows."""
+    with workspace.store.transaction() as connection:
+        return connection.execute(text(change)).rowcount
+
+
+SPOILT = """{"asked": true, "excluded": true, "values": null, "dealt": null, "is_unit": true}"""
+OTHERWISE = f"UPDATE visit_units SET record = '{SPOILT}'".replace(": ", r"\: ")
+CHANGES = {  # of what is kept, by the step: all lost; some read by another release; all
+    14: "DELETE FROM visit_units",
+    24: f"{OTHERWISE}, version = 'other' WHERE submission_id < '8'",
+    34: f"{OTHERWISE}, version = 'other'",
+}
+
+
 def check_history(workspace: Workspace, kind: str, *, steps: int) -> None:
-    """Compare what is followed with what the store gives as a whole, after every step of a random history."""
+    """Compare what is followed with what the store gives as a whole, after every step of a random history.
+
+    Now and then by who starts at that moment, too: all others may be killed then, as nothing is written at an end.
+    """
     history = History(workspace, np.random.default_rng(sorted(STUDIES).index(kind)), in_hits=kind == "in HITs")
     counted = 0
     for number in range(steps):
@@ -124,6 +150,12 @@ def check_history(workspace: Workspace, kind: str, *, steps: int) -> None:
         matrices = matrices_of(workspace, history.now)
         assert found == computed(workspace, matrices), act
         check_tally(workspace, history.live, matrices)
+        if number % 5 == 4:
+            if number in CHANGES:
+                change_kept(workspace, CHANGES[number])
+            anew = LiveProgress(workspace.study, workspace.store, "human", clock=lambda: history.now)
+            assert anew.refresh() == found, act
+            check_tally(workspace, anew, matrices)
         if found is not None and found.next_pairs and not found.enough:
             each, pairs = workspace.study.items_per_annotator, [list(astuple(pair)) for pair in found.next_pairs]
             hands = [pairs[start : start + each] for start in range(0, len(pairs), each)]
@@ -147,6 +179,46 @@ def test_live_follower_on_postgresql(tmp_path: Path, postgres_url: str, kind: st
     """So it is on PostgreSQL."""
     with open_workspace(built(tmp_path, kind, postgres_url), postgres_url) as workspace:
         check_history(workspace, kind, steps=45)
+
+
+def test_what_a_visit_adds_is_kept(tmp_path: Path) -> None:
+    """Who starts takes it up; not once what was sent is deleted, nor where that was before, nor by another plan."""
+    path = write_study(tmp_path, f"{LIVE}[analysis]\nmin_outputs_seen = 0.8\nmax_words_per_minute = 1500\n")
+    assert CliRunner().invoke(main, ["build", str(path)]).exit_code == 0
+    with open_workspace(path) as workspace:
+        store, rng, leases = workspace.store, np.random.default_rng(0), []
+        for number in range(12):
+            admit = partial(store.visits.admit, source="link", minutes_allowed=MINUTES, rules=RULES, now=START)
+            leases.append(admit(person=f"p{number}", external_id=f"p{number}"))
+            hand_in(workspace, leases[-1], rng, now=START + 60)
+
+        def followed() -> LiveProgress:
+            live = LiveProgress(workspace.study, store, "human", clock=lambda: START + 61)
+            live.refresh()
+            return live
+
+        first = followed()
+        version = follower_of(first)._reader._version
+        with store.reading() as connection:
+            before = read_units(connection, version)
+        assert before.keys() == {lease.submission_id for lease in leases}
+        hurried = next(name for name, record in before.items() if json.loads(record)["excluded"])
+        delete = partial(forget, store, person=None, submission=hurried, forms=workspace.form, with_answers=False)
+        delete(apply=True)  # with the evidence of reading
+        assert not keep_units(store, before, version, recounts=0)  # as a process would that read them before
+        with store.reading() as connection:
+            assert read_units(connection, version) == {name: before[name] for name in before if name != hurried}
+        again = followed()
+        check_tally(workspace, again, matrices_of(workspace, START + 61))
+        excluded = [follower_of(live).tally.excluded for live in (first, again)]
+        assert excluded[0] - excluded[1] == 1
+        assert change_kept(workspace, OTHERWISE) == 11
+        assert follower_of(followed()).tally.excluded == 11  # by what is kept
+    path.write_text(path.read_text().replace("max_words_per_minute = 1500", "max_words_per_minute = 1e6"))
+    with open_workspace(path) as workspace:
+        changed = LiveProgress(workspace.study, workspace.store, "human", clock=lambda: START + 61)
+        changed.refresh()
+        check_tally(workspace, changed, matrices_of(workspace, START + 61))
 
 
 class Answering:
