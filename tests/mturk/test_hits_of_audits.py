@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -11,8 +11,10 @@ from click.testing import CliRunner
 from mturk.idempotent_calls import IdempotentMTurkCalls
 from spa.cli import main
 from spa.elicitation.spa import PreferenceTarget
+from tests.load.killed_audits import KILLED, Ended, dying_at, play
 from tests.mturk.emulated import Emulator
 from tests.mturk.studies import STUDY, Bench, make_bench
+from tests.mturk.test_hits_exactly_once import Killed
 from tests.mturk.test_hits_waves import open_hits
 
 AUDIT = f"""{STUDY}
@@ -77,3 +79,29 @@ def test_a_form_of_an_audit_is_offered_until_it_is_answered(
     status = CliRunner().invoke(main, ["status", str(bench.study)]).output
     assert "7 of 9 forms drawn are answered" in status
     assert "beta is better, decided after 7" in status
+
+
+def _typed(words: Sequence[str], environment: Mapping[str, str], die_at: str | None) -> Ended:
+    """Run a command in this process, which dies as far as the command can tell."""
+
+    def die() -> None:
+        raise Killed
+
+    number, moment = (die_at or "1000000 after").split()
+    with pytest.MonkeyPatch.context() as patch:
+        for owner, name, method in [*dying_at(int(number), moment, die)]:
+            patch.setattr(owner, name, method)
+        try:
+            result = CliRunner().invoke(main, [*words], env=environment, catch_exceptions=False)
+        except Killed:
+            return Ended(code=KILLED, output="")
+    return Ended(code=result.exit_code, output=result.output)
+
+
+def test_an_audit_is_the_same_however_often_it_dies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each form that was drawn is offered once, each reward and bonus paid once; ``killed_audits`` kills processes."""
+    monkeypatch.setitem(IdempotentMTurkCalls.__init__.__kwdefaults__, "sleep", lambda seconds: None)
+    toll = play("HITs", tmp_path / "play", trials=12, seed=5, command=_typed)
+    assert toll.killed.keys() == {"publish", "advance", "approve", "bonus"}
+    assert (toll.published, toll.paid, toll.bonuses) == (11, 10, 10)
+    assert (toll.twice, toll.missing, toll.other_forms, toll.unfinished) == (0, 0, 0, 0)
