@@ -28,12 +28,14 @@ from spa.commands.workspace import Workspace, open_workspace
 from spa.responses.store import Store
 from spa.server.app import create_app
 from spa.server.http_server import Listener, run
+from spa.server.rate_limits import Limits
 from tests.load.studies import build_load_study
 
 MOST_WORK = 6000  # bytes of acknowledgements, some forty pages, after which a server is killed at the latest
 MOST_WAIT = 30.0  # seconds that this may take on the busiest machine
 AFTER = 0.02  # seconds that it may live on, so that a kill falls anywhere between two acknowledgements
 PAGES = 2  # rated in a form, so that many forms are completed between two kills
+NEW_VISITS = 1_000_000  # a minute
 REST = 0.7  # seconds that the last server lives, so that everybody who waits is served
 START_LIMIT = 60.0  # seconds within which a server must answer on the busiest machine
 
@@ -136,7 +138,8 @@ def serve(serving: Workspace, target: str, bound: socket.socket) -> None:
         own = Workspace(
             study=serving.study, outputs=serving.outputs, texts=serving.texts, store=store, chosen=serving.chosen
         )
-        run(create_app(own), Listener(socket=bound, address=""))
+        crowd = Limits.of_new_visits(NEW_VISITS)  # all come from one address
+        run(create_app(own, limits=crowd), Listener(socket=bound, address=""))
 
 
 def wait_for_answer(url: str, child: int) -> None:

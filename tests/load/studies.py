@@ -17,6 +17,7 @@ seed = 1
 outputs = {files = ["outputs.jsonl"], item_text = "item_text"}
 systems = [{id = "sysone"}, {id = "systwo"}]
 design.items = PAGES
+people.seconds_per_100_words = 0.1  # these annotators read at once: by its clock the server sees that
 
 [likert]
 points = 7

@@ -10,7 +10,8 @@ import multiprocessing
 import os
 import signal
 import sys
-from itertools import count
+import tracemalloc
+from itertools import count, islice
 from multiprocessing.connection import Connection
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
@@ -18,7 +19,10 @@ from typing import Any
 
 from sqlalchemy import Engine, event
 
+from spa.records.outputs import Outputs
+from spa.records.study import Study
 from spa.responses.store import Store
+from spa.study.sampling import sample_assignments, study_rng
 from tests.spa.hand_made import ASKED
 from tests.spa.store_steps import complete, lease_for_rater, save_payload, submission_of
 from tests.warm import LOADED
@@ -92,6 +96,17 @@ def kill_under_load(output: Path, *words: str) -> None:
     silence(output)
     sys.argv = ["killed", *words]
     killed.main()
+
+
+def trace_draws(study: Study, outputs: Outputs, told: Connection) -> None:
+    """Draw 2,000 assignments; send how many bytes the last 1,500 need at once, which no other thread adds to."""
+    draws = sample_assignments(study, outputs, count=2_000, rng=study_rng(0))
+    for _ in islice(draws, 500):  # every deck has come up
+        pass
+    tracemalloc.start()
+    for _ in draws:
+        pass
+    told.send(tracemalloc.get_traced_memory()[1])
 
 
 def silence(output: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import random
-import tracemalloc
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import combinations, groupby, islice, pairwise
@@ -31,6 +30,7 @@ from spa.records.assignment import (
 from spa.records.outputs import Outputs
 from spa.records.study import Study
 from spa.study.sampling import exposure_run, label_name, sample_assignments, study_rng
+from tests.spa.forks import FORKS, load_before, trace_draws
 from tests.strategies import outputs_of, small_study, studies
 
 EXPOSURE_STUDY = {"exposure_study": {"system_x": "zzgood", "system_y": "zzpoor"}}
@@ -115,15 +115,14 @@ def test_drawing_is_lazy():
 
 def test_memory_stays_flat():
     study = small_study(choices={}, likert={"outputs": 1})
-    draws = sample_assignments(study, outputs_of(study, samples=3), count=2_000, rng=study_rng(0))
-    for _ in islice(draws, 500):  # every deck has come up
-        pass
-    tracemalloc.start()
-    for _ in draws:
-        pass
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 200_000  # bytes; the 1,500 assignments would take some 8 million
+    load_before()
+    heard, told = FORKS.Pipe(duplex=False)
+    drawing = FORKS.Process(target=trace_draws, args=(study, outputs_of(study, samples=3), told))
+    drawing.start()
+    told.close()
+    with heard:
+        assert heard.recv() < 200_000  # bytes; the 1,500 assignments would take some 8 million
+    drawing.join()
 
 
 whole_items = studies().filter(lambda case: not case[0].single_outputs)
