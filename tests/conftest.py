@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-import tests.warm  # noqa: F401  # shares certificates
+import tests.warm  # noqa: F401  # shares certificates, and lets clients wait
 
 gc.disable()  # while hundreds of modules are imported
 settings.register_profile("unhurried", deadline=None, max_examples=50)  # a busy machine is no defect

@@ -18,6 +18,8 @@ from multiprocessing import get_context, reduction
 from multiprocessing.context import ForkServerContext
 from typing import Any
 
+from tests import patience
+
 LOADED = [  # what nearly every command and server needs: its import is most of the work of a short one
     "scipy.stats",
     "analysis.planning.conclusions",
@@ -145,6 +147,16 @@ def share_certificates() -> None:
     httpcore2.default_ssl_context = certificates
 
 
+def be_patient() -> None:
+    """Let HTTP clients that do not say how long they wait do so as long as a busy machine needs, not for 5 s."""
+    try:
+        from httpx2._config import DEFAULT_TIMEOUT_CONFIG
+    except ModuleNotFoundError:
+        return
+    for what in ("connect", "read", "write", "pool"):
+        setattr(DEFAULT_TIMEOUT_CONFIG, what, patience.SECONDS)
+
+
 @cache
 def _starting() -> ForkServerContext:
     context = get_context("forkserver")
@@ -192,3 +204,4 @@ def _run(
 
 
 share_certificates()
+be_patient()
