@@ -1,7 +1,6 @@
 """Markdown of outputs as HTML: hostile text, so nothing in it loads, runs, is followed or styles itself.
 
-CommonMark with tables, strikethrough, task lists, formulas and ``<br>``; single line ends are kept. Beside the HTML
-stand the text that people read and what of the source they do not.
+Single line ends are kept. Beside the HTML stand the text that people read and what of the source they do not.
 """
 
 from __future__ import annotations
@@ -19,18 +18,14 @@ from urllib.parse import unquote
 from markupsafe import Markup
 
 from spa.media.direction import Direction, direction_of
-from spa.media.emphasis import between_characters
 from spa.media.formulas import formula
+from spa.media.markdown_reader import JOINED, labels_within, normal_label, read_markdown
 from spa.media.markup_signs import is_code
 from spa.media.pictures import OPENING, Picture
 
 if TYPE_CHECKING:
-    from markdown_it import MarkdownIt
-    from markdown_it.rules_block import StateBlock
-    from markdown_it.rules_inline import StateInline
     from markdown_it.token import Token
 
-DEEPEST = 100  # blocks within blocks
 MOST_COLOURED = 20_000  # characters of code
 MOST_SECONDS = 0.1  # of the processor, to colour a block of code
 LANGUAGES = frozenset(
@@ -46,29 +41,10 @@ COLOURS = (  # of code: types of Pygments, and their class
     ("Token.Name.Function", "n"),
     ("Token.Name.Class", "n"),
 )
-USED, UNCLOSED = "used", "unclosed"  # of the parser's environment: labels, and closings that do not follow in a text
-JOINED = "\ue000"  # stands for a line end within a formula, so that no block begins there
 WIDE = 24  # characters of a formula from which on it scrolls where it is wider than the line
-MOST_LINES = 60  # of a formula
 ALIGNED = {"text-align:left": "left", "text-align:center": "center", "text-align:right": "right"}
 SIMPLE = frozenset(("strong", "em", "s"))  # elements within a line
 
-_FENCE = re.compile(r"(?:\s*>)*\s*(?:[-*+]\s+|\d+[.)]\s+)*(`{3,}|~{3,})")
-_LINES = r"\\begin\{((?:align(?:ed)?|equation|gather|multline|eqnarray)\*?)\}"
-_OPENING = re.compile(rf"(?<!\\)(?:\\\\)*(\\\[|\$\$|{_LINES})")
-_LINES_OF_FORMULA = re.compile(_LINES)
-_DOLLARS = re.compile(r"\$(?![\s$])((?:\\.|[^$\\\n])+?)(?<![\s\\])\$(?![\d$])")
-_IN_WORDS = re.compile(r"\\(?:text\w*|math\w+|operatorname|mbox)\s*\{[^{}]*\}|\\[A-Za-z]+|\\.")
-_PROSE = re.compile(r"(?<![A-Za-z])[A-Za-z]{2,}[ ,;:]+[A-Za-z]{2,}")
-_PRICE = re.compile(
-    r"[\d.,]+(?:[A-Za-z]{4,}|\s*[-/–—+]\s*[A-Za-z]{3,}|\s+(?:[A-Za-z]{3,}|(?:a|an|and|or|to|per|is|vs|in|of)\b))[^=<>^_\\]*"
-    r"|[\d.,]+[-–—]"
-)
-_LINE_END = re.compile(r"<br ?/?>\n?", re.IGNORECASE)
-_LABEL = r"\[((?:\\.|[^\[\]\\])+)\]"
-_DEFINITION = re.compile(rf"{_LABEL}:")
-_USED = re.compile(rf"{_LABEL}(?!:)")
-_NAMED = re.compile(rf"(?<=\]){_LABEL}|{_LABEL}(?=:)")
 _WORDS = re.compile(r"[^\W_]+")
 _TAG = re.compile(r"<[^>]*>")
 _CODE = re.compile(r"(<pre .*?</pre>)", re.DOTALL)
@@ -111,14 +87,13 @@ def rendered(source: str) -> RenderedMarkdown:
     if is_code(source):
         block = Markup(f'<pre dir="ltr"><code>{_escaped(source)}</code></pre>\n')
         return RenderedMarkdown(html=block, text=f"{source}\n", direction="ltr")
-    writer, environment = _Writer(), dict[str, Any]()
-    writer.blocks(_reader().parse(_joined(source), environment))
-    references = environment.get("references", {})
+    writer = _Writer()
+    tokens, references = read_markdown(source)
+    writer.blocks(tokens)
     for found in references.values():
         writer.hidden += (found["href"], found["title"])
     if references:
-        labels = (label for found in _NAMED.findall(source) for label in found)
-        writer.hidden += (label for label in labels if _normal(label) in references)
+        writer.hidden += (label for label in labels_within(source) if normal_label(label) in references)
     html = "".join(writer.parts)
     text = unescape(_TAG.sub("", html))
     return RenderedMarkdown(
@@ -129,155 +104,6 @@ def rendered(source: str) -> RenderedMarkdown:
         formulas=tuple(writer.formulas),
         pictures=tuple(writer.pictures),
     )
-
-
-def _joined(source: str) -> str:
-    """Put a mark of one character in the place of line ends within formulas, where a block could begin otherwise."""
-    if JOINED in source or not any(sign in source for sign in ("\\[", "$$", "\\begin{")):
-        return source
-    lines, written = source.splitlines(keepends=True), list[str]()
-    fence: str | None = None
-    at = 0
-    while at < len(lines):
-        line = lines[at]
-        marked = _FENCE.match(line)
-        if marked is not None and (fence is None or marked[1].startswith(fence)):
-            fence = marked[1] if fence is None else None
-        last = None if fence is not None or marked is not None else _last_line(lines, at)
-        if last is not None:
-            joined = "".join(lines[at : last + 1])
-            end = joined[len(joined.rstrip("\r\n")) :]
-            line = joined[: len(joined) - len(end)].replace("\r\n", "\n").replace("\n", JOINED) + end
-            at = last
-        written.append(line)
-        at += 1
-    return "".join(written)
-
-
-def _last_line(lines: Sequence[str], first: int) -> int | None:
-    """Return the line on which a formula ends that begins on a line and not ends there."""
-    place = 0
-    line = lines[first]
-    while (found := _OPENING.search(line, place)) is not None:
-        closing = "\\]" if found[1] == "\\[" else rf"\end{{{found[2]}}}" if found[2] else "$$"
-        end = line.find(closing, found.end())
-        if end < 0:
-            if line.count("`", 0, found.start()) % 2:
-                return None
-            for at in range(first + 1, min(len(lines), first + MOST_LINES)):
-                if _FENCE.match(lines[at]):
-                    return None
-                if closing in lines[at]:
-                    return at
-            return None
-        place = end + len(closing)
-    return None
-
-
-@cache
-def _reader() -> MarkdownIt:
-    from markdown_it import MarkdownIt
-    from markdown_it.rules_block import reference
-    from markdown_it.rules_inline import image
-
-    options = {
-        "html": False,
-        "breaks": True,
-        "maxNesting": DEEPEST,
-        "tasklists": True,
-        "strikethrough_single_tilde": True,
-    }
-    reader = between_characters(MarkdownIt("commonmark", options).enable(["table", "strikethrough"]))
-    reader.inline.ruler.before("escape", "formula", _formula)
-    reader.inline.ruler.before("html_inline", "line_end", _line_end)
-
-    def used_reference(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-        """Leave a definition that nothing refers to in the text."""
-        line = state.src[state.bMarks[start] + state.tShift[start] : state.eMarks[start]]
-        found = _DEFINITION.match(line)
-        if found is not None:
-            if USED not in state.env:
-                state.env[USED] = {_normal(label) for label in _USED.findall(state.src)}
-            if _normal(found[1]) not in state.env[USED]:
-                return False
-        return reference(state, start, end, silent)
-
-    def picture(state: StateInline, silent: bool) -> bool:
-        """Keep how the source writes a picture."""
-        start = state.pos
-        found = image(state, silent)
-        if found and not silent:
-            state.tokens[-1].meta = {"source": state.src[start : state.pos]}
-        return found
-
-    reader.inline.ruler.at("image", picture)
-    reader.block.ruler.at("reference", used_reference)
-    return reader
-
-
-def _line_end(state: StateInline, silent: bool) -> bool:
-    """Read ``<br>``, which models write where a line ends within a cell of a table, as chats do."""
-    found = _LINE_END.match(state.src, state.pos)
-    if found is None:
-        return False
-    if not silent:
-        state.push("hardbreak", "br", 0).meta = {"written": found[0]}
-    state.pos = found.end()
-    return True
-
-
-def _formula(state: StateInline, silent: bool) -> bool:
-    """Read a formula in dollars or LaTeX's brackets; prices and single dollars stay text."""
-    source, start = state.src, state.pos
-    if source[start] not in "$\\":
-        return False
-    for opening, closing in (("$$", "$$"), ("\\[", "\\]"), ("\\(", "\\)")):
-        if source.startswith(opening, start):
-            end = _end(state, closing, start + 2)
-            content = source[start + 2 : max(end, 0)]
-            if end < 0 or not content.strip() or (opening == "\\(" and "\n" in content):
-                return False
-            return _push(state, silent, content, end + 2, display=opening != "\\(")
-    if source[start] == "\\":
-        lines = _LINES_OF_FORMULA.match(source, start)
-        closing = "" if lines is None else rf"\end{{{lines[1]}}}"
-        end = _end(state, closing, start) + len(closing) if closing else 0
-        return end > len(closing) and _push(state, silent, source[start:end], end, display=True)
-    found = _DOLLARS.match(source, start)
-    before = source[start - 1 : start]
-    if found is None or (before.isascii() and before.isalnum()) or _is_prose(found[1]):
-        return False
-    return _push(state, silent, found[1], found.end(), display=False)
-
-
-def _end(state: StateInline, closing: str, start: int) -> int:
-    """Return where a formula ends; -1 where it does not, which is looked for once in a text."""
-    unclosed = state.env.setdefault(UNCLOSED, {})
-    if unclosed.get(closing) is state.src:
-        return -1
-    end = state.src.find(closing, start)
-    if end < 0:
-        unclosed[closing] = state.src
-    return end
-
-
-def _push(state: StateInline, silent: bool, content: str, end: int, *, display: bool) -> bool:
-    if not silent:
-        token = state.push("formula", "math", 0)
-        token.content = content
-        token.meta = {"display": display}
-    state.pos = end
-    return True
-
-
-def _is_prose(content: str) -> bool:
-    """Whether what stands between two dollars is text about money rather than a formula.
-
-    >>> [_is_prose(text) for text in ("5 and ", "x + y", "5/month or 10", "2x", "3 + 4")]
-    [True, False, True, False, False]
-    """
-    plain = _IN_WORDS.sub(" ", content)
-    return _PROSE.search(plain) is not None or _PRICE.fullmatch(plain.strip()) is not None
 
 
 class _Writer:
@@ -317,8 +143,9 @@ class _Writer:
         aligned = ALIGNED.get(str(token.attrGet("style") or ""))
         if aligned is not None:
             attributes += f' class="{aligned}"'
-        if token.type == "ordered_list_open" and token.attrGet("start") is not None:
-            attributes += f' start="{int(token.attrGet("start") or 1)}"'
+        if token.type == "ordered_list_open":
+            _number(tokens, at)
+        attributes += "".join(f' {key}="{int(token.attrs[key])}"' for key in ("start", "value") if key in token.attrs)
         self.parts.append(f"<{_tag_of(token)}{attributes}>{_after(token) if token.tag not in _WITH_TEXT else ''}")
         if token.type == "list_item_open":
             self.hidden.append(token.info)
@@ -398,6 +225,22 @@ def _after(token: Token) -> str:
     return "\n" if token.block else ""
 
 
+def _number(tokens: Sequence[Token], at: int) -> None:
+    """Give the items of a list the numbers that its source gives them, but where all have the same."""
+    items: list[Token] = []
+    for token in tokens[at + 1 :]:
+        if token.level <= tokens[at].level:
+            break
+        if token.type == "list_item_open" and token.level == tokens[at].level + 1:
+            items.append(token)
+    numbers = [int(item.info) for item in items]
+    if len(set(numbers)) == 1:
+        return
+    for item, number, before in zip(items[1:], numbers[1:], numbers, strict=False):
+        if number != before + 1:
+            item.attrSet("value", number)
+
+
 def _own_text(tokens: Sequence[Token], at: int) -> str:
     """Return the text of the first lines within a block, without code and formulas."""
     for place in range(at + 1, len(tokens)):
@@ -426,12 +269,6 @@ def _direction(text: str) -> str:
 
 def _escaped(text: str) -> str:
     return escape(text, quote=False)
-
-
-def _normal(label: str) -> str:
-    from markdown_it.common.utils import normalizeReference
-
-    return normalizeReference(label)
 
 
 def _coloured(code: str, language: str) -> str:

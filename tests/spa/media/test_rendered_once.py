@@ -14,7 +14,7 @@ from spa.forms.effort import estimate_effort
 from spa.forms.html import render_whole
 from spa.forms.prompt import render_prompt
 from spa.forms.texts import load_texts
-from spa.media import markdown_html
+from spa.media import markdown_html, markdown_reader
 from spa.media.conversation import CONVERSATION
 from spa.media.markdown import MARKDOWN
 from spa.media.medium import Medium
@@ -37,14 +37,14 @@ def in_turns(text: str) -> str:
 def test_a_large_page_is_parsed_once(medium: Medium, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a form that shows 60 kB, from reading the files over checks, pages asked for twice, a HIT and the prompt."""
     parsed = Counter[str]()
-    reader = markdown_html._reader()
+    reader = markdown_reader.markdown_reader()
 
     class Counting:
         def parse(self, source: str, environment: dict[str, object]) -> object:
             parsed[source] += 1
             return reader.parse(source, environment)
 
-    monkeypatch.setattr(markdown_html, "_reader", Counting)
+    monkeypatch.setattr(markdown_reader, "markdown_reader", Counting)
     markdown_html.rendered.cache_clear()
     rows = [
         {"item_id": f"i{item}", "system": system, "output": output_of(item, system)}
