@@ -16,6 +16,7 @@ from functools import cache
 from io import TextIOWrapper
 from multiprocessing import get_context, reduction
 from multiprocessing.context import ForkServerContext
+from types import ModuleType
 from typing import Any
 
 from tests import patience
@@ -81,9 +82,12 @@ class WarmProcess:
             self.stdout = os.fdopen(source, encoding="utf-8", errors="replace")
         everything = dict(os.environ if environment is None else environment)
         self._process = _starting().Process(target=_run, args=(self.args, everything, _Handed(given), alone, prepare))
+        main = sys.modules["__main__"]
+        sys.modules["__main__"] = ModuleType("__main__")  # where AppTest leaves its script, which would be run
         try:
             self._process.start()
         finally:
+            sys.modules["__main__"] = main
             if output is None:
                 os.close(given)
         assert self._process.pid is not None

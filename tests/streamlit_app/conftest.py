@@ -135,9 +135,10 @@ def copied(watched: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="package")
-def dashboard(watched: Path) -> Iterator[Dashboard]:
-    """Return a dashboard that only reads, on which systems were asked for."""
-    with started(watched, "--show-systems") as running:
+def dashboard(watched: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dashboard]:
+    """Return a dashboard that only reads, on which systems were asked for: its copy of the study notes that."""
+    study = Path(shutil.copytree(watched.parent, tmp_path_factory.mktemp("read") / "study")) / watched.name
+    with started(study, "--show-systems") as running:
         yield running
 
 
