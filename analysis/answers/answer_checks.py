@@ -201,6 +201,8 @@ def _check_answer(check: Check, kind: str, reading: Reading) -> None:
     if kind == "choices":
         value = pl.col(answer).replace_strict({"x": 1.0, "tie": 0.5, "y": 0.0}, default=None, return_dtype=pl.Float64)
         check.frame = check.frame.with_columns(value.alias("value"))
+        if answer in reading.constants:  # each row lists the winner first, or each last, wherever it was shown
+            check.frame = check.frame.with_columns(placed=pl.lit(False))
         if "both_bad" in check.frame.columns:
             check.truth("both_bad")
     else:

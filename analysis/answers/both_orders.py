@@ -15,6 +15,11 @@ ASKED = ("annotator_id", "assignment_id", "variant", "repeat", "criterion", "eli
 PLAIN = "choice"  # the elicitation of choices between two outputs that were shown alone
 
 
+def is_placed(choices: pl.DataFrame) -> pl.Expr:
+    """Tell whether ``system_x`` was shown first: not where a table lists the winner, or orders without places."""
+    return pl.col("placed").fill_null(True) if "placed" in choices.columns else pl.lit(True)
+
+
 def asked_twice(choices: pl.DataFrame) -> pl.DataFrame:
     """Return the choices between two outputs, each with what its reverse says.
 
@@ -30,7 +35,7 @@ def asked_twice(choices: pl.DataFrame) -> pl.DataFrame:
     ahead = pl.col("system_x") < pl.col("system_y")
     pair = [pl.when(ahead).then(one).otherwise(other) for one, other in (*zip(x, y, strict=True),)]
     pair += [pl.when(ahead).then(other).otherwise(one) for one, other in (*zip(x, y, strict=True),)]
-    way = pl.col("elicitation").is_null() | (pl.col("elicitation") == PLAIN)
+    way = (pl.col("elicitation").is_null() | (pl.col("elicitation") == PLAIN)) & is_placed(choices)
     rows = strings.with_columns(
         ahead=ahead, own=pl.when(ahead).then("value").otherwise(1 - pl.col("value")), _plain=way
     ).with_columns(_question=pl.struct(*ASKED, *(part.alias(f"_{place}") for place, part in enumerate(pair))))

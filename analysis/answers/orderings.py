@@ -41,6 +41,9 @@ def with_implied_choices(tables: dict[str, pl.DataFrame]) -> dict[str, pl.DataFr
 def implied_choices(orders: pl.DataFrame, way: str = "ranking") -> pl.DataFrame:
     """Return a choice for every two outputs of an ordering; x is the one that stands first on the page.
 
+    Where a table does not say so, x is the one that it lists first, and ``placed`` is false: as many list the best
+    first, that says nothing of the page.
+
     Parameters
     ----------
     orders : DataFrame
@@ -48,7 +51,9 @@ def implied_choices(orders: pl.DataFrame, way: str = "ranking") -> pl.DataFrame:
     way : str
         Their elicitation.
     """
-    rows = orders.rename({"system": "system_x", "sample": "sample_x"}).drop("label", "position")
+    placed = pl.col("position").is_not_null().all().over("ordering")
+    rows = orders.with_columns(placed=placed).rename({"system": "system_x", "sample": "sample_x"})
+    rows = rows.drop("label", "position")
     other = orders.select(
         "ordering",
         pl.col("place").alias("later"),

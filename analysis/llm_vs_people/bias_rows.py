@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 
 import polars as pl
 
+from analysis.answers.both_orders import is_placed
 from analysis.answers.order import Order, turned
 from analysis.answers.output_features import LENGTHS, lengths_of
 from analysis.answers.plan import Plan
@@ -156,12 +157,12 @@ def _of_choices(people: pl.DataFrame, llms: pl.DataFrame, order: Order, lengths:
 
 
 def _turned(units: pl.DataFrame, order: Order) -> pl.DataFrame:
-    """Turn answers to the direction first listed; ``position`` is 1 where that one was named first."""
+    """Turn answers to the direction first listed; ``position`` is 1 where that one was named first, null if unknown."""
     units, ahead = turned(units, order), pl.col("forward")
     return units.with_columns(
         label=pl.when(ahead).then("label_x").otherwise("label_y"),
         other_label=pl.when(ahead).then("label_y").otherwise("label_x"),
-        position=pl.when(ahead).then(1).otherwise(2),
+        position=pl.when(is_placed(units)).then(pl.when(ahead).then(1).otherwise(2)),
         part=pl.concat_str("x", "y", separator="\n"),
     )
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from analysis.answers.both_orders import is_placed
 from analysis.answers.order import Order, turned
 from analysis.statistics.record import Count, Probability, Record
 from analysis.statistics.t_tests import sign_test
@@ -43,7 +44,7 @@ def first_shown_rows(choices: pl.DataFrame | None, order: Order | None, fwer: fl
     Parameters
     ----------
     choices : DataFrame or None
-        Choices after exclusions; ``system_x`` was shown first.
+        Choices after exclusions; of those that are placed, ``system_x`` was shown first.
     order : Order or None
         The order of the results.
     fwer : float
@@ -51,7 +52,7 @@ def first_shown_rows(choices: pl.DataFrame | None, order: Order | None, fwer: fl
     """
     if choices is None or order is None:
         return
-    llms = choices.filter(pl.col("annotator_kind") == "llm", pl.col("value").is_not_null())
+    llms = choices.filter(pl.col("annotator_kind") == "llm", pl.col("value").is_not_null(), is_placed(choices))
     if llms.is_empty():
         return
     rows = turned(llms, order)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from analysis.answers.both_orders import is_placed
 from analysis.answers.careless import seen_of_outputs
 from analysis.answers.consistency import direction_sums
 from analysis.answers.tables import AnswerTables
@@ -168,7 +169,8 @@ def _first_columns(table: pl.DataFrame | None) -> pl.DataFrame:
 
 
 def _left_shares(table: pl.DataFrame | None) -> pl.DataFrame:
-    return _answered(table).group_by("annotator_id").agg(left_share=pl.col("value").mean())
+    placed = None if table is None else table.filter(is_placed(table))
+    return _answered(placed).group_by("annotator_id").agg(left_share=pl.col("value").mean())
 
 
 def _seen(reading: pl.DataFrame) -> pl.DataFrame:

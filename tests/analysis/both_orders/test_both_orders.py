@@ -12,17 +12,19 @@ import pytest
 from click.testing import CliRunner
 from statsmodels.stats.proportion import proportion_confint
 
+from analysis import Reading, check_frames
 from analysis.answers.both_orders import TURNED, as_one_answer
 from analysis.answers.plan import Jury, Plan
 from analysis.answers.preregistration import planned
 from analysis.both_orders.flips import share_interval
+from analysis.monitoring.annotator_profiles import annotator_profiles
 from analysis.planning.ranked import how_often_judged
 from spa.cli import main
 from spa.elicitation.choices import Choices
 from spa.study.load import check_study, load_study
 from spa.study.outputs import load_outputs
 from spa.study.sampling import sample_assignments, study_rng
-from tests.analysis.made_answers import build_document, check, choices, run
+from tests.analysis.made_answers import analyse, build_document, check, choices, run
 from tests.analysis.made_answers import validate as check_schema
 from tests.spa.study_files import write_study
 
@@ -265,3 +267,44 @@ def test_the_report_names_whose_flips_exceed_the_bound() -> None:
     told = [*results["headline"]["problems"], *results["headline"]["more_problems"]]
     kinds = {row["kind"]: row["text"] for row in told}
     assert kinds["flips"].startswith("gpt (LLM): 50.0% of choices changed with the order of the two outputs")
+
+
+def ordered(*, placed: bool) -> dict[str, Any]:
+    """Let an LLM rank three outputs of twelve items in six forms; rows list the best first, as files of rankings do."""
+    rng = np.random.default_rng(0)
+    rows = [
+        {"annotator_id": "gpt", "assignment_id": f"v{visit}", "item_id": f"i{item}", "system": system, "rank": rank}
+        for visit in range(6)
+        for item in range(12)
+        for rank, system in enumerate(rng.permutation(["elm", "fir", "oak"]).tolist(), start=1)
+    ]
+    frame = pl.DataFrame(rows)
+    places = frame.with_columns(position="rank") if placed else frame
+    return run(orders=places.with_columns(pl.all().cast(pl.String)), llms=("gpt",))
+
+
+def test_rows_of_a_ranking_are_no_places_on_the_page() -> None:
+    """Listed best first, the output named first always wins; where it stood on the page the table does not say."""
+    found = ordered(placed=False)
+    assert found["first_shown"] == []
+    assert "position" not in {problem["kind"] for problem in found["headline"]["problems"]}
+    [row] = ordered(placed=True)["first_shown"]
+    assert (row["first"], row["second"], row["biased"]) == (row["n"], 0, True)
+
+
+def test_columns_of_winner_and_loser_tell_no_places() -> None:
+    """A judge that contradicts itself is listed with the winner first both times, wherever that was shown."""
+    frame = choices(asked("gpt", *["xx"] * 20)).drop("winner")
+    told = run_constant(frame)
+    assert (told["first_shown"], told["both_orders"]) == ([], [])
+    shown = run(choices=choices(asked("gpt", *["xx"] * 20)), llms=("gpt",))
+    assert shown["first_shown"][0]["biased"]
+    assert shown["both_orders"][0]["exceeds"]
+
+
+def run_constant(frame: pl.DataFrame) -> dict[str, Any]:
+    """Analyse comparisons each row of which lists the winner first."""
+    tables = check_frames({"choices": frame}, Reading(llms=("gpt",), constants={"winner": "x"}))
+    [profile] = annotator_profiles(tables)
+    assert profile.left_share is None
+    return analyse(tables, Plan())
