@@ -21,6 +21,7 @@ from importlib.util import find_spec
 from multiprocessing import forkserver, get_context
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import Any
 
@@ -261,7 +262,7 @@ def _work(session: pytest.Session, name: str, end: Connection, others: Sequence[
 
 
 def _begin_anew(config: pytest.Config, name: str) -> None:
-    """Part from the first process: its captured output, its terminal, its temporary folder."""
+    """Part from the first process: its captured output, its terminal, its temporary folders."""
     capture = config.pluginmanager.getplugin("capturemanager")
     capture.stop_global_capturing()
     capture.start_global_capturing()
@@ -272,6 +273,8 @@ def _begin_anew(config: pytest.Config, name: str) -> None:
     folders = config._tmp_path_factory  # type: ignore[attr-defined]
     folders._basetemp = folders.getbasetemp() / name
     folders._basetemp.mkdir(mode=0o700)
+    if apps := sys.modules.get("streamlit.testing.v1.app_test"):
+        apps.TMP_DIR = TemporaryDirectory()  # type: ignore[attr-defined]  # same scripts are the same file there
 
 
 class _Kept:

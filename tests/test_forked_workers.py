@@ -57,6 +57,15 @@ DIES = """
 def test_goes_on():
     pass
 """
+APPS = """
+import streamlit.testing.v1.app_test as apps
+
+@pytest.mark.parametrize("number", range(8))
+def test_app(number):
+    with open("apps", "a") as file:
+        print(os.getpid(), apps.TMP_DIR.name, file=file)
+    assert os.path.isdir(apps.TMP_DIR.name)
+"""
 
 
 def outcomes(folder: Path, *words: str) -> tuple[str, dict[str, int]]:
@@ -83,6 +92,14 @@ def test_the_results_are_those_of_one_process(suite: Path) -> None:
     assert len((suite / "made").read_text().split()) == 2  # once a run
     for told in ("what it printed", "assert 1 == 2", "after the test", "a reason"):
         assert told in said
+
+
+def test_scripts_of_apps_lie_in_a_folder_of_each_process(suite: Path) -> None:
+    """Streamlit names them by their text: of two processes that test the same app, one would read half a script."""
+    (suite / "test_some.py").write_text(f"import os, pytest\n{APPS}")
+    assert outcomes(suite, "--processes", "2")[1] == {"passed": 8}
+    pairs = {tuple(line.split()) for line in (suite / "apps").read_text().splitlines()}
+    assert len(pairs) == len({process for process, _ in pairs}) == len({folder for _, folder in pairs}) == 2
 
 
 def test_a_process_that_dies_fails_its_test_and_the_others_run(suite: Path) -> None:

@@ -41,7 +41,13 @@ PICTURES = {  # codecs by container, of those that browsers play
     MP4: ("h264", "vp9", "libvpx-vp9", "av1", "libdav1d"),
     MATROSKA: ("vp8", "libvpx", "vp9", "libvpx-vp9", "av1", "libdav1d"),
 }
-X264 = {"preset": "veryfast", "crf": "18", "bf": "0", "g": "60"}  # no difference to be seen, and any place found soon
+X264 = {  # no difference to be seen, any place found soon, and of the same pictures the same bytes
+    "preset": "veryfast",
+    "crf": "18",
+    "bf": "0",
+    "g": "60",
+    "mbtree": "0",  # what it decides depends on memory that was never written
+}
 AAC_RATES = range(8_000, 48_001)  # Hz that are kept
 AAC_BITS = 192_000  # a second
 SEAL = b"\0\0\0\x28free"  # the last box of a copy, before the SHA-256 of what precedes it: no copy of it is made
