@@ -84,6 +84,11 @@ ANSWERS = frozenset(  # what people say of outputs
     "winner loser preference preferred verdict choice vote score scores rating ratings rank ranking severity "
     "likert".split()
 )
+BY_PERSON = re.compile(  # a column of answers for each person, or of one person each
+    "(?:vote|votes|verdict|winner|preference|preferred|score|rating|rank|annotation|label)_(?:by_)?"
+    "(?:[a-z]{0,2}[0-9]{1,3}|(?P<person>[a-z]+)_?[0-9]{0,3})"
+)
+NUMBERED = re.compile("_?[0-9]{1,3}$")
 IDS, VALUES = frozenset(("id", "name")), frozenset(("raw", "value", "content", "text"))  # say less than what is above
 WORDS = re.compile(r"[^\W_]+")
 CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -151,8 +156,10 @@ def is_person(name: str) -> bool:
 
     >>> is_person("annotator_id"), is_person("Worker ID"), is_person("PROLIFIC_PID"), is_person("model")
     (True, True, True, False)
+    >>> is_person("annotator_2"), is_person("Rater 1")
+    (True, True)
     """
-    key = last_part(name)
+    key = NUMBERED.sub("", last_part(name))
     return not PEOPLE.isdisjoint((key, re.sub("_(id|name|code|key|hash)$|(?<=er)id$", "", key)))
 
 
@@ -161,9 +168,14 @@ def is_answer(name: str) -> bool:
 
     >>> is_answer("winner"), is_answer("Fluency rating"), is_answer("answer")
     (True, True, False)
+    >>> is_answer("vote_w1"), is_answer("rating_annotator2"), is_answer("score_text")
+    (True, True, False)
     """
     key = last_part(name)
-    return key in ANSWERS or key.rpartition("_")[2] in ANSWERS
+    if key in ANSWERS or key.rpartition("_")[2] in ANSWERS:
+        return True
+    by = BY_PERSON.fullmatch(key)
+    return by is not None and (by["person"] is None or by["person"] in PEOPLE)
 
 
 def is_unnamed(name: str) -> bool:

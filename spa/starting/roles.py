@@ -165,7 +165,7 @@ def outputs_in(rows: SheetRows, given: Given) -> list[str]:
     named = sorted((at, name) for name in texts if (at := place_in("output", name)) is not None and name not in taken)
     known = [name for _, name in named]
     others = [name for name in texts if name not in known and name not in taken and not is_other(name)]
-    others = [name for name in others if not rows.column(name).is_code]
+    others = [name for name in others if not (rows.column(name).is_code or is_answer(name))]
     return [*known, *sorted(others, key=lambda name: -rows.column(name).length)][:TRIED]
 
 
@@ -259,6 +259,7 @@ def items_in(rows: SheetRows, given: Given, taken: Sequence[str]) -> list[str]:
     if any(place_in("item", name) is not None for name in found):
         return found
     others = [name for name in rows.names if name not in found and name not in taken and not is_other(name)]
+    others = [name for name in others if not is_answer(name)]
     recurring = [name for name in others if 1 < rows.column(name).distinct <= rows.height // 2]
     return [*found[: 2 * TRIED], *recurring[:TRIED], LINE]
 

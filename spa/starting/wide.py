@@ -16,6 +16,7 @@ from spa.tables.verdicts import FAMILIES
 
 WORDY = 0.1  # share of the longest column's characters that another column of outputs has on average
 MOST_COLUMNS = 60
+FIRST = "[0]"  # ends the name of the first value of a list
 PLACES = frozenset("chosen rejected preferred dispreferred better worse a b c d e f 1 2 3 4 5 6 7 8".split()) | {
     word for family in FAMILIES for word in family
 }
@@ -86,6 +87,7 @@ def _systems_in(rows: SheetRows, taken: set[str | None]) -> list[str]:
     texts = [name for name in texts if f"{name}{LAST}" not in rows.names and not is_other(name.removesuffix(LAST))]
     if any(_of_one_system([name for name in texts if name in sheet.columns]) for sheet in rows.sheets):
         return []
+    texts = _without_asides(texts)
     longest = max((rows.column(name).length for name in texts), default=0.0)
     return [
         name
@@ -93,6 +95,28 @@ def _systems_in(rows: SheetRows, taken: set[str | None]) -> list[str]:
         if rows.column(name).length >= WORDY * longest
         and (rows.column(name).distinct > 0.2 * len(rows.column(name).filled) or len(rows.column(name).filled) < 5)
     ]
+
+
+def _without_asides(texts: list[str]) -> list[str]:
+    """Return the columns without those that stand beside two outputs or more: lists of texts, as contexts and turns.
+
+    Where outputs are called as places of a row are, other texts are none.
+
+    >>> _without_asides(["contexts[0]", "gpt", "t5"]), _without_asides(["answer_a", "answer_b", "passages"])
+    (['gpt', 't5'], ['answer_a', 'answer_b'])
+    """
+    single = [name for name in texts if not name.endswith(FIRST)]
+    texts = single if len(single) > 1 else texts
+    rests: dict[str, list[str]] = {}
+    for name in texts:
+        rests.setdefault("_".join(word for word in _place_words(name) if word not in PLACES), []).append(name)
+    placed = [names for names in rests.values() if are_places(names)]
+    return placed[0] if len(placed) == 1 else texts
+
+
+def _place_words(name: str) -> list[str]:
+    """Return the words of a column's name, of which one may be that of a place."""
+    return last_part(name.removesuffix(LAST)).split("_")
 
 
 def _is_shown(rows: SheetRows, name: str) -> bool:
@@ -141,10 +165,15 @@ def are_places(systems: Sequence[str]) -> bool:
     >>> are_places(["response_1", "response_2"]), are_places(["chosen", "rejected"]), are_places(["gpt_1", "gpt_2"])
     (True, True, False)
     """
-    words = [last_part(name.removesuffix(LAST)).split("_") for name in systems]
+    words = [_place_words(name) for name in systems]
     places = [[word for word in one if word in PLACES] for one in words]
     rests = {"_".join(word for word in one if word not in PLACES) for one in words}
-    if any(len(one) != 1 for one in places) or len({one[0] for one in places}) < len(systems) or len(rests) != 1:
+    if (
+        len(systems) < 2
+        or any(len(one) != 1 for one in places)
+        or len({one[0] for one in places}) < len(systems)
+        or len(rests) != 1
+    ):
         return False
     (rest,) = rests
     return not rest or place_in("output", rest) is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -190,6 +191,27 @@ def test_starting_says_places_taken_for_systems(tmp_path: Path, names: tuple[str
     facts = started(tmp_path / "a", write_csv(tmp_path / "x.csv", rows))
     assert facts["overview"]["systems"] == [*names]
     assert any("right only where each is one system's in all rows" in line for line in facts["caveats"]) is told
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {"contexts": ["A long passage that was retrieved.", "Another."], "vote_w1": "A", "vote_w2": "B"},
+        {"turns": ["What was said first, in some words."], "annotator_1": "A", "annotator_2": "tie"},
+        {"retrieved": "A passage as one text, as long as answers.", "votes": ["A", "B"]},
+    ],
+)
+def test_what_stands_beside_two_answers_is_no_system(tmp_path: Path, beside: dict[str, Any]) -> None:
+    """Neither lists of texts, nor a text beside places of a row, nor what each person said of the two."""
+    rows = [
+        {"question": prompt, "answer_a": TEXTS[item, SYSTEMS[0]], "answer_b": TEXTS[item, SYSTEMS[1]]}
+        | {name: [f"{cell[0]} {item}", *cell[1:]] if isinstance(cell, list) else cell for name, cell in beside.items()}
+        for item, prompt in PROMPTS.items()
+    ]
+    assert started(tmp_path / "a", write_lines(tmp_path / "x.jsonl", rows))["overview"]["systems"] == [
+        "answer_a",
+        "answer_b",
+    ]
 
 
 @pytest.mark.parametrize("with_prompt", [True, False])
