@@ -7,12 +7,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from spa.starting.names import LISTS, last_part, place_in
+from spa.starting.names import LISTS, is_passages, last_part, place_in
 from spa.starting.spoken import Spoken
 from spa.tables.paths import PLAIN, as_text, inside, json_text
 from spa.tables.source import Number
 
 ROLES, TEXTS = ("role", "from", "author", "speaker"), ("content", "value", "text", "parts", "message")
+PASSAGE_TEXTS = (
+    "text",
+    "page_content",
+    "content",
+    "contents",
+    "passage",
+    "context",
+    "chunk",
+    "document",
+    "snippet",
+    "body",
+)
 ASKING = frozenset(("user", "human", "prompter", "customer"))
 ANSWERING = frozenset(("assistant", "gpt", "model", "bot", "ai", "chatgpt", "agent"))
 NAMES = {**dict.fromkeys(ASKING, "User"), **dict.fromkeys(ANSWERING, "Assistant")}
@@ -134,7 +146,7 @@ def columns_in(name: str, values: Sequence[object], *, depth: int = 0, more: int
     Of conversations that is what was asked (under the column's name) and the last answer (``NAME[-1].content``); of
     other lists the first value, and of how many rows there were further ones.
     """
-    values = _looked_into(values)
+    values = _passages_in(values) if is_passages(name) else _looked_into(values)
     filled = [value for value in values if value is not None and value != [] and value != {}]
     lists = [value for value in filled if isinstance(value, list)]
     if filled and len(lists) >= MOST * len(filled):
@@ -145,6 +157,8 @@ def columns_in(name: str, values: Sequence[object], *, depth: int = 0, more: int
             yield _unread(name, values)
         elif (parts := _of_parts(name, values)) is not None:
             yield parts
+        elif is_passages(name) and (passages := _of_passages(name, values)) is not None:
+            yield passages
         else:
             records = [one for value in lists for one in value if isinstance(one, dict)]
             if depth == 0 and records and _are_outputs(name, records):
@@ -170,6 +184,12 @@ def _looked_into(values: Sequence[object]) -> Sequence[object]:
     if any(conversation(inside(str(value))) is None for value in start):
         return values
     return [inside(value) if isinstance(value, str) else value for value in values]
+
+
+def _passages_in(values: Sequence[object]) -> Sequence[object]:
+    """Read cells of text that hold lists of passages, as JSON or as numpy prints it."""
+    lists = [inside(value) if isinstance(value, str) and value.lstrip()[:1] == "[" else value for value in values]
+    return lists if all(isinstance(value, list) for value in lists if value is not None) else values
 
 
 def _of_conversations(
@@ -239,6 +259,26 @@ def _of_parts(name: str, values: Sequence[object]) -> OutputColumn | None:
     others = len(parts) - sum(map(len, texts))
     said = "its parts of text" + (f", without {others:,} others" if others else "")
     return OutputColumn(name=name, cells=[_plain(own) or None for own in texts], said=said) if any(texts) else None
+
+
+def _of_passages(name: str, values: Sequence[object]) -> OutputColumn | None:
+    """Return the passages of each list, one below the other; ``None`` where lists hold others than texts."""
+    passages = [
+        [_passage(one) for one in value if one is not None] if isinstance(value, list) else [] for value in values
+    ]
+    if any(text is None for own in passages for text in own) or not any(passages):
+        return None
+    cells = ["\n\n".join(text for text in own if text) or None for own in passages]
+    return OutputColumn(name=name, cells=cells, said="all passages of each list")
+
+
+def _passage(value: object) -> str | None:
+    """Return a passage, below its title where it has one; ``None`` where it holds no text."""
+    if not isinstance(value, dict):
+        return value if isinstance(value, str) and not isinstance(value, Number) else None
+    text = next((value[key] for key in PASSAGE_TEXTS if isinstance(value.get(key), str)), None)
+    title = value.get("title")
+    return f"{title}\n{text}" if isinstance(title, str) and title and isinstance(text, str) else as_text(text)
 
 
 def _has_text(part: dict[str, object]) -> bool:

@@ -8,6 +8,13 @@ from typing import Literal
 from spa.tables.other_rows import UNNAMED
 
 Role = Literal["item", "system", "output", "prompt", "reference", "aside"]
+PASSAGES = tuple(  # what a system was given, or found, beside the question: lists of texts, or one text
+    (
+        "context contexts passage document retrieved_contexts retrieved_context retrieval_context passages "
+        "retrieved_passages documents retrieved_documents docs retrieved_docs source_documents ctxs chunks "
+        "retrieved_chunks evidence evidences search_results reference_contexts knowledge"
+    ).split()
+)
 NAMES: dict[Role, tuple[str, ...]] = {  # the likeliest first; "aside" are texts beside an output
     "item": tuple(
         (
@@ -28,19 +35,21 @@ NAMES: dict[Role, tuple[str, ...]] = {  # the likeliest first; "aside" are texts
     "output": tuple(
         (
             "output outputs response responses answer completion generation generated_text model_output model_response "
-            "model_answer output_text response_text generated prediction filtered_resps resps reply result hypothesis "
+            "model_answer output_text response_text actual_output generated prediction "
+            "filtered_resps resps reply result hypothesis "
             "hyp summary translation story poem candidate decoded text content message turns image image_path file "
             "path audio audio_path audio_file wav wav_path wav_file speech video video_path video_file mp4 clip "
         ).split()
     ),
     "prompt": tuple(
         (
-            "prompt instruction question query q user_prompt input task source source_text src article document "
-            "passage context opening title messages conversation turns goal user user_message request problem text "
-            "content sentence "
+            "prompt instruction question query q user_prompt input user_input task source source_text src article "
+            "document passage context opening title messages conversation turns goal user user_message request problem "
+            "text content sentence "
             "original premise "
         ).split()
-    ),
+    )
+    + PASSAGES,
     "reference": tuple(
         (
             "reference references gold target ground_truth label expected expected_output ideal ref gold_answer "
@@ -65,14 +74,17 @@ ITEM_NAMES = {  # what prompts of some names are called on a form
     **dict.fromkeys(("query", "problem"), "Question"),
     **dict.fromkeys(("instruction", "instructions"), "Instruction"),
 }
-PROMPTS_WITH = frozenset(("input", "context", "passage", "document", "article", "source"))  # go below the prompt itself
-PROMPTS_FIRST = frozenset(("instruction", "question", "query", "task", "prompt"))
+PROMPTS_WITH = frozenset(  # go below the prompt itself
+    ("input", "article", "source", *PASSAGES)
+)
+PROMPTS_FIRST = frozenset(("instruction", "question", "query", "user_input", "task", "prompt"))
 FILES_GIVEN = frozenset(  # paths of what systems were given, beside the prompt
     "image images image_path image_file input_image source_image img picture photo".split()
 )
 TEXT = re.compile("_(text|content|string|sentence|body)$")  # "input_text" is an input
 INDEX = re.compile("_(idx|index|number|num|nr|no|key)$")  # "prompt_index" is as good as a "prompt_id"
 REFERENCES = frozenset(("reference", "references", "gold"))  # words that any name of a reference may hold
+PASSAGE_WORDS = frozenset(("contexts", "passages", "documents", "docs", "ctxs", "chunks"))
 BESIDE = frozenset(
     "note notes comment comments score rating category timestamp date url explanation rationale reasoning".split()
 )
@@ -134,12 +146,28 @@ def place_in(role: Role, name: str) -> int | None:
         return None
     known = NAMES[role]
     key = last_part(name)
+    if role == "reference" and is_passages(name):
+        return None
     if role == "reference" and not REFERENCES.isdisjoint(key.split("_")):
         return 0
     for plain in (key, TEXT.sub("", key), INDEX.sub("_id", key)):
         if plain in known:
             return known.index(plain)
     return None
+
+
+def is_passages(name: str) -> bool:
+    """Return whether a column is called as passages are that a system was given or found; of one system, too.
+
+    >>> is_passages("retrieved_contexts"), is_passages("bm25_contexts"), is_passages("docs_a")
+    (True, True, True)
+    >>> is_passages("answer_without_contexts"), is_passages("with_docs")
+    (False, False)
+    """
+    key = last_part(name)
+    words = {*key.split("_")}
+    others = words.isdisjoint(("with", "without", "no", *NAMES["output"]))
+    return key in PASSAGES or (others and not words.isdisjoint(PASSAGE_WORDS))
 
 
 def is_beside(name: str) -> bool:

@@ -17,6 +17,7 @@ from spa.starting.names import (
     Role,
     is_answer,
     is_beside,
+    is_passages,
     is_person,
     last_part,
     place_in,
@@ -137,6 +138,7 @@ def with_item(rows: SheetRows, given: Given, item: str, prompts: tuple[str, ...]
         return (item,)
     items = rows.identified(item)
     others = [name for name in rows.names if name not in (item, *prompts, *given.columns)]
+    others = [name for name in others if not of_one_system(rows, name)]
     below = [
         name
         for name in (*prompts, *others)
@@ -219,7 +221,12 @@ def doubtful_output(rows: SheetRows, given: Given, roles: Roles) -> OpenQuestion
 
 def is_other(name: str) -> bool:
     """Return whether a column's name says that it holds no outputs; of who answered, neither items nor systems."""
-    return is_beside(name) or is_person(name) or any(place_in(role, name) is not None for role in OTHER)
+    return (
+        is_beside(name)
+        or is_person(name)
+        or is_passages(name)
+        or any(place_in(role, name) is not None for role in OTHER)
+    )
 
 
 def _systems_in(rows: SheetRows, given: Given, output: str, *, named: bool) -> Iterator[str]:
@@ -273,7 +280,8 @@ def prompts_in(
     """
     if given.prompts:
         return given.prompts
-    known = sorted((at, name) for name in rows.names if (at := place_in("prompt", name)) is not None)
+    names = [name for name in rows.names if not of_one_system(rows, name)]
+    known = sorted((at, name) for name in names if (at := place_in("prompt", name)) is not None)
     fitting = [
         name for _, name in known if name not in taken and rows.column(name).filled and _is_text(rows, name)
         and varies(items, rows.identified(name)) <= ALIKE
@@ -293,10 +301,18 @@ def prompts_in(
     return tuple(chosen)
 
 
+def of_one_system(rows: SheetRows, name: str) -> bool:
+    """Return whether a column holds passages of one system of a wide table, beside those of another."""
+    if not is_passages(name):
+        return False
+    alike = [one for one in rows.names if is_passages(one) and last_part(one) == last_part(name)]
+    return rows.column(name).system is not None or len(alike) > 1
+
+
 def _stands_in(rows: SheetRows, name: str, other: str) -> bool:
-    """Return whether all texts of a column stand within those of another."""
+    """Return whether all texts of a column stand within those of another, be it paragraph by paragraph."""
     pairs = zip(rows.column(name).cells, rows.column(other).cells, strict=True)
-    return all(not one or one.strip() in (text or "") for one, text in pairs)
+    return all(not one or all(part.strip() in (text or "") for part in one.split("\n\n")) for one, text in pairs)
 
 
 def _is_wordy(rows: SheetRows, name: str) -> bool:

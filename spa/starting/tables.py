@@ -16,7 +16,7 @@ from spa.starting.columns import AS_JSON, LAST, OutputColumn
 from spa.starting.dialogues import Dialogues, with_dialogues
 from spa.starting.found import Answer, Found, OpenQuestion, systems_listed
 from spa.starting.input_rows import FILE, LINE, Given, SheetRows, joined, varies
-from spa.starting.names import ITEM_NAMES, NAMES, last_part, place_in
+from spa.starting.names import ITEM_NAMES, NAMES, is_passages, last_part, place_in
 from spa.starting.roles import (
     ALIKE,
     ENOUGH,
@@ -26,6 +26,7 @@ from spa.starting.roles import (
     doubtful_output,
     is_other,
     items_in,
+    of_one_system,
     outputs_in,
     roles_in,
 )
@@ -193,6 +194,7 @@ def _found(
             *caveats,
             *(() if dialogues.refused is None else (dialogues.refused,)),
             *(() if dialogues.whole else _differing(rows, items, roles.prompts)),
+            *_passages_aside(rows, items, roles.columns),
             *_failures(answers),
             *_totals(rows),
         ),
@@ -279,7 +281,25 @@ def _differing(rows: SheetRows, items: Sequence[Words], prompts: Sequence[str]) 
                 yield f"{shortened(name)} differs within {share:.0%} of the items and is not shown: are they the same?"
     for name in prompts:
         if share := varies(items, rows.identified(name)):
-            yield f"{shortened(name)} differs within {share:.1%} of the items: the first is shown"
+            mixed = ", also beside what systems made of other passages" if is_passages(name) else ""
+            yield f"{shortened(name)} differs within {share:.1%} of the items: the first is shown{mixed}"
+
+
+def _passages_aside(rows: SheetRows, items: Sequence[Words], taken: frozenset[str]) -> Iterator[str]:
+    """Name passages that stand beside the prompt and are not shown, as each system was given, or found, its own."""
+    names = [name for name in rows.names if is_passages(name) and name not in taken and rows.column(name).filled]
+    differ = [name for name in names if varies(items, rows.identified(name)) > ALIKE]
+    own = [name for name in names if name not in differ]
+    if differ:
+        yield (
+            f"{_names(differ)}: passages that differ by system, and are not shown: answers are judged without what "
+            "each system was given; what it was given is part of what is compared"
+        )
+    if len(own) > 1 or any(of_one_system(rows, name) for name in own):
+        yield (
+            f"{_names(own)}: passages that are not shown, as they may be a single system's: answers are judged "
+            "without; those that all systems were given are shown with --prompt"
+        )
 
 
 def _medium(given: Given, outputs: Sequence[str]) -> Medium:
