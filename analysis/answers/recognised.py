@@ -21,7 +21,7 @@ from analysis.answers.columns_found import TableFound
 from analysis.answers.input_files import InputFile
 from analysis.answers.options import Reading
 from analysis.answers.shapes import WIDE, columns_called
-from analysis.answers.table_roles import TableRoles
+from analysis.answers.table_roles import table_found
 from analysis.answers.unsettled import NO_RECORDS, Records
 from spa.errors import AnalysisError, ArgumentProblem, TableError
 from spa.tables.addresses import at_hand
@@ -247,7 +247,7 @@ def _found(
         raise AnalysisError(f"{place}: {problem}")
     taken = roots(options.each) if options.each else frozenset()
     lists = [name for name in source.schema if name not in plain and name not in taken]
-    return TableRoles(place, Columns(frame), lists, options, records=records).found()
+    return table_found(place, Columns(frame), lists, options, records=records)
 
 
 def _not_needed(kind: str, options: Reading) -> set[str]:
