@@ -23,10 +23,13 @@ const bar = document.querySelector(".bar[data-state]");
 const frame = document.querySelector("iframe.hit");
 const clock = document.querySelector("[data-left]");
 
-async function lookAtState() {
-  // What the server says counts; a message from the frame only makes us ask.
-  const answer = await fetch(bar.dataset.state, { headers: { accept: "application/json" } });
-  if (!answer.ok) return;
+async function lookAtState(again = 10) {
+  // What the server says counts; a message from the frame only makes us ask, again where there is no answer.
+  const answer = await fetch(bar.dataset.state, { headers: { accept: "application/json" } }).catch(() => null);
+  if (!answer?.ok) {
+    if (again) setTimeout(lookAtState, 1000, again - 1);
+    return;
+  }
   const state = await answer.json();
   if (state.status !== "Accepted") window.location.assign(bar.dataset.done);
 }
