@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from analysis.answers.columns import KNOWN
+from analysis.answers.columns import ANSWERS, KNOWN
 from analysis.answers.options import Reading
 from analysis.answers.recognised import RecognisedTables, recognise_tables
-from analysis.answers.tables import ANSWERS
 from spa.errors import AnalysisError
 from spa.tables.reading import ENDINGS, table_suffix
 

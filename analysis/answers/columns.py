@@ -82,6 +82,8 @@ OPTIONAL = ("turn", "readout", "form", "mass", "readings_differ", "explanation",
 SWITCHES = ("lower", "upper", "switches")  # of a choice list: between which chances it switches, and how often
 METRIC_COLUMNS = ("item_id", "system", "metric", "score")
 CORPUS_METRIC_COLUMNS = METRIC_COLUMNS[1:]
+ANSWERS = tuple(LAYOUTS)
+WITH_ITEMS = (*ANSWERS, "spans")
 ANSWER_COLUMNS = (*COMMON, "annotator_kind", "item_id", "sample", "repeat", "elicitation", "group", "missing_reason")
 ANNOTATOR_COLUMNS = (
     "annotator_id",

@@ -47,6 +47,19 @@ class Identified:
         """Return the different names of each column over all tables."""
         return {role: union(self.names, role) for role in ROLES}
 
+    @property
+    def own_names(self) -> dict[str, frozenset[str]]:
+        """Return those of them that the files give: unnamed annotators have none of their own."""
+        nameless = self.reading.unnamed or self.reading.means
+        return {role: own for role, own in self.together.items() if not nameless or role != "annotator_id"}
+
+    def about_people(self) -> tuple[str, ...]:
+        """Say in an error that rows of one person may be those of several ids."""
+        if self.reading.people is None:
+            return ()
+        what = "a person answers a cell once, whichever id was used, and has one row in a table of annotators"
+        return (f"{self.reading.people.place}: {self.people[0]}; {what}",)
+
 
 def identified(raw: Mapping[str, Sequence[RawTable]], reading: Reading, *, complete: bool = True) -> Identified:
     """Write the ids of all tables in one way.

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import polars as pl
 
+from analysis.answers.checked_tables import CheckedTables, check_tables
 from analysis.answers.column_contents import Columns, shown
 from analysis.answers.column_names import is_llm, ranks_named, words_of
+from analysis.answers.columns import WITH_ITEMS
 from analysis.answers.controls import called_control
 from analysis.answers.identity import Identified
 from analysis.answers.options import Reading
 from analysis.answers.reading import RawTable
 from analysis.answers.same_names import CALLED, Names
 from analysis.answers.unsettled import Unsettled
+from spa.errors import AnalysisError
 from spa.tables.near_matches import NearMatch, near_matches
 from spa.tables.orders import places_of
 from spa.tables.verdicts import is_place
@@ -62,26 +65,59 @@ def ask_of_names(
         unsettled.scores_that_may_be_ranks([roles["score"]], {})
 
 
-def ask_of_tables(known: Identified, names: Names, ratings: pl.DataFrame | None) -> None:
-    """Ask the same of tables that were read, such as those whose columns have our names.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AskedTables:
+    """Checked tables of which nothing is left to ask, and how they are read.
+
+    ``llms`` says of which annotators it was said that they are LLMs, by their names.
+    """
+
+    checked: CheckedTables
+    reading: Reading
+    llms: tuple[str, ...] = ()
+
+
+def check_and_ask(
+    raw: Mapping[str, Sequence[RawTable]], reading: Reading, identified: Identified | None, problems: list[str]
+) -> AskedTables:
+    """Check tables, and ask of those with our names what :func:`ask_of_names` asks of others, where it is to be asked.
+
+    Rows of totals are named where they may be why a check failed; who is an LLM is told by names where nothing says it.
 
     Parameters
     ----------
-    known : Identified
-        The tables, and how they are read.
-    names : mapping of str to collection of str
-        The different names of each column, over all tables.
-    ratings : DataFrame, optional
-        As they were checked, a row a score.
+    raw : mapping of str to sequence of RawTable
+        As they stand after all that options make of them.
+    reading : Reading
+        How they are read; ``asked`` where nobody explained the columns.
+    identified : Identified, optional
+        The same tables with ids written in one way; none where problems came before, or a study's ids are agreed.
+    problems : list of str
+        What was found before; mistakes are added.
 
     Raises
     ------
     AnalysisError
-        With a line for each thing that no option settles.
+        With a line for each mistake; where there is none, for each thing that no option settles.
     """
+    try:
+        checked = check_tables(raw, reading, problems)
+    except AnalysisError as error:
+        if reading.asked:
+            _ask_of_totals((table for kind, parts in raw.items() if kind in WITH_ITEMS for table in parts), reading)
+        raise AnalysisError(*error.problems, *(() if identified is None else identified.about_people())) from error
+    if identified is None or not reading.asked:
+        return AskedTables(checked=checked, reading=reading)
+    _ask_of_tables(identified, checked.tables.get("ratings"))
+    reading, llms = _with_llms_named(identified)
+    return AskedTables(checked=checked, reading=reading, llms=llms)
+
+
+def _ask_of_tables(known: Identified, ratings: pl.DataFrame | None) -> None:
+    """Ask of names, and of scores (a row each, checked) that may be ranks."""
     options = known.reading
     unsettled = Unsettled(next(table.place for tables in known.tables.values() for table in tables), (), ())
-    _ask_of(names, options, unsettled)
+    _ask_of(known.own_names, options, unsettled)
     if ratings is not None and not options.scales and _may_be_ranks(ratings["value"]):
         keys = ["item_id", "criterion"] if options.unnamed or options.means else [*ORDERED]
         if Columns(ratings.select(pl.col(*keys, "value").cast(pl.String))).each_once_within("value", keys):
@@ -91,7 +127,7 @@ def ask_of_tables(known: Identified, names: Names, ratings: pl.DataFrame | None)
     unsettled.refuse()
 
 
-def ask_of_totals(tables: Iterable[RawTable], options: Reading) -> None:
+def _ask_of_totals(tables: Iterable[RawTable], options: Reading) -> None:
     """Refuse rows of totals at the end of tables that could not be read, with the option that leaves them out."""
     own = {new: old for old, new in options.mapping.items()}
     for table in tables:
@@ -101,7 +137,7 @@ def ask_of_totals(tables: Iterable[RawTable], options: Reading) -> None:
             unsettled.refuse()
 
 
-def with_llms_named(known: Identified) -> tuple[Reading, tuple[str, ...]]:
+def _with_llms_named(known: Identified) -> tuple[Reading, tuple[str, ...]]:
     """Return the options with annotators who have names of LLMs, where nothing says who is one, and what to say."""
     reading, columns = known.reading, (table.frame.columns for tables in known.tables.values() for table in tables)
     llms = sorted(filter(is_llm, known.together["annotator_id"]))

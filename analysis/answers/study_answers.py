@@ -12,7 +12,7 @@ import polars as pl
 
 from analysis.answers.answer_checks import CODED
 from analysis.answers.careless import needs_reading
-from analysis.answers.columns import KNOWN
+from analysis.answers.columns import ANSWERS, KNOWN
 from analysis.answers.input_files import InputFile
 from analysis.answers.live_rows import AuditedStudy, LiveStudy, audited_study, decided_audit, is_undecided, live_study
 from analysis.answers.options import Reading, Told, untold
@@ -34,7 +34,7 @@ from analysis.answers.sidecars import (
 from analysis.answers.study_conduct import as_called, bonuses_in_force, median_minutes, sources_of
 from analysis.answers.study_facts import InterviewAnswer, Preregistration, StudyFacts, facts_of, plan_of
 from analysis.answers.study_texts import hash_of, study_texts
-from analysis.answers.tables import ANSWERS, AnswerTables, check_frames
+from analysis.answers.tables import AnswerTables, check_frames
 from spa.commands.workspace import Workspace
 from spa.errors import AnalysisError
 from spa.records.covariates import control_columns

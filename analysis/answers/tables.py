@@ -10,47 +10,37 @@ from typing import Any
 
 import polars as pl
 
-from analysis.answers.answer_checks import (
-    CODED,
-    check_answers,
-    check_columns,
-    check_together,
-    named_by_elicitation,
-    unmet_codes,
-)
+from analysis.answers.answer_checks import CODED, check_answers, check_together, named_by_elicitation
 from analysis.answers.answer_words import unmet_words
+from analysis.answers.checked_tables import check_tables
 from analysis.answers.codes import AnswerCode, find_codes, value_counts
-from analysis.answers.columns import KNOWN, LAYOUTS, Check, Scale
+from analysis.answers.columns import ANSWERS, KNOWN, WITH_ITEMS, Check, Scale
 from analysis.answers.controls import ControlAnswers, without_controls
 from analysis.answers.conversion import Frame, mapping_problems, polars_of
 from analysis.answers.documents import GROUPING, Documents, find_documents
-from analysis.answers.gamble_tables import check_switches, with_gambled_choices
+from analysis.answers.gamble_tables import with_gambled_choices
 from analysis.answers.groups import fill_groups, kinds_by_annotator, with_groups
 from analysis.answers.identity import Identified, beside_agreed, identified
 from analysis.answers.input_files import InputFile, digest_of, input_files, people_file
-from analysis.answers.item_preferences import check_items, with_item_preferences
+from analysis.answers.item_preferences import with_item_preferences
 from analysis.answers.joins import check_joins, silent_annotators
-from analysis.answers.names_asked import ask_of_tables, ask_of_totals, with_llms_named
+from analysis.answers.names_asked import check_and_ask
 from analysis.answers.options import Reading, Told, untold
 from analysis.answers.orderings import with_implied_choices
 from analysis.answers.other_scales import OtherScale, find_other_scales
-from analysis.answers.other_tables import CHECKS
-from analysis.answers.output_features import check_outputs
 from analysis.answers.own_items import own_items_words, with_items, without_systems
 from analysis.answers.people_columns import people_apart
 from analysis.answers.reading import EmptyTable, RawTable, constant_problems, raw_frame, read_raw, tidy_frame
-from analysis.answers.rescaling import Rescaled, rescale_scores, rescaled_words, unmet_annotators
+from analysis.answers.rescaling import Rescaled, rescaled_words
 from analysis.answers.same_names import NearNames, Renamed, find_near_names
 from analysis.answers.shapes import WIDE, shaped, wide_columns
 from analysis.answers.span_marks import with_places
-from analysis.answers.span_tables import SpanDoubts, check_spans, check_spans_together, error_counts
-from analysis.answers.unnamed import in_lists, without_names
+from analysis.answers.span_tables import SpanDoubts, error_counts
+from analysis.answers.unnamed import without_names
 from analysis.answers.unranked import UnrankedRatings, recognised_words, without_unranked
 from spa.errors import AnalysisError, ArgumentProblem
 from spa.tables.selection import chosen_problems
 
-ANSWERS = ("preferences", "ratings", "choices", "orders", "gambles")
-WITH_ITEMS = (*ANSWERS, "spans")
 BESIDE_STUDY = ("metrics", "corpus_metrics")  # tables of files, beside those of a store
 NO_FILES: Mapping[str, Path] = MappingProxyType({})
 
@@ -248,7 +238,7 @@ def read_annotator_tables(paths: Mapping[str, Path], reading: Reading) -> Answer
             if not excludes_nobody(kind, error):
                 raise
     known = identified(raw, reading, complete=False)
-    checked, *_ = _checked(known.tables, replace(known.reading, missing=(), rescale={}), [])
+    checked = check_tables(known.tables, replace(known.reading, missing=(), rescale={}), []).tables
     filled: dict[str, Any] = fill_groups(checked, known.reading.llms, kinds_by_annotator(checked))
     return AnswerTables(**filled, inputs=input_files(known.tables), scales=reading.scales)
 
@@ -275,17 +265,8 @@ def _check_all(
     raw = without_names(raw, reading)
     if "spans" in raw:
         raw = {**raw, "spans": [with_places(table) for table in raw["spans"]]}
-    try:
-        checked, rescaled, span_doubts, averaged = _checked(raw, reading, problems)
-    except AnalysisError as error:
-        if reading.asked:
-            ask_of_totals((table for kind, parts in raw.items() if kind in WITH_ITEMS for table in parts), reading)
-        raise AnalysisError(*error.problems, *(() if known is None else _about_people(known))) from error
-    by_name: Mapping[str, Sequence[str]] = {}
-    if reading.asked and known is not None:
-        ask_of_tables(known, _named(known), checked.get("ratings"))
-        reading, llms = with_llms_named(known)
-        by_name = {next(iter(raw)): llms}
+    asked = check_and_ask(raw, reading, known, problems)
+    reading, checked = asked.reading, {**asked.checked.tables}
     if "spans" in checked:
         checked["ratings"] = _with_counts(checked.get("ratings"), checked["spans"])
     if not any(kind in checked for kind in ANSWERS):
@@ -304,27 +285,28 @@ def _check_all(
     codes, others = _doubtful_scores(complete, reading)
     done = {
         "ratings": (
-            *averaged,
-            *rescaled_words(rescaled),
+            *asked.checked.averaged,
+            *rescaled_words(asked.checked.rescaled),
             *(() if agreed else recognised_words(unranked.systems, reading.system_roles)),
         ),
-        "spans": () if span_doubts is None else span_doubts.notes,
+        "spans": () if asked.checked.span_doubts is None else asked.checked.span_doubts.notes,
     }
+    by_name = {kind: asked.llms for kind in [*raw][:1]}
     return AnswerTables(
         **complete,
         inputs=(*input_files(raw, _together(said, by_name, done, {} if agreed else own_items_words(raw))), *people),
         scales=reading.scales,
         missing_codes=reading.missing,
         comparison_ends=reading.numbers,
-        rescaled=rescaled,
+        rescaled=asked.checked.rescaled,
         documents=found,
         controls=controls,
         unranked=unranked,
         codes=codes,
         other_scales=others,
-        span_doubts=span_doubts,
+        span_doubts=asked.checked.span_doubts,
         people=about_people,
-        near_names=() if known is None else find_near_names(_named(known)),
+        near_names=() if known is None else find_near_names(known.own_names),
         renamed={} if known is None else known.renamed,
     )
 
@@ -384,89 +366,10 @@ def _doubtful_scores(
     return codes, others
 
 
-def _named(known: Identified) -> dict[str, frozenset[str]]:
-    """Return the names of each column that say who or what is meant."""
-    nameless = known.reading.unnamed or known.reading.means
-    return {role: own for role, own in known.together.items() if not nameless or role != "annotator_id"}
-
-
-def _about_people(known: Identified) -> list[str]:
-    """Say in an error that rows of one person may be those of several ids."""
-    people = known.reading.people
-    if people is None:
-        return []
-    what = "a person answers a cell once, whichever id was used, and has one row in a table of annotators"
-    return [f"{people.place}: {known.people[0]}; {what}"]
-
-
 def _check_joins(known: Identified, checked: Mapping[str, pl.DataFrame]) -> dict[str, list[str]]:
     """Refuse ids that must meet answers and do not; of several files of a table the first is named."""
     places = {kind: tables[0].place for kind, tables in known.tables.items()}
     return check_joins(known.names, checked, places, known.reading.llms, WITH_ITEMS)
-
-
-def _checked(
-    raw: Mapping[str, Sequence[RawTable]], reading: Reading, problems: list[str]
-) -> tuple[dict[str, pl.DataFrame], tuple[Rescaled, ...], SpanDoubts | None, tuple[str, ...]]:
-    """Check each table by itself; refuse all mistakes, and ``problems`` found before.
-
-    Also say which scores were mapped, what must be known of marked errors, and what was made of scores of turns.
-    """
-    checked: dict[str, pl.DataFrame] = {}
-    rescaled: tuple[Rescaled, ...] = ()
-    doubts: SpanDoubts | None = None
-    averaged: tuple[str, ...] = ()
-    for kind, parts in raw.items():
-        try:
-            checks = [check_columns(table, kind) for table in parts]
-        except AnalysisError as error:
-            problems += error.problems
-            continue
-        for check in checks:
-            if kind in LAYOUTS:
-                check_answers(check, kind, reading)
-                if kind == "gambles":
-                    check_switches(check)
-            elif kind == "spans":
-                check_spans(check, reading)
-            elif kind == "outputs":
-                check_outputs(check, reading.output_columns)
-            else:
-                CHECKS[kind](check)
-        whole = _one_table(checks, kind)
-        if kind in LAYOUTS and (reading.unnamed or reading.means) and not whole.problems:
-            in_lists(whole, kind)
-        if kind == "spans" and not whole.problems:
-            doubts = check_spans_together(whole, reading)
-        if kind == "preferences":
-            check_items(whole)
-        if kind in LAYOUTS:
-            averaged += check_together(whole, kind, reading.scales)
-        if kind == "ratings" and not whole.problems:
-            rescaled = rescale_scores(whole, reading)
-        problems += whole.problems
-        checked[kind] = whole.frame
-    if not problems and reading.missing:
-        answers = (
-            table.filter(pl.col("value").is_null())["text"] for kind, table in checked.items() if kind in LAYOUTS
-        )
-        problems += unmet_codes(reading.missing, {text for texts in answers for text in texts.cast(pl.String).unique()})
-    if not problems and reading.rescale and "ratings" not in checked:
-        problems += unmet_annotators(reading.rescale, set(), "the table of ratings")
-    if problems:
-        raise AnalysisError(*problems)
-    return checked, rescaled, doubts, averaged
-
-
-def _one_table(checks: Sequence[Check], kind: str) -> Check:
-    """Return the check of all files of a table together."""
-    if len(checks) == 1:
-        return checks[0]
-    whole = Check(
-        pl.concat([check.frame for check in checks], how="diagonal_relaxed"), f"{len(checks)} files of {kind}"
-    )
-    whole.problems = [problem for check in checks for problem in check.problems]
-    return whole
 
 
 def _with_counts(ratings: pl.DataFrame | None, spans: pl.DataFrame) -> pl.DataFrame:

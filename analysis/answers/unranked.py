@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from analysis.answers.columns import ANSWERS
 from analysis.answers.groups import distinct
 from spa.errors import AnalysisError, ArgumentProblem, shortened
 from spa.records.system_roles import WEBMUSHRA, UnrankedSystem
 
 SIDES = ("system_x", "system_y")
-ANSWERS = ("preferences", "ratings", "choices", "orders", "gambles")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

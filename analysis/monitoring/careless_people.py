@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from analysis.answers.careless_signs import careless_signs
-from analysis.answers.columns import KNOWN
+from analysis.answers.columns import ANSWERS, KNOWN
 from analysis.answers.exclusions import find_exclusions
 from analysis.answers.options import Reading
 from analysis.answers.study_facts import plan_of
-from analysis.answers.tables import ANSWERS, check_frames
+from analysis.answers.tables import check_frames
 from analysis.printing.words import plural
 from analysis.results.overview import sign_counts, sign_rows
 from analysis.results.sign_words import signs_in_words
