@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from analysis.answers.column_contents import is_text, shown
-from analysis.answers.column_names import likeliest, plain_name, sides_named, systems_named
+from analysis.answers.column_names import likeliest, plain_name, sides_named
 from analysis.answers.column_roles import ColumnRoles
 from analysis.answers.unsettled import better_and_worse
-from analysis.answers.wide_columns import scored_columns, won_and_lost
+from analysis.answers.wide_columns import scored_columns, systems_on_one_scale, vote_columns, won_and_lost
 
 ANSWERED = ("choice", "vote", "rate", "selected")  # a score where a row is about one system
 ALWAYS_ONE = "; where one is always the same, say --set system_x=NAME"
@@ -35,8 +35,10 @@ def compared_systems(table: ColumnRoles) -> tuple[str, str] | None:
     texts = sides_named([name for name in table.free if is_text(name)], texts=True)
     won = [name for _, name in likeliest(table.free, "winner") if table.columns.is_word(name)]
     asked = bool({"winner", "preference"} & table.settled)
-    if texts and (won or asked) and not likeliest(table.free, "system"):
-        table.unsettled.no_systems_of_sides(texts[0])
+    votes = vote_columns(table.columns, table.free)
+    said = won or asked or len(votes) > 1 or table.unsettled.votes_in_lists()
+    if texts and said and not likeliest(table.free, "system"):
+        table.unsettled.no_systems_of_sides(texts[0], votes if len(votes) > 1 else ())
     elif (asked and not _rated(table)) or (won and _is_won(table, won[0])):
         return "", ""
     return None
@@ -75,7 +77,9 @@ def find_winner(table: ColumnRoles, first: str, second: str) -> str:
     elif numbers and winners:
         table.doubt([*winners, *numbers][:1], "winner", more=f", or {numbers[0]}=preference")
     elif winners or numbers:
-        table.doubt(winners or numbers, "winner" if winners else "preference")
+        people = {*winners} <= {*vote_columns(table.columns, winners)} and "annotator_id" not in table.settled
+        more = f"; if each is one person's: --annotator-columns {','.join(winners)}" if people else ""
+        table.doubt(winners or numbers, "winner" if winners else "preference", more=more)
     else:
         rated = sides_named([name for name in table.free if table.columns.numeric(name)], texts=True)
         both = f"; {shown(rated[0])} are a score of each: spa import csv makes a rating of either" if rated else ""
@@ -115,7 +119,7 @@ def find_scores(table: ColumnRoles) -> None:
 
 def _wide(table: ColumnRoles, scored: Sequence[str]) -> None:
     """Take several columns of scores for criteria, where systems are named, or for systems."""
-    systems = None if "system" in table.settled else systems_named(scored)
+    systems = None if "system" in table.settled else systems_on_one_scale(table.columns, scored)
     if systems is not None:
         table.systems = systems
     else:

@@ -97,6 +97,10 @@ class Columns:
         low, high = given.drop_nans().min(), given.drop_nans().max()
         return (low, high) if isinstance(low, float) and isinstance(high, float) else None
 
+    def fractional(self, name: str) -> bool:
+        """Whether some numbers of a column are not whole."""
+        return bool(self.frame[name].drop_nulls().str.contains(r"^-?\d*[.,]\d*[1-9]").any())
+
     def highest(self, name: str) -> float:
         """Return the largest size of a column's numbers; 0 where they are words."""
         return max(map(abs, self.ends(name) or (0.0,)))
@@ -148,7 +152,7 @@ class Columns:
             not self.scored(name)
             and not {*words_of(name)} & {"name", "kind", "type", "group"}
             and 2 <= self.distinct(name) <= min(MOST_NAMES, self.height // 2)
-            and not all(outcome(value, "\0", "\0\0").status != "unknown" for value in self.values(name))
+            and not all(map(is_vote, self.values(name)))
             and not self.frame[name].has_nulls()
             and self.longest(name) <= LONGEST_NAME
         )
@@ -249,6 +253,11 @@ class Columns:
 def _least_orders(size: int) -> float:
     """Return how many orders of a size tell ranks from scores."""
     return math.inf if size < 2 else LEAST_OF_TWO if size == 2 else LEAST_ORDERS
+
+
+def is_vote(word: str) -> bool:
+    """Whether a word says which of two sides is better, or that neither is."""
+    return outcome(word, "\0", "\0\0").status != "unknown"
 
 
 def is_text(name: str) -> bool:

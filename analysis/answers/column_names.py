@@ -179,6 +179,11 @@ KIND_FORMS = rf"(?:annotator|rater|judge|worker|evaluator){ID}?(?:kind|type)"
 SIDED = re.compile(r"system|sys|model|generator|engine|method|llm|bot|algorithm|candidate|player|name|id|origin")
 NO_FAMILY = ("top", "bottom", "one", "two")
 AGAINST = (("model", "baseline"), ("candidate", "baseline"), ("system", "baseline"), ("system", "reference"))
+GIVEN_TO_SYSTEMS = frozenset(  # words of lists that hold what systems were given, and no answers
+    "context contexts passage passages reference references refs turns messages message conversation dialogue dialog "
+    "history documents document docs sources tags keywords tokens evidence citations images chunks retrieved retrieval "
+    "sentences facts keyphrases".split()
+)
 KNOWN_CRITERIA = frozenset(
     "fluency coherence relevance consistency informativeness grammar grammaticality adequacy overall quality accuracy "
     "helpfulness correctness complexity verbosity simplicity meaning factuality naturalness engagement engagingness "
@@ -286,7 +291,16 @@ def systems_named(columns: Sequence[str]) -> dict[str, str] | None:
         return None
     if any({*words_of(name)} & (KNOWN_CRITERIA | METRICS) for name in columns):
         return None
-    return bare if any(SYSTEM_LIKE.fullmatch(name) for name in bare.values()) else None
+    return bare if any(map(is_system_like, columns)) else None
+
+
+def is_system_like(column: str) -> bool:
+    """Whether a column of scores has the name of a known system, or of one as studies call theirs.
+
+    >>> is_system_like("gpt4_score"), is_system_like("ours"), is_system_like("latency")
+    (True, True, False)
+    """
+    return SYSTEM_LIKE.fullmatch(_without_scored(column)) is not None
 
 
 def ranks_named(columns: Sequence[str]) -> dict[str, str]:

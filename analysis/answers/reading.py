@@ -34,7 +34,9 @@ LOOKED_AT, MOST_STEPS, HIGHEST = 100_000, 101, 100.0  # rows, different values a
 NO_SCORE = re.compile(
     r"(?i)(?:^|[\W_])(?:id|ids|idx|index|no|nr|num|number|time|timestamp|ts|secs?|seconds|minutes|ms|duration|date|day"
     r"|month|year|age|len|length|words|tokens|chars|seed|turn|step|rank|order|position|page|row|line|fold|split|batch"
-    r"|temperature|top_p|top_k|cost|price|round|session|segment|doc|document|sample|repeat|version|weight"
+    r"|temperature|top_p|top_k|cost|price|round|session|segment|doc|document|sample|repeat|version|weight|n|count|counts"
+    r"|runtime|elapsed|rt|hour|hours|gpu|cpu|gpus|memory|fps|width|height|bytes|click|clicks|keystrokes|scroll|scrolled"
+    r"|retry|retries|attempt|attempts|epoch|epochs|iteration|iterations|logprob|logprobs|views|phone|zip"
     r"|annotator|rater|worker|judge|participant|subject|user|person|item|question|prompt|system|model|task|hit|group)(?:$|[\W_\d])"
 )
 

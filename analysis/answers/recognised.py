@@ -199,13 +199,14 @@ def _kind_named(tidy: Collection[str], place: str, options: Reading) -> str | No
 
 
 def _records(source: Source | None, lists: Collection[str]) -> Records:
-    """Return the first record of the lists in each column, where they hold records."""
+    """Return the first record of the lists in each column; of a list of values the first, named as its column is."""
     firsts = {
         name: next((value[0] for value in source.values(name) if isinstance(value, list) and value), None)
         for name in lists
         if source is not None
     }
-    return {name: first for name, first in firsts.items() if isinstance(first, dict)}
+    plain = {name: {name: first} for name, first in firsts.items() if isinstance(first, str)}
+    return plain | {name: first for name, first in firsts.items() if isinstance(first, dict)}
 
 
 def _found(
@@ -253,6 +254,8 @@ def _found(
 def _not_needed(kind: str, options: Reading) -> set[str]:
     """Return the columns that the options make."""
     without = {"annotator_id"} if options.unnamed or options.means else set()
+    if kind in ("choices", "preferences") and options.annotator_columns:
+        return without  # what the columns hold says which of the two it is
     for by in columns_called(options):
         if kind in WIDE[by]:
             without |= {by, LAYOUTS[kind].answer}

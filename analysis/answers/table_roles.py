@@ -121,7 +121,7 @@ def _find_annotator(table: ColumnRoles, pair: tuple[str, str] | None) -> None:
             table.take("annotator_id", names[0])
         elif names:
             table.doubt([names[0], *table.rivals(names)], "annotator_id")
-        elif people := people_columns(table.free):
+        elif not table.unsettled and (people := people_columns(table.free)):
             _people_each(table, people, pair)
     kind = None if "annotator_kind" in table.settled else kind_column(table.free)
     if kind is not None and {*table.columns.values(kind)} <= {*KINDS}:

@@ -8,8 +8,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TypeAlias
 
-from analysis.answers.column_contents import is_text, shown
-from analysis.answers.column_names import likeliest, plain_name, words_of
+from analysis.answers.column_contents import is_text, is_vote, shown
+from analysis.answers.column_names import GIVEN_TO_SYSTEMS, likeliest, plain_name, words_of
 from analysis.answers.columns_found import WHAT
 from analysis.answers.reading import NO_SCORE
 from analysis.answers.same_names import CALLED
@@ -32,6 +32,7 @@ class Unsettled:
 
     def __init__(self, place: str, columns: Sequence[str], lists: Sequence[str], records: Records = NO_RECORDS) -> None:
         self.place = place if len(place) <= FAR else shortened(Path(place).name, FAR)
+        lists = [name for name in lists if not {*words_of(name)} & GIVEN_TO_SYSTEMS]
         self.columns, self.lists = columns, sorted(lists, key=_is_answer, reverse=True)
         self.records = records
         self.lines: list[str] = []
@@ -139,10 +140,21 @@ class Unsettled:
             "spa import csv, whose questions name them under annotators"
         )
 
-    def no_systems_of_sides(self, pair: Sequence[str]) -> None:
-        """Tell of outputs of two sides of which no column says whose they are."""
+    def votes_in_lists(self) -> str:
+        """Return the column whose lists hold words that say who won; nothing where there is none."""
+        called = (name for name in self.lists if {*words_of(name)} & ANSWERS_IN_LISTS)
+        return next((name for name in called if is_vote(str(self.records.get(name, {}).get(name, "")))), "")
+
+    def no_systems_of_sides(self, pair: Sequence[str], votes: Sequence[str] = ()) -> None:
+        """Tell of outputs of two sides of which no column says whose they are; ``votes`` are answers of a person each.
+        """
         before = f"{self.place}: columns {shown(pair)} hold two outputs, and no column names the systems; name theirs: "
         after = ", system_y alike; where each side is always the same system: --set system_x=NAME --set system_y=NAME"
+        if listed := "" if votes else self.votes_in_lists():
+            each = ["--each", listed, "--map", f"{listed}=winner", "--map", f"{listed}[#]=annotator_id"]
+            after += f" {shlex.join(each)}"
+        if votes and len(",".join(votes)) <= PASTED:
+            after += f" --annotator-columns {shlex.quote(','.join(votes))}"
         self.lines.append(
             ArgumentProblem(
                 "mapping",

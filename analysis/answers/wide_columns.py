@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from analysis.answers.column_contents import Columns
-from analysis.answers.column_names import KNOWN_CRITERIA, METRICS, PEOPLE, ranks_named, words_of
+from analysis.answers.column_contents import Columns, is_vote
+from analysis.answers.column_names import (
+    KNOWN_CRITERIA,
+    METRICS,
+    PEOPLE,
+    is_system_like,
+    ranks_named,
+    systems_named,
+    words_of,
+)
 from analysis.answers.reading import NO_SCORE
 from spa.tables.orders import places_of
 from spa.tables.scale_words import sounds_bad
@@ -28,7 +36,9 @@ BEAT = {
     "better": "worse",
 }
 TIES = frozenset(("tie", "ties", "tied", "draw", "draws"))
+VOTES = frozenset("vote votes choice preference preferred winner verdict label annotation".split())
 HIGHEST, MOST_STEPS = 1000, 101  # of scores
+MOST_LEVELS = 21  # of a scale of which people give whole numbers
 
 
 def scored_columns(columns: Columns, free: Collection[str], about: Collection[str]) -> list[str]:
@@ -39,17 +49,54 @@ def scored_columns(columns: Columns, free: Collection[str], about: Collection[st
         if columns.scored(name)
         and columns.distinct(name) <= MOST_STEPS
         and (sounds_bad(name) or not NO_SCORE.search("_".join(words_of(name))))
-        and not {*words_of(name)} & NO_CRITERION
+        and not {*words_of(name)} & (NO_CRITERION | METRICS)
         and columns.highest(name) <= HIGHEST
         and not columns.is_property(name, about)
     ]
-    return [name for name in names if columns.distinct(name) > 1] or names
+    names = [name for name in names if columns.distinct(name) > 1] or names
+    measured = _measured(columns, names)
+    return [name for name in names if name not in measured]
+
+
+def _measured(columns: Columns, names: Collection[str]) -> set[str]:
+    """Return the columns of many different fractions that stand beside whole numbers of a scale: seconds, likelihoods.
+
+    A column that is called as criteria are is none.
+    """
+    whole = [name for name in names if not columns.fractional(name)]
+    if not any(columns.distinct(name) <= MOST_LEVELS for name in whole):
+        return set()
+    others = {name for name in names if columns.fractional(name) and columns.distinct(name) > MOST_LEVELS}
+    return {name for name in others if not {*words_of(name)} & KNOWN_CRITERIA}
+
+
+def systems_on_one_scale(columns: Columns, scored: Collection[str]) -> dict[str, str] | None:
+    """Return the system of each column of scores, where their names say that each is a system.
+
+    ``None`` where one of another name has scores beyond those of the columns that are called as systems are: whether it
+    is a system or counts something, nobody knows.
+    """
+    known = [name for name in scored if is_system_like(name)]
+    ends = [end for name in known if (end := columns.ends(name)) is not None]
+    if ends:
+        low, high = min(end[0] for end in ends), max(end[1] for end in ends)
+        others = [columns.ends(name) for name in scored if name not in known]
+        if any(end is None or end[0] < low or end[1] > high for end in others):
+            return None
+    return systems_named([*scored])
 
 
 def people_columns(free: Collection[str]) -> list[str]:
     """Return the columns that are called one person each: annotator1, annotator2."""
     numbered = [name for name in free if {*words_of(name)[:-1]} & {*PEOPLE} and words_of(name)[-1].isdigit()]
     return numbered if len(numbered) > 1 else []
+
+
+def vote_columns(columns: Columns, free: Collection[str]) -> list[str]:
+    """Return the columns that hold what one person each said of two sides: vote_w1, vote_w2, or annotator1, annotator2."""
+    people = people_columns(free)
+    called = [name for name in free if name in people or {*words_of(name)[:-1]} & VOTES or words_of(name)[0] in VOTES]
+    return [name for name in called if not columns.numeric(name) and all(map(is_vote, columns.values(name)))]
 
 
 def rated_subjects(free: Collection[str]) -> list[str]:

@@ -1,0 +1,123 @@
+"""Columns that stand beside answers, and are none: what machines counted, what systems were given, votes of others."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Mapping, Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analysis import Reading
+from analysis.answers.columns_found import TableFound
+from analysis.answers.recognised import recognise_tables
+from analysis.answers.tables import read_tables
+from spa.errors import AnalysisError
+
+Row = Mapping[str, Any]
+PEOPLE, ITEMS = ("ann", "ben", "cleo", "dora"), range(8)
+LISTS: Mapping[str, object] = {
+    "contexts": ["A passage.", "Another."],
+    "turns": ["First."],
+    "messages": [{"role": "user", "content": "Hi"}],
+}
+
+
+def written(folder: Path, rows: Sequence[Row]) -> Path:
+    path = folder / "answers.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def found(folder: Path, rows: Sequence[Row]) -> TableFound:
+    return recognise_tables([written(folder, rows)], Reading()).found[0]
+
+
+def rows_with(beside: Mapping[str, Callable[[random.Random], object]], *, wide: bool) -> list[Row]:
+    """Return scores of criteria, or of systems, from 1 to 5, beside columns that are neither."""
+    rng = random.Random(5)
+    systems: Sequence[str | None] = (None,) if wide else ("gpt", "t5")
+    rated = ("gpt4", "llama2", "mt5") if wide else ("fluency", "adequacy")
+    return [
+        {"rater": who, "item": f"i{item}"}
+        | ({} if system is None else {"model": system})
+        | {name: rng.randint(1, 5) for name in rated}
+        | {name: make(rng) for name, make in beside.items()}
+        for who, item, system in product(PEOPLE, ITEMS, systems)
+    ]
+
+
+COUNTED: Mapping[str, Callable[[random.Random], object]] = {
+    "latency": lambda rng: round(rng.random() * 3, 2),  # by what it holds; people may rate it, too
+    "drift": lambda rng: round(rng.random() * 9, 3),  # of no known name
+    **dict.fromkeys(
+        ("gpu_hours", "n_sentences", "clicks", "retry", "hour", "fps", "attempts", "seed", "tokens"),
+        lambda rng: rng.randint(1, 5),
+    ),
+    **dict.fromkeys(("bleu", "rouge_l"), lambda rng: round(rng.random(), 1)),
+}
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_what_machines_counted_is_no_criterion(wide: bool, tmp_path: Path) -> None:
+    """Nor a system: names say most of it, fractions beside whole numbers of a scale the rest."""
+    one = found(tmp_path, rows_with(COUNTED, wide=wide))
+    assert one.criteria == (() if wide else ("adequacy", "fluency"))
+    assert [*one.systems] == (["gpt4", "llama2", "mt5"] if wide else [])
+
+
+def test_a_criterion_may_have_fractions(tmp_path: Path) -> None:
+    sliders: Mapping[str, Callable[[random.Random], object]] = {"overall quality": lambda rng: round(rng.random(), 2)}
+    assert "overall quality" in found(tmp_path, rows_with(sliders, wide=False)).criteria
+
+
+def test_a_column_beyond_the_systems_scale_is_asked(tmp_path: Path) -> None:
+    """It may be a system that is better than all that are called as systems are, or a count: neither is left out."""
+    rows = rows_with({"zeal": lambda rng: rng.randint(0, 9)}, wide=True)
+    with pytest.raises(AnalysisError, match="columns gpt4, llama2, mt5, zeal hold scores; if each is a system"):
+        found(tmp_path, rows)
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_lists_that_systems_were_given_hold_no_answers(name: str, tmp_path: Path) -> None:
+    """Without people the answers are unnamed, whatever list stands beside them."""
+    rows = [{"item": f"i{n // 2}", "model": ("gpt", "t5")[n % 2], name: LISTS[name], "rating": 3} for n in range(12)]
+    one = found(tmp_path, rows)
+    assert (one.kind, one.unnamed, one.mapping["model"]) == ("ratings", True, "system")
+
+
+@pytest.mark.parametrize(
+    ("votes", "typed", "settled"),
+    [
+        (
+            lambda n: {"vote_w1": "AB"[n % 2], "vote_w2": "A", "vote_w3": ("A", "tie")[n % 2]},
+            "--annotator-columns vote_w1,vote_w2,vote_w3",
+            {"annotator_columns": ("vote_w1", "vote_w2", "vote_w3")},
+        ),
+        (
+            lambda n: {"votes": ["AB"[n % 2], "A", ("A", "tie")[n % 2]]},
+            "--each votes --map votes=winner --map 'votes[#]=annotator_id'",
+            {"each": "votes", "mapping": {"votes": "winner", "votes[#]": "annotator_id"}},
+        ),
+    ],
+)
+def test_votes_about_two_texts_name_no_system(
+    votes: Callable[[int], Row], typed: str, settled: Mapping[str, Any], tmp_path: Path
+) -> None:
+    """Contexts are no system either; what the line says to type reads every vote."""
+    rows = [{"question": f"Q{n}", **LISTS, "answer_a": f"a{n}", "answer_b": f"b{n}", **votes(n)} for n in range(8)]
+    path = written(tmp_path, rows)
+    with pytest.raises(AnalysisError) as told:
+        recognise_tables([path], Reading())
+    (line,) = told.value.problems
+    assert "answers.jsonl: columns answer_a, answer_b hold two outputs, and no column names the systems" in line
+    assert line.endswith(f"--set system_x=NAME --set system_y=NAME {typed}")
+    assert len(line) < 500
+    sides = {"system_x": "gpt", "system_y": "t5"}
+    known = recognise_tables([path], Reading(constants=sides, values={"A": "x", "B": "y"}, **settled))
+    choices = read_tables(dict(known.files), known.reading).choices
+    assert choices is not None
+    assert (choices.height, choices["annotator_id"].n_unique(), choices["value"].sum()) == (24, 3, 18)
