@@ -22,7 +22,7 @@ ANSWERS_IN_LISTS = frozenset(
     "answers annotations labels votes ratings scores responses reviews judgements judgments games completions".split()
 )
 LOST = frozenset(("loser", "lost", "losing", "losermodel", "losersystem", "rejected", "worse"))
-Records: TypeAlias = Mapping[str, Mapping[str, object]]  # column of lists -> the first record in them
+Records: TypeAlias = Mapping[str, Mapping[str, object]]  # column of lists -> the first record, or {column: value}
 NO_RECORDS: Records = MappingProxyType({})
 FAR = 80  # of a path; of a longer one the name is said
 
@@ -146,8 +146,7 @@ class Unsettled:
         return next((name for name in called if is_vote(str(self.records.get(name, {}).get(name, "")))), "")
 
     def no_systems_of_sides(self, pair: Sequence[str], votes: Sequence[str] = ()) -> None:
-        """Tell of outputs of two sides of which no column says whose they are; ``votes`` are answers of a person each.
-        """
+        """Tell of outputs of two sides of which no column says whose they are; ``votes`` are answers of a person each."""
         before = f"{self.place}: columns {shown(pair)} hold two outputs, and no column names the systems; name theirs: "
         after = ", system_y alike; where each side is always the same system: --set system_x=NAME --set system_y=NAME"
         if listed := "" if votes else self.votes_in_lists():
@@ -302,7 +301,7 @@ class Unsettled:
         record = self.records.get(name, {})
         numbers = [key for key, value in record.items() if NUMBER.fullmatch(str(value))]
         scores = [key for key in numbers if not NO_SCORE.search(key)]
-        if not scores or not {*words_of(name)} & ANSWERS_IN_LISTS:
+        if not scores or name in record or not {*words_of(name)} & ANSWERS_IN_LISTS:
             return ""
         nobody = "annotator_id" in self.missing and not likeliest(record, "annotator_id")
         who = ["--map", f"{name}[#]=annotator_id"] if nobody else []

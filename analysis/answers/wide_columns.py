@@ -49,10 +49,11 @@ def scored_columns(columns: Columns, free: Collection[str], about: Collection[st
         if columns.scored(name)
         and columns.distinct(name) <= MOST_STEPS
         and (sounds_bad(name) or not NO_SCORE.search("_".join(words_of(name))))
-        and not {*words_of(name)} & (NO_CRITERION | METRICS)
+        and not {*words_of(name)} & NO_CRITERION
         and columns.highest(name) <= HIGHEST
         and not columns.is_property(name, about)
     ]
+    names = [name for name in names if not {*words_of(name)} & METRICS] or names  # metrics alone are asked about
     names = [name for name in names if columns.distinct(name) > 1] or names
     measured = _measured(columns, names)
     return [name for name in names if name not in measured]

@@ -206,6 +206,7 @@ def test_what_stands_beside_two_answers_is_no_system(tmp_path: Path, beside: dic
     rows = [
         {"question": prompt, "answer_a": TEXTS[item, SYSTEMS[0]], "answer_b": TEXTS[item, SYSTEMS[1]]}
         | {name: [f"{cell[0]} {item}", *cell[1:]] if isinstance(cell, list) else cell for name, cell in beside.items()}
+        | {name: f"{cell} {item}" for name, cell in beside.items() if len(cell) > 20 and isinstance(cell, str)}
         for item, prompt in PROMPTS.items()
     ]
     assert started(tmp_path / "a", write_lines(tmp_path / "x.jsonl", rows))["overview"]["systems"] == [
