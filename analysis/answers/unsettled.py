@@ -146,7 +146,7 @@ class Unsettled:
         return next((name for name in called if is_vote(str(self.records.get(name, {}).get(name, "")))), "")
 
     def no_systems_of_sides(self, pair: Sequence[str], votes: Sequence[str] = ()) -> None:
-        """Tell of outputs of two sides of which no column says whose they are; ``votes`` are answers of a person each."""
+        """Tell of outputs of two sides of which no column says whose they are; ``votes`` are of a person each."""
         before = f"{self.place}: columns {shown(pair)} hold two outputs, and no column names the systems; name theirs: "
         after = ", system_y alike; where each side is always the same system: --set system_x=NAME --set system_y=NAME"
         if listed := "" if votes else self.votes_in_lists():

@@ -94,7 +94,7 @@ def people_columns(free: Collection[str]) -> list[str]:
 
 
 def vote_columns(columns: Columns, free: Collection[str]) -> list[str]:
-    """Return the columns that hold what one person each said of two sides: vote_w1, vote_w2, or annotator1, annotator2."""
+    """Return the columns with what one person each said of two sides: vote_w1, vote_w2, or annotator1, annotator2."""
     people = people_columns(free)
     called = [name for name in free if name in people or {*words_of(name)[:-1]} & VOTES or words_of(name)[0] in VOTES]
     return [name for name in called if not columns.numeric(name) and all(map(is_vote, columns.values(name)))]
