@@ -54,6 +54,7 @@ APART = {
     "prolific.emulator.submission_routes": "a module a group of routes",
     "spa.elicitation.word_diff": "knows nothing of the key, which view.py alone looks at",
     "spa.raters.vendors.local.seq2seq": "a module a kind of model",
+    "spa.tables.arrow": "a module a format",
     "spa.tables.parquet": "a module a format",
     "streamlit_app.door": "who may come in, apart from how pages are served",
 }

@@ -60,14 +60,10 @@ def paths_in(paths: Sequence[Path]) -> OutputPaths:
             tables.append(path)
             continue
         files = sorted(_files(path), key=str)
-        found = [file for file in files if table_suffix(file.name) is not None]
+        describing = {*DESCRIBING} if any(file.suffix == ARROW for file in files) else set[str]()
+        found = [file for file in files if table_suffix(file.name) is not None and file.name not in describing]
         ours = [file for file in files if medium_of_file(file) is not None]
         flat = all(file.parent == path and may_hold_lines(file) for file in ours)
-        if found and any(file.suffix == ARROW for file in files) and {file.name for file in found} <= DESCRIBING:
-            raise StudyError(
-                f"{display_path(path)}: expected a folder of tables, got a data set of Hugging Face in Arrow files; "
-                "write it as a table: datasets.load_from_disk(FOLDER).to_parquet('outputs.parquet'), or of each split"
-            )
         if found and len(ours) <= len(found):
             inside += found
             aside += ours

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -62,7 +62,12 @@ class SheetRows:
             if name == FILE:
                 cells: list[Words] = [sheet.label for sheet in self.sheets for _ in sheet.numbers]
             elif name == LINE:
-                cells = [str(line) for sheet in self.sheets for line in range(1, len(sheet.numbers) + 1)]
+                lines = Counter[str]()  # of files with one label, the parts of one table
+                cells = []
+                for sheet in self.sheets:
+                    start = lines[sheet.label] + 1
+                    lines[sheet.label] += len(sheet.numbers)
+                    cells += [str(line) for line in range(start, lines[sheet.label] + 1)]
             else:
                 cells = [cell for sheet in self.sheets for cell in sheet.cells(name)]
             first = next((sheet.columns[name] for sheet in self.sheets if name in sheet.columns), None)

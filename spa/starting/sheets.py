@@ -27,6 +27,7 @@ VALUE = "value"  # a column of plain values that --each made of a whole record
 JOINING: tuple[Role, ...] = ("item", "prompt")  # what joins the rows of files
 ROLES: tuple[Role, ...] = ("item", "output", "prompt")
 FoundColumns = tuple[dict[str, OutputColumn], tuple[str, ...], tuple[str, ...]]  # by name; unread; without a name
+PART = re.compile(r"-\d{5}-of-\d{5}$")  # as data sets of Hugging Face are parted
 DATES = re.compile(r"[\d\W_]+|(?i:t|z)(?=\d)")
 
 
@@ -232,7 +233,15 @@ def _lists_systems(source: Source, name: str) -> bool:
 
 
 def labelled(sheets: Sequence[OutputSheet]) -> list[OutputSheet]:
-    """Give each file the part of its path that tells it from the others: its name, else that of a folder above it."""
+    """Give each file the part of its path that tells it from the others: its name, else that of a folder above it.
+
+    Parts of one table in a folder (``train-00000-of-00002``) have one label.
+    """
+    whole = {sheet.file: (sheet.file.resolve().parent, PART.sub("", sheet.label)) for sheet in sheets}
+    if len({*whole.values()}) < len({*whole}):
+        firsts = {whole[sheet.file]: replace(sheet, label=whole[sheet.file][1]) for sheet in reversed(sheets)}
+        labels = {key: one.label for key, one in zip(firsts, labelled([*firsts.values()]), strict=True)}
+        return [replace(sheet, label=labels[whole[sheet.file]]) for sheet in sheets]
     stems = [sheet.label for sheet in sheets]
     alike = len({DATES.sub("", stem) for stem in stems}) == 1
     if len(sheets) > 1 and (alike or len({*stems}) < len(stems)):

@@ -79,7 +79,11 @@ def found_in_tables(sheets: Sequence[OutputSheet], given: Given, settle: Callabl
 
 def _check_places(rows: SheetRows, roles: Roles) -> None:
     """Refuse to pair rows by their places in files that have not as many."""
-    counts = {sheet.file.name: len(sheet.numbers) for sheet in rows.sheets if roles.output in sheet.columns}
+    names = {sheet.label: sheet.file.name for sheet in reversed(rows.sheets)}  # parts of one table have one label
+    counts = Counter[str]()
+    for sheet in rows.sheets:
+        if roles.output in sheet.columns:
+            counts[names[sheet.label]] += len(sheet.numbers)
     if roles.item == LINE and len({*counts.values()}) > 1:
         listed = ", ".join(f"{count:,} in {shortened(name, 60)}" for name, count in [*counts.items()][:3])
         raise StudyError(

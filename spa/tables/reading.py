@@ -1,36 +1,31 @@
 """Opens a file with a table, whatever its format: one module a format, one registry.
 
-Text files may be packed with gzip: they are unpacked where temporary files are, and no further than tables go.
+Text files may be packed (:mod:`spa.tables.packing`).
 """
 
 from __future__ import annotations
 
-import gzip
 import os
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
-from tempfile import TemporaryDirectory
 
 import polars as pl
 
 from spa.errors import TableError, shortened, unreadable
-from spa.tables.bounds import most_unpacked
+from spa.tables.arrow import arrow_slices, open_arrow
 from spa.tables.delimited import delimited_slices, open_delimited
 from spa.tables.encodings import in_utf8
 from spa.tables.json_files import json_slices, open_json
 from spa.tables.json_lines import json_lines_slices, open_json_lines
 from spa.tables.options import TableOptions
+from spa.tables.packing import PACKINGS, packing_of, unpacked
 from spa.tables.parquet import open_parquet, parquet_slices
 from spa.tables.selection import arranged, needed
 from spa.tables.source import Source, Wanted
 from spa.tables.text_files import check_table_file
 from spa.tables.workbooks import open_workbook, workbook_slices
-
-PACKED = ".gz"
-PIECE = 1 << 20  # bytes unpacked at a time
 
 Open = Callable[[Path, Wanted, TableOptions], Source]
 Slices = Callable[[Path, Wanted, TableOptions, int], Iterator[Source]]
@@ -40,7 +35,7 @@ Slices = Callable[[Path, Wanted, TableOptions, int], Iterator[Source]]
 class FileFormat:
     """A format of files: how its files' names end, and what reads them whole and in slices of some rows.
 
-    Files of ``text`` may be packed with gzip, their names end in ``.gz`` then. What reads a format ``in_utf8`` is given
+    Files of ``text`` may be packed, as their names' last ending says. What reads a format ``in_utf8`` is given
     a file in UTF-8, whatever encoding it was in.
     """
 
@@ -56,20 +51,20 @@ FORMATS = (
     FileFormat(suffixes=(".json",), in_utf8=True, open=open_json, slices=json_slices),
     FileFormat(suffixes=(".jsonl", ".ndjson"), in_utf8=True, open=open_json_lines, slices=json_lines_slices),
     FileFormat(suffixes=(".parquet",), text=False, open=open_parquet, slices=parquet_slices),
+    FileFormat(suffixes=(".arrow", ".feather"), text=False, open=open_arrow, slices=arrow_slices),
     FileFormat(suffixes=(".xlsx",), text=False, open=open_workbook, slices=workbook_slices),
 )
 SUFFIXES = tuple(suffix for one in FORMATS for suffix in one.suffixes)
 OTHERWISE = {  # endings of tables in other formats -> how they become one that is read
-    **dict.fromkeys((".arrow", ".feather"), "write it as .parquet (datasets: Dataset.to_parquet; pandas: to_parquet)"),
     **dict.fromkeys((".pkl", ".pickle"), "write it as .parquet (pandas: to_parquet)"),
     **dict.fromkeys((".xls", ".ods", ".xlsm", ".numbers"), "save it as .xlsx"),
-    **dict.fromkeys((".zst", ".bz2", ".xz", ".zip", ".tar", ".tgz", ".7z"), "unpack it first"),
+    **dict.fromkeys((".bz2", ".xz", ".zip", ".tar", ".tgz", ".7z"), "unpack it first"),
     **dict.fromkeys((".sav", ".zsav", ".por"), "save it as .csv (in SPSS, or in Python by pyreadstat)"),
     **dict.fromkeys((".dta", ".sas7bdat", ".xpt"), "save it as .csv (in Stata or SAS, or in Python by pandas)"),
     **dict.fromkeys((".rds", ".rda", ".rdata"), "save it as .csv (in R: write.csv)"),
     ".eval": "write it as JSON: inspect log convert FILE --to json --output-dir FOLDER",
 }
-ENDINGS = f"{', '.join(SUFFIXES)}, texts also in {PACKED}"
+ENDINGS = f"{', '.join(SUFFIXES)}, texts also in {', '.join(packing.suffix for packing in PACKINGS)}"
 
 
 def table_suffix(name: str) -> str | None:
@@ -79,10 +74,10 @@ def table_suffix(name: str) -> str | None:
     ('.csv', '.jsonl.gz', None)
     """
     path = PurePath(name.lower())
-    packed = path.suffix == PACKED
-    suffix = PurePath(path.stem).suffix if packed else path.suffix
-    known = any(suffix in one.suffixes and (one.text or not packed) for one in FORMATS)
-    return f"{suffix}{PACKED * packed}" if known else None
+    packing = packing_of(path)
+    suffix = path.suffix if packing is None else PurePath(path.stem).suffix
+    known = any(suffix in one.suffixes and (one.text or packing is None) for one in FORMATS)
+    return f"{suffix}{'' if packing is None else packing.suffix}" if known else None
 
 
 def table_stem(name: str) -> str:
@@ -128,8 +123,8 @@ def _inside(path: Path, options: TableOptions) -> Iterator[tuple[Path, FileForma
     """Yield the file that is to be read, its format and what is to be said; problems name the file asked for."""
     with reading(path) as format, ExitStack() as opened:
         inside, notes = path, tuple[str, ...]()
-        if is_packed(path):
-            inside = opened.enter_context(unpacked(path))
+        if (packing := packing_of(path)) is not None:
+            inside = opened.enter_context(unpacked(path, packing))
             opened.enter_context(_problems_called(inside, path))
             check_table_file(inside)
         if format.in_utf8:
@@ -175,7 +170,7 @@ def reading(path: Path) -> Iterator[FileFormat]:
         do = f"; {OTHERWISE[path.suffix.lower()]}" if path.suffix.lower() in OTHERWISE else ""
         got = shortened(repr(path.suffix.lower()))
         raise TableError(f"{path}: expected a file ending in {ENDINGS}, got {got}{do}")
-    found = next(one for one in FORMATS if suffix.removesuffix(PACKED) in one.suffixes)
+    found = next(one for one in FORMATS if f".{suffix.split('.')[1]}" in one.suffixes)
     try:
         check_table_file(path)
         yield found
@@ -186,32 +181,3 @@ def reading(path: Path) -> Iterator[FileFormat]:
         raise TableError(f"{path}: cannot be read as {suffix[1:]}: {reason}") from error
     except MemoryError as error:
         raise TableError(f"{path}: expected a table that fits into memory, got one that does not") from error
-
-
-def is_packed(path: Path) -> bool:
-    """Whether a file's name says that it is packed."""
-    return path.suffix.lower() == PACKED
-
-
-@contextmanager
-def unpacked(path: Path) -> Iterator[Path]:
-    """Yield a temporary file with what a file of gzip holds.
-
-    Raise TableError where it breaks off, or holds more than its size allows.
-    """
-    most = most_unpacked(path)
-    with TemporaryDirectory(prefix="spa-unpacked-") as folder:
-        inside = Path(folder) / path.stem
-        size = 0
-        try:
-            with gzip.open(path) as packed, inside.open("wb") as whole:
-                while piece := packed.read(PIECE):
-                    size += len(piece)
-                    if size > most:
-                        raise TableError(f"{path}: expected at most {most} bytes in a file of its size, got more")
-                    whole.write(piece)
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise TableError(
-                f"{path}: expected a whole gzip file, got one that breaks off or is damaged; make or download it again"
-            ) from error
-        yield inside

@@ -7,16 +7,25 @@ from pathlib import Path
 
 from spa.errors import TableError, unreadable
 from spa.tables.encodings import bad_byte, nul_in_header
+from spa.tables.packing import PACKINGS
 
-PARQUET, WORKBOOK = "a Parquet file", "a workbook or zip file"
+PARQUET, WORKBOOK, ARROW = "a Parquet file", "a workbook or zip file", "an Arrow file"
 KINDS = {  # how files begin that are not texts
     b"PAR1": PARQUET,
+    b"ARROW1": ARROW,
+    b"\xff\xff\xff\xff": ARROW,
+    b"FEA1": "one of the first kind of Feather; write it anew (pyarrow.feather.write_feather)",
     b"PK\x03\x04": WORKBOOK,
     b"\xd0\xcf\x11\xe0": "a workbook of an old kind or with a password",
-    b"\x1f\x8b": "a gzip file",
-    b"\x28\xb5\x2f\xfd": "a zstd file",
+    **{packing.begins: packing.kind for packing in PACKINGS},
 }
-BINARY = {".parquet": PARQUET, ".xlsx": WORKBOOK, ".gz": "a gzip file"}  # by what names end in; the others are texts
+BINARY = {  # by what names end in; the others are texts
+    ".parquet": PARQUET,
+    ".arrow": ARROW,
+    ".feather": ARROW,
+    ".xlsx": WORKBOOK,
+    **{packing.suffix: packing.kind for packing in PACKINGS},
+}
 POINTER = b"version https://git-lfs.github.com/spec/"
 BOM = b"\xef\xbb\xbf"
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import datetime
 import math
 import re
+from collections.abc import Callable
 from decimal import Decimal
+from pathlib import Path
 
 import polars as pl
 
 from spa.errors import TableError, shortened
 from spa.tables.bounds import check_depth
-from spa.tables.source import Number, json_decoder
+from spa.tables.source import Number, Source, json_decoder
 
 JSON_CELLS = "arrow.json"  # extension type of Arrow: each cell is a text of JSON
 MIDNIGHT = r" 00:00:00(\.0+)?([+-]\d\d:\d\d)?$"
@@ -51,6 +53,30 @@ def _texts_of_bytes(column: pl.Series, place: str) -> pl.Series:
         return column.cast(pl.String)
     except pl.exceptions.PolarsError as error:
         raise TableError(f"{place}: column {column.name}: expected texts, got bytes that are not UTF-8") from error
+
+
+def typed_source(
+    path: Path, kind: str, schema: pl.Schema, height: int, column: Callable[[str], pl.Series], first_row: int = 1
+) -> Source:
+    """Return a file that stores columns with types as a source; ``kind`` is what messages call its format."""
+
+    def whole(name: str) -> pl.Series:
+        try:
+            return column(name)
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:  # the schema alone was read before
+            reason = shortened(str(error).strip().partition("\n")[0] or type(error).__name__, 160)
+            raise TableError(
+                f"{path}, {shortened(name, 40)}: cannot be read as {kind}: {reason}; make or download it again"
+            ) from error
+
+    return Source(
+        place=str(path),
+        schema={name: kind_read(stored) for name, stored in schema.items()},
+        height=height,
+        first_row=first_row,
+        column=lambda name: plain_column(whole(name), str(path), first_row),
+        values=lambda name: json_values(whole(name), str(path), first_row),
+    )
 
 
 def as_texts(column: pl.Series) -> pl.Series:

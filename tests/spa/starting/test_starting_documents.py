@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from tests.spa.output_shapes import PROMPTS, SYSTEMS, TEXTS, WORDS, write_csv, write_lines
@@ -164,13 +165,26 @@ def test_prompts_may_lie_in_a_table_beside_folders_of_files(tmp_path: Path) -> N
     assert "metadata.csv" in facts["left_out"][0]
 
 
+@pytest.mark.parametrize("folders", [False, True])
+def test_the_parts_of_a_saved_data_set_are_one_table(tmp_path: Path, *, folders: bool) -> None:
+    """As ``datasets`` saves them, whose own descriptions are no tables: with a column of systems, or a folder each."""
+    *systems, _ = SYSTEMS  # a folder cannot be called by the last
+    for system in systems:
+        folder = tmp_path / "saved" / (system if folders else "")
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "state.json").write_text('{"_split": "train"}')
+        rows = [{"prompt": PROMPTS[i], "model": s, "response": t} for (i, s), t in TEXTS.items() if s == system]
+        parts = [rows[:3], rows[3:]] if folders else [rows]
+        for part, own in enumerate(parts):
+            at, count = (part, 2) if folders else (systems.index(system), len(systems))
+            frame = pl.DataFrame(own).drop("model") if folders else pl.DataFrame(own)
+            frame.write_ipc_stream(folder / f"data-{at:05}-of-{count:05}.arrow")
+    started(tmp_path / "a", tmp_path / "saved")
+    assert {*answers_of(tmp_path / "a")} == {answer for answer in ANSWERS if answer[1] in systems}
+
+
 def test_tables_in_other_formats_are_told_how_to_become_one(tmp_path: Path) -> None:
-    saved = tmp_path / "saved"
-    saved.mkdir()
-    (saved / "data-00000-of-00001.arrow").write_bytes(b"ARROW1")
-    (saved / "dataset_info.json").write_text("{}")
-    assert "load_from_disk(FOLDER).to_parquet('outputs.parquet')" in refused(tmp_path / "a", saved)
-    for name, do in (("x.eval", "inspect log convert"), ("x.jsonl.zst", "unpack it first"), ("x.xls", "as .xlsx")):
+    for name, do in (("x.eval", "inspect log convert"), ("x.jsonl.bz2", "unpack it first"), ("x.xls", "as .xlsx")):
         (tmp_path / name).write_bytes(b"x")
         assert do in refused(tmp_path / "a", tmp_path / name)
 

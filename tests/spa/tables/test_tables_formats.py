@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import importlib
+import io
 import json
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -67,6 +70,24 @@ FORMS |= {
     f"{form}, packed": (f"{name}.gz", lambda rows, make=make: gzip.compress(make(rows)))
     for form, (name, make) in FORMS.items()
 }
+FORMS |= {
+    "arrow": ("t.feather", lambda rows: as_arrow(rows, "write_ipc")),
+    "a stream of arrow": ("t.arrow", lambda rows: as_arrow(rows, "write_ipc_stream")),
+    "lines, packed by zstd": ("t.jsonl.zst", lambda rows: as_zstd(as_lines(rows))),
+}
+
+
+def as_arrow(rows: Sequence[Row], write: str) -> bytes:
+    texts = [{name: None if value is None else str(value) for name, value in row.items()} for row in rows]
+    file = io.BytesIO()
+    getattr(pl.DataFrame(texts), write)(file)
+    return file.getvalue()
+
+
+def as_zstd(content: bytes) -> bytes:
+    if sys.version_info < (3, 14):
+        return bytes(pytest.importorskip("backports.zstd", reason="needs extra importers").compress(content))
+    return bytes(importlib.import_module("compression.zstd").compress(content))
 
 
 def opened(path: Path, content: bytes, wanted: Wanted = WANTED, options: TableOptions | None = None) -> Source:
@@ -241,6 +262,10 @@ PACKED = gzip.compress(b"id,text\n" + b"i1,one\n" * 99, mtime=0)
         ("t.jsonl.gz", gzip.compress(b'{"id": 1}\n{"id": [1]}', mtime=0), "line 2: id: expected one value, got a list"),
         ("t.parquet.gz", PACKED, "expected a file ending in .csv"),
         ("t.gz", PACKED, "expected a file ending in .csv"),
+        ("t.csv.zst", PACKED, "expected a zstd file, got a gzip file"),
+        ("t.arrow", b"FEA1" + PACKED, "got one of the first kind of Feather; write it anew"),
+        ("t.arrow", b"ARROW1\0\0" + PACKED, "cannot be read as arrow"),
+        ("t.arrow", b"\xff\xff\xff\xff" + PACKED, "cannot be read as arrow"),
     ],
 )
 def test_packed_files_that_cannot_be_read_are_told(tmp_path: Path, name: str, content: bytes, said: str) -> None:

@@ -1,0 +1,93 @@
+"""Ways in which files of text are packed: unpacked where temporary files are, and no further than tables go."""
+
+from __future__ import annotations
+
+import gzip
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import BufferedIOBase
+from pathlib import Path, PurePath
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from spa.errors import TableError, how_to_install
+from spa.tables.bounds import most_unpacked
+
+PIECE = 1 << 20  # bytes unpacked at a time
+Opened = tuple[BufferedIOBase, tuple[type[Exception], ...]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Packing:
+    """How the names of packed files end, how the files begin, what they are, and what opens one.
+
+    ``open`` returns what unpacks a file, and the errors that it raises of a damaged one.
+    """
+
+    suffix: str
+    begins: bytes
+    kind: str
+    open: Callable[[Path], Opened]
+
+
+def _gzip(path: Path) -> Opened:
+    return gzip.open(path), (EOFError, gzip.BadGzipFile, zlib.error)
+
+
+def _zstd(path: Path) -> Opened:
+    zstd: Any
+    try:
+        if sys.version_info >= (3, 14):
+            from compression import zstd
+        else:
+            from backports import zstd
+    except ImportError as error:
+        raise TableError(
+            f"{path}: is packed by Zstandard, which needs the package backports.zstd: {how_to_install('importers')}; "
+            "or unpack it (zstd -d)"
+        ) from error
+    return zstd.open(path), (EOFError, zstd.ZstdError)
+
+
+PACKINGS = (
+    Packing(suffix=".gz", begins=b"\x1f\x8b", kind="a gzip file", open=_gzip),
+    Packing(suffix=".zst", begins=b"\x28\xb5\x2f\xfd", kind="a zstd file", open=_zstd),
+)
+
+
+def packing_of(path: PurePath) -> Packing | None:
+    """Return how a file is packed, by its name; ``None`` where that says of nothing.
+
+    >>> packing_of(PurePath("rows.jsonl.gz")).kind, packing_of(PurePath("rows.jsonl"))
+    ('a gzip file', None)
+    """
+    return next((packing for packing in PACKINGS if path.suffix.lower() == packing.suffix), None)
+
+
+@contextmanager
+def unpacked(path: Path, packing: Packing) -> Iterator[Path]:
+    """Yield a temporary file with what a packed file holds.
+
+    Raise TableError where it breaks off, or holds more than its size allows.
+    """
+    most = most_unpacked(path)
+    packed, damaged = packing.open(path)
+    with TemporaryDirectory(prefix="spa-unpacked-") as folder:
+        inside = Path(folder) / path.stem
+        size = 0
+        try:
+            with packed, inside.open("wb") as whole:
+                while piece := packed.read(PIECE):
+                    size += len(piece)
+                    if size > most:
+                        raise TableError(f"{path}: expected at most {most} bytes in a file of its size, got more")
+                    whole.write(piece)
+        except damaged as error:
+            kind = packing.kind.removeprefix("a ")
+            raise TableError(
+                f"{path}: expected a whole {kind}, got one that breaks off or is damaged; make or download it again"
+            ) from error
+        yield inside
