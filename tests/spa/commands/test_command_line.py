@@ -6,7 +6,7 @@ import io
 import sys
 from dataclasses import replace
 from pathlib import Path
-from threading import Event, Timer
+from threading import Condition, Timer
 from threading import enumerate as enumerate_threads
 from types import ModuleType
 
@@ -23,6 +23,7 @@ from spa.media.audio import AUDIO
 from spa.media.medium import NeutralCopy
 from spa.study.materials import NeutralCopies
 from spa.waiting import SHOWN
+from tests import patience
 from tests.parsed_commands import every_command
 from tests.spa.study_files import write_study
 from tests.warm import WarmProcess
@@ -36,16 +37,22 @@ def spa(*arguments: object) -> Result:
 
 
 class Terminal(io.StringIO):
-    """A stream that says it is one, and when something is written to it."""
+    """A stream that says it is one, and lets threads wait for what is written to it."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.written = Event()
+        self._written = Condition()
 
     def write(self, text: str) -> int:
         """Write, and say so."""
-        self.written.set()
-        return super().write(text)
+        with self._written:
+            self._written.notify_all()
+            return super().write(text)
+
+    def wait_for(self, text: str) -> None:
+        """Wait until a text was written."""
+        with self._written:
+            assert self._written.wait_for(lambda: text in self.getvalue(), patience.SECONDS)
 
     def isatty(self) -> bool:
         """Say so."""
@@ -199,9 +206,7 @@ def test_stages_for_a_terminal_that_waits(capsys: pytest.CaptureFixture[str], mo
     monkeypatch.setattr(terminal, "PATIENCE", 0.0)
     with Stages() as told:
         told("reading the answers")
-        while "reading the answers" not in stream.getvalue():
-            assert stream.written.wait(60)
-            stream.written.clear()
+        stream.wait_for("reading the answers")
         told("writing the report")
     assert "writing the report" in stream.getvalue()
     assert stream.getvalue().endswith("\x1b[2K")  # the line is cleared
@@ -217,9 +222,7 @@ def test_copies_of_clips_are_shown_while_they_last(tmp_path: Path, monkeypatch: 
     files = AUDIO.files
 
     def copied(content: bytes) -> NeutralCopy:
-        while "copying clips: 0 of 2" not in stream.getvalue():
-            assert stream.written.wait(60)
-            stream.written.clear()
+        stream.wait_for("copying clips: 0 of 2")
         return NeutralCopy(content=content, suffix=".wav")
 
     @click.command
