@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import signal
+import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -58,6 +59,12 @@ class Dashboard:
     def base(self) -> str:
         """The address without a secret."""
         return self.url.partition("/?")[0]
+
+
+@pytest.fixture(autouse=True)
+def own_main_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take back what AppTest leaves as this process's script, which each process begun later would run."""
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
 
 
 @pytest.fixture(scope="session")

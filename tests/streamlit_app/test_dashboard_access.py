@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -54,7 +53,6 @@ class Desk:
 @pytest.fixture
 def desk(copied: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
     found = Desk(copied)
-    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])  # a script is run under that name
     links = [
         PrintedLink(secret=secret, person=Person(name=name, roles=frozenset(roles)))
         for secret, (name, roles) in PEOPLE.items()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import sys
 from pathlib import Path
 
 import pytest
@@ -56,7 +55,6 @@ def started_with(options: DashboardOptions, workspace: Workspace | None, monkeyp
     started = loading.Started(options=options, workspace=workspace, background=background, access=access)
     monkeypatch.setattr(loading, "_started", [started])
     monkeypatch.setattr(loading, "_secret", lambda: "own")
-    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])  # a script is run under that name
 
 
 def test_toy_room_is_drawn_on_systems_and_report(tables: None) -> None:
