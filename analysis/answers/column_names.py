@@ -235,6 +235,15 @@ def likeliest(names: Iterable[str], role: Role) -> list[tuple[int, str]]:
     return sorted(found)
 
 
+def is_turn(name: str) -> bool:
+    """Whether a column is called as those that number the turns of a conversation.
+
+    >>> is_turn("turn"), is_turn("Turn ID"), is_turn("turns")
+    (True, True, False)
+    """
+    return re.fullmatch(rf"turn{ID}", plain_name(name)) is not None
+
+
 def kind_column(names: Iterable[str]) -> str | None:
     """Return the column that says whether an annotator is a person or an LLM."""
     return next((name for name in names if re.fullmatch(KIND_FORMS, plain_name(name))), None)

@@ -107,10 +107,17 @@ class ColumnRoles:
         """Return the free columns that are called as one of two sides."""
         return [name for pair in sides_named(self.free) for name in pair]
 
-    def told_apart(self, *more: str, without: str = "") -> bool:
-        """Whether no cell is answered twice, with more columns beside those that are known."""
+    def told_apart(self, *more: str, without: str = "", every: str = "") -> bool:
+        """Whether no cell is answered twice, with more columns beside those that are known.
+
+        With ``every`` each cell must have all values of that column.
+        """
         cell = [name for name in [*self._cell(), *more] if name != without]
-        return bool(cell) and self.columns.distinct(*cell) == self.columns.height
+        apart = bool(cell) and self.columns.distinct(*cell) == self.columns.height
+        if not (apart and every):
+            return apart
+        rest = [name for name in cell if name != every]
+        return bool(rest) and self.columns.distinct(*rest) * self.columns.distinct(every) == self.columns.height
 
     def _cell(self) -> list[str]:
         """Return the columns that say what was answered, by whom."""

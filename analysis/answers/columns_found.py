@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from analysis.answers.column_contents import FEW, SHORT, Columns, shown
-from analysis.answers.column_names import plain_name
+from analysis.answers.column_names import is_turn, plain_name
 from spa.errors import ArgumentProblem
 
 WHAT = {
@@ -119,7 +119,11 @@ def role_said(columns: Columns, role: str, name: str) -> ColumnFound:
     else:
         about = f"{n:,} {of if n > 1 else of[:-1]}"
     note = f"{WHAT[role]}: column {shown([name])}" + (f" ({about})" if about else "")
-    otherwise = ArgumentProblem("mapping", in_python=f"={ {'YOURS': role} }", in_command=f" YOURS={role}")
+    old, new, after = "YOURS", role, ""
+    if role == "criterion" and is_turn(name):
+        old, new, after = name, "turn", " (means over turns)"
+    command = f" {shlex.quote(f'{old}={new}')}"
+    otherwise = ArgumentProblem("mapping", in_python=f"={ {old: new} }", in_command=command, after=after)
     return ColumnFound(note=note, otherwise=otherwise)
 
 

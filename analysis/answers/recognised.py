@@ -16,13 +16,14 @@ import polars as pl
 from analysis.answers.answer_checks import REQUIRED
 from analysis.answers.column_contents import Columns
 from analysis.answers.column_names import likeliest
+from analysis.answers.column_roles import ColumnRoles
 from analysis.answers.columns import KNOWN, LAYOUTS
-from analysis.answers.columns_found import TableFound
+from analysis.answers.columns_found import TableFound, role_said
 from analysis.answers.input_files import InputFile
 from analysis.answers.options import Reading
 from analysis.answers.shapes import WIDE, columns_called
-from analysis.answers.table_roles import table_found
-from analysis.answers.unsettled import NO_RECORDS, Records
+from analysis.answers.table_roles import table_found, turns_of_outputs
+from analysis.answers.unsettled import NO_RECORDS, Records, Unsettled
 from spa.errors import AnalysisError, ArgumentProblem, TableError
 from spa.tables.addresses import at_hand
 from spa.tables.other_rows import header_problem
@@ -168,8 +169,8 @@ def _table(path: Path, options: Reading) -> TableFound:
         with at_hand(path) as file, reading(file):
             first = next(open_slices(file, Wanted(columns=EVERY), options, rows=LOOKED_AT), None)
             kind = None if first is None else _kind_named(_tidy(first, options), place, options)
-            if kind is not None:  # with our names: nothing to find out, however long it is
-                return TableFound(place=place, kind=kind)
+            if kind is not None and (kind != "ratings" or not _may_have_turns(first, options)):
+                return TableFound(place=place, kind=kind)  # with our names: nothing to find out, however long it is
             source = open_table(file, Wanted(columns=EVERY), options)
             plain = [name for name, stored in source.schema.items() if not nested(stored)]
             if not any(one in (table_suffix(file.name) or "") for one in (".csv", ".tsv")):
@@ -182,6 +183,14 @@ def _table(path: Path, options: Reading) -> TableFound:
             return _found(source, plain, place, options, records)
     except TableError as error:
         raise AnalysisError(*error.problems) from error
+
+
+def _may_have_turns(source: Source | None, options: Reading) -> bool:
+    """Whether scores of outputs may be those of turns, of which nothing says what they are."""
+    if source is None or "turn" not in source.schema:
+        return False
+    said = {*options.mapping, *options.mapping.values(), *options.constants, *options.keep}
+    return not ({"turn", "criterion"} & said or "criterion" in source.schema or options.criteria)
 
 
 def _tidy(source: Source, options: Reading) -> frozenset[str]:
@@ -214,7 +223,8 @@ def _found(
 ) -> TableFound:
     tidy = _tidy(source, options)
     if (kind := _kind_named(tidy, place, options)) is not None:
-        return TableFound(place=place, kind=kind)
+        found = TableFound(place=place, kind=kind)
+        return _with_turns(found, source, plain, options) if _may_have_turns(source, options) else found
     if {*UNREAD} <= {*tidy}:
         raise AnalysisError(
             f"{place}: expected answers, got a table of conduct, evidence that no report reads; leave the file out"
@@ -249,6 +259,15 @@ def _found(
     taken = roots(options.each) if options.each else frozenset()
     lists = [name for name in source.schema if name not in plain and name not in taken]
     return table_found(place, Columns(frame), lists, options, records=records)
+
+
+def _with_turns(found: TableFound, source: Source, plain: Sequence[str], options: Reading) -> TableFound:
+    """Return a table of our own names whose turns are a criterion each, where each output has a score of every one."""
+    columns = Columns(pl.DataFrame([as_texts(source.column(name)).alias(name) for name in plain]))
+    name = turns_of_outputs(ColumnRoles(columns, options, Unsettled(found.place, columns.frame.columns, ())))
+    if name is None:
+        return found
+    return replace(found, mapping={name: "criterion"}, columns=(role_said(columns, "criterion", name),))
 
 
 def _not_needed(kind: str, options: Reading) -> set[str]:

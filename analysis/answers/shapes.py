@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 import polars as pl
 
 from analysis.answers.answer_words import with_counted_words
+from analysis.answers.column_names import is_turn
 from analysis.answers.columns import LAYOUTS, NOTHING
 from analysis.answers.options import Reading
 from analysis.answers.reading import RawTable
@@ -36,6 +37,7 @@ def shaped(table: RawTable, kind: str, reading: Reading) -> RawTable:
     table = replace(table, named=reading.names)
     if kind not in LAYOUTS:
         return table
+    table = _turns_named(table, reading)
     if "criterion" in table.frame.columns:
         seen = {*table.different.of(table.frame["criterion"]).to_list()}
         if words := sorted(seen & {*NOTHING} - {*reading.names}):
@@ -54,6 +56,16 @@ def shaped(table: RawTable, kind: str, reading: Reading) -> RawTable:
     for by, called in wide.items():
         table = _long(table, called, by, LAYOUTS[kind].answer, reading)
     return with_counted_words(table, kind, reading)
+
+
+def _turns_named(table: RawTable, reading: Reading) -> RawTable:
+    """Return a table whose criteria are numbers of turns with "turn 1" for 1."""
+    turned = any(new == "criterion" and is_turn(old) for old, new in reading.mapping.items())
+    if not turned or "criterion" not in table.frame.columns:
+        return table
+    texts = table.frame["criterion"].cast(pl.String).str.replace(r"^(\d+)(?:\.0)?$", "turn $1")
+    kind = table.frame.schema["criterion"]
+    return replace(table, frame=table.frame.with_columns(texts.cast(kind).alias("criterion")))
 
 
 def _ranked(table: RawTable) -> RawTable:

@@ -8,7 +8,7 @@ import polars as pl
 
 from analysis.answers.answer_roles import compared_systems, find_scores, find_systems, find_winner
 from analysis.answers.column_contents import NO_NAMES, Columns, is_text
-from analysis.answers.column_names import is_llm, kind_column, likeliest, sides_named, words_of
+from analysis.answers.column_names import is_llm, is_turn, kind_column, likeliest, sides_named, words_of
 from analysis.answers.column_roles import ColumnRoles
 from analysis.answers.columns import KINDS
 from analysis.answers.columns_found import TableFound, are_means, with_lines
@@ -26,6 +26,7 @@ from analysis.answers.wide_columns import (
 
 MACHINES = frozenset("llm llms ai model models machine machines automatic auto bot gpt simulated synthetic".split())
 PARTS = frozenset("batch block chunk fold form page part round run seed session split trial".split())
+MOST_TURNS = 4  # that are a criterion each
 FEWEST_ITEMS = 3  # that tell what a column is
 FEW_PEOPLE = 2  # who may be LLMs under names of their own
 
@@ -217,6 +218,23 @@ def _find_criterion(table: ColumnRoles) -> None:
         table.doubt(names, "criterion")
 
 
+def turns_of_outputs(table: ColumnRoles) -> str | None:
+    """Return the column of a few turns, where each output has a score of every one."""
+    turns = [name for name in table.free if is_turn(name) and 2 <= table.columns.distinct(name) <= MOST_TURNS]
+    if len(turns) != 1 or table.told_apart() or not table.told_apart(turns[0], every=turns[0]):
+        return None
+    return turns[0]
+
+
+def _take_turns(table: ColumnRoles) -> None:
+    """Take turns for criteria; ask what they are where there are criteria already."""
+    name = None if table.unsettled else turns_of_outputs(table)
+    if name is not None and ("criterion" in table.settled or table.criteria):
+        table.unsettled.turns(name, table.columns.values(name), table.roles.get("criterion"))
+    elif name is not None:
+        table.take("criterion", name)
+
+
 def _find_by_contents(table: ColumnRoles, kind: str) -> None:
     """Find by contents what no name says, and tell what is missing."""
     compared = kind in ("choices", "preferences")
@@ -242,6 +260,8 @@ def _find_by_contents(table: ColumnRoles, kind: str) -> None:
     nameless = "annotator_id" not in table.settled and not (table.options.unnamed or table.options.means)
     if nameless and may_be_people(table.criteria):
         table.unsettled.people_or_criteria(table.criteria)
+    if kind == "ratings":
+        _take_turns(table)
     if "criterion" not in table.settled and not table.unsettled and not table.told_apart():
         names = [name for name in table.repeating_names() if table.told_apart(name)]
         if names and "item_id" not in table.settled:

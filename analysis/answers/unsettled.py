@@ -76,6 +76,15 @@ class Unsettled:
         """Tell of a column that is missing."""
         self.missing[role] = more
 
+    def turns(self, name: str, values: Sequence[str], criterion: str | None) -> None:
+        """Tell of scores of several turns of an output, beside criteria."""
+        before = f"column {shown([name])} tells scores of turns apart ({shown(values)}); of their means by output say "
+        keep = shlex.quote(f"{name}={values[0]}")
+        more = f", of one turn --keep {keep}"
+        if criterion is not None:
+            more += f", of each --map {shlex.quote(f'{criterion}+{name}=criterion')}"
+        self._argued("mapping", before, {name: "turn"}, [(name, "turn")], more)
+
     def rows_for_items(self, name: str) -> None:
         """Tell of a column without a clear name that has one system for each value."""
         before = (

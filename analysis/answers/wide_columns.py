@@ -9,6 +9,7 @@ from analysis.answers.column_names import (
     KNOWN_CRITERIA,
     METRICS,
     PEOPLE,
+    SCORED,
     is_system_like,
     ranks_named,
     systems_named,
@@ -48,7 +49,7 @@ def scored_columns(columns: Columns, free: Collection[str], about: Collection[st
         for name in free
         if columns.scored(name)
         and columns.distinct(name) <= MOST_STEPS
-        and (sounds_bad(name) or not NO_SCORE.search("_".join(words_of(name))))
+        and (sounds_bad(name) or not NO_SCORE.search("_".join(_words_but_turn(name))))
         and not {*words_of(name)} & NO_CRITERION
         and columns.highest(name) <= HIGHEST
         and not columns.is_property(name, about)
@@ -57,6 +58,13 @@ def scored_columns(columns: Columns, free: Collection[str], about: Collection[st
     names = [name for name in names if columns.distinct(name) > 1] or names
     measured = _measured(columns, names)
     return [name for name in names if name not in measured]
+
+
+def _words_but_turn(name: str) -> list[str]:
+    """Return the words of a name, of a score of a turn ("score_turn_2") without that of the turn."""
+    words = words_of(name)
+    turned = "turn" in words[:-1] and words[-1].isdigit() and not {*words}.isdisjoint(SCORED)
+    return [word for word in words if word != "turn"] if turned else words
 
 
 def _measured(columns: Columns, names: Collection[str]) -> set[str]:

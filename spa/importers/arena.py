@@ -92,20 +92,24 @@ def _is_seen(row: ForeignRow) -> bool:
 
 
 def _several_turns(rows: Sequence[ForeignRow]) -> bool:
-    """Return whether a question was judged at several turns: then the turn is part of the item."""
+    """Return whether a question was judged at several turns: then each turn is a criterion."""
     turns: dict[str | None, set[str | None]] = defaultdict(set)
     for row in rows:
         turns[row.text("question_id")].add(row.text("turn"))
     return any(len(own) > 1 for own in turns.values())
 
 
-def _item(row: ForeignRow, turned: bool) -> str:
+def _item(row: ForeignRow) -> str:
     from spa.errors import ResponseError
 
     found = next((text for name in ITEMS if (text := row.text(name)) is not None), None)
     if found is None:
         raise ResponseError(f"{row.place}: expected one of {', '.join(ITEMS)}, got none; add a column that names it")
-    return f"{found}, turn {row.text('turn') or '?'}" if turned else found
+    return found
+
+
+def _criterion(row: ForeignRow, turned: bool) -> str:
+    return f"turn {row.text('turn') or '?'}" if turned else "overall"
 
 
 def _battles(rows: Sequence[ForeignRow], turned: bool, llms: set[str]) -> list[Row]:
@@ -120,10 +124,10 @@ def _battles(rows: Sequence[ForeignRow], turned: bool, llms: set[str]) -> list[R
             {
                 "annotator_id": judge,
                 "annotator_kind": "llm" if judge in llms else "human",
-                "item_id": _item(row, turned),
+                "item_id": _item(row),
                 "system_x": first,
                 "system_y": second,
-                "criterion": "overall",
+                "criterion": _criterion(row, turned),
                 "winner": winner,
                 "missing_reason": "no winner" if winner is None else None,
             }
@@ -183,10 +187,10 @@ def _games(row: ForeignRow, turned: bool) -> list[Row]:
             {
                 "annotator_id": _judge(row),
                 "annotator_kind": "llm",
-                "item_id": _item(row, turned),
+                "item_id": _item(row),
                 "system_x": models[order[0]],
                 "system_y": models[order[1]],
-                "criterion": "overall",
+                "criterion": _criterion(row, turned),
                 "winner": winner,
                 "missing_reason": (FAILED if word else "no winner") if missing else None,
             }
@@ -200,9 +204,9 @@ def _single(row: ForeignRow, turned: bool) -> Row:
     return {
         "annotator_id": _judge(row),
         "annotator_kind": "llm",
-        "item_id": _item(row, turned),
+        "item_id": _item(row),
         "system": row.name("model"),
-        "criterion": "overall",
+        "criterion": _criterion(row, turned),
         "score": None if missing else score,
         "missing_reason": "no score" if missing else None,
     }
@@ -212,7 +216,7 @@ FORMAT = AnswerFormat(
     key="arena",
     description="Read battles of Chatbot Arena and LMArena, and MT-Bench's judgments.\n\n"
     "FILE is a table of battles (CSV, JSON, JSONL, Parquet), MT-Bench's human judgments, or its *_pair.jsonl and "
-    "*_single.jsonl; of questions with several turns each turn is an item.",
+    "*_single.jsonl; of questions with several turns each turn is a criterion.",
     example="spa import arena battles.json --out tables",
     options=(
         click.Option(

@@ -14,7 +14,8 @@ import pytest
 
 from analysis.answers.columns import LAYOUTS
 from analysis.answers.options import Reading
-from analysis.answers.tables import check_frames
+from analysis.answers.recognised import recognise_tables
+from analysis.answers.tables import check_frames, read_tables
 from analysis.frames.measures import rating_means, rating_tests
 from spa.errors import AnalysisError
 from tests.spa.elicitation.test_rated_turns import STUDY, study_of_turns
@@ -110,6 +111,70 @@ def test_column_of_another_meaning_changes_nothing() -> None:
     assert with_turn.ratings.equals(without.ratings)
     assert with_turn.inputs[0].notes == without.inputs[0].notes == ()
     assert "turn" not in LAYOUTS["ratings"].cell
+
+
+def judged(turns: int = 2, **more: object) -> pl.DataFrame:
+    """Return scores of which "first" wins the first turn by 2 points, "second" every other by 4, each output alike."""
+    by_turn = {"first": (8, 3), "second": (6, 7)}
+    return pl.DataFrame(
+        [
+            {
+                "rater": f"p{who}",
+                "question": f"q{item}",
+                "model": name,
+                "turn": turn,
+                "rating": own[turn > 1] + item % 2,
+            }
+            | more
+            for who in range(3)
+            for item in range(4)
+            for name, own in by_turn.items()
+            for turn in range(1, turns + 1)
+        ]
+    )
+
+
+OWN = {"rater": "annotator_id", "question": "item_id", "model": "system", "rating": "score"}
+
+
+def means(path: Path, options: Reading) -> dict[tuple[str, str], float]:
+    found = recognise_tables([path], options)
+    ratings = read_tables(dict(found.files), found.reading).ratings
+    assert ratings is not None
+    cells = ratings.group_by(pl.col("criterion", "system").cast(pl.String)).agg(pl.col("value").mean())
+    return {(criterion, system): value for criterion, system, value in cells.rows()}
+
+
+@pytest.mark.parametrize("ours", [False, True])
+def test_turns_of_every_output_are_reported_each(ours: bool, tmp_path: Path) -> None:
+    """Their mean would name "first" or "second" best by the turns' number alone; an option asks for it."""
+    path = tmp_path / "answers.csv"
+    judged().rename(OWN if ours else {}).write_csv(path)
+    assert means(path, Reading()) == {
+        ("turn 1", "first"): 8.5,
+        ("turn 1", "second"): 6.5,
+        ("turn 2", "first"): 3.5,
+        ("turn 2", "second"): 7.5,
+    }
+    (line,) = [one for one in recognise_tables([path], Reading()).found[0].columns if "criterion" in one.note]
+    assert line.line({"mapping": "--map"}) == "criterion: column turn (1, 2); else --map turn=turn (means over turns)"
+    averaged = means(path, Reading(mapping={"turn": "turn"}))
+    assert {system: value for (_, system), value in averaged.items()} == {"first": 6, "second": 7}
+
+
+def test_turns_beside_criteria_are_asked_about(tmp_path: Path) -> None:
+    path = tmp_path / "answers.csv"
+    judged(aspect="help").vstack(judged(aspect="safe")).write_csv(path)
+    with pytest.raises(AnalysisError) as asked:
+        recognise_tables([path], Reading())
+    assert str(asked.value).endswith(", of one turn --keep turn=1, of each --map aspect+turn=criterion")
+    each = means(path, Reading(mapping={"aspect+turn": "criterion"}))
+    assert each["help/1", "first"] == 8.5
+    assert len(each) == 8
+    uneven = judged().filter(~((pl.col("model") == "first") & (pl.col("turn") == 2)))  # of one turn less
+    uneven.write_csv(path)
+    with pytest.raises(AnalysisError, match="column turn may be the number of an answer that was given again"):
+        recognise_tables([path], Reading())
 
 
 def test_study_of_turns_goes_from_file_to_report(tmp_path: Path) -> None:

@@ -53,13 +53,13 @@ def test_three_columns_say_who_won_and_nobody_is_named(ending: str, tmp_path: Pa
     assert "the unit of their tests is the item" in "\n".join(done.notes)
 
 
-def test_question_and_turn_make_the_item_where_turns_differ(tmp_path: Path) -> None:
+def test_each_turn_is_a_criterion_where_turns_differ(tmp_path: Path) -> None:
     rows = [battle("tie", turn=1), battle("tie", turn=2)]
     found = read("arena", json_file(tmp_path / "j.json", rows)).rows["choices"]
-    assert [row["item_id"] for row in found] == ["q1, turn 1", "q1, turn 2"]
+    assert [(row["item_id"], row["criterion"]) for row in found] == [("q1", "turn 1"), ("q1", "turn 2")]
     lengths = [battle("tie", turn=1), battle("tie", turn=3, question_id="q2")]  # of whole conversations
     found = read("arena", json_file(tmp_path / "j.json", lengths)).rows["choices"]
-    assert [row["item_id"] for row in found] == ["q1", "q2"]
+    assert [(row["item_id"], row["criterion"]) for row in found] == [("q1", "overall"), ("q2", "overall")]
 
 
 def test_judges_are_people_unless_they_are_named_as_llms(tmp_path: Path) -> None:
@@ -107,9 +107,9 @@ def test_single_scores_of_minus_one_are_missing(tmp_path: Path) -> None:
     one = {"question_id": 81, "model": "alpha", "judge": ["gpt-4", "single-v1"], "user_prompt": "?", "judgment": "!"}
     rows = [{**one, "score": score, "turn": turn} for turn, score in ((1, 9), (2, -1))]
     found = read("arena", lines_file(tmp_path / "gpt-4_single.jsonl", rows)).rows["ratings"]
-    assert [(row["item_id"], row["score"], row["missing_reason"]) for row in found] == [
-        ("81, turn 1", 9, None),
-        ("81, turn 2", None, "no score"),
+    assert [(row["item_id"], row["criterion"], row["score"], row["missing_reason"]) for row in found] == [
+        ("81", "turn 1", 9, None),
+        ("81", "turn 2", None, "no score"),
     ]
 
 
