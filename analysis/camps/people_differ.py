@@ -245,7 +245,7 @@ def _camps(asked: Sequence[_Asked], plan: Plan) -> Iterator[CampsRow]:
         bounded = one.pair.source != "ratings"
         width = 1.0 if bounded else 2 * float(np.abs(one.value).max())
         shift = 0.0 if bounded else EVEN
-        rng = np.random.default_rng([plan.seed, crc32(f"{one.pair.source}\x1f{one.pair.criterion}".encode())])
+        rng = np.random.default_rng([plan.seed, crc32(one.pair.source.encode())])
         found = two_camps(one.value / width + shift, one.person, counted=one.counted, bounded=bounded, rng=rng)
         yield CampsRow(
             **_place(one.pair),  # type: ignore[arg-type]

@@ -193,7 +193,7 @@ def _circle(sums: ReplicateSums, plan: Plan) -> tuple[CircleRow, list[CircleTrip
     shares = graph.shares(answers.flow, answers.n)
     if shares is None:
         return replace_fields(base, reason=why("answers_even")), [], False
-    rng = np.random.default_rng([plan.seed, crc32(f"{sums.source}\x1f{sums.criterion}".encode())])
+    rng = np.random.default_rng([plan.seed, crc32(sums.source.encode())])
     tested = against_one_order(answers, rng=rng)
     of_pair = int(np.median(answers.n))
     enough = of_pair >= FEWEST_OF_INTERVALS

@@ -56,6 +56,8 @@ def compare_clusters(
 def _level_problem(names: tuple[str, str], counts: Sequence[int], kind: str) -> str | None:
     """Say why no test of two systems keeps its level, by simulation; counts are of their annotators or items."""
     (few, name), (many, other) = sorted(zip(counts, names, strict=True))
+    if many == 1:
+        return f"all ratings of either system are {ONE[kind]}"
     if few == 1:
         return f"all ratings of {name} are {ONE[kind]}"
     if few < FEW and many >= TOO_UNEVEN * few:

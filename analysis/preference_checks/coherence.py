@@ -231,10 +231,21 @@ def _triple(
 
 
 def _ordered(systems: tuple[str, str, str], unit: Ints, values: Floats) -> _Triple:
-    """Put the system first that is preferred most on average, so that the sign of a discrepancy means something."""
+    """Put the system first that is preferred most on average, so that the sign of a discrepancy means something.
+
+    Of two that are preferred alike, the one that is preferred to the other stands before it.
+    """
     ab, bc, ac = (math.fsum(column) / len(column) for column in values.T.tolist())
     worth = snap(np.array([ab + ac, bc - ab + 1, 2 - ac - bc]), scale=1.0)
-    i, j, k = sorted(range(3), key=lambda place: -worth[place])
+    direct = snap(np.array([ab, bc, ac]), scale=1.0)
+    mean = {(0, 1): direct[0], (1, 2): direct[1], (0, 2): direct[2]}
+    mean |= {(y, x): 1 - share for (x, y), share in mean.items()}
+
+    def place(way: tuple[int, ...]) -> tuple[float, float, float, list[str]]:
+        one, two, three = way
+        return -worth[one], -worth[two], -round(mean[one, two] + mean[two, three], 12), [systems[at] for at in way]
+
+    i, j, k = min(permutations(range(3)), key=place)
     over = {(0, 1): values[:, 0], (1, 2): values[:, 1], (0, 2): values[:, 2]}
     over |= {(y, x): snap(1 - column, scale=1.0, digits=13) for (x, y), column in over.items()}
     columns = [over[i, j], over[j, k], over[i, k]]

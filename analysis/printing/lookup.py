@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -312,10 +313,15 @@ def main_source(results: Results) -> Source | None:
 
 
 def main_group(results: Results, source: Source) -> str:
-    """Return the group that the headline speaks of: people before simulated annotators before LLMs."""
+    """Return the group that the headline speaks of: people before simulated annotators before LLMs.
+
+    Of several of a kind it is the one that gave most answers about pairs, of as many the first by name.
+    """
     kinds = {entry.group: entry.annotator_kind for entry in results.groups}
-    groups = dict.fromkeys(test.group for test in tests_by_source(results)[source])
-    return min(groups, key=lambda group: KIND_ORDER.get(kinds.get(group) or group, 2))
+    given: Counter[str] = Counter()
+    for test in tests_by_source(results)[source]:
+        given[test.group] += test.n if test.n_answers is None else test.n_answers
+    return min(given, key=lambda group: (KIND_ORDER.get(kinds.get(group) or group, 2), -given[group], group))
 
 
 def first_criteria(results: Results, source: Source) -> tuple[str, ...]:

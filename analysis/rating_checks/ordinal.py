@@ -33,21 +33,16 @@ class OrdinalFit:
     """Log-odds of higher ratings by system, shape (n_systems,), and their covariance.
 
     Only differences between systems of one ``part`` mean something: the first of each part is 0 and NaN is a
-    system without ratings. ``thresholds`` are those of the first part.
+    system without ratings. ``thresholds`` are those of each part.
     """
 
     log_odds: Floats
     covariance: Floats
     part: Ints
-    thresholds: Floats
+    thresholds: tuple[Floats, ...]
     n_clusters: int
     log_likelihood: float
     reason: Reason | None = None
-
-    @property
-    def n_thresholds(self) -> int:
-        """How many steps the scale has, at most."""
-        return len(self.thresholds)
 
     def difference(self, x: int, y: int) -> tuple[float | None, float | None, Reason | None]:
         """Return x minus y and its standard error, or why there is none."""
@@ -55,7 +50,7 @@ class OrdinalFit:
             return None, None, self.reason
         if self.part[x] != self.part[y] or self.part[x] < 0:
             return None, None, SEPARATED
-        n_parameters = int(np.sum(self.part == self.part[x])) - 1 + self.n_thresholds
+        n_parameters = int(np.sum(self.part == self.part[x])) - 1 + len(self.thresholds[self.part[x]])
         if self.n_clusters <= n_parameters:
             return None, None, why("few_units_for_model", n=self.n_clusters, parameters=n_parameters)
         own = self.covariance[x, x] + self.covariance[y, y]
@@ -119,7 +114,7 @@ def fit_counted(counted: Counted, k: int, n_clusters: int) -> OrdinalFit:
     given = np.bincount(place, weights=counted.n, minlength=k * n_categories).astype(np.float64)
     part = _parts(given.reshape(k, -1))
     log_odds, covariance, likelihood = np.full(k, np.nan), np.zeros((k, k)), 0.0
-    thresholds = np.zeros(0)
+    thresholds: list[Floats] = []
     for number in range(int(part.max()) + 1):
         members = np.flatnonzero(part == number)
         found = _fit(counted.of(members), len(members), n_clusters)
@@ -127,13 +122,13 @@ def fit_counted(counted: Counted, k: int, n_clusters: int) -> OrdinalFit:
             return _unfitted(k, n_clusters, NOT_CONVERGED)
         log_odds[members] = found[0]
         covariance[np.ix_(members, members)] = found[1]
-        thresholds = found[2] if number == 0 else thresholds
+        thresholds.append(found[2])
         likelihood += found[3]
     return OrdinalFit(
         log_odds=log_odds,
         covariance=covariance,
         part=part,
-        thresholds=thresholds,
+        thresholds=tuple(thresholds),
         n_clusters=n_clusters,
         log_likelihood=likelihood,
     )
@@ -164,7 +159,7 @@ def _unfitted(k: int, n_clusters: int, reason: Reason) -> OrdinalFit:
         log_odds=np.full(k, np.nan),
         covariance=np.zeros((k, k)),
         part=np.full(k, -1, dtype=np.int64),
-        thresholds=np.zeros(0),
+        thresholds=(),
         n_clusters=n_clusters,
         log_likelihood=0.0,
         reason=reason,

@@ -297,25 +297,18 @@ def _paired(row: PairResult) -> str:
 
 def _untested(known: Known) -> Lines:
     every, fwer = _every(known), known.results.settings.fwer
-    untested = [
-        row
-        for row in every
-        if row.test.decision is None
-        and row.test.p_value is None
-        and row.test.reason != OUTSIDE_FAMILY
-        and not _enough(row.p_unanimous, fwer)
-    ]
+    rows = [row for row in every if row.test.decision is None and row.test.p_value is None]
+    untested = [row for row in rows if better(row, None, fwer) is None]
     if untested:
-        reasons = Counter(row.test.reason or "no reason was recorded" for row in untested)
-        reason = max(reasons, key=lambda one: reasons[one])
+        reason = _most(str(row.test.reason or "no reason was recorded") for row in untested)
         yield f"{sentence(_of(untested, every))} could not be run ({reason}).", known.section
 
 
 def _level_not_held(known: Known) -> Lines:
-    rows = known.results.ratings.pairs
+    rows = [row.test for row in _every(known) if isinstance(row.test, RatingTest)]
     level = [row.level_problem for row in rows if row.level_problem]
     if level:
-        yield f"{sentence(_of(level, rows, 'of ratings'))}: {level[0]}.", "ratings"
+        yield f"{sentence(_of(level, rows, 'of ratings'))}: {_most(level)}.", "ratings"
 
 
 def _highly_skewed(known: Known) -> Lines:
@@ -395,7 +388,8 @@ def _few_annotators(known: Known) -> Lines:
         if row.annotator_kind == "human" and 0 < kept < ENOUGH_ANNOTATORS:
             units = known.names.units(row.group, "annotator", kept)
             if row.group == "human":
-                yield f"Only {units} answered.", "asked"
+                left = f"{'is' if kept == 1 else 'are'} left" if row.excluded_annotators else "answered"
+                yield f"Only {units} {left}.", "asked"
             else:
                 yield f"{sentence(known.names.group(row.group))}: only {units}.", "asked"
 
@@ -425,14 +419,19 @@ def _dropped_items(known: Known) -> Lines:
         yield f"{plural(len(study.dropped_items), 'item')} left the study before the draw.", "asked"
 
 
-def _enough(bound: float | None, fwer: float) -> bool:
-    """Tell whether unanimous answers stand in for a test."""
-    return bound is not None and bound <= fwer
+def _most(reasons: Iterable[str]) -> str:
+    """Return the reason that is given most often, of several the first by its letters, whatever the order of rows."""
+    counted = Counter(reasons)
+    return min(counted, key=lambda one: (-counted[one], one))
 
 
 def _every(known: Known) -> list[PairResult]:
+    """Return the tests of all sources that something is concluded from: those of pairs that are compared."""
     return [
-        row for source in tests_by_source(known.results) for row in pair_results(known.results, cast("Source", source))
+        row
+        for source in tests_by_source(known.results)
+        for row in pair_results(known.results, cast("Source", source))
+        if row.test.reason != OUTSIDE_FAMILY
     ]
 
 

@@ -131,7 +131,7 @@ def evidence_of(results: Results, tested: Sequence[PairResult], source: Source, 
     decisions = {id(row): live_row(results, source, row.test) for row in tested}
     usable = _latest([row for row in tested if _usable(row, decisions[id(row)])])
     of_many = tuple(row.system for row in strengths) if len(strengths) > DENSE else ()
-    two = not of_many and len({frozenset((row.x, row.y)) for row in tested}) <= 1
+    two = not of_many and len({frozenset((row.x, row.y)) for row in tested if row.test.n}) <= 1
     ranks = rank_of(order)
     leader, first = _leader(order, unbeaten, usable, decisions, two, fwer)
 

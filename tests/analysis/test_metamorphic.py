@@ -418,7 +418,7 @@ def changed(
         return []
     after = figures(analysis(tables), names)
     if change in TURNING:
-        before, after = (_without_position(found) for found in (before, after))
+        before, after = (without_position(found) for found in (before, after))
     return [row for row in differing(before, after) if change != "annotators_renamed" or not _drawn_alike(*row)]
 
 
@@ -427,7 +427,7 @@ def _drawn_alike(path: str, before: Any, after: Any) -> bool:
     return path in DRAWN_BY_GROUP and known and abs(before - after) <= NEAR
 
 
-def _without_position(found: Any) -> Any:
+def without_position(found: Any) -> Any:
     bias = [row for row in found["llm_vs_people"]["bias"] if row["kind"] != "position" or row["source"] == "ratings"]
     return {**found, "first_shown": [], "llm_vs_people": {**found["llm_vs_people"], "bias": bias}}
 

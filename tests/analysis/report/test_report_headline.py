@@ -234,7 +234,7 @@ def test_headline_three_severest_caveats():
     assert [problem.text for problem in found] == [
         "1 of 2 tests could not be run (no variation).",
         "4 of 9 people were excluded.",
-        "Only 5 people answered.",
+        "Only 5 people are left.",
     ]
     assert [problem.section for problem in found] == ["preferences", "excluded", "asked"]
 
