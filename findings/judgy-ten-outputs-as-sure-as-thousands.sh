@@ -5,8 +5,8 @@
 # has two sources of error, few labels and few judged outputs, as Rogan and Gladen's estimator has. Seen: the bootstrap
 # draws the labelled outputs anew and takes the share among the judged ones for exact. Of 10, 100 and 10,000 outputs of
 # which 60 % pass, the interval is .56 to .67 each time; a judge without errors on its labels has an interval of no
-# width at all. With 200 labels and 50 judged outputs an interval "of 95 %" held the truth in half of 200 simulated studies.
-# Its documentation promises the uncertainty of the estimate. Draw the judged outputs anew as well.
+# width at all. With 200 labels and 50 judged outputs an interval "of 95 %" held the truth in half of 200 simulated
+# studies. Its documentation promises the uncertainty of the estimate. Draw the judged outputs anew as well.
 set -euo pipefail
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT

@@ -2,11 +2,11 @@
 # ppi-python 0.2.3: with weights, the interval of a mean grows with the level of the scale, not only with its spread.
 #
 # Guess: prediction-powered inference (people's ratings of some outputs, a judge's of all) with weights w and
-# w_unlabeled gives an interval as wide for ratings from 1 to 7 as for the same ratings counted from -3 to 3 or 91 to 97: the
-# estimate moves with the scale, its error does not. Without weights so it is. Seen: the error is the deviation of weight
-# times rating, so that weights alone make it grow with the mean. The same 60 and 600 ratings have intervals .52, .62 and 8.1
-# wide; unweighted .46. classical_mean_ci, to compare with, does it too: 1.1, 1.6 and 25. A scale of 0 to 100 with
-# good systems shows no difference between any two. Subtract the estimate from all ratings, and add it to the ends.
+# w_unlabeled gives an interval as wide for ratings from 1 to 7 as for the same ratings counted from -3 to 3 or from 91 to
+# 97: the estimate moves with the scale, its error does not. Without weights so it is. Seen: the error is the deviation of
+# weight times rating, so that weights alone make it grow with the mean. The same 60 and 600 ratings have intervals of
+# .52, .62 and 8.1 (unweighted .46). classical_mean_ci, to compare with, does it too: 1.1, 1.6 and 25. On a scale of 0 to
+# 100 good systems so never differ. Subtract the estimate from all ratings first, and add it to the ends.
 set -euo pipefail
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT

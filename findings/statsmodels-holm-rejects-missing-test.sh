@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # statsmodels 0.15.0: Holm's correction rejects a hypothesis that has no p-value, if it rejects all others.
 #
-# Guess: NaN among p-values (a pair of systems with the same answer everywhere has no test) is left out or an error; in any
-# case `reject` is False for it. Seen: NaN sorts last, compares as "not above" its threshold, and Holm and Holm-Sidak reject
-# it where everything before it was rejected: the one comparison nobody could make counts as significant. Its corrected
-# value is NaN, so the two results contradict each other; with one large p-value among the others it is not rejected. Of
-# Benjamini-Hochberg's corrected values each is NaN then, beside decisions that are right. Take NaN out first.
+# Guess: NaN among p-values (a pair of systems with the same answer everywhere has no test) is left out or an error; in
+# any case `reject` is False for it. Seen: NaN sorts last, compares as "not above" its threshold, and Holm and Holm-Sidak
+# reject it where everything before it was rejected: the one comparison that nobody could make counts as significant. Its
+# corrected value is NaN, so the two results contradict each other; with one large p-value among the others it is not
+# rejected. Of Benjamini-Hochberg's corrected values each is NaN then, beside decisions that are right. Take NaN out.
 set -euo pipefail
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
