@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from analysis.answers.options import Reading
 
 ANSWERS = ("preferences", "ratings", "choices", "orders", "gambles", "spans")
+PART = re.compile(r"(?P<name>.+)-\d{5}-of-(?P<n>\d{5})")
 IMPORTED = "answers"  # folder of the report with the tables that files of another tool became
 
 
@@ -104,6 +105,8 @@ def what_is_named(named: Sequence[Path], tables: Sequence[str]) -> Named:
             f"expected a STUDY, files of answers, or at least one of {', '.join(f'--{name}' for name in ANSWERS)}"
         )
     read_as = _other_tool(named)
+    if len(named) == 1 and read_as is None and (inside := _tables_of(named[0])):
+        named = inside
     studies = [path for path in named if path.is_dir() or path.suffix == ".toml"] if read_as is None else []
     unknown = len(named) == 1 and table_suffix(named[0].name) is None and not is_in_parts(str(named[0]))
     ending = named[0].suffix.lower() if named else ""
@@ -122,6 +125,29 @@ def what_is_named(named: Sequence[Path], tables: Sequence[str]) -> Named:
     if also := [f"--{name}" for name in ANSWERS if named and name in tables]:
         raise click.UsageError(f"{also[0]}: not with {shortened(str(named[0]))}; name every table of answers alike")
     return Named(files=tuple(named), read_as=read_as)
+
+
+def _tables_of(folder: Path) -> list[Path]:
+    """Return the parts of one table in a folder: data-00000-of-00002.arrow, as data sets are saved.
+
+    Raise UsageError where it holds no study, but other tables, or not all parts.
+    """
+    from spa.starting.folders import DESCRIBING
+    from spa.tables.reading import table_stem, table_suffix
+
+    if not folder.is_dir() or (folder / DEFAULT_STUDY).exists():
+        return []
+    inside = sorted(one for one in folder.iterdir() if table_suffix(one.name) and one.name not in DESCRIBING)
+    parts = [found for one in inside if (found := PART.fullmatch(table_stem(one.name))) is not None]
+    if inside and len(parts) == len(inside) == int(parts[0]["n"]) and len({found["name"] for found in parts}) == 1:
+        return inside
+    if inside:
+        names = shortened(", ".join(one.name for one in inside), 100)
+        raise click.UsageError(
+            f"{shortened(str(folder), 120)}: expected {DEFAULT_STUDY}, or all parts of one table, got {names}; name "
+            "the files of answers themselves"
+        )
+    return []
 
 
 def _other_tool(named: Sequence[Path]) -> AnswerFormat | None:

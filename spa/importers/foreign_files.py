@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import codecs
-import gzip
 import math
 import re
-import zlib
 from pathlib import Path
 from typing import Any
 
-from spa.errors import ResponseError, shortened
+from spa.errors import ResponseError, TableError, shortened
+from spa.tables.packing import packing_of
 
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
 LOOKED_AT = 65_536  # bytes of a file
@@ -19,14 +18,16 @@ KINDS: dict[str, type] = {OBJECT: dict, LIST: list, TEXT: str}
 
 
 def beginning(path: Path, n_bytes: int = LOOKED_AT) -> bytes:
-    """Return the first bytes of a file, unpacked (.gz), without a byte order mark; nothing where none can be read.
+    """Return the first bytes of a file, unpacked, without a byte order mark; nothing where none can be read.
 
     Those of a text with the mark of UTF-16, as programs of Windows write it, are given in UTF-8.
     """
+    packing, damaged = packing_of(path), tuple[type[Exception], ...]()
     try:
-        with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as file:
+        opened, damaged = (path.open("rb"), ()) if packing is None else packing.open(path)
+        with opened as file:
             start = file.read(n_bytes)
-    except (OSError, EOFError, ValueError, zlib.error):
+    except (OSError, TableError, *damaged):
         return b""
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) and not start.startswith(codecs.BOM_UTF32_LE):
         return start.decode("utf-16", "ignore").encode("utf-8", "replace")

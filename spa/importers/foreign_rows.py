@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from spa.errors import ResponseError, shortened, unreadable
+from spa.errors import ResponseError, TableError, shortened, unreadable
 from spa.importers.foreign_files import beginning, number, shown
 from spa.tables.options import TableOptions
 from spa.tables.reading import open_table, table_suffix
@@ -21,6 +21,7 @@ from spa.tables.source import Wanted
 KEY = re.compile(rb'"((?:[^"\\]|\\.){1,200})"\s*:')
 SEPARATOR = re.compile(r"[,;\t]")
 TEXTS = (".csv", ".tsv")
+COLUMNAR = (".parquet", ".arrow", ".feather")
 OBJECTS = (".json", ".jsonl", ".ndjson")
 MOST_FILES = 10_000
 
@@ -64,11 +65,11 @@ def names_at_beginning(path: Path) -> frozenset[str]:
 
     It looks at the beginning alone, and raises nothing that a broken file causes.
     """
-    suffix = (table_suffix(path.name) or "").removesuffix(".gz")
-    if suffix == ".parquet":
+    suffix = "." + (table_suffix(path.name) or ".").split(".")[1]
+    if suffix in COLUMNAR:
         try:
-            return frozenset(pl.read_parquet_schema(path))
-        except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
+            return frozenset(open_table(path, Wanted(columns=frozenset()), TableOptions()).schema)
+        except (OSError, TableError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
             return frozenset()
     if suffix in OBJECTS:
         return frozenset(found.decode(errors="replace") for found in KEY.findall(beginning(path)))

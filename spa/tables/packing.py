@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import lzma
 import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from io import BufferedIOBase
 from pathlib import Path, PurePath
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import IO, Any
+from zipfile import BadZipFile, ZipFile
 
-from spa.errors import TableError, how_to_install
+from spa.errors import TableError, how_to_install, shortened
 from spa.tables.bounds import most_unpacked
 
 PIECE = 1 << 20  # bytes unpacked at a time
-Opened = tuple[BufferedIOBase, tuple[type[Exception], ...]]
+Opened = tuple[IO[bytes], tuple[type[Exception], ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,9 +54,47 @@ def _zstd(path: Path) -> Opened:
     return zstd.open(path), (EOFError, zstd.ZstdError)
 
 
+def _zip(path: Path) -> Opened:
+    """Open the one file of an archive; folders, and what macOS puts beside each file, are none."""
+    damaged = (EOFError, BadZipFile, zlib.error)
+    try:
+        archive = ZipFile(path)
+    except damaged as error:
+        raise _broken(path, "zip file") from error
+    inside = [one for one in archive.infolist() if not (one.is_dir() or one.filename.startswith("__MACOSX/"))]
+    names = shortened(", ".join(one.filename for one in inside), 120) or "none"
+    if len(inside) != 1:
+        raise TableError(f"{path}: expected one file in it, got {len(inside):,} ({names}); unpack it: unzip FILE")
+    if not inside[0].filename.lower().endswith(PurePath(path.stem).suffix.lower()):
+        raise TableError(f"{path}: expected a file of that name in it, got {names}; unpack it: unzip FILE")
+    try:
+        return archive.open(inside[0]), damaged
+    except (RuntimeError, NotImplementedError) as error:  # of one with a password, or packed in another way
+        raise TableError(f"{path}: cannot be unpacked: {error}; unpack it: unzip FILE") from error
+
+
+def _broken(path: Path, kind: str) -> TableError:
+    return TableError(
+        f"{path}: expected a whole {kind}, got one that breaks off or is damaged; make or download it again"
+    )
+
+
 PACKINGS = (
     Packing(suffix=".gz", begins=b"\x1f\x8b", kind="a gzip file", open=_gzip),
     Packing(suffix=".zst", begins=b"\x28\xb5\x2f\xfd", kind="a zstd file", open=_zstd),
+    Packing(
+        suffix=".xz",
+        begins=b"\xfd7zXZ\0",
+        kind="an xz file",
+        open=lambda path: (lzma.open(path), (EOFError, lzma.LZMAError)),
+    ),
+    Packing(
+        suffix=".bz2",
+        begins=b"BZh",
+        kind="a bzip2 file",
+        open=lambda path: (bz2.open(path), (EOFError, OSError, ValueError)),
+    ),
+    Packing(suffix=".zip", begins=b"PK\x03\x04", kind="a workbook or zip file", open=_zip),
 )
 
 
@@ -86,8 +126,7 @@ def unpacked(path: Path, packing: Packing) -> Iterator[Path]:
                         raise TableError(f"{path}: expected at most {most} bytes in a file of its size, got more")
                     whole.write(piece)
         except damaged as error:
-            kind = packing.kind.removeprefix("a ")
-            raise TableError(
-                f"{path}: expected a whole {kind}, got one that breaks off or is damaged; make or download it again"
-            ) from error
+            if isinstance(error, OSError) and error.errno is not None:
+                raise  # of the disk, not of what is packed
+            raise _broken(path, packing.kind.partition(" ")[2]) from error
         yield inside

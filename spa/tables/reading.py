@@ -58,7 +58,10 @@ SUFFIXES = tuple(suffix for one in FORMATS for suffix in one.suffixes)
 OTHERWISE = {  # endings of tables in other formats -> how they become one that is read
     **dict.fromkeys((".pkl", ".pickle"), "write it as .parquet (pandas: to_parquet)"),
     **dict.fromkeys((".xls", ".ods", ".xlsm", ".numbers"), "save it as .xlsx"),
-    **dict.fromkeys((".bz2", ".xz", ".zip", ".tar", ".tgz", ".7z"), "unpack it first"),
+    **dict.fromkeys((".bz2", ".xz"), "unpack it first, or call it what it holds (.csv.xz)"),
+    ".zip": "unpack it first (unzip FILE), or call it what it holds (.csv.zip)",
+    **dict.fromkeys((".tar", ".tgz"), "unpack it first (tar xf FILE)"),
+    ".7z": "unpack it first (7z x FILE)",
     **dict.fromkeys((".sav", ".zsav", ".por"), "save it as .csv (in SPSS, or in Python by pyreadstat)"),
     **dict.fromkeys((".dta", ".sas7bdat", ".xpt"), "save it as .csv (in Stata or SAS, or in Python by pandas)"),
     **dict.fromkeys((".rds", ".rda", ".rdata"), "save it as .csv (in R: write.csv)"),

@@ -11,6 +11,7 @@ import polars as pl
 
 from spa.errors import ArgumentProblem, TableError, shortened
 from spa.tables.options import TableOptions
+from spa.tables.packing import packing_of
 from spa.tables.paths import as_text, beginnings, follow, inside, is_path, keys_there, parsed
 from spa.tables.source import SHOWN, RowsChosen, Source, Wanted, added
 from spa.tables.unrolling import roots, unrolled
@@ -213,7 +214,8 @@ def nested(kind: pl.DataType) -> bool:
 
 def _with_constant(source: Source, name: str, value: str) -> Source:
     if value == EACH_FILE:
-        value = PurePath(source.place.removesuffix(".gz")).stem
+        place = PurePath(source.place)
+        value = place.stem if packing_of(place) is None else PurePath(place.stem).stem
 
     def cells() -> list[str]:
         if value != EACH_ROW:

@@ -114,20 +114,26 @@ def test_tables_beside_answers_are_named_by_their_option(tmp_path: Path) -> None
 def test_several_files_are_one_table(tmp_path: Path) -> None:
     names = {"annotator_id": "rater", "system": "model"}
     rows = rated()
-    parts = [write(tmp_path / f"{part}.csv", rows[part::2], names) for part in range(2)]
+    folder = tmp_path / "saved"
+    folder.mkdir()
+    parts = [write(folder / f"data-0000{part}-of-00002.csv", rows[part::2], names) for part in range(2)]
     whole = results(write(tmp_path / "all.csv", rows, names))
     assert but_inputs(results(*parts)) == but_inputs(whole)
+    (folder / "state.json").write_text("{}")  # as data sets are saved
+    assert but_inputs(results(folder)) == but_inputs(whole)
     notes = [source["notes"] for source in results(*parts)["settings"]["inputs"]]
     assert all("system: column model" in " ".join(one) for one in notes)
 
 
 def test_what_is_named_is_a_study_or_files(tmp_path: Path) -> None:
     answers = write(tmp_path / "a.csv", rated(), {"annotator_id": "rater"})
+    (tmp_path / "empty").mkdir()
     for arguments, said in {
         (answers, "--ratings", answers): "--ratings: not with",
         (answers, "study.toml"): "expected one STUDY alone, or files of answers",
         ("none.csv",): "none.csv: no such file",
-        (tmp_path,): "study.toml: no such file",
+        (tmp_path / "empty",): "study.toml: no such file",
+        (tmp_path,): "expected study.toml, or all parts of one table, got ",
         ("parts/*.csv",): "name a table in parts by its option",
     }.items():
         shown = report(*arguments)

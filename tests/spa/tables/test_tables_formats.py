@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import importlib
 import io
 import json
+import lzma
 import sys
+import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -74,6 +77,9 @@ FORMS |= {
     "arrow": ("t.feather", lambda rows: as_arrow(rows, "write_ipc")),
     "a stream of arrow": ("t.arrow", lambda rows: as_arrow(rows, "write_ipc_stream")),
     "lines, packed by zstd": ("t.jsonl.zst", lambda rows: as_zstd(as_lines(rows))),
+    "csv, packed by xz": ("t.csv.xz", lambda rows: lzma.compress(as_csv(rows))),
+    "csv, packed by bzip2": ("t.csv.bz2", lambda rows: bz2.compress(as_csv(rows))),
+    "csv in a zip file": ("t.csv.zip", lambda rows: as_zip({"t.csv": as_csv(rows), "__MACOSX/._t.csv": b"\0"})),
 }
 
 
@@ -81,6 +87,14 @@ def as_arrow(rows: Sequence[Row], write: str) -> bytes:
     texts = [{name: None if value is None else str(value) for name, value in row.items()} for row in rows]
     file = io.BytesIO()
     getattr(pl.DataFrame(texts), write)(file)
+    return file.getvalue()
+
+
+def as_zip(files: Mapping[str, bytes]) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
     return file.getvalue()
 
 
@@ -263,6 +277,12 @@ PACKED = gzip.compress(b"id,text\n" + b"i1,one\n" * 99, mtime=0)
         ("t.parquet.gz", PACKED, "expected a file ending in .csv"),
         ("t.gz", PACKED, "expected a file ending in .csv"),
         ("t.csv.zst", PACKED, "expected a zstd file, got a gzip file"),
+        ("t.csv.xz", lzma.compress(PACKED)[:-20], "expected a whole xz file, got one that breaks off or is damaged"),
+        ("t.csv.bz2", b"BZh9" + PACKED, "expected a whole bzip2 file, got one that breaks off or is damaged"),
+        ("t.csv.zip", as_zip({"a": b""})[:20], "expected a whole zip file, got one that breaks off or is damaged"),
+        ("t.csv.zip", as_zip({"t.csv": b"", "u.csv": b""}), "one file in it, got 2 (t.csv, u.csv); unpack it: unzip"),
+        ("t.csv.zip", as_zip({"t.json": b"[]"}), "expected a file of that name in it, got t.json; unpack it: unzip"),
+        ("t.zip", as_zip({"t.csv": b""}), "unpack it first (unzip FILE), or call it what it holds (.csv.zip)"),
         ("t.arrow", b"FEA1" + PACKED, "got one of the first kind of Feather; write it anew"),
         ("t.arrow", b"ARROW1\0\0" + PACKED, "cannot be read as arrow"),
         ("t.arrow", b"\xff\xff\xff\xff" + PACKED, "cannot be read as arrow"),
@@ -275,8 +295,14 @@ def test_packed_files_that_cannot_be_read_are_told(tmp_path: Path, name: str, co
 def test_packed_file_that_unpacks_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that unpacks to more than its size allows is refused."""
     monkeypatch.setattr(bounds, "ALWAYS_UNPACKED", 10_000)
-    content = gzip.compress(b"id,text\n" + b"1,2\n" * 100_000)
-    assert "in a file of its size, got more" in problem_of(tmp_path / "t.csv.gz", content)
+    rows = b"id,text\n" + b"1,2\n" * 100_000
+    content = gzip.compress(rows)
+    for name, packed in {
+        "t.csv.gz": content,
+        "t.csv.xz": lzma.compress(rows),
+        "t.csv.zip": as_zip({"t.csv": rows}),
+    }.items():
+        assert "in a file of its size, got more" in problem_of(tmp_path / name, packed)
     monkeypatch.setattr(bounds, "UNPACKED_A_BYTE", 10_000)
     assert opened(tmp_path / "t.csv.gz", content).height == 100_000
 
