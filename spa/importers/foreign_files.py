@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from spa.errors import ResponseError, TableError, shortened
-from spa.tables.packing import packing_of
+from spa.tables.packing import start_of
 
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
 LOOKED_AT = 65_536  # bytes of a file
@@ -22,12 +22,9 @@ def beginning(path: Path, n_bytes: int = LOOKED_AT) -> bytes:
 
     Those of a text with the mark of UTF-16, as programs of Windows write it, are given in UTF-8.
     """
-    packing, damaged = packing_of(path), tuple[type[Exception], ...]()
     try:
-        opened, damaged = (path.open("rb"), ()) if packing is None else packing.open(path)
-        with opened as file:
-            start = file.read(n_bytes)
-    except (OSError, TableError, *damaged):
+        start = start_of(path, n_bytes)
+    except (OSError, TableError):
         return b""
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) and not start.startswith(codecs.BOM_UTF32_LE):
         return start.decode("utf-16", "ignore").encode("utf-8", "replace")

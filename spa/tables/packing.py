@@ -10,16 +10,17 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BufferedIOBase
 from pathlib import Path, PurePath
 from tempfile import TemporaryDirectory
-from typing import IO, Any
+from typing import Any
 from zipfile import BadZipFile, ZipFile
 
 from spa.errors import TableError, how_to_install, shortened
 from spa.tables.bounds import most_unpacked
 
 PIECE = 1 << 20  # bytes unpacked at a time
-Opened = tuple[IO[bytes], tuple[type[Exception], ...]]
+Opened = tuple[BufferedIOBase, tuple[type[Exception], ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,9 +69,10 @@ def _zip(path: Path) -> Opened:
     if not inside[0].filename.lower().endswith(PurePath(path.stem).suffix.lower()):
         raise TableError(f"{path}: expected a file of that name in it, got {names}; unpack it: unzip FILE")
     try:
-        return archive.open(inside[0]), damaged
+        opened: Any = archive.open(inside[0])
     except (RuntimeError, NotImplementedError) as error:  # of one with a password, or packed in another way
         raise TableError(f"{path}: cannot be unpacked: {error}; unpack it: unzip FILE") from error
+    return opened, damaged
 
 
 def _broken(path: Path, kind: str) -> TableError:
@@ -105,6 +107,23 @@ def packing_of(path: PurePath) -> Packing | None:
     ('a gzip file', None)
     """
     return next((packing for packing in PACKINGS if path.suffix.lower() == packing.suffix), None)
+
+
+def start_of(path: Path, n_bytes: int) -> bytes:
+    """Return the first bytes of a file, of a packed one those of what it holds.
+
+    Raise OSError where it cannot be read, TableError where it is damaged.
+    """
+    packing = packing_of(path)
+    if packing is None:
+        with path.open("rb") as file:
+            return file.read(n_bytes)
+    packed, damaged = packing.open(path)
+    try:
+        with packed:
+            return packed.read(n_bytes)
+    except damaged as error:
+        raise _broken(path, packing.kind.partition(" ")[2]) from error
 
 
 @contextmanager

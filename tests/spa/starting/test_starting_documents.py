@@ -184,7 +184,7 @@ def test_the_parts_of_a_saved_data_set_are_one_table(tmp_path: Path, *, folders:
 
 
 def test_tables_in_other_formats_are_told_how_to_become_one(tmp_path: Path) -> None:
-    for name, do in (("x.eval", "inspect log convert"), ("x.jsonl.bz2", "unpack it first"), ("x.xls", "as .xlsx")):
+    for name, do in (("x.eval", "inspect log convert"), ("x.jsonl.7z", "unpack it first"), ("x.xls", "as .xlsx")):
         (tmp_path / name).write_bytes(b"x")
         assert do in refused(tmp_path / "a", tmp_path / name)
 
