@@ -18,6 +18,7 @@ from analysis.statistics.reasons import Reason, why
 from analysis.statistics.t_tests import NO_VARIATION, ONE_UNIT
 
 TOO_THIN = why("spread_of_one_unit")
+ONE_SIDED = why("one_unit_on_one_side")
 
 
 def superiority(
@@ -238,17 +239,28 @@ def jackknife(
         half = stdtrit(np.minimum(df, most_df), (1 + confidence) / 2) * np.sqrt((n - 1) / n * squares)
         half = np.where(broken, np.nan, half)
     reasons = [
-        ONE_UNIT if count < 2 else NO_VARIATION if not wide > 0 else TOO_THIN if thin else None
+        ONE_UNIT
+        if count < 2
+        else ONE_SIDED
+        if math.isnan(wide)
+        else NO_VARIATION
+        if not wide
+        else TOO_THIN
+        if thin
+        else None
         for count, wide, thin in zip(n.tolist(), spread.tolist(), broken.tolist(), strict=True)
     ]
     return JackknifeResult(value=value, low=value - half, high=value + half, n=n.astype(np.int64), reasons=reasons)
 
 
 def _spread(sums: Sequence[Floats], x: Ints, y: Ints) -> Floats:
-    """Return sqrt((sd_x² + sd_y²) / 2)."""
+    """Return sqrt((sd_x² + sd_y²) / 2); NaN where one of them is of a single rating, 0 where it is noise of sums."""
     n, first, second = sums
-    both = sum((second[side] - first[side] ** 2 / n[side]) / (n[side] - 1) for side in (x, y))
-    root: Floats = np.sqrt(np.maximum(both, 0.0) / 2)
+    both = np.zeros(n[x].shape)
+    for side in (x, y):
+        squares = second[side] - first[side] ** 2 / n[side]
+        both += np.where(squares > ROUNDED * second[side], squares, 0.0) / np.where(n[side] > 1, n[side] - 1, np.nan)
+    root: Floats = np.sqrt(both / 2)
     return root
 
 

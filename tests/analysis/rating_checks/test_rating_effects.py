@@ -50,6 +50,20 @@ def test_hedges_g_of_paired_ratings() -> None:
     assert found.ci_high == pytest.approx(found.value + stats.t.ppf(0.975, 4) * se)
 
 
+@pytest.mark.parametrize("step", [1.0, 0.1, 0.7])
+def test_no_g_is_made_of_rounding(step: float) -> None:
+    """One rating, or equal ones, have no spread, however their sums round; nor has what leaves one of two."""
+    four = np.array([4.0, 3, 4, 1]) * step
+    for one in (9, 7, 3):
+        found = hedges_g(four, [one * step])
+        assert (found.value, str(found.reason)) == (None, "one value only on one side: no spread to test against")
+        alike = hedges_g([one * step] * 5, [8 * step] * 5)
+        assert (alike.value, str(alike.reason)) == (None, "no variation: every value is the same")
+        two = hedges_g(four, [one * step, 8 * step])
+        assert two.value is not None
+        assert two.ci_low is None
+
+
 def test_superiority_counts_ties_half_and_averages_within_units() -> None:
     found = superiority([5, 4, 3, 2], [4, 4, 1, 3], units=["a", "a", "b", "b"])
     assert (found.value, found.n) == (0.625, 2)  # a: (1 + 1/2) / 2, b: 1/2
