@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from itertools import combinations
 from pathlib import Path
@@ -190,6 +191,26 @@ def test_corrections_alone_are_computed_again() -> None:
         outcome = verifier.finish()
     assert [row.path for row in outcome.differences] == ["c"]
     assert [(row.library, row.recomputed) for row in outcome.libraries] == [("statsmodels", 3)]
+
+
+ALONE = """
+import sys
+from analysis.verification import by_statsmodels as ours
+
+beside = {**ours.BESIDE}
+ours.BESIDE["statsmodels.stats._knockoff"] = ()  # as in a version that needs more
+ours.load_corrections_alone()
+assert not [name for name in sys.modules if name.startswith(("statsmodels", "pandas"))]
+ours.BESIDE |= beside
+ours.load_corrections_alone()
+print(ours.corrected([0.01, 0.04, 0.03, 0.005], "holm", 4), "pandas" in sys.modules)
+"""
+
+
+def test_corrections_load_without_pandas_or_whole() -> None:
+    """Hand-worked: 4 x .005, 3 x .01, 2 x .03, and no less for .04."""
+    ran = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True, check=True)
+    assert ran.stdout.split("] ") == ["[0.03, 0.06, 0.06, 0.02", "False\n"]
 
 
 def test_no_process_runs_where_it_is_switched_off(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
