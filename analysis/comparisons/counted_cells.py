@@ -183,18 +183,28 @@ def _scores(own: CountedCells, unit: str, width: int) -> tuple[Ints, dict[str, I
         sums.add(cells.system * width + cells.column(unit), powers.items(), which=own.which)
         there, columns = sums.found()
         return there, columns, _packed(own, unit, there, width)
+    n_values = len(own.values)
     if own.side_by_side is None:
-        key = (cells.system * width + cells.column(unit)) * len(own.values)
-        times = np.bincount(key + own.which, minlength=size * len(own.values)).reshape(size, -1)
+        key = cells.system * width + cells.column(unit)
+        times = np.bincount(own.which * size + key, minlength=n_values * size).reshape(n_values, size)
     else:  # system by system: tables that the processor's cache holds
-        who, k = cells.column(unit)[:: len(cells.systems)] * len(own.values), width * len(own.values)
-        each = [np.bincount(who + scores, minlength=k) for scores in own.side_by_side]
-        times = np.concatenate(each).reshape(size, -1)
-    n = times.sum(axis=1)
+        who = cells.column(unit)[:: len(cells.systems)]
+        each = [np.bincount(scores * width + who, minlength=n_values * width) for scores in own.side_by_side]
+        times = np.concatenate([one.reshape(n_values, width) for one in each], axis=1)
+    n = times.sum(axis=0)
     there = np.flatnonzero(n)
-    times = times[there]
-    columns = {name: (times @ power).astype(np.int64) for name, power in powers.items()}
-    return there, {"n": n[there], **columns}, _packed(own, unit, there, width, times)
+    if len(there) < size:
+        n, times = n[there], times[:, there]
+    columns = {name: _weighted(times, power) for name, power in powers.items()}
+    return there, {"n": n, **columns}, _packed(own, unit, there, width, times)
+
+
+def _weighted(times: Ints, values: Floats) -> Ints:
+    """Add up whole values, each as often as it was given; ``times`` has a row a value."""
+    total = np.zeros(times.shape[1], dtype=np.int64)
+    for value, row in zip(values.tolist(), times, strict=True):
+        total += int(value) * row
+    return total
 
 
 def _kept(values: Mapping[str, Floats], unit: str) -> list[tuple[str, Floats]]:
@@ -328,8 +338,8 @@ def _frame(
 def _packed(own: CountedCells, unit: str, there: Ints, width: int, times: Ints | None = None) -> list[pl.Series]:
     """Return how often each option was given by system and unit, packed as those of parts.
 
-    ``times`` says how often each value was, where that is known. Nothing is counted where there are no options, or some
-    scores are means of repeats.
+    ``times`` says how often each value was, a row each, where that is known. Nothing is counted where there are no
+    options, or some scores are means of repeats.
     """
     asked = own.grid.options
     packed = np.zeros((-(-(max(asked["option"].to_list(), default=-1) + 1) // PACKED), len(there)), dtype=np.int64)
@@ -339,18 +349,18 @@ def _packed(own: CountedCells, unit: str, there: Ints, width: int, times: Ints |
     mine = np.flatnonzero(scaled / 10.0**own.decimals == options)  # others have more decimals than any score here
     whole = scaled[mine]
     if not len(mine) or not np.isin(_given(own, times), whole).all():
-        counts = np.zeros((len(there), 0), dtype=np.int64)
+        counts = np.zeros((0, len(there)), dtype=np.int64)
     elif times is not None:
         place = (whole - own.values[0]).astype(np.int64)
         given = (place >= 0) & (place < len(own.values))
-        mine, counts = mine[given], times[:, place[given]]
+        mine, counts = mine[given], times[place[given]]
     else:
         option = np.minimum(np.searchsorted(whole, own.values), len(whole) - 1)
         option = option if own.which is None else option[own.which]
         of, _, size = numbered_keys(own.cells.system * width + own.cells.column(unit), len(own.cells.systems) * width)
         counts = np.bincount(of * len(mine) + option, minlength=size * len(mine)).reshape(size, -1)
-        counts = counts[there] if len(there) < size else counts
-    for number, column in zip(mine.tolist(), counts.T, strict=False):
+        counts = (counts[there] if len(there) < size else counts).T
+    for number, column in zip(mine.tolist(), counts, strict=False):
         packed[number // PACKED] += column << ROOM * (number % PACKED)
     return [pl.Series(f"packed_{number}", one) for number, one in enumerate(packed)]
 
@@ -359,7 +369,7 @@ def _given(own: CountedCells, times: Ints | None) -> Floats:
     """Return the values that were given."""
     if own.which is None:
         return own.values
-    return own.values[times.any(axis=0) if times is not None else np.bincount(own.which, minlength=len(own.values)) > 0]
+    return own.values[times.any(axis=1) if times is not None else np.bincount(own.which, minlength=len(own.values)) > 0]
 
 
 def _counts(own: CountedCells) -> pl.DataFrame:
