@@ -33,7 +33,8 @@ class CountedCells:
 
     Each ``value`` is ``times`` a multiple of the grid; ``place`` numbers group and criterion, ``base`` both together.
     Where scores lie close, ``values`` are all between the least and the largest, and ``which`` are their places among
-    them; else each is its own, and ``which`` is ``None``.
+    them; else each is its own, and ``which`` is ``None``. Where these cells are ``complete``, so that nothing is added to
+    their sums, those by item are floats, rounded once.
     """
 
     cells: RatingCells
@@ -45,6 +46,7 @@ class CountedCells:
     base: int
     values: Floats
     which: Ints | None
+    complete: bool = False
 
     @cached_property
     def differences(self) -> Differences:
@@ -88,7 +90,9 @@ class CountedCells:
         return {unit: self.cells.column(unit) for unit in names}
 
 
-def counted_cells(cells: RatingCells, grid: Grid, place: tuple[int, int]) -> CountedCells | None:
+def counted_cells(
+    cells: RatingCells, grid: Grid, place: tuple[int, int], *, complete: bool = False
+) -> CountedCells | None:
     """Return scores as whole numbers.
 
     ``None`` where sums may be no whole floats, or somebody answered about an item in several blocks or samples.
@@ -112,6 +116,7 @@ def counted_cells(cells: RatingCells, grid: Grid, place: tuple[int, int]) -> Cou
                 base=place[0] * len(grid.order.criteria) + place[1],
                 values=np.arange(low, high + 1, dtype=np.float64) if few else value,
                 which=(value - low).astype(np.int64) if few else None,
+                complete=complete,
             )
     return None
 
@@ -326,13 +331,28 @@ def _frame(
 ) -> pl.DataFrame:
     """Return sums as a table of those that parts have."""
     found = {name: pl.Series(values) for name, values in columns.items()}
+    scaled = _rounded if own.complete and "item" in unit else _multiplied
     for name in POWERS.keys() & columns.keys():
-        found[name] = found[name].cast(pl.Int128) * pl.Series([own.times ** POWERS[name]], dtype=pl.Int128)
+        found[name] = scaled(found[name], own.times ** POWERS[name])
     if "above" in found:
         found["answers"] = found["n"] * 2
     together = {"about": about, **unit, "squares": found["squares"], **{one.name: one for one in packed}}
     names = ("n", "total", "above", "tied", "answers", *BESIDE)
     return pl.DataFrame(together | {name: found[name] for name in names if name in found})
+
+
+def _multiplied(whole: pl.Series, times: int) -> pl.Series:
+    return whole.cast(pl.Int128) * pl.Series([times], dtype=pl.Int128)
+
+
+def _rounded(whole: pl.Series, times: int) -> pl.Series:
+    """Do the same, rounded to floats; of numbers that lie close once each."""
+    values = whole.to_numpy()
+    low, high = (int(values.min()), int(values.max())) if len(values) else (0, 0)
+    if high - low >= len(values):
+        return _multiplied(whole, times).cast(pl.Float64)
+    each = _multiplied(pl.Series(np.arange(low, high + 1)), times).cast(pl.Float64).to_numpy()
+    return pl.Series(each[values - low])
 
 
 def _packed(own: CountedCells, unit: str, there: Ints, width: int, times: Ints | None = None) -> list[pl.Series]:

@@ -172,9 +172,14 @@ def _weighed_frames(
         frame = {"about": own.about(of, key // n_items), "item": pl.Series(key % n_items)}
         for name in ("share", "square", "total", *(("higher",) if of == "pairs" else ())):
             limbs = [one[rows] for other, one in sums.items() if other.startswith(f"{name}_")]
-            frame[name] = _joined(limbs, room) if limbs else known[name, start]
+            times = own.times if name == "total" else 1
+            if not limbs:
+                frame[name] = known[name, start]
+            elif own.complete:
+                frame[name] = _rounded(limbs, room, times)
+            else:
+                frame[name] = _joined(limbs, room, times)
         known |= {(name, start): frame[name] for name in ("share", "square")}
-        frame["total"] = frame["total"] * pl.Series([own.times], dtype=pl.Int128)
         yield pl.DataFrame(frame)
 
 
@@ -196,12 +201,21 @@ def _limbs(whole: Sequence[int], bits: int) -> list[Floats]:
     return [np.array([own >> at & (1 << bits) - 1 for own in whole], dtype=np.float64) for at in places]
 
 
-def _joined(limbs: list[Ints], bits: int) -> pl.Series:
-    """Undo :func:`_limbs`, of sums."""
+def _joined(limbs: list[Ints], bits: int, times: int) -> pl.Series:
+    """Undo :func:`_limbs`, of sums, ``times`` over."""
     total = pl.Series(limbs[-1]).cast(pl.Int128)
     for limb in reversed(limbs[:-1]):
         total = total * pl.Series([1 << bits], dtype=pl.Int128) + pl.Series(limb)
-    return total
+    return total * pl.Series([times], dtype=pl.Int128) if times != 1 else total
+
+
+def _rounded(limbs: list[Ints], bits: int, times: int) -> pl.Series:
+    """Do the same, rounded to floats once: two limbs, which floats hold, are rounded when they are added."""
+    if len(limbs) == 1 and times == 1:
+        return pl.Series(limbs[0]).cast(pl.Float64)
+    if len(limbs) == 2 and times == 1:
+        return pl.Series(limbs[1] * 2.0**bits + limbs[0])
+    return _joined(limbs, bits, times).cast(pl.Float64)
 
 
 def _weighed(

@@ -80,7 +80,7 @@ def _sums(parts: Sequence[RatingCells], kind: SummedKind, order: Order) -> Itera
     grid = grid_of_cells(parts, order)
     each = alike([_sums_of_part(part, kind, grid) for part in parts])
     tables = {name: [own[name] for own in each if name in own] for name in dict.fromkeys(chain.from_iterable(each))}
-    sums = {name: own[0] if len(own) == 1 else pl.concat(own, how="diagonal") for name, own in tables.items()}
+    sums = {name: own[0] if len(own) == 1 else pl.concat(own, how="diagonal_relaxed") for name, own in tables.items()}
     del each, tables
     kinds: list[tuple[str, AnnotatorKind]] = [(part.group, "llm" if part.llm else "human") for part in parts]
     sampled = frozenset((part.group, part.criterion) for part in parts if part.sampled)
@@ -101,7 +101,7 @@ def _sums(parts: Sequence[RatingCells], kind: SummedKind, order: Order) -> Itera
 def _sums_of_part(part: RatingCells, kind: SummedKind, grid: Grid) -> Sums:
     """Add up one group and criterion."""
     place = grid.order.groups.index(part.group), grid.criteria[part.criterion]
-    if (own := counted_cells(part, grid, place)) is not None:
+    if (own := counted_cells(part, grid, place, complete=True)) is not None:
         sums = counted_sums(own)
         return sums | counted_weighed(own, uneven_weights(sums, grid))
     rows = rows_of_cells(part, grid.order)
