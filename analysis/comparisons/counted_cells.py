@@ -33,8 +33,8 @@ class CountedCells:
 
     Each ``value`` is ``times`` a multiple of the grid; ``place`` numbers group and criterion, ``base`` both together.
     Where scores lie close, ``values`` are all between the least and the largest, and ``which`` are their places among
-    them; else each is its own, and ``which`` is ``None``. Where these cells are ``complete``, so that nothing is added to
-    their sums, those by item are floats, rounded once.
+    them; else each is its own, and ``which`` is ``None``. Where cells are ``complete``, as nothing is added to their
+    sums, those by item are floats, rounded once.
     """
 
     cells: RatingCells

@@ -18,7 +18,7 @@ from analysis.comparisons.counted_weights import counted_weighed
 from analysis.comparisons.rated_parts import grid_of_cells, rows_of_cells
 from analysis.comparisons.rating_cells import RatingCells, rating_cells
 from analysis.statistics import cell_sums
-from analysis.sums.adding import Sums, add_up, add_weighed
+from analysis.sums.adding import Grid, Sums, add_up, add_weighed
 from analysis.sums.clusters import with_clusters
 from analysis.sums.weighing import uneven_weights
 from spa.errors import AnalysisError
@@ -47,6 +47,26 @@ def in_whole_numbers(cells: RatingCells, order: object) -> tuple[Sums, Sums | No
     return sums, counted | counted_weighed(own, uneven_weights(counted, grid))
 
 
+def complete(cells: RatingCells, grid: Grid) -> Sums:
+    """Return the sums of cells to which nothing is added."""
+    place = grid.order.groups.index(cells.group), grid.criteria[cells.criterion]
+    own = counted_cells(cells, grid, place, complete=True)
+    assert own is not None
+    counted = with_clusters(counted_sums(own))
+    return counted | counted_weighed(own, uneven_weights(counted, grid))
+
+
+def assert_rounded(complete: Sums, whole: Sums) -> None:
+    """Assert that sums by item are those in whole numbers, rounded to floats once, and all others the same."""
+    assert complete.keys() == whole.keys()
+    for name, frame in whole.items():
+        found = complete[name]
+        large = [one for one, dtype in frame.schema.items() if dtype == pl.Int128] if name.endswith("_item") else []
+        assert {found.schema[one] for one in large} <= {pl.Float64()}
+        rounded = frame.with_columns(pl.col(large).cast(pl.Float64))
+        assert_frame_equal(found.select(rounded.columns), rounded, check_row_order=False, check_exact=True)
+
+
 def test_counted_sums_are_those_in_whole_numbers() -> None:
     compared = 0
     for seed in range(16):
@@ -58,6 +78,7 @@ def test_counted_sums_are_those_in_whole_numbers() -> None:
             if counted is None:
                 continue
             compared += 1
+            assert_rounded(complete(cells, grid_of_cells([cells], order)), counted)
             del whole["repeated"]
             assert counted.keys() == whole.keys()
             for name, frame in whole.items():
@@ -86,6 +107,7 @@ def test_whole_blocks_are_counted_as_rows(items: int, scores: tuple[float, ...])
     whole, counted = in_whole_numbers(cells, order)
     assert counted is not None
     assert "pairs_weighed_item" in counted
+    assert_rounded(complete(cells, grid_of_cells([cells], order)), counted)
     del whole["repeated"]
     for name, sums in whole.items():
         names = sorted(sums.columns)
