@@ -90,7 +90,9 @@ def restore(backup: Path, path: Path, *, fingerprints: Collection[str], apply: b
     kept = next(place for place in _names(path) if not os.path.lexists(place)) if path.exists() else None
     if apply:
         with exclusive_server(str(path)), ExitStack() as stack:
-            if kept is not None:
+            if kept is None:
+                database.refuse_left_log(path)
+            else:
                 _refuse_if_open(path)
             temporary = stack.enter_context(_beside(path))
             with Store.open(backup, read_only=True, alone=True) as store:

@@ -327,8 +327,10 @@ def writing(engine: Engine) -> Engine:
 def created_file(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside ``path``; on leaving it is renamed to ``path`` in one step.
 
-    Raise ResponseError if ``path`` exists, now or when the file is ready, or its folder cannot be written to.
+    Raise ResponseError if ``path`` exists, now or when the file is ready, or its folder cannot be written to, or a
+    store of that name was removed while in use.
     """
+    refuse_left_log(path)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     with _file_errors(path):
         if path.exists():
@@ -341,6 +343,15 @@ def created_file(path: Path) -> Iterator[Path]:
     finally:
         for leftover in (temporary, *(temporary.with_name(temporary.name + end) for end in ("-wal", "-shm"))):
             leftover.unlink(missing_ok=True)
+
+
+def refuse_left_log(path: Path) -> None:
+    """Raise ResponseError where SQLite would read into a new file what is left of another that had its name."""
+    if not os.path.lexists(path) and (has_log(path) or is_written(path)):
+        raise ResponseError(
+            f"{path}: expected a name that nobody uses, but a store that was removed has left its log, "
+            f"{log_of(path).name}, or is still in use; end what uses it and move the log away, or name another store"
+        )
 
 
 def _rename(temporary: Path, path: Path) -> None:

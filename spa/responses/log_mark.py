@@ -78,6 +78,9 @@ class LogMark:
                 if alone:
                     connection.execute(f"PRAGMA user_version = {COMPLETE}")
                     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        if self._shared is not None:  # the file was removed meanwhile
+            os.close(self._shared)
+            self._shared = None
 
     @contextmanager
     def _alone(self) -> Iterator[bool]:

@@ -183,8 +183,9 @@ class Store(Database):
             engine.dispose()
             raise ResponseError(
                 f"{where.name}: expected {log_of(where.path).name} beside it, got none: it was copied while it was in "
-                "use, so that the latest answers are missing; copy that file too or use `spa backup`, or go on without "
-                f"them: `spa restore STUDY --backup {where.name} --yes`"
+                "use, so that the latest answers are missing, or another program opened it after a crash, and all are "
+                "there; copy that file too or use `spa backup`, or go on with what it holds: "
+                f"`spa restore STUDY --backup {where.name} --yes`"
             )
         mark = None if where.path is None or read_only else database.log_mark(where.path, wait=wait)
         store = cls(where.name, engine, mark)

@@ -118,7 +118,7 @@ def offered_in(text: str) -> dict[str, list[str] | None]:
     offered: dict[str, list[str] | None] = {}
     for element in INPUT.findall(text):
         attributes = dict(ATTRIBUTE.findall(element))
-        if "name" not in attributes:
+        if "name" not in attributes or " form=" in element:  # of no form, as what shows one text or the other
             continue
         if attributes.get("type") in ("radio", "checkbox"):
             offered[attributes["name"]] = [*(offered.get(attributes["name"]) or []), attributes["value"]]

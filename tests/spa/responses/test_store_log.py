@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import shutil
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -102,6 +102,31 @@ def test_store_moved_with_its_log(tmp_path: Path) -> None:
     Store.open(moved).close()  # nothing is written
     with Store.open(moved, read_only=True) as opened:
         assert opened.meta("answer") == "7"
+
+
+@pytest.mark.parametrize("in_use", [True, False])
+def test_log_of_a_removed_store_enters_no_other(tmp_path: Path, in_use: bool) -> None:
+    """SQLite would read it into the file that gets the name, which is damaged then."""
+    study = write_study(tmp_path)
+    place, backup, away = study.with_suffix(".sqlite"), tmp_path / "backup.sqlite", tmp_path / "away"
+    runner = CliRunner()
+    assert runner.invoke(main, ["build", str(study)]).exit_code == 0
+    assert runner.invoke(main, ["backup", str(study), "--out", str(backup)]).exit_code == 0
+    with Store.open(place) as store:
+        store.set_meta("answer", "7")
+        log = log_of(place).read_bytes()
+        place.unlink()
+        if not in_use:
+            store.close()
+            log_of(place).write_bytes(log)  # as where the process was killed
+        for words in (["build", study], ["restore", study, "--backup", backup, "--yes"]):
+            refused = runner.invoke(main, [str(word) for word in words])
+            assert "study.sqlite-wal, or is still in use; end what uses it" in refused.stderr
+            assert (refused.exit_code, place.exists()) == (1, False)
+    with suppress(FileNotFoundError):
+        log_of(place).rename(away)
+    assert runner.invoke(main, ["build", str(study)]).exit_code == 0
+    Store.open(place).close()
 
 
 def test_store_second_server_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
