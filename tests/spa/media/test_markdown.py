@@ -45,6 +45,7 @@ def html(source: str) -> str:
         ("[Key] is\n\n[Key]: secret", "<p>[Key] is</p><p>[Key]: secret</p>"),
         ("x[i](j)", "<p>x[i](j)</p>"),
         ("$HOME/$USER, $a->b.$c", "<p>$HOME/$USER, $a-&gt;b.$c</p>"),
+        ("$ x $; 5$ and 6$, 7$", "<p>$ x $; 5$ and 6$, 7$</p>"),
         ("a<br>\nb<BR/>c `<br>`", "<p>a<br>b<br>c <code>&lt;br&gt;</code></p>"),
         ("<br onload=1>", "<p>&lt;br onload=1&gt;</p>"),
         ("<b>a</b>", "<p>&lt;b&gt;a&lt;/b&gt;</p>"),
