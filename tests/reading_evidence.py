@@ -25,5 +25,5 @@ class ReadingClient(httpx2.Client):
     def post(self, url: Any, **sent: Any) -> httpx2.Response:  # type: ignore[override]
         """Post a page with its evidence."""
         assert self.form is not None
-        page = next(page for page in self.form.pages if str(url).endswith(f"/p/{page.page_id}"))
+        page = next(page for page in self.form.pages if str(url).partition("?")[0].endswith(f"/p/{page.page_id}"))
         return super().post(url, data={**sent["data"], **evidence_of(page)})

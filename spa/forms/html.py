@@ -81,6 +81,8 @@ class PageState:
     resume_address: str | None = None  # where to go on with another device; "": where the platform says; None: unsaid
     preview: bool = False  # nothing is stored, and the page says so
     minutes: int | None = None  # how long the form takes, said on its first page
+    seen: int | None = None  # how often the page had been sent when it was shown; None: nobody asks
+    received: int | None = None  # when it was sent last, milliseconds since 1970
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -89,6 +89,47 @@ def parse_exposure(text: str, page: Page) -> PageExposure:
     return exposure
 
 
+def joined_exposure(*exposures: PageExposure) -> PageExposure:
+    """Return how a page was seen in several tabs or on several devices, of which nobody knows whether at once.
+
+    Of each output that is the longer time on screen, and all that was played of it.
+
+    >>> short, long = (PageExposure(seconds=s, outputs={"a": OutputExposure(first_seen=1, seconds=s, scrolled=1 / s)})
+    ...     for s in (2.0, 4.0))
+    >>> joined_exposure(short, long).outputs["a"]
+    OutputExposure(first_seen=1, seconds=4.0, scrolled=0.5)
+    """
+    outputs: dict[str, OutputExposure] = {}
+    played: dict[str, Parts] = {}
+    for exposure in exposures:
+        for name, seen in exposure.outputs.items():
+            before = outputs.get(name, seen)
+            outputs[name] = OutputExposure(
+                first_seen=min(before.first_seen, seen.first_seen),
+                seconds=max(before.seconds, seen.seconds),
+                scrolled=max(before.scrolled or 0.0, seen.scrolled or 0.0),
+            )
+        for name, parts in exposure.played.items():
+            played[name] = _covered((*played.get(name, ()), *parts))
+    return PageExposure(
+        seconds=max(exposure.seconds for exposure in exposures),
+        outputs=outputs,
+        played=played,
+        unplayable=frozenset().union(*(exposure.unplayable for exposure in exposures)),
+    )
+
+
+def _covered(parts: Parts) -> Parts:
+    """Return parts without those that others cover; at most as many as are sent."""
+    found: list[tuple[float, float]] = []
+    for start, end in sorted(parts):
+        if found and start <= found[-1][1]:
+            found[-1] = (found[-1][0], max(found[-1][1], end))
+        else:
+            found.append((start, end))
+    return tuple(sorted(found, key=lambda part: part[0] - part[1])[:MOST_PARTS])
+
+
 def write_exposure(exposure: PageExposure) -> str:
     """Write the field that :func:`parse_exposure` reads."""
     found: dict[str, object] = {

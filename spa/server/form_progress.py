@@ -25,9 +25,11 @@ from spa.responses.reading_evidence import (
     PageExposure,
     clips_to_play,
     clocked_seconds,
+    joined_exposure,
     minimum_seconds,
     parse_exposure,
     unseen_outputs,
+    write_exposure,
 )
 from spa.responses.reading_steps import (
     SERVED,
@@ -39,6 +41,7 @@ from spa.responses.reading_steps import (
     unserved_outputs,
     write_served,
 )
+from spa.widgets import fields_of
 from spa.widgets.payload import NO_ANSWER
 
 Fields = Mapping[str, str]
@@ -119,6 +122,7 @@ class FormProgress:
     share_played: float = 1.0  # least share of a clip that is played
     keyed: Callable[[str], str] = field(default=_sign_nothing, repr=False, compare=False)  # the store's keyed hash
     received: int = 0  # bytes of all that was sent, readable or not
+    bodies: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)  # all that was sent for a page
 
     @classmethod
     def from_payloads(
@@ -139,6 +143,9 @@ class FormProgress:
         kept = KeptPages() if kept is None else kept
         payloads = tuple(payloads)
         last = {payload.page_id: payload for payload in payloads}
+        bodies: dict[str, tuple[str, ...]] = {}
+        for payload in payloads:
+            bodies[payload.page_id] = (*bodies.get(payload.page_id, ()), payload.body)
         pages = [page for page in form.pages if page.page_id in last]
         sent = {}
         for page in pages:
@@ -163,6 +170,7 @@ class FormProgress:
             share_played=share_played,
             keyed=keyed,
             received=sum(len(payload.body) for payload in payloads),
+            bodies=bodies,
         )
 
     def reading(self, page: Page, fields: Fields) -> SentPage:
@@ -186,7 +194,32 @@ class FormProgress:
             sent={**self.sent, page_id: sent},
             received_at={**self.received_at, page_id: now},
             received=received,
+            bodies={**self.bodies, page_id: (*self.bodies.get(page_id, ()), json.dumps(dict(sent.fields)))},
         )
+
+    def times_sent(self, page: Page) -> int:
+        """Return how often a page was sent, drafts included."""
+        return len(self.bodies.get(page.page_id, ()))
+
+    def together(self, page: Page, fields: Fields, seen: int | None) -> Fields:
+        """Return what is sent for a page with what came from elsewhere since it had been sent ``seen`` times.
+
+        That stays where ``fields`` are as they were shown, question by question; of the time on screen the longer.
+        """
+        if seen is None or seen >= self.times_sent(page):
+            return fields
+        shown = json.loads(self.bodies[page.page_id][seen - 1]) if seen else NOTHING
+        now = self.fields(page)
+        found = dict(fields)
+        for question in page.questions:
+            names = [*fields_of(question).values()]
+            if all(fields.get(name, "") == shown.get(name, "") for name in names):
+                found = {name: value for name, value in found.items() if name not in names}
+                found |= {name: now[name] for name in names if name in now}
+        exposures = [sent.exposure for sent in (self.reading(page, now), self.reading(page, fields))]
+        if exposures[0] is not None:
+            found[READING] = write_exposure(joined_exposure(*(one for one in exposures if one is not None)))
+        return found
 
     def page(self, page_id: str) -> Page | None:
         """Return a page of the form by its id."""

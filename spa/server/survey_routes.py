@@ -200,7 +200,10 @@ class SurveyRoutes:
             raise HTTPException(404)
         post = await self._read_post(request, token, page_id)
         self._recent.pop(token)
-        result = await self._writer.write(lambda connection: self._visits.submit(connection, token, page_id, post, go))
+        seen = _seen(request)
+        result = await self._writer.write(
+            lambda connection: self._visits.submit(connection, token, page_id, post, go, seen=seen)
+        )
         if isinstance(result, str):
             self._count_refused("link" if result == "unknown" else "visit")
             if result == "unknown":
@@ -218,7 +221,7 @@ class SurveyRoutes:
         if result.unusable is not None:
             raise HTTPException(result.unusable)
         if go == "stay":
-            return Response(status_code=HTTPStatus.NO_CONTENT)
+            return Response(status_code=HTTPStatus.NO_CONTENT, headers={"seen": str(visit.times_sent(page))})
         if result.ended:
             return _onward(request, f"/a/{token}/done")
         if go == "back":
@@ -373,6 +376,8 @@ class SurveyRoutes:
             answers=visit.fields(page),
             gaps=visit.gaps(page) if mark_gaps else {},
             minutes=self._minutes_of(visit) if page is visit.form.pages[0] else None,
+            seen=visit.times_sent(page),
+            received=round(1000 * visit.received_at[page.page_id]) if page.page_id in visit.received_at else None,
             unseen=visit.unseen(page) if mark_gaps else (),
             minimum_seconds=visit.minimum_seconds(page) if measured else None,
             conduct=self.context.conduct if measured and visit.may_count(page) else NOTHING_ASKED,
@@ -383,6 +388,12 @@ class SurveyRoutes:
             action=f"{base}/p/{page.page_id}", file=lambda exhibit: f"{base}/{exhibit.medium}/{exhibit.exhibit_id}"
         )
         return page_response(visit.form, page, self.texts, addresses=addresses, state=state)
+
+
+def _seen(request: Request) -> int | None:
+    """Return how often a page had been sent when it was shown where it is sent from now; ``None`` of a program."""
+    said = request.query_params.get("seen", "")
+    return int(said) if said.isascii() and said.isdigit() and len(said) < 10 else None
 
 
 def _onward(request: Request, address: str) -> Response:

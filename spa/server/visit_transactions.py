@@ -129,11 +129,20 @@ class VisitTransactions:
         )
 
     def submit(
-        self, connection: Connection, token: str, page_id: str, post: FormPost, go: Navigation | None
+        self,
+        connection: Connection,
+        token: str,
+        page_id: str,
+        post: FormPost,
+        go: Navigation | None,
+        *,
+        seen: int | None = None,
     ) -> PageResult | Literal["not admitted", "unknown"]:
         """Save a page verbatim before it is parsed; end the visit if it decides the outcome.
 
-        Only what comes for an open page of a visit is saved; ``go`` is ``None`` where it leads nowhere.
+        Only what comes for an open page of a visit is saved; ``go`` is ``None`` where it leads nowhere. What was sent
+        from another tab or device since the page was shown, when it had been sent as often as ``seen`` says, stays but
+        where this one changed it: both together are saved too, as what was sent last.
         """
         visit = self.find(connection, token)
         if isinstance(visit, str):
@@ -163,7 +172,10 @@ class VisitTransactions:
                 self.context.unbegun.forget(token)
                 keep_place(connection, visit.lease, self.context.minutes_to_begin, now=now)
             self._kept[visit.lease.submission_id, page_id, body] = sent
-            visit = visit.with_page(sent, now=now)
+            shown, visit = visit, visit.with_page(sent, now=now)
+            if not unknown and (together := shown.together(page, fields, seen)) != fields:
+                save_page(connection, visit.lease.submission_id, page_id, json.dumps(together), now=now)
+                visit = visit.with_page(visit.reading(page, together), now=now)
         if unknown:
             return PageResult(visit, page, ended=False, unusable=post.status)
         if page.kind == "consent" and visit.lease.consented_at is None and not visit.gaps(page):

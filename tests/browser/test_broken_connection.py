@@ -176,7 +176,20 @@ def test_browser_closed_in_outage_keeps_answers(browser: Browser, made: HandMade
         assert tab.locator(".slider").first.input_value() == "70"
         away.clear()
         expect(tab.locator(".connection")).to_have_text("Saved")
-    assert dict(sent(made))["p4"]["q3"] == "70"
+        assert dict(sent(made))["p4"]["q3"] == "70"
+        away.set()
+        tab.fill("#q3", "71")
+        tab.click(".next")
+        expect(tab.locator(".connection")).to_have_text(UNSENT)
+        tab.close()
+        (lease,) = made.store.visits.leases()
+        save_payload(made.store, lease.submission_id, "p4", json.dumps({"q3": "33", "q4": ""}))  # later, elsewhere
+        away.clear()
+        tab = context.new_page()
+        tab.goto(f"{address}/p/p4")
+        expect(tab.locator("#q3")).to_have_value("33")
+        assert tab.evaluate(KEPT) == []
+    assert dict(sent(made))["p4"] == {"q3": "33", "q4": ""}
 
 
 def test_visit_finished_on_another_device(browser: Browser, made: HandMade) -> None:
@@ -279,7 +292,7 @@ def test_an_outage_that_nobody_noticed_loses_nothing(browser: Browser, made: Han
         tab.click(".next")
         tab.wait_for_url("**/p/p5")
         assert [line for line in asked if "/static/" not in line and "favicon" not in line] == [
-            f"POST {tab.url.removeprefix(url).replace('p5', 'p4')}",
+            f"POST {tab.url.removeprefix(url).replace('p5', 'p4')}?seen=1",
             f"GET {tab.url.removeprefix(url)}",
         ]
         assert not any(line.startswith("HEAD") for line in asked)

@@ -4,11 +4,24 @@
 
 (() => {
   const form = document.querySelector("form[data-page]");
-  const action = form?.getAttribute("action");
+  const action = form?.getAttribute("action").split("?")[0];
   const PREFIX = "answers:"; // of names in the browser's storage
   const storageName = `${PREFIX}${action}`;
   const TIMEOUT = 15000; // milliseconds
   const SEND_AGAIN_EVERY = 2500;
+  const [SEEN, AT] = [" seen", " at"]; // beside the answers in the storage: no question is called so
+
+  // How often the page had been sent when it was shown: so the server keeps what came from another tab or device since.
+  const seen = () => /[?&]seen=([0-9]+)/.exec(form.getAttribute("action"))?.[1] ?? null;
+
+  function setSeen(times) {
+    if (times === null) return;
+    const written = (address) => address.replace(/([?&]seen=)[0-9]+/, `$1${times}`);
+    form.setAttribute("action", written(form.getAttribute("action")));
+    for (const button of form.querySelectorAll("[formaction]")) {
+      button.setAttribute("formaction", written(button.getAttribute("formaction")));
+    }
+  }
 
   // Stores a value under a name, or removes it; does nothing where the browser allows no storage.
   function store(storage, name, value) {
@@ -35,18 +48,23 @@
     }
   }
 
-  // Shows answers that were given on this page before and did not arrive; returns whether there are any.
+  // Shows answers that were given on this page before and did not arrive; returns whether there are any. What the
+  // page was sent with elsewhere since stays: all of it that is later, else where nothing was given here.
   function restoreAnswers() {
     const fields = load("localStorage", storageName);
     if (!fields) return false;
+    const elsewhere = SEEN in fields && fields[SEEN] !== seen();
+    const later = elsewhere && fields[AT] < Number(form.dataset.received ?? 0);
+    const given = new Set([...new FormData(form)].filter(([, value]) => value !== "").map(([name]) => name));
     let differ = false;
     for (const input of form.elements) {
       if (!input.name || input.type === "hidden") continue;
       const value = fields[input.name] ?? "";
+      if (elsewhere && (value === "" || (later && given.has(input.name)))) continue;
       const property = input.type === "radio" || input.type === "checkbox" ? "checked" : "value";
-      const given = property === "checked" ? input.value === value : value;
-      differ ||= input[property] !== given;
-      input[property] = given;
+      const restored = property === "checked" ? input.value === value : value;
+      differ ||= input[property] !== restored;
+      input[property] = restored;
     }
     if ("reading" in form.dataset && fields.reading) form.dataset.reading = fields.reading;
     if (!differ) store("localStorage", storageName, null); // they did arrive, and only the response was lost
@@ -70,7 +88,8 @@
     const declines = (button) => button?.getAttribute("formaction")?.endsWith("go=decline") ?? false;
     const say = (name) => { if (status) status.textContent = name ? status.dataset[name] : ""; };
     const storeFields = () => {
-      if (!declines(waiting)) store("localStorage", storageName, Object.fromEntries(fields()));
+      const kept = { ...Object.fromEntries(fields()), [SEEN]: seen(), [AT]: Date.now() };
+      if (!declines(waiting)) store("localStorage", storageName, kept);
     };
     const markUnsent = () => {
       if (!mayFetch) return;
@@ -84,14 +103,16 @@
       const headers = { accept: "application/json" };
       const signal = AbortSignal.timeout(TIMEOUT);
       const answer = await fetch(address, { method: "POST", body: fields(), headers, signal, ...options });
+      setSeen(answer.headers.get("seen"));
       if (answer.status >= 500 || answer.status === 429) throw new Error(answer.status);
       const taken = answer.status !== 409 && answer.status !== 413; // else the entries stay here alone
       if (taken && change === changes) store("localStorage", storageName, null);
       return answer;
     };
-    const sendDraft = (options) => post(`${action}?go=stay`, options);
+    const draft = () => `${action}?${seen() === null ? "" : `seen=${seen()}&`}go=stay`;
+    const sendDraft = (options) => post(draft(), options);
     const sendPage = async (button) => {
-      const answer = await post(button?.getAttribute("formaction") ?? action);
+      const answer = await post(button?.getAttribute("formaction") ?? form.getAttribute("action"));
       const next = answer.ok ? (await answer.json()).next : null;
       if (declines(button) || (answer.ok && "last" in form.dataset)) clearStored();
       if (lost) store("sessionStorage", `${PREFIX}saved`, true);
@@ -122,7 +143,7 @@
     const leave = () => {
       if (sent === changes || lost || passes) return;
       if (mayFetch) sendDraft({ keepalive: true }).catch(markUnsent);
-      else if (navigator.sendBeacon(`${action}?go=stay`, fields())) sent = changes;
+      else if (navigator.sendBeacon(draft(), fields())) sent = changes;
     };
     form.addEventListener("change", noteChange);
     form.addEventListener("input", noteChange);

@@ -124,7 +124,7 @@ def test_whoever_declines_is_thanked_and_leaves_nothing(make: Callable[[str], Pl
     token = place.token()
     page = pages_until(place, token, "consent")
     place.client.post(f"/a/{token}")
-    assert "?go=decline" in place.client.get(f"/a/{token}/p/{page.page_id}").text
+    assert "go=decline" in place.client.get(f"/a/{token}/p/{page.page_id}").text
     place.send(token, page)  # agreed at first, then thought again
     answer = place.send(token, page, "?go=decline")
     assert answer.headers["location"] == f"/a/{token}/done"

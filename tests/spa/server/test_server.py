@@ -192,6 +192,39 @@ def test_server_back_keeps_entries(place: Place) -> None:
     assert 'value="36"' in place.client.get(f"/a/{token}/p/{page.page_id}").text
 
 
+def test_a_tab_shown_before_takes_nothing_from_another(place: Place) -> None:
+    """Of what two tabs or devices send for a page, each question keeps what was changed last; all is kept verbatim."""
+    token = place.token()
+    for page in place.form(token).pages:
+        if len(page.questions) > 1:
+            break
+        place.send(token, page)
+    first, second = (question.question_id for question in page.questions[:2])
+    everything = {question.question_id: "70" for question in page.questions}
+
+    def sent(seen: int, go: str, **changed: str) -> dict[str, str]:
+        answer = place.send(token, page, f"?seen={seen}&go={go}", **(dict.fromkeys(everything, "") | changed))
+        assert answer.headers.get("seen") == (str(len(bodies())) if go == "stay" else None)
+        return dict(bodies()[-1])
+
+    def bodies() -> list[dict[str, str]]:
+        payloads = place.workspace.store.visits.payloads(place.lease(token).submission_id)
+        return [json.loads(payload.body) for payload in payloads if payload.page_id == page.page_id]
+
+    def shown() -> str:
+        return place.client.get(f"/a/{token}/p/{page.page_id}").text
+
+    assert f'action="/a/{token}/p/{page.page_id}?seen=0"' in shown()
+    assert sent(0, "on", **everything) == everything
+    assert f'formaction="/a/{token}/p/{page.page_id}?seen=1&amp;go=back"' in shown()
+    assert sent(0, "back") == everything  # from a tab that was shown while the page was empty
+    assert [body[first] for body in bodies()] == ["70", "", "70"]
+    assert sent(0, "stay", **{first: "20"}) == everything | {first: "20"}
+    assert sent(1, "stay", **(everything | {second: "30"})) == everything | {first: "20", second: "30"}
+    assert sent(len(bodies()), "stay")[first] == ""  # who saw it may take it away
+    assert all(f'value="{value}"' not in shown() for value in ("20", "30"))
+
+
 def test_a_page_to_read_counts_only_when_left_forward(place: Place) -> None:
     token = place.token()
     pages = place.form(token).pages
