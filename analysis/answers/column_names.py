@@ -82,6 +82,7 @@ THINGS = (
     "case",
     "vignette",
     "topic",
+    "tuple",
     "dialogue",
     "dialog",
     "conversation",

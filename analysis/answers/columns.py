@@ -80,6 +80,7 @@ LAYOUTS = {
 # kept where a table has them, and not made where it has not
 OPTIONAL = ("turn", "readout", "form", "mass", "readings_differ", "explanation", "missing_level", "visit", "both_bad")
 SWITCHES = ("lower", "upper", "switches")  # of a choice list: between which chances it switches, and how often
+EXTREMES = ("best", "worst", "shown")  # of best-worst answers, a row for all systems shown
 METRIC_COLUMNS = ("item_id", "system", "metric", "score")
 CORPUS_METRIC_COLUMNS = METRIC_COLUMNS[1:]
 ANSWERS = tuple(LAYOUTS)
@@ -121,6 +122,7 @@ KNOWN = {
         kind: frozenset((*ANSWER_COLUMNS, *OPTIONAL, *layout.required, *layout.cell, *layout.shown))
         - ({"turn"} if kind != "ratings" else set())
         | ({*SWITCHES} if kind == "gambles" else set())
+        | ({*EXTREMES} if kind == "choices" else set())
         for kind, layout in LAYOUTS.items()
     },
     "metrics": frozenset((*METRIC_COLUMNS, "higher_is_better", "signature")),

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from analysis.answers.column_contents import FEW, SHORT, Columns, shown
 from analysis.answers.column_names import is_turn, plain_name
+from analysis.answers.extremes import PageColumns
 from spa.errors import ArgumentProblem
 
 WHAT = {
@@ -60,6 +61,7 @@ class TableFound:
     annotator_columns: tuple[str, ...] = ()
     llms: tuple[str, ...] = ()
     constants: Mapping[str, str] = field(default_factory=dict)
+    page: PageColumns | None = None
     unnamed: bool = False
     means: bool = False
     columns: tuple[ColumnFound, ...] = ()
@@ -94,7 +96,8 @@ def with_lines(
     said += swapped_said(unread) if found.kind in ("choices", "preferences") else []
     said += [won_said(roles["system_x"], roles["system_y"])] if found.constants else []
     said += [criteria_said(found.criteria)] if found.criteria else []
-    said += [systems_said(found.systems, answers)] if found.systems else []
+    said += [page_said(found.page)] if found.page is not None else []
+    said += [systems_said(found.systems, answers)] if found.systems and found.page is None else []
     said += [annotator_columns_said(found.annotator_columns, answers)] if found.annotator_columns else []
     return replace(found, columns=tuple(said))
 
@@ -205,6 +208,14 @@ def criteria_said(names: Sequence[str]) -> ColumnFound:
     """Say which columns of scores are a criterion each."""
     note = f"scores: column{'s' * (len(names) > 1)} {shown(names, LISTED)}, a criterion each"
     return ColumnFound(note=note, otherwise=_those("criteria", names[0], f"={(names[0], '...')}"))
+
+
+def page_said(page: PageColumns) -> ColumnFound:
+    """Say which columns name the best and the worst of which systems."""
+    several = "the list in" if page.listed else "the systems in"
+    note = f"best and worst: columns {shown([page.best, page.worst])}, of {several} {shown(page.shown, LISTED)}"
+    otherwise = ArgumentProblem("mapping", in_python="={'YOURS': 'best'}", in_command=" YOURS=best")
+    return ColumnFound(note=note, otherwise=otherwise)
 
 
 def annotator_columns_said(names: Sequence[str], answers: str) -> ColumnFound:

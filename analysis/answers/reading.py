@@ -18,6 +18,7 @@ from analysis.statistics.coding import FEW, Different, translate
 from spa.errors import AnalysisError, ArgumentProblem, NoRows, TableError, shortened
 from spa.tables.addresses import address_of, at_hand
 from spa.tables.options import TableOptions
+from spa.tables.paths import json_text
 from spa.tables.reading import open_slices, open_table, reading
 from spa.tables.scale_words import LEVELS, MISSING, sounds_bad
 from spa.tables.selection import arranged, named_columns, nested
@@ -28,6 +29,7 @@ WHITE = (  # of Unicode, as polars strips it
     "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000"
 )
+LISTED = "shown"  # the column of best-worst answers that may hold lists of names
 WIDE_COLUMN, WIDE = "score", 65_536  # a column of answers, and how many different ones are kept as categories
 
 LOOKED_AT, MOST_STEPS, HIGHEST = 100_000, 101, 100.0  # rows, different values and size of what may be scores
@@ -311,7 +313,10 @@ def _tidy(
     names = tidy_names(source.schema, mapping, place)
     kept = {old: new for old, new in names.items() if new in known}
     kept = {old: new for old, new in kept.items() if new not in GROUPING or not nested(source.schema[old])}
+    listed = {old for old, new in kept.items() if new == LISTED and nested(source.schema[old])}
     for old, new in kept.items():
+        if old in listed:
+            continue
         if source.schema[old].is_nested() or isinstance(source.schema[old], pl.Duration):
             got = "lists or objects" if source.schema[old].is_nested() else "durations"
             raise AnalysisError(f"{place}: expected one text or number a cell, got {got} in column {new}")
@@ -325,10 +330,16 @@ def _tidy(
     different = different or Different()
     cells = {}
     for old, new in kept.items():
-        column = source.column(old)
+        column = _as_lists(source, old) if old in listed else source.column(old)
         own = coded or (categories and isinstance(column.dtype, pl.Categorical))
         cells[new] = _cells(column, new, padded, different, coded=own)
     return pl.DataFrame([own.alias(name) for name, own in cells.items()])
+
+
+def _as_lists(source: Source, name: str) -> pl.Series:
+    """Return a column of lists as texts of JSON."""
+    cells = [None if value is None else json_text(value) for value in source.values(name)]
+    return pl.Series(name, cells, dtype=pl.String)
 
 
 def _cells(column: pl.Series, name: str, padded: set[str], different: Different, *, coded: bool) -> pl.Series:

@@ -15,10 +15,11 @@ import polars as pl
 
 from analysis.answers.answer_checks import REQUIRED
 from analysis.answers.column_contents import Columns
-from analysis.answers.column_names import likeliest
+from analysis.answers.column_names import likeliest, words_of
 from analysis.answers.column_roles import ColumnRoles
 from analysis.answers.columns import KNOWN, LAYOUTS
 from analysis.answers.columns_found import TableFound, role_said
+from analysis.answers.extremes import BEST, ENDS, SHOWN, WORST
 from analysis.answers.input_files import InputFile
 from analysis.answers.options import Reading
 from analysis.answers.shapes import WIDE, columns_called
@@ -28,6 +29,7 @@ from spa.errors import AnalysisError, ArgumentProblem, TableError
 from spa.tables.addresses import at_hand
 from spa.tables.other_rows import header_problem
 from spa.tables.other_tools import annotations_of, means_of, questionnaire_of
+from spa.tables.paths import json_text
 from spa.tables.reading import open_slices, open_table, reading, table_suffix
 from spa.tables.selection import nested
 from spa.tables.source import Source, Wanted
@@ -173,9 +175,10 @@ def _table(path: Path, options: Reading) -> TableFound:
                 return TableFound(place=place, kind=kind)  # with our names: nothing to find out, however long it is
             source = open_table(file, Wanted(columns=EVERY), options)
             plain = [name for name, stored in source.schema.items() if not nested(stored)]
-            if not any(one in (table_suffix(file.name) or "") for one in (".csv", ".tsv")):
-                source = open_table(file, Wanted(columns=EVERY | {*plain}), options)
             lists = frozenset(source.schema) - {*plain}
+            if not any(one in (table_suffix(file.name) or "") for one in (".csv", ".tsv")):
+                more = lists if _of_extremes(plain) else frozenset()
+                source = open_table(file, Wanted(columns=EVERY | {*plain} | more), options)
             starts = (
                 open_slices(file, Wanted(columns=lists), options, rows=RECORDS) if lists and not options.each else None
             )
@@ -201,6 +204,8 @@ def _tidy(source: Source, options: Reading) -> frozenset[str]:
 def _kind_named(tidy: Collection[str], place: str, options: Reading) -> str | None:
     """Return the kind of table whose columns are all there; refuse those of two kinds."""
     kinds = [kind for kind in ANSWERS if {*REQUIRED[kind]} - _not_needed(kind, options) <= {*tidy}]
+    if not kinds and {"annotator_id", "item_id", BEST, WORST} <= {*tidy} and (SHOWN in tidy or options.systems):
+        return "choices"
     if len(kinds) > 1:
         ways = " or ".join(f"--{kind} {Path(place).name}" for kind in kinds)
         raise AnalysisError(f"{place}: expected a table of one kind, got columns of {' and '.join(kinds)}: say {ways}")
@@ -253,12 +258,25 @@ def _found(
     if not source.height:
         raise AnalysisError(f"{place}: a header without rows; expected at least one answer")
     frame = pl.DataFrame([as_texts(source.column(name)).alias(name) for name in plain])
+    frame = frame.with_columns(_listed(source, records, plain))
     starts = {name: frame[name].head(LOOKED_AT).to_list() for name in frame.columns}
     if (problem := header_problem(starts, source.numbers()[0])) is not None:
         raise AnalysisError(f"{place}: {problem}")
     taken = roots(options.each) if options.each else frozenset()
     lists = [name for name in source.schema if name not in plain and name not in taken]
     return table_found(place, Columns(frame), lists, options, records=records)
+
+
+def _of_extremes(names: Sequence[str]) -> bool:
+    """Whether columns are called the best and the worst, or the most and the least, of something."""
+    return any(all(any(word in words_of(name) for name in names) for word in words) for words in ENDS)
+
+
+def _listed(source: Source, records: Records, plain: Sequence[str]) -> list[pl.Series]:
+    """Return lists of names as texts of JSON, beside columns that are called the best and the worst of them."""
+    names = [name for name, record in records.items() if name in record and _of_extremes(plain)]
+    cells = {name: [json_text(value) if value else None for value in source.values(name)] for name in names}
+    return [pl.Series(name, own, dtype=pl.String) for name, own in cells.items()]
 
 
 def _with_turns(found: TableFound, source: Source, plain: Sequence[str], options: Reading) -> TableFound:

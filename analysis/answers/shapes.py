@@ -11,6 +11,7 @@ import polars as pl
 from analysis.answers.answer_words import with_counted_words
 from analysis.answers.column_names import is_turn
 from analysis.answers.columns import LAYOUTS, NOTHING
+from analysis.answers.extremes import with_choices_of_pages
 from analysis.answers.options import Reading
 from analysis.answers.reading import RawTable
 from spa.errors import AnalysisError, ArgumentProblem, shortened
@@ -19,6 +20,7 @@ from spa.tables.orders import places_of
 WHO = ("annotator_id", "item_id", "system", "assignment_id", "variant", "annotator_kind", "group", "repeat", "sample")
 By: TypeAlias = Literal["criterion", "system", "annotator_id"]
 PARAMETERS: Mapping[By, str] = {"criterion": "criteria", "system": "systems", "annotator_id": "annotator_columns"}
+PAGES = frozenset(("choices",))  # tables whose columns of systems hold the names of those shown
 WIDE: Mapping[By, frozenset[str]] = {  # what columns may be, one each -> kinds of tables whose answers they hold
     "criterion": frozenset(("ratings",)),
     "system": frozenset(("ratings", "orders")),
@@ -50,6 +52,7 @@ def shaped(table: RawTable, kind: str, reading: Reading) -> RawTable:
             )
             table = replace(table, notes=(*table.notes, said))
     table = _ranked(table) if kind == "orders" else table
+    table = with_choices_of_pages(table, [*reading.systems]) if kind in PAGES else table
     wide = {by: called for by, called in columns_called(reading).items() if kind in WIDE[by]}
     if len(wide) > 1:
         raise AnalysisError(f"{_options(wide)}: expected one of them; a column of scores is one thing")
@@ -113,7 +116,12 @@ def columns_called(reading: Reading) -> dict[By, Mapping[str, str]]:
 
 def wide_columns(kind: str, reading: Reading) -> frozenset[str]:
     """Return the columns of a kind of table that hold answers of one criterion, system or annotator each."""
-    return frozenset(name for by, called in columns_called(reading).items() if kind in WIDE[by] for name in called)
+    return frozenset(
+        name
+        for by, called in columns_called(reading).items()
+        if kind in WIDE[by] or (by == "system" and kind in PAGES)
+        for name in called
+    )
 
 
 def _options(wide: Iterable[By]) -> str:

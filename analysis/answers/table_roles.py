@@ -12,6 +12,7 @@ from analysis.answers.column_names import is_llm, is_turn, kind_column, likelies
 from analysis.answers.column_roles import ColumnRoles
 from analysis.answers.columns import KINDS
 from analysis.answers.columns_found import TableFound, are_means, with_lines
+from analysis.answers.extremes import BEST, SHOWN, WORST, PageColumns, extremes_alone, page_given, page_listed
 from analysis.answers.names_asked import ask_of_names
 from analysis.answers.options import Reading
 from analysis.answers.unsettled import NO_RECORDS, Records, Unsettled, joint
@@ -58,14 +59,16 @@ def table_found(
     table = ColumnRoles(columns, options, unsettled)
     _ask_of_rows(table)
     pair = compared_systems(table)
-    if pair is None and (page := names_on_a_page(columns, table.free)) is not None:
-        unsettled.names_on_a_page(*page)
+    page = _find_page(table) if pair is None else None
     _find_annotator(table, pair)
     unsettled.refuse()  # of the shape of the table; the rest of it would mislead
     _find_item(table, compared=pair is not None)
-    kind = _find_order(table) if pair is None else find_winner(table, *pair)
-    if pair is None:
-        _find_system(table)
+    if page is not None:
+        kind = "choices"
+    else:
+        kind = _find_order(table) if pair is None else find_winner(table, *pair)
+        if pair is None:
+            _find_system(table)
     _find_criterion(table)
     if kind == "ratings":
         find_scores(table)
@@ -75,7 +78,28 @@ def table_found(
         unsettled.rows_for_items(table.counts_rows)
     ask_of_names(columns, table.roles, table.systems, options, unsettled)
     unsettled.refuse()
-    return _made(place, table, kind)
+    return _made(place, table, kind, page)
+
+
+def _find_page(table: ColumnRoles) -> PageColumns | None:
+    """Find answers that name the best and the worst of several systems; ask what other names on a page are."""
+    page = page_given(table.columns, table.options)
+    if page is None and {"system", "score", "rank", "winner", "preference"} & table.settled:
+        return None
+    page = page or page_listed(table.columns, table.free)
+    if page is None and (named := names_on_a_page(table.columns, table.free)) is not None:
+        options, ends = named
+        if not ends:
+            table.unsettled.places_of_an_order(options)
+            return None
+        page = PageColumns(best=ends[0], worst=ends[1], shown=(*options,))
+    if page is None and (alone := extremes_alone(table.columns, table.free)) is not None:
+        table.unsettled.nothing_shown(alone)
+    if page is not None:
+        table.free = table.without({page.best, page.worst, *page.shown})
+        table.unsettled.lists = [name for name in table.unsettled.lists if name not in page.shown]
+        table.settled |= {"system_x", "system_y", "winner", "system"}
+    return page
 
 
 def _ask_of_rows(table: ColumnRoles) -> None:
@@ -311,14 +335,18 @@ def _annotator_by_content(table: ColumnRoles) -> None:
         table.doubt(names, *roles, more="; of people whom no column names say --unnamed")
 
 
-def _made(place: str, table: ColumnRoles, kind: str) -> TableFound:
+def _made(place: str, table: ColumnRoles, kind: str, page: PageColumns | None) -> TableFound:
     unnamed = "annotator_id" not in table.settled and not (table.options.unnamed or table.options.means)
     means = unnamed and are_means(table.roles.get("score", ""), table.columns)
     new = {role: name for role, name in table.roles.items() if name != role and name not in table.options.mapping}
+    if page is not None:
+        new |= {BEST: page.best, WORST: page.worst, **({SHOWN: page.shown[0]} if page.listed else {})}
+        table.systems = {} if page.listed else {name: name for name in page.shown}
     found = TableFound(
         place=place,
         kind=kind,
-        mapping={name: role for role, name in new.items()},
+        page=page,
+        mapping={name: role for role, name in new.items() if name != role},
         criteria=table.criteria,
         systems=dict(table.systems),
         annotator_columns=table.annotator_columns,

@@ -33,7 +33,7 @@ from analysis.answers.people_columns import people_apart
 from analysis.answers.reading import EmptyTable, RawTable, constant_problems, raw_frame, read_raw, tidy_frame
 from analysis.answers.rescaling import Rescaled, rescaled_words
 from analysis.answers.same_names import NearNames, Renamed, find_near_names
-from analysis.answers.shapes import WIDE, shaped, wide_columns
+from analysis.answers.shapes import PAGES, WIDE, shaped, wide_columns
 from analysis.answers.span_marks import with_places
 from analysis.answers.span_tables import SpanDoubts, error_counts
 from analysis.answers.unnamed import without_names
@@ -337,7 +337,7 @@ def _idle_options(reading: Reading, there: Collection[str]) -> Iterator[str]:
     """Yield a problem for each option that is about tables which are not there."""
     about = {
         "criteria": (reading.criteria, WIDE["criterion"]),
-        "systems": (reading.systems, WIDE["system"]),
+        "systems": (reading.systems, WIDE["system"] | PAGES),
         "annotator_columns": (reading.annotator_columns, WIDE["annotator_id"]),
         "numbers": (reading.numbers, ("choices", "preferences")),
         "sides": (reading.sides, ("choices",)),

@@ -223,21 +223,19 @@ class Unsettled:
             f'stands for a system of its row: spa import csv (kind = "order", labels); where they are systems: {kept}'
         )
 
-    def names_on_a_page(self, options: Sequence[str], ends: Sequence[str]) -> None:
-        """Tell of columns of the options of a page, in answers of best-worst scaling, or of the places of an order."""
-        if ends:
-            said = (
-                f"{shown(ends)} name the best and the worst of {shown(options)}; write a row for each choice that they "
-                "imply, the best over every other and every other over the worst: annotator_id, item_id, system_x, "
-                "system_y, winner (x), elicitation (best_worst)"
-            )
-        else:
-            said = (
-                f"columns {shown(options)} hold the same names, each once in a row; if they are the places of an "
-                "order, write it into one column, best first (ranking: b > a > c), or a row a system: annotator_id, "
-                "item_id, system, rank"
-            )
-        self.lines.append(f"{self.place}: {said}")
+    def nothing_shown(self, ends: Sequence[str]) -> None:
+        """Tell of columns of the best and the worst of systems that no column lists."""
+        before = f"columns {shown(ends)} name the best and the worst, and no column the systems shown; name theirs: "
+        more = " (cells such as a|b|c), or, of a column each, --systems option1,option2,..."
+        self._argued("mapping", before, {"YOURS": "shown"}, [("YOURS", "shown")], more)
+
+    def places_of_an_order(self, options: Sequence[str]) -> None:
+        """Tell of columns that hold the same names, each once in a row."""
+        self.lines.append(
+            f"{self.place}: columns {shown(options)} hold the same names, each once in a row; if they are the places "
+            "of an order, write it into one column, best first (ranking: b > a > c), or a row a system: annotator_id, "
+            "item_id, system, rank; of best-worst answers name the columns best and worst: --map YOURS=best"
+        )
 
     def scores_that_may_be_ranks(self, names: Sequence[str], roles: Mapping[str, str]) -> None:
         """Tell of scores that are the numbers of an order, each once, of which 1 may be the best."""

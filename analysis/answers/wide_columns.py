@@ -15,6 +15,7 @@ from analysis.answers.column_names import (
     systems_named,
     words_of,
 )
+from analysis.answers.extremes import ends_named
 from analysis.answers.reading import NO_SCORE
 from spa.tables.orders import places_of
 from spa.tables.scale_words import sounds_bad
@@ -155,9 +156,7 @@ def names_on_a_page(columns: Columns, free: Collection[str]) -> tuple[list[str],
 
     The columns are the options of a page, or the places of an order; the others are two, or none.
     """
-    said = [[name for name in free if word in words_of(name) and columns.is_word(name)] for word in ("best", "worst")]
-    ends = [names[0] for names in said if len(names) == 1]
-    ends = ends if len(ends) == len(said) else []
+    ends = [*(ends_named(columns, [*free]) or ())]
     pairs = columns.compared({*free} - {*ends})
     options = sorted({name for pair in pairs for name in pair})
     whole = len(pairs) == len(options) * (len(options) - 1) // 2  # each beside each other
