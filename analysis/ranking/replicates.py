@@ -242,8 +242,8 @@ def draw_scores(
 
 
 def _key(ranking: ReplicateSums) -> str:
-    """Return what a draw may depend on: not the group, whose name may be a model's."""
-    return "\x1f".join((ranking.source, ranking.criterion))
+    """Return what a draw may depend on: no name that somebody gave, of a group or a criterion."""
+    return ranking.source
 
 
 def units_by_answers(rankings: Sequence[ReplicateSums]) -> list[str]:
