@@ -332,7 +332,7 @@ def answered_twice(place: str, times: int, cell: Mapping[str, str | None], *, pa
     where = ", ".join(f"{name} {shortened(value, 40)}" for name, value in cell.items() if value is not None)
     return (
         f"{place}: expected one answer a cell, got {times} for {shortened(where, 200)}; "
-        f"{do}number them in a column repeat or remove all but one"
+        f"{do}take each as given again (--set repeat={{row}}), or remove all but one"
         + ("; of several people whom nobody named say --unnamed" if cell.get("item_id") and not parts else "")
     )
 

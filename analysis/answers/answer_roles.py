@@ -8,7 +8,13 @@ from analysis.answers.column_contents import is_text, shown
 from analysis.answers.column_names import likeliest, plain_name, sides_named
 from analysis.answers.column_roles import ColumnRoles
 from analysis.answers.unsettled import better_and_worse
-from analysis.answers.wide_columns import scored_columns, systems_on_one_scale, vote_columns, won_and_lost
+from analysis.answers.wide_columns import (
+    best_and_rest,
+    scored_columns,
+    systems_on_one_scale,
+    vote_columns,
+    won_and_lost,
+)
 
 ANSWERED = ("choice", "vote", "rate", "selected")  # a score where a row is about one system
 ALWAYS_ONE = "; where one is always the same, say --set system_x=NAME"
@@ -32,6 +38,9 @@ def compared_systems(table: ColumnRoles) -> tuple[str, str] | None:
     if pairs:
         table.doubt([*dict.fromkeys(pair[0] for pair in pairs)], "system_x")
         return pairs[0]
+    if not pairs and (liked := _preferred_texts(table)) is not None:
+        table.unsettled.no_systems_of_preferred(liked)
+        return None
     texts = sides_named([name for name in table.free if is_text(name)], texts=True)
     won = [name for _, name in likeliest(table.free, "winner") if table.columns.is_word(name)]
     asked = bool({"winner", "preference"} & table.settled)
@@ -42,6 +51,18 @@ def compared_systems(table: ColumnRoles) -> tuple[str, str] | None:
     elif (asked and not _rated(table)) or (won and _is_won(table, won[0])):
         return "", ""
     return None
+
+
+def _preferred_texts(table: ColumnRoles) -> tuple[str, str] | None:
+    """Return the columns of texts that were preferred and of the others, where nothing names systems or scores."""
+    if _rated(table) or "winner" in table.settled or sides_named(table.free):
+        return None
+    pairs = best_and_rest([*table.free, *table.unsettled.lists])
+    height = table.columns.height
+    plain = [pair for pair in pairs if not {*pair} & {*table.unsettled.lists}]
+    long = [pair for pair in plain if all(2 * table.columns.distinct(name) > height > 1 for name in pair)]
+    found = [pair for pair in pairs if pair not in plain] + long
+    return found[0] if found else None
 
 
 def _is_won(table: ColumnRoles, name: str) -> bool:

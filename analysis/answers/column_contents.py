@@ -231,6 +231,15 @@ class Columns:
         """Return the column in which rows of totals begin at the end of the file, and their words."""
         return totals({name: self.frame[name].to_list() for name in self.frame.columns[:BEGINNING]})
 
+    def matrix(self) -> tuple[str, list[str]] | None:
+        """Return the column that names the rows of a matrix of systems by systems, and the systems."""
+        for name in self.names:
+            rows = {*self.values(name)}
+            named = [other for other in self.names if other in rows and self.numeric(other)]
+            if len(rows) == self.height > 1 and self.height - 1 <= len(named) == len(self.names) - 1:
+                return name, named
+        return None
+
     def ended_early(self, settled: Collection[str]) -> list[tuple[str, list[str]]]:
         """Return columns of states, and which of several values say that a row may not count."""
         found = []

@@ -28,7 +28,7 @@ from analysis.answers.unsettled import NO_RECORDS, Records, Unsettled
 from spa.errors import AnalysisError, ArgumentProblem, TableError
 from spa.tables.addresses import at_hand
 from spa.tables.other_rows import header_problem
-from spa.tables.other_tools import annotations_of, means_of, questionnaire_of
+from spa.tables.other_tools import annotations_of, means_of, questionnaire_of, shares_of
 from spa.tables.paths import json_text
 from spa.tables.reading import open_slices, open_table, reading, table_suffix
 from spa.tables.selection import nested
@@ -255,6 +255,11 @@ def _found(
         )
     if not likeliest(tidy, "item_id") and (means := means_of(source.schema)) is not None:
         raise AnalysisError(f"{place}: expected a row an answer, got {means}")
+    if (results := shares_of(source.schema)) is not None and not _answered(tidy):
+        raise AnalysisError(
+            f"{place}: expected a row an answer, got {results}: on which items and people they rest nobody can tell, so "
+            "that nothing can be tested; take the table that has a row an answer"
+        )
     if not source.height:
         raise AnalysisError(f"{place}: a header without rows; expected at least one answer")
     frame = pl.DataFrame([as_texts(source.column(name)).alias(name) for name in plain])
@@ -265,6 +270,11 @@ def _found(
     taken = roots(options.each) if options.each else frozenset()
     lists = [name for name in source.schema if name not in plain and name not in taken]
     return table_found(place, Columns(frame), lists, options, records=records)
+
+
+def _answered(tidy: Collection[str]) -> bool:
+    """Whether columns are called as those of who answered, or of answers, are."""
+    return any(likeliest(tidy, role) for role in ("annotator_id", "winner", "score", "item_id"))
 
 
 def _of_extremes(names: Sequence[str]) -> bool:

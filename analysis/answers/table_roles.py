@@ -108,6 +108,8 @@ def _ask_of_rows(table: ColumnRoles) -> None:
     for name, early in table.columns.ended_early(chosen):
         others = [value for value in table.columns.values(name) if value not in early]
         table.unsettled.rows_that_may_not_count(name, early, others)
+    if (matrix := table.columns.matrix()) is not None:
+        table.unsettled.matrix(*matrix)
     if (ended := table.columns.totals()) is not None and ended[0] not in chosen:
         table.unsettled.totals(*ended)
 

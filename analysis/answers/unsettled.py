@@ -173,6 +173,30 @@ class Unsettled:
             )
         )
 
+    def no_systems_of_preferred(self, pair: Sequence[str]) -> None:
+        """Tell of texts that were preferred to others, of which no column says whose they are."""
+        before = (
+            f"{self.place}: columns {shown(pair)} hold outputs, and no column names the systems that wrote them, so "
+            "that none can be compared; add two columns with their names, and say "
+        )
+        self.lines.append(
+            ArgumentProblem(
+                "mapping",
+                before=before,
+                in_python="={'YOURS': 'system_x'}",
+                in_command=" YOURS=system_x --map YOURS=system_y --set winner=x",
+                after=f" (that of {shown(pair[:1])} first)",
+            )
+        )
+
+    def matrix(self, name: str, systems: Sequence[str]) -> None:
+        """Tell of a table with a row and a column for each system."""
+        self.lines.append(
+            f"{self.place}: expected a row an answer, got a matrix of {shown(systems)} (rows: {shown([name])}); of "
+            "counts or shares of wins nobody knows who answered about which items, so that nothing is tested; take the "
+            "table that has a row a choice (annotator_id, item_id, system_x, system_y, winner)"
+        )
+
     def rows_that_may_not_count(self, name: str, early: Sequence[str], others: Sequence[str]) -> None:
         """Tell of a column of states by which some rows were rejected, or never ended."""
         out = " --drop ".join(shlex.quote(f"{name}={value}") for value in early[:4])

@@ -10,6 +10,7 @@ from analysis.answers.column_names import (
     METRICS,
     PEOPLE,
     SCORED,
+    SYSTEMS,
     is_system_like,
     ranks_named,
     systems_named,
@@ -129,14 +130,28 @@ def won_and_lost(columns: Columns, free: Collection[str]) -> tuple[str, str] | N
     """
     if any({*words_of(name)} & TIES for name in free):
         return None
-    found = [
-        (won, lost)
-        for one, other in columns.compared([name for name in free if {*words_of(name)} & {*BEAT, *BEAT.values()}])
-        for won, lost in ((one, other), (other, one))
-        if any(_turned(words_of(won), word) == words_of(lost) for word in BEAT)
-    ]
+    turned = best_and_rest(free)
+    same_names = {frozenset(pair) for pair in columns.compared([name for pair in turned for name in pair])}
+    named = [pair for pair in turned if all(_names_system(columns, name) for name in pair)]
+    found = [pair for pair in turned if frozenset(pair) in same_names or pair in named]
     same = all(columns.same(*sides) for pair in found[1:] for sides in zip(pair, found[0], strict=True))
     return found[0] if found and same else None
+
+
+def best_and_rest(names: Collection[str]) -> list[tuple[str, str]]:
+    """Return the pairs of names of which one says better, the other worse, in the same words.
+
+    >>> best_and_rest(["rejected", "chosen_model", "rejected_model", "chosen"])
+    [('chosen_model', 'rejected_model'), ('chosen', 'rejected')]
+    """
+    by_words = {tuple(words_of(name)): name for name in names}
+    pairs = ((won, by_words.get(tuple(_turned(words_of(won), word)))) for won in names for word in BEAT)
+    return [(won, lost) for won, lost in pairs if lost is not None]
+
+
+def _names_system(columns: Columns, name: str) -> bool:
+    """Whether a column is called the system of something, and holds names, few."""
+    return bool({*words_of(name)} & {*SYSTEMS}) and columns.is_word(name)
 
 
 def _turned(words: Sequence[str], won: str) -> list[str]:

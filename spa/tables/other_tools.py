@@ -9,6 +9,13 @@ CLIPS, CONDITIONS = frozenset(("file_url", "n")), frozenset(("condition_name", "
 CENTRE = re.compile(r"\b(?:mos|mean|average|avg)\b", re.IGNORECASE)
 SPREAD = re.compile(r"^95% ?CI|\b(?:ci|std|sd|stdev|stderr|sem|se)\b", re.IGNORECASE)
 COUNTED = frozenset(("n", "count", "votes", "num_votes", "n_votes"))
+RESULTS = {  # how columns of results are called, in small letters and figures alone
+    "shares of wins": re.compile(
+        r"(?:lc|lengthcontrolled|raw|avg|mean)?win(?:ning)?(?:rate|s?share|percent(?:age)?|pct)s?"
+    ),
+    "Elo ratings": re.compile(r"(?:arena)?elo(?:rating|score)?"),
+    "counts of wins": re.compile(r"wins?(?:a|1|x|modela)"),
+}
 PEARMUT = frozenset(("user_id", "item_i", "annotation"))  # of its annotations, a line a document and annotator
 
 QUESTIONNAIRES = {  # columns that exports of a row a person have, a column a question
@@ -52,6 +59,19 @@ def is_p808_means(columns: Collection[str]) -> bool:
     """
     of_scale = any(name.startswith("95%CI") for name in columns) and any("MOS" in name for name in columns)
     return of_scale and ({*columns} >= CLIPS or {*columns} >= CONDITIONS)
+
+
+def shares_of(columns: Collection[str]) -> str | None:
+    """Say which results a file holds in the place of answers: shares of wins, or Elo ratings; ``None``: none are seen.
+
+    >>> shares_of(["model", "win_rate", "n"]), shares_of(["model", "Arena Elo"]), shares_of(["model", "winner"])
+    ('shares of wins (win_rate)', 'Elo ratings (Arena Elo)', None)
+    """
+    plain = {name: re.sub(r"[\W_]+", "", name).lower() for name in columns}
+    for what, called in RESULTS.items():
+        if found := next((name for name, own in plain.items() if called.fullmatch(own)), None):
+            return f"{what} ({found})"
+    return None
 
 
 def means_of(columns: Collection[str]) -> str | None:

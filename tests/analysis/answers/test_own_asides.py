@@ -121,3 +121,37 @@ def test_votes_about_two_texts_name_no_system(
     choices = read_tables(dict(known.files), known.reading).choices
     assert choices is not None
     assert (choices.height, choices["annotator_id"].n_unique(), choices["value"].sum()) == (24, 3, 18)
+
+
+NAMES = ("gpt", "t5", "nmt")
+TEXTS = [{"prompt": f"Q{n}", "chosen": f"text {n}", "rejected": f"other {n}"} for n in range(8)]
+TALKS = [{**row, "chosen": [{"role": "user", "content": "?"}], "rejected": [{"content": "!"}]} for row in TEXTS]
+MATRIX = [{"model": x, **{y: n + m for m, y in enumerate(NAMES)}} for n, x in enumerate(NAMES)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (TEXTS, "columns chosen, rejected hold outputs, and no column names the systems that wrote them"),
+        ([{**row, "annotator": "ann"} for row in TEXTS], "no column names the systems that wrote them"),
+        (TALKS, "columns chosen, rejected hold outputs"),
+        (MATRIX, "got a matrix of gpt, nmt, t5 (rows: model)"),
+        ([{"model": name, "win_rate": 0.4, "n": 805} for name in NAMES], "got shares of wins (win_rate)"),
+        ([{"model_a": "gpt", "model_b": name, "wins_a": 4, "wins_b": 3} for name in NAMES], "got counts of wins (win"),
+        ([{"model": name, "elo": 1011, "votes": 99} for name in NAMES], "got Elo ratings (elo)"),
+    ],
+)
+def test_what_holds_no_answers_is_told(rows: Sequence[Row], said: str, tmp_path: Path) -> None:
+    with pytest.raises(AnalysisError) as told:
+        found(tmp_path, rows)
+    (line,) = told.value.problems
+    assert said in line
+    assert len(line) < 500
+
+
+def test_models_of_chosen_and_rejected_are_systems(tmp_path: Path) -> None:
+    """Though no name stands in both columns."""
+    rows = [{**row, "chosen_model": ("gpt", "nmt")[n % 2], "rejected_model": "t5"} for n, row in enumerate(TEXTS)]
+    one = found(tmp_path, rows)
+    assert (one.kind, one.mapping["chosen_model"], one.mapping["rejected_model"]) == ("choices", "system_x", "system_y")
+    assert one.constants == {"winner": "x"}
