@@ -257,7 +257,7 @@ def _found(
         raise AnalysisError(f"{place}: expected a row an answer, got {means}")
     if (results := shares_of(source.schema)) is not None and not _answered(tidy):
         raise AnalysisError(
-            f"{place}: expected a row an answer, got {results}: on which items and people they rest nobody can tell, so "
+            f"{place}: expected a row an answer, got {results}: on which items and people they rest nobody knows, so "
             "that nothing can be tested; take the table that has a row an answer"
         )
     if not source.height:
