@@ -17,7 +17,7 @@ from analysis.statistics.clustered_difference import ClusteredValues, ClusterSum
 from analysis.statistics.coding import Floats, Ints, number_together
 from analysis.statistics.reasons import why
 from analysis.statistics.record import replace_fields
-from analysis.statistics.t_tests import TTest, is_highly_skewed, no_test
+from analysis.statistics.t_tests import TTest, is_highly_skewed, no_test, one_sample
 
 ENOUGH_PAIRED = 9, 10  # share of the outputs from which on those that do not pair may be left out
 BY_CHANCE = 0.05  # chance below which annotators' shares of two systems are not taken for those of a fair draw
@@ -57,6 +57,26 @@ class PairedOutputs:
             return True
         together = (one * self.n_x + other * self.n_y) / (self.n_x + self.n_y)
         return float(chdtrc(len(one) - 1, float(np.sum((one - other) ** 2 / together)) / drawn)) >= BY_CHANCE
+
+    def about_items(self, x: ClusteredValues, y: ClusteredValues, *, confidence: float) -> dict[str, Any]:
+        """Say, as fields of a row, what the items about which both were rated show, where others were rated of one.
+
+        Each item's difference of means is one value of a one-sample t.
+        """
+        if x.items.times is not None or y.items.times is not None or self.even(x, y, "items"):
+            return {}
+        shared, at_x, at_y = np.intersect1d(x.items.cluster, y.items.cluster, return_indices=True)
+        if len(shared) < 2:
+            return {"n_shared_items": len(shared)} if len(shared) else {}
+        means = [
+            side.mean + side.items.rest[at] / side.items.share[at] for side, at in ((x, at_x), (y, at_y))
+        ]  # fmt: skip
+        found = one_sample(means[0] - means[1], against=0.0, confidence=confidence)
+        fields = {"n_shared_items": len(shared), "shared_difference": found.mean}
+        if found.ci_low is None or found.ci_high is None or found.ci_low <= x.mean - y.mean <= found.ci_high:
+            return fields
+        ahead = found.ci_low > 0 if x.mean > y.mean else found.ci_high < 0
+        return fields | {"items_decide": not ahead}
 
 
 def compare_all(

@@ -155,6 +155,13 @@ class RatingTest(Record):
     """Whether one annotator (LLM: assignment) gave half of those used or more, and 1.5 times an equal share."""
     weights_reverse: bool = False
     """Whether the means over annotators and over answers lie on different sides of no difference: no winner."""
+    n_shared_items: Count | None = None
+    """Items about which both systems were rated, where one was rated about others than the other; else null."""
+    shared_difference: float | None = None
+    """x minus y about these items, each of which weighs the same; null as n_shared_items, and below two of them."""
+    items_decide: bool = False
+    """Whether mean_difference lies outside the interval of shared_difference, which shows no difference on its side:
+    then the items of one system alone make it, and no winner is named."""
 
     @property
     def estimate(self) -> float:
@@ -294,6 +301,7 @@ def _compare(
         else:
             unit, result, holds = compare_clusters(*sides, names, who=who, llm=totals.llm, confidence=plan.confidence)
         row = replace(_rating_test(totals, x, y, unit, CLUSTERED, result), **holds)
+        row = replace(row, **outputs.about_items(*sides, confidence=plan.confidence))
     if units is not None:
         return row
     return replace(row, separated_by=separating_column(*totals.sides(x, y, who, True), who))

@@ -16,7 +16,7 @@ EXCHANGED = (
     ("shift_forward", "shift_back"),
 )
 SHARES = ("mean", "win_rate", "superiority", "share", "share_with", "share_without")  # of x: one minus it is that of y
-DIFFERENCES = ("mean_difference", "t", "d_z", "hedges_g", "effect")  # x minus y
+DIFFERENCES = ("mean_difference", "t", "d_z", "hedges_g", "effect", "shared_difference")  # x minus y
 OPPOSITE: Mapping[Any, Any] = {**TURNED, "always": "never", "never": "always"}
 SIDES = ("verdict", "crossed_verdict", "decision", "holds", "order_a", "order_b", "ahead")
 UNSIGNED = "mean_distance"  # from 0.5, to either side: neither it nor its interval is of one system

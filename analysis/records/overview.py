@@ -50,6 +50,7 @@ WarningKind = Literal[
     "category_weights",
     "output_lengths",
     "weights_reverse",
+    "items_decide",
     "looked_at",
     "not_ended",
     "decision_contradicted",

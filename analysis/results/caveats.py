@@ -463,6 +463,7 @@ SEVERITY: tuple[tuple[CaveatKind, Callable[[Known], Lines]], ...] = (
     ("category_weights", _as_warned("category_weights")),
     ("other_source_opposite", _other_source_opposite),
     ("weights_reverse", _weights_reverse),
+    ("items_decide", _as_warned("items_decide")),
     ("circle", _circle),
     ("disconnected", _disconnected),
     ("live", _live),

@@ -138,6 +138,8 @@ class Wording:
                 )
             case "weights_reverse":
                 return f"no winner can be named: {self._one_and_the_others(evidence)}"
+            case "items_decide":
+                return f"no winner can be named: {self._over_all_items(evidence)}"
             case "no_leader" | "untested" if claim.leader is None and len(evidence.parts) > 1:
                 return f"{who} name{s} nobody first, as some systems were never compared with the others"
             case "no_leader":
@@ -179,6 +181,17 @@ class Wording:
         said = "rated above" if self.source == "ratings" else f"{PAST[self.source]} over"
         steps[0] = f"{names[0]} is clearly {said} {names[1]}"
         return listed(steps)
+
+    def _over_all_items(self, evidence: Evidence) -> str:
+        """Return that who is ahead over all items is not on those of both systems."""
+        row = evidence.against
+        if row is None or row.ahead is None or not isinstance(row.test, RatingTest):
+            return "the systems were rated on different items"
+        ahead, behind = self.names.system(row.ahead), self.names.system(row.y if row.ahead == row.x else row.x)
+        return (
+            f"{ahead} and {behind} were rated on different items, and {ahead} is not clearly ahead on the "
+            f"{row.test.n_shared_items} of both"
+        )
 
     def _one_and_the_others(self, evidence: Evidence) -> str:
         """Return "one person gave 200 of 210 answers; the other 5 choose B", or whom each way of counting favours."""

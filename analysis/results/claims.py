@@ -244,6 +244,8 @@ def strength_of(found: Evidence) -> Strength:
         return "no_leader" if found.leader is None and any_run else "untested"
     if found.decided is None and row.test.decision is None and row.test.weights_reverse:
         return "weights_reverse"
+    if found.decided is None and row.test.decision is None and _items_decide(row) and found.side != "nobody":
+        return "items_decide"
     match found.side, found.crossed:
         case "other", _:
             return "circle" if found.circle else "contradicted"
@@ -263,6 +265,10 @@ def strength_of(found: Evidence) -> Strength:
     if getattr(test, "unit", "annotator") == "item" and found.crossed is None:
         return "these_only"
     return "skewed" if test.highly_skewed else "clear"
+
+
+def _items_decide(row: PairResult) -> bool:
+    return isinstance(row.test, RatingTest) and row.test.items_decide
 
 
 def claim_of(found: Evidence, direction: Direction | None) -> HeadlineClaim:

@@ -18,6 +18,7 @@ Strength = Literal[
     "circle",
     "tests_opposed",
     "weights_reverse",
+    "items_decide",
     "no_leader",
     "untested",
 ]
@@ -34,6 +35,7 @@ CaveatKind = Literal[
     "category_weights",
     "other_source_opposite",
     "weights_reverse",
+    "items_decide",
     "circle",
     "disconnected",
     "live",
@@ -84,7 +86,8 @@ class HeadlineClaim(Record):
     it finds one for these annotators and items alone; skewed: it finds one in highly skewed values; unanimous: every
     value is the same; not_clear: it finds none; contradicted: it finds the next better; circle: the leader lost
     clearly to one that it is ahead of by others; tests_opposed: the crossed test finds the next better;
-    weights_reverse: who is ahead turns with the weight of one annotator; no_leader: nothing is alone in first place;
+    weights_reverse: who is ahead turns with the weight of one annotator; items_decide: the systems were rated on
+    different items, and those of both do not show who is ahead; no_leader: nothing is alone in first place;
     untested: no test could be run. A live study's decision stands in for the test."""
     p_adjusted: Probability | None
     """Null where no test could be run, and where a live study decided."""

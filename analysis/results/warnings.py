@@ -19,7 +19,7 @@ from analysis.comparisons.ratings import RatingTest
 from analysis.contamination.results import Contamination
 from analysis.printing.lookup import left_out_of_metrics, tests_by_source
 from analysis.printing.names import Names
-from analysis.printing.words import listed, plural, shortened_list
+from analysis.printing.words import listed, number, plural, shortened_list
 from analysis.records.overview import WarningKind, WarningRow
 from analysis.records.results import Results
 from analysis.results.live import about_audit, about_live
@@ -257,6 +257,7 @@ def _about_tests(results: Results, plan: Plan) -> Iterator[WarningRow]:
         own = [row for row in partly if row.group == group]
         yield _of_group("few_paired", group, _few_paired(own, tests[group]))
         yield _of_group("paired_only", group, PAIRED_ONLY)
+    yield from _about_items(results)
     for name, rows in (("preferences", results.preferences), ("choices", results.choices.pairs)):
         for group in sorted({row.group for row in rows if row.decision is None and 1 < row.n < SMALL_CLUSTERS}):
             text = f"some tests of {name} rest on fewer than {SMALL_CLUSTERS} values; read them with care."
@@ -287,6 +288,20 @@ def _about_weights(results: Results) -> Iterator[WarningRow]:
                     "named."
                 )
                 yield _of_group("weights_reverse", group, text)
+
+
+def _about_items(results: Results) -> Iterator[WarningRow]:
+    """Say what the items of both systems show, where different items of the two make the difference."""
+    for group in dict.fromkeys(row.group for row in results.ratings.pairs if row.items_decide):
+        own = [row for row in results.ratings.pairs if row.group == group and row.items_decide]
+        row = max(own, key=lambda one: abs(one.mean_difference))
+        text = (
+            f"{plural(len(own), 'test')} of ratings {'rests' if len(own) == 1 else 'rest'} on different items of the "
+            f"two systems: {row.system_x} minus {row.system_y} is {number(row.mean_difference, 2)} over all, "
+            f"{number(row.shared_difference or 0.0, 2)} on the {row.n_shared_items} items of both; rate both on the "
+            "same items."
+        )
+        yield _of_group("items_decide", group, text)
 
 
 def _few_paired(rows: Sequence[RatingTest], n_tests: int) -> str:

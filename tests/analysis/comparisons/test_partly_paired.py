@@ -214,3 +214,37 @@ def test_partly_paired_figures_beside_the_test() -> None:
 def test_no_difference_is_found_as_rarely_as_promised(null: str, shared: float) -> None:
     found = shares(Rotation(annotators=5, items=40, shared=shared), NULLS[null], runs=200, seed=2)
     assert found["report"] <= most_by_luck(200, 0.06)
+
+
+def uneven_items(shift: float, *, seed: int = 2) -> list[Row]:
+    """Have x rated on easy items and y on hard ones, both on 20 between, where x is ``shift`` better, by two each."""
+    rng, rows = np.random.default_rng(seed), []
+    for item in range(60):
+        for side, system in enumerate("xy"):
+            if 20 * side <= item < 40 + 20 * side:
+                for who in range(2):
+                    level = 6 - item / 10 + shift * (1 - side) + rng.normal(0, 0.5)
+                    rows.append((f"a{(item + who + side) % 6}", f"i{item:03}", system, round(level, 1)))
+    return rows
+
+
+@pytest.mark.parametrize("shift", [0.0, -0.9, 0.9])
+def test_different_items_of_two_systems_name_no_winner(shift: float) -> None:
+    """Of equal systems, and of a worse one, the easier items name none; on those of both the difference is right."""
+    rows = uneven_items(shift)
+    found = run(ratings=ratings(rows))
+    row, (claim,) = pair_of(found), found["headline"]["claims"]
+    frame = pl.DataFrame(rows, schema=["who", "item", "system", "score"], orient="row")
+    means = frame.group_by("item", "system").agg(pl.col("score").mean()).pivot("system", index="item").drop_nulls()
+    assert (row["n_shared_items"], row["shared_difference"]) == (20, pytest.approx((means["x"] - means["y"]).mean()))
+    assert row["shared_difference"] == pytest.approx(shift, abs=0.3)
+    assert (row["verdict"], row["mean_difference"] > shift + 1) == ("x", True)
+    kinds = {one["kind"] for one in found["headline"]["problems"]}
+    if shift > 0:
+        assert (row["items_decide"], claim["winner"]) == (False, "x")
+    else:
+        assert (row["items_decide"], claim["winner"], claim["strength"]) == (True, None, "items_decide")
+        assert "x is not clearly ahead on the 20 of both" in found["headline"]["winner"]
+        assert "items_decide" in kinds
+    even = pair_of(run(ratings=ratings(rotation(60, 4))))
+    assert (even["n_shared_items"], even["items_decide"]) == (None, False)

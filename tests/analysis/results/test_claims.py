@@ -105,6 +105,9 @@ def hold_claim_to_row(results: Results, claim: HeadlineClaim, row: PairResult) -
         case "weights_reverse":
             assert claim.winner is None
             assert test.weights_reverse
+        case "items_decide":
+            assert claim.winner is None
+            assert test.items_decide
     if claim.strength == "clear":
         assert not test.highly_skewed
         assert claim.crossed in ("agrees", None)
