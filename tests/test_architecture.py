@@ -7,6 +7,7 @@ import pickle
 import re
 import subprocess
 import sys
+import tomllib
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -177,6 +178,60 @@ def test_module_of_one_importer_is_part_of_it(parsed: list[tuple[str, Noted]]) -
         if loads and beside and not put_together and sizes[name] + sizes[only] <= TOGETHER:
             found.add(name)
     assert found == set(APART)
+
+
+AXES = {  # registry -> its tuple
+    "spa/elicitation/__init__.py": "WAYS",
+    "spa/widgets/__init__.py": "WIDGETS",
+    "spa/media/__init__.py": "MEDIA",
+    "spa/raters/vendors/__init__.py": "VENDORS",
+    "spa/importers/__init__.py": "FORMATS",
+}
+
+
+def members_of(registry: str, name: str) -> list[str]:
+    """Return the modules of the members of an axis, as its registry writes them."""
+    tree = ast.parse((INSTALLED / registry).read_text(encoding="utf-8"))
+    places = {
+        each.asname or each.name: (node.module, each.name)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module
+        for each in node.names
+    }
+    for node in ast.walk(tree):
+        target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+        if isinstance(target, ast.Name) and target.id == name and isinstance(node.value, ast.Tuple):  # type: ignore[attr-defined]
+            entries = node.value.elts  # type: ignore[attr-defined]
+            break
+    found = []
+    for entry in entries:
+        one = entry.func if isinstance(entry, ast.Call) else entry
+        if isinstance(one, ast.Constant):
+            found.append(str(one.value))
+        elif isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name):
+            found.append(".".join(places[one.value.id]))
+        elif isinstance(one, ast.Name):
+            found.append(places[one.id][0])
+    return found
+
+
+def test_contracts_name_every_member_of_an_axis() -> None:
+    """Where a contract of pyproject.toml lists members of an axis, it lists each: add those that are said to lack."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    axes = [members_of(registry, name) for registry, name in AXES.items()]
+    platforms = [place.partition(":")[0] for place in project["project"]["entry-points"]["spa.platforms"].values()]
+    packages = [place.removesuffix(".platform") for place in platforms]
+    assert all(len(members) > 2 for members in axes)
+    lacking = {
+        f"{contract['name']}, {key}: {member}"
+        for contract in project["tool"]["importlinter"]["contracts"]
+        for key in ("modules", "forbidden_modules", "protected_modules")
+        for members in (*axes, *([packages] if key == "modules" else []))  # layers keep steps from other packages
+        if len({*members} & {*contract.get(key, ())}) > 1
+        for member in members
+        if member not in contract[key]
+    }
+    assert not lacking, "\n".join(sorted(lacking))
 
 
 def test_nothing_is_caught_blindly(parsed: list[tuple[str, Noted]]) -> None:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from spa.records.form import Answer, Question
-from spa.widgets import OfferedText, Say, Widget
 from spa.widgets.payload import UnreadableAnswer, bare, quoted
+from spa.widgets.widget import OfferedText, Say, Widget
 
 if TYPE_CHECKING:
     import numpy as np

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from spa.elicitation import WayOfAsking
 from spa.elicitation.ratings import RatingSection, RatingTarget, dealer, rating_pages
 from spa.elicitation.view import AssignmentView
+from spa.elicitation.way import WayOfAsking
 from spa.records.assignment import AssignmentLabels, ShownOutput
 from spa.records.form import Answer, AnswerOption, Column, Judgement, Question, SimulatedReader
 from spa.records.problems import StudyProblem, mistake
