@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from io import BufferedIOBase
 from pathlib import Path, PurePath
 from tempfile import TemporaryDirectory
@@ -41,12 +42,8 @@ def _gzip(path: Path) -> Opened:
 
 
 def _zstd(path: Path) -> Opened:
-    zstd: Any
     try:
-        if sys.version_info >= (3, 14):
-            from compression import zstd
-        else:
-            from backports import zstd
+        zstd: Any = import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
     except ImportError as error:
         raise TableError(
             f"{path}: is packed by Zstandard, which needs the package backports.zstd: {how_to_install('importers')}; "
