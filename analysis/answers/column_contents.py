@@ -231,6 +231,13 @@ class Columns:
         """Return the column in which rows of totals begin at the end of the file, and their words."""
         return totals({name: self.frame[name].to_list() for name in self.frame.columns[:BEGINNING]})
 
+    def holding_names(self, names: Collection[str], system: str) -> list[str]:
+        """Return the columns whose cells all hold the name of their row's system, and more: they name outputs."""
+        if not system:
+            return []
+        rows = {name: self.frame.select(name, system).drop_nulls().unique().rows() for name in names if name != system}
+        return [name for name, own in rows.items() if own and all(of in cell and of != cell for cell, of in own)]
+
     def matrix(self) -> tuple[str, list[str]] | None:
         """Return the column that names the rows of a matrix of systems by systems, and the systems."""
         for name in self.names:

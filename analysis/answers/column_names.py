@@ -10,7 +10,7 @@ from typing import Literal
 from spa.tables.verdicts import FAMILIES
 
 Role = Literal["annotator_id", "item_id", "system", "criterion", "score", "winner", "preference", "rank", "severity"]
-ID = r"(?:ids?|idx|index|no|nr|num|number|name|code|key|uid|uuid|pid|hash|email)?"
+ID = r"(?:public|private)?(?:ids?|idx|index|no|nr|num|number|name|code|key|uid|uuid|pid|hash|email)?"
 PEOPLE = (
     "annotator",
     "rater",
@@ -42,7 +42,9 @@ PEOPLE = (
     "who",
     "emailaddress",
     "yourname",
+    "login",
     "annotatedby",
+    "submittedby",
     "createdby",
     "ratedby",
     "judgedby",
@@ -111,6 +113,7 @@ SYSTEMS = (
     "modelsystem",
     "evaluatedmodel",
     "engine",
+    "team",
     "method",
     "algorithm",
     "llm",
@@ -176,6 +179,7 @@ FORMS: Mapping[Role, tuple[str, ...]] = {  # of names in small letters and figur
     "rank": ("rank|ranking|rankorder|ranked", "place|placement"),
     "severity": ("severity",),
 }
+TOLOKA = re.compile("^(?:INPUT|OUTPUT|ASSIGNMENT):")  # before names in its files
 KIND_FORMS = rf"(?:annotator|rater|judge|worker|evaluator){ID}?(?:kind|type)"
 SIDED = re.compile(r"system|sys|model|generator|engine|method|llm|bot|algorithm|candidate|player|name|id|origin")
 NO_FAMILY = ("top", "bottom", "one", "two")
@@ -216,7 +220,7 @@ def plain_name(name: str) -> str:
     >>> plain_name("Worker ID"), plain_name("Prompt #"), plain_name("Input.system_name")
     ('workerid', 'prompt', 'systemname')
     """
-    bare = re.sub(r"(?i)^(?:input|answer|data|fields|metadata)\.", "", name.strip())
+    bare = re.sub(r"(?i)^(?:input|answer|data|fields|metadata)\.", "", TOLOKA.sub("", name.strip()))
     return re.sub(r"[\W_]+", "", bare.casefold())
 
 
@@ -256,7 +260,7 @@ def words_of(name: str) -> list[str]:
     >>> words_of("model_A"), words_of("leftModel"), words_of("generator1")
     (['model', 'a'], ['left', 'model'], ['generator', '1'])
     """
-    parted = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Za-z])(?=\d+$)", " ", name)
+    parted = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Za-z])(?=\d+$)", " ", TOLOKA.sub("", name))
     return [word.casefold() for word in re.split(r"[\W_]+", parted) if word]
 
 

@@ -313,6 +313,8 @@ def _tidy(
     names = tidy_names(source.schema, mapping, place)
     kept = {old: new for old, new in names.items() if new in known}
     kept = {old: new for old, new in kept.items() if new not in GROUPING or not nested(source.schema[old])}
+    inside = {old for old in kept if nested(source.schema[old]) and any(own.startswith(f"{old}.") for own in kept)}
+    kept = {old: new for old, new in kept.items() if old not in inside}  # whose parts are named
     listed = {old for old, new in kept.items() if new == LISTED and nested(source.schema[old])}
     for old, new in kept.items():
         if old in listed:

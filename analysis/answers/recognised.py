@@ -213,12 +213,19 @@ def _kind_named(tidy: Collection[str], place: str, options: Reading) -> str | No
 
 
 def _records(source: Source | None, lists: Collection[str]) -> Records:
-    """Return the first record of the lists in each column; of a list of values the first, named as its column is."""
-    firsts = {
-        name: next((value[0] for value in source.values(name) if isinstance(value, list) and value), None)
-        for name in lists
-        if source is not None
-    }
+    """Return the first record of the lists in each column; of a list of values the first, named as its column is.
+
+    Of an object the keys are paths, as options name them.
+    """
+    firsts: dict[str, object] = {}
+    if source is None:
+        return {}
+    for name in lists:
+        cells = source.values(name)
+        firsts[name] = next((value[0] for value in cells if isinstance(value, list) and value), None)
+        whole = next((value for value in cells if isinstance(value, dict)), None)
+        if firsts[name] is None and whole is not None:
+            firsts[name] = {f"{name}.{key}": value for key, value in whole.items()}
     plain = {name: {name: first} for name, first in firsts.items() if isinstance(first, str)}
     return plain | {name: first for name, first in firsts.items() if isinstance(first, dict)}
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 
 import polars as pl
 
 from analysis.answers.answer_roles import compared_systems, find_scores, find_systems, find_winner
-from analysis.answers.column_contents import NO_NAMES, Columns, is_text
+from analysis.answers.column_contents import NO_NAMES, Columns, is_text, shown
 from analysis.answers.column_names import is_llm, is_turn, kind_column, likeliest, sides_named, words_of
 from analysis.answers.column_roles import ColumnRoles
 from analysis.answers.columns import KINDS
@@ -110,8 +111,22 @@ def _ask_of_rows(table: ColumnRoles) -> None:
         table.unsettled.rows_that_may_not_count(name, early, others)
     if (matrix := table.columns.matrix()) is not None:
         table.unsettled.matrix(*matrix)
+    elif (row_each := _one_row_each(table)) is not None:
+        table.unsettled.one_row_a_system(*row_each)
     if (ended := table.columns.totals()) is not None and ended[0] not in chosen:
         table.unsettled.totals(*ended)
+
+
+def _one_row_each(table: ColumnRoles) -> tuple[str, list[str]] | None:
+    """Return the column of systems that has another one in every row, and those of numbers, where nobody is named."""
+    ours = {"item_id", "annotator_id", "score", "criterion", "winner", "rank", "preference"} & table.settled
+    names = [table.roles[role] for role in ("system",) if role in table.roles]
+    names = names or [name for _, name in likeliest(table.free, "system")]
+    if ours or len(names) != 1 or not table.columns.a_row_each(names[0]):
+        return None
+    others = table.without(names)
+    numbers = [name for name in others if table.columns.numeric(name)]
+    return (names[0], numbers) if len(numbers) > 1 and len(numbers) == len(others) else None
 
 
 def _find_order(table: ColumnRoles) -> str:
@@ -324,7 +339,11 @@ def _item_by_content(table: ColumnRoles) -> None:
         table.doubt(names, "item_id")
     else:
         compared = "system_x" in table.settled
-        table.unsettled.lack("item_id", "; where each row is about another item: --set item_id={row}" * compared)
+        more = "; where each row is about another item: --set item_id={row}" if compared else ""
+        named = [] if compared else table.columns.holding_names(table.free, table.roles.get("system", ""))
+        if named:
+            more = f"; {shown(named[:1])} names outputs: --map {shlex.quote(f'{named[0]}=item_id')} --cut-system"
+        table.unsettled.lack("item_id", more)
 
 
 def _annotator_by_content(table: ColumnRoles) -> None:

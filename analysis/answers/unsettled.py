@@ -189,6 +189,14 @@ class Unsettled:
             )
         )
 
+    def one_row_a_system(self, name: str, columns: Sequence[str]) -> None:
+        """Tell of a table with a row for each system."""
+        self.lines.append(
+            f"{self.place}: expected a row an answer, got one of each system ({shown([name])}) with numbers in "
+            f"{shown(columns)}; if these are items, turn the table (pandas: DataFrame.T): a row an item, a column a "
+            "system; if they are means, take the table that has a row an answer"
+        )
+
     def matrix(self, name: str, systems: Sequence[str]) -> None:
         """Tell of a table with a row and a column for each system."""
         self.lines.append(
@@ -332,6 +340,11 @@ class Unsettled:
         record = self.records.get(name, {})
         numbers = [key for key, value in record.items() if NUMBER.fullmatch(str(value))]
         scores = [key for key in numbers if not NO_SCORE.search(key)]
+        if scores and all(key.startswith(f"{name}.") for key in record):
+            several = shlex.join(
+                ["--criteria", ",".join(scores)] if len(scores) > 1 else ["--map", f"{scores[0]}=score"]
+            )
+            return f"; {shown([name])} holds {shown(scores)}: {several}" if len(several) <= CUT else ""
         if not scores or name in record or not {*words_of(name)} & ANSWERS_IN_LISTS:
             return ""
         nobody = "annotator_id" in self.missing and not likeliest(record, "annotator_id")

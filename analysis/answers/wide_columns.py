@@ -19,6 +19,7 @@ from analysis.answers.column_names import (
 from analysis.answers.extremes import ends_named
 from analysis.answers.reading import NO_SCORE
 from spa.tables.orders import places_of
+from spa.tables.other_rows import TOTALS
 from spa.tables.scale_words import sounds_bad
 
 NO_CRITERION = frozenset(
@@ -41,6 +42,7 @@ BEAT = {
 TIES = frozenset(("tie", "ties", "tied", "draw", "draws"))
 VOTES = frozenset("vote votes choice preference preferred winner verdict label annotation".split())
 HIGHEST, MOST_STEPS = 1000, 101  # of scores
+MOST_VOTES = 4  # different words, or numbers, of one person about two sides
 MOST_LEVELS = 21  # of a scale of which people give whole numbers
 
 
@@ -57,6 +59,7 @@ def scored_columns(columns: Columns, free: Collection[str], about: Collection[st
         and not columns.is_property(name, about)
     ]
     names = [name for name in names if not {*words_of(name)} & METRICS] or names  # metrics alone are asked about
+    names = [name for name in names if not TOTALS.fullmatch(name.strip())] or names
     names = [name for name in names if columns.distinct(name) > 1] or names
     measured = _measured(columns, names)
     return [name for name in names if name not in measured]
@@ -107,7 +110,7 @@ def vote_columns(columns: Columns, free: Collection[str]) -> list[str]:
     """Return the columns with what one person each said of two sides: vote_w1, vote_w2, or annotator1, annotator2."""
     people = people_columns(free)
     called = [name for name in free if name in people or {*words_of(name)[:-1]} & VOTES or words_of(name)[0] in VOTES]
-    return [name for name in called if not columns.numeric(name) and all(map(is_vote, columns.values(name)))]
+    return [name for name in called if all(map(is_vote, columns.values(name))) and columns.distinct(name) <= MOST_VOTES]
 
 
 def rated_subjects(free: Collection[str]) -> list[str]:

@@ -99,6 +99,7 @@ BETTER = re.compile(  # "A is much better", "prefer B"
     r"(?P<said> (?:(?:is|was|are|ist|est) )?(?:(?:much|slightly|somewhat|clearly|significantly|far|a bit|a little|etwas"
     r"|viel|deutlich|un peu|nettement|légèrement) )*(?:better|preferred|stronger|wins|won|besser|gewinnt|meilleure?))?"
 )
+VOTED = re.compile(r"^(left|right|tie|bothbad|both bad|a|b) ?votes?$")  # as arenas write it: "leftvote"
 BRACKETED = re.compile(r"\[\[\s*([^\[\]]+?)\s*\]\]")
 READ = {
     **dict.fromkeys(("tie", "draw", "tie (inconsistent)"), TIE),
@@ -333,4 +334,5 @@ def _key(word: str) -> str:
     """Return a word in small letters, without decoration, its parts parted by one blank."""
     plain = unicodedata.normalize("NFC", word).casefold().strip(" \t\n*`\"'“”„.!")
     plain = re.sub(r"^(-?\d+)\.0$", r"\1", plain)  # as a column with gaps is written
-    return " ".join(re.sub(r"(?<=\w)[_-](?=\w)|\s+", " ", plain).split())
+    parts = " ".join(re.sub(r"(?<=\w)[_-](?=\w)|\s+", " ", plain).split())
+    return VOTED.sub(r"\1", parts)

@@ -385,3 +385,76 @@ def test_scores_that_are_orders_are_asked_about(tmp_path: Path) -> None:
         tied = written(tmp_path, [{**rows[0], ("gpt" if rows is wide else "score"): 5}, *rows[1:]])
         assert recognise_tables([tied], Reading()).found[0].kind == "ratings"
     assert read(written(tmp_path, long), Reading(mapping={"score": "rank"}))[1].orders is not None
+
+
+TRUTH = {"gpt": 5, "t5": 3, "nmt": 2}
+RATED = [(who, item, name, TRUTH[name]) for who, item, name in product(PEOPLE, ITEMS, TRUTH)]
+PAIR = [(who, item, n % 3) for n, (who, item) in enumerate(product(PEOPLE, ITEMS))]
+
+
+@pytest.mark.parametrize(
+    ("names", "rows", "roles"),
+    [
+        (("login", "itemID", "system", "score"), RATED, {"login": "annotator_id", "itemID": "item_id"}),
+        (("_submitted_by", "item", "team", "rating"), RATED, {"_submitted_by": "annotator_id", "team": "system"}),
+        (("Participant Public ID", "item", "system", "Response"), RATED, {"Participant Public ID": "annotator_id"}),
+        (
+            ("ASSIGNMENT:worker_id", "ASSIGNMENT:task_id", "INPUT:model_a", "INPUT:model_b", "OUTPUT:result"),
+            [(who, item, "gpt", "t5", ("model_a", "tie", "model_b")[won]) for who, item, won in PAIR],
+            {"ASSIGNMENT:worker_id": "annotator_id", "INPUT:model_b": "system_y", "OUTPUT:result": "winner"},
+        ),
+        (
+            ("rater", "prompt", "left_model", "right_model", "vote_type"),
+            [(who, item, "gpt", "t5", ("leftvote", "tievote", "rightvote")[won]) for who, item, won in PAIR],
+            {"left_model": "system_x", "vote_type": "winner"},
+        ),
+    ],
+)
+def test_names_of_tools_and_campaigns_are_known(
+    names: Sequence[str], rows: Sequence[Sequence[object]], roles: Mapping[str, str], tmp_path: Path
+) -> None:
+    """ESA, KoboToolbox, Gorilla, Toloka, GenAI-Bench."""
+    found, tables = read(written(tmp_path, [dict(zip(names, row, strict=True)) for row in rows]))
+    assert {*roles.items()} <= {*found.reading.mapping.items()}
+    if tables.ratings is not None:
+        means = tables.ratings.group_by(pl.col("system").cast(pl.String)).agg(pl.col("value").mean())
+        assert dict(means.rows()) == TRUTH
+    else:
+        assert wins(tables) == {"gpt": 12, "t5": 12}
+
+
+def test_sums_and_outputs_are_no_systems_or_items(tmp_path: Path) -> None:
+    """A mean beside systems, a row for each system, files of outputs, and scores inside an object: none is guessed."""
+    wide = [
+        {"rater": who, "item": item, "gpt4": 4 + n % 5 % 2, "llama2": 2 + n % 5 % 2, "Average": 3 + n % 5 % 2}
+        for n, (who, item) in enumerate(product(PEOPLE, ITEMS))
+    ]
+    assert [*recognise_tables([written(tmp_path, wide)], Reading()).reading.systems] == ["gpt4", "llama2"]
+    turned = [{"system": name, **{item: n for item in ITEMS}} for n, name in enumerate(TRUTH)]
+    files = [
+        {"worker": who, "condition": name, "file_url": f"x/{name}/{item}.wav", "vote": vote - n % 5 % 2}
+        for n, (who, item, name, vote) in enumerate(RATED)
+    ]
+    for rows, said in (
+        (turned, "if these are items, turn the table"),
+        (files, "file_url names outputs: --map file_url=item_id --cut-system"),
+    ):
+        with pytest.raises(AnalysisError) as told:
+            recognise_tables([written(tmp_path, rows)], Reading())
+        assert said in told.value.problems[0]
+    cut = read(written(tmp_path, files), Reading(mapping={"file_url": "item_id"}, cut_system=True))[1].ratings
+    assert cut is not None
+    assert cut["item_id"].n_unique() == len(ITEMS)
+    path = tmp_path / "scores.jsonl"
+    path.write_text(
+        "".join(
+            json.dumps({"item": item, "model": name, "judge": who, "score": {"fluency": vote, "truth": 1 + vote % 2}})
+            + "\n"
+            for who, item, name, vote in RATED
+        )
+    )
+    with pytest.raises(AnalysisError, match=r"--criteria score\.fluency,score\.truth"):
+        recognise_tables([path], Reading())
+    inside = read(path, Reading(criteria=("score.fluency", "score.truth")))[1].ratings
+    assert inside is not None
+    assert {*inside["criterion"].cast(pl.String).to_list()} == {"score.fluency", "score.truth"}
