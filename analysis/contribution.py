@@ -25,7 +25,7 @@ from analysis.sums.totals import AnswerTotals, TableTotals
 from analysis.verification.claims import Claims, corrected, places
 
 Value = TypeVar("Value")
-Found: TypeAlias = Mapping[str, Any]  # values by the names of their keys
+KeyValues: TypeAlias = Mapping[str, Any]  # values by the names of their keys
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -99,7 +99,7 @@ class Analysis:
         answers = self._answers
         return answers.groups if isinstance(answers, AnalysisInput) else answers.totals.groups
 
-    def _computed_by(self, one: Contribution) -> Callable[[Analysis], Found] | None:
+    def _computed_by(self, one: Contribution) -> Callable[[Analysis], KeyValues] | None:
         return one.compute if isinstance(self._answers, AnalysisInput) else one.of_sums
 
     def of(self, key: Key[Value]) -> Value:
@@ -119,7 +119,7 @@ class Analysis:
             self._told(what)
         self._now = what
 
-    def everything(self) -> Found:
+    def everything(self) -> KeyValues:
         """Return the values of all published keys that rooms make."""
         return {key.name: self.of(key) for one in self._contributions if self._computed_by(one) for key in one.keys}
 
@@ -279,8 +279,8 @@ class Contribution:
     keys: tuple[Key[Any], ...]
     between: tuple[Key[Any], ...] = ()
     stage: str = ""
-    compute: Callable[[Analysis], Found] | None = None
-    of_sums: Callable[[Analysis], Found] | None = None
+    compute: Callable[[Analysis], KeyValues] | None = None
+    of_sums: Callable[[Analysis], KeyValues] | None = None
     left_out: tuple[NeedsSingleAnswers, ...] = ()
     sections: tuple[SectionEntry, ...] = ()
     words: tuple[Words, ...] = ()

@@ -59,7 +59,7 @@ def open_hit_study(location: StudyLocation, *, changes: bool) -> Iterator[HitStu
         workspace = stack.enter_context(open_workspace(location.study, location.store))
         settings = read_settings(workspace.study.platforms.get(SOURCE, {}), str(location.study))
         if changes:
-            stack.enter_context(exclusive_run(workspace.store.name, SOURCE, workspace.store.reading, what="bridge"))
+            stack.enter_context(exclusive_run(workspace.store.name, SOURCE, workspace.store.reading, holder="bridge"))
         records.set_up(workspace.store)
         calls = IdempotentMTurkCalls(workspace.store, endpoint)
         yield HitStudy(workspace=workspace, settings=settings, idempotent_calls=calls)

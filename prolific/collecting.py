@@ -98,7 +98,7 @@ def _compared(
             map(platform_submission, records),
             visits,
             codes=session_codes(prolific_study.store, session),
-            found=found,
+            verified=found,
             remedies=REMEDIES,
         ),
     )

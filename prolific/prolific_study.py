@@ -128,7 +128,7 @@ def open_prolific_study(
             if not offline:
                 raise
         if alone:
-            stack.enter_context(exclusive_run(workspace.store.name, SOURCE, workspace.store.reading, what="bridge"))
+            stack.enter_context(exclusive_run(workspace.store.name, SOURCE, workspace.store.reading, holder="bridge"))
         client = None if access is None else stack.enter_context(Prolific(access))
         key = store_key(workspace.store)
         visible_after = 0.0 if access is not None and access.local else VISIBLE_AFTER_SECONDS

@@ -19,7 +19,7 @@ from spa.server.rate_limits import Buckets, Rate
 
 KIND = "prolific visit"  # in the journal; scope is the keyed hash of the platform's submission
 VERIFY = "verify"
-Found = Literal["verified", "unverified", "false"]
+VerificationOutcome = Literal["verified", "unverified", "false"]
 VERIFIED: Final = "verified"
 UNVERIFIED: Final = "unverified"
 FALSE: Final = "false"
@@ -44,7 +44,7 @@ class ProlificUrlParameters:
 class Verdict:
     """The platform's reply about a URL's parameters."""
 
-    found: Found
+    found: VerificationOutcome
     reason: str = ""
     silent: bool = False  # the platform answers nobody at the moment
     record: SubmissionRecord | None = None
@@ -151,12 +151,12 @@ def in_doubt(store: Store, gone: Collection[str] = ()) -> list[PersonVisit]:
     ]
 
 
-def last_found(store: Store, submission_id: str, annotator_id: str | None = None) -> Found | None:
+def last_found(store: Store, submission_id: str, annotator_id: str | None = None) -> VerificationOutcome | None:
     """Return what was found for a submission (by this annotator); ``None`` where nobody claimed it.
 
     A verified claim stays verified, since a submission never changes its participant.
     """
-    found: Found | None = None
+    found: VerificationOutcome | None = None
     for call in Journal(store).calls(KIND, store.keyed(submission_id), VERIFY):
         claimed = json.loads(call.request)["annotator_id"]
         if call.outcome == STARTED or annotator_id not in (None, claimed):

@@ -51,9 +51,9 @@ def signature(secret: str, timestamp: str, body: bytes) -> str:
     return base64.b64encode(digest).decode()
 
 
-def is_signed(secret: str, *, given: str, timestamp: str, body: bytes) -> bool:
+def is_signed(secret: str, *, claimed: str, timestamp: str, body: bytes) -> bool:
     """Compare a signature in constant time."""
-    return hmac.compare_digest(signature(secret, timestamp, body).encode(), given.encode("utf-8", "surrogatepass"))
+    return hmac.compare_digest(signature(secret, timestamp, body).encode(), claimed.encode("utf-8", "surrogatepass"))
 
 
 def is_recent(timestamp: str, now: float) -> bool:
@@ -118,10 +118,10 @@ class WebhookReceiver:
         given = request.headers.get("x-prolific-request-signature", "")
         if not is_recent(timestamp, self._context.clock()):
             raise HTTPException(HTTPStatus.FORBIDDEN)
-        if any(is_signed(one, given=given, timestamp=timestamp, body=body) for one in self._secrets):
+        if any(is_signed(one, claimed=given, timestamp=timestamp, body=body) for one in self._secrets):
             return
         self._ask_secrets()  # a new secret replaces the old one for all subscriptions
-        if not any(is_signed(one, given=given, timestamp=timestamp, body=body) for one in self._secrets):
+        if not any(is_signed(one, claimed=given, timestamp=timestamp, body=body) for one in self._secrets):
             raise HTTPException(HTTPStatus.FORBIDDEN)
 
     def _ask_secrets(self) -> None:

@@ -85,12 +85,12 @@ def read_source(options: DashboardOptions, workspace: Workspace | None) -> Study
     return StudyAnswers(tables=tables, plan=Plan(seed=0), facts=None, reading=tables.reading)
 
 
-def analyse_answers(found: StudyAnswers) -> Analysed:
+def analyse_answers(answers: StudyAnswers) -> Analysed:
     """Return the results of the plan."""
     from analysis.figures.plain_text import clean
     from analysis.results.analyse import analyse
 
-    return Analysed(results=clean(analyse(found.tables, found.plan, study=found.facts)))
+    return Analysed(results=clean(analyse(answers.tables, answers.plan, study=answers.facts)))
 
 
 def count_calls(workspace: Workspace | None) -> CallIndex:
@@ -100,14 +100,14 @@ def count_calls(workspace: Workspace | None) -> CallIndex:
     return CallIndex(counts=(), numbers={}) if workspace is None else index_calls(workspace.store)
 
 
-def explore_texts(found: Analysed, options: DashboardOptions) -> Exploration:
+def explore_texts(analysed: Analysed, options: DashboardOptions) -> Exploration:
     """Return keywords, separation and map of what raters and people wrote; refuse less than two texts."""
     import numpy as np
 
     from analysis.explanations.exploration import explore
     from analysis.explanations.texts import explained_texts, names_of_criteria
 
-    results = found.results
+    results = analysed.results
     texts = explained_texts(results.explanations, results.interview)
     return explore(
         texts,
@@ -118,8 +118,8 @@ def explore_texts(found: Analysed, options: DashboardOptions) -> Exploration:
     )
 
 
-def write_section(found: Analysed, name: str) -> Section | None:
+def write_section(analysed: Analysed, name: str) -> Section | None:
     """Return one section of the report; ``None`` where there is nothing to say."""
     from analysis.report.sections import make_section, shown_results
 
-    return make_section(shown_results(found.results), name)
+    return make_section(shown_results(analysed.results), name)

@@ -22,7 +22,7 @@ from analysis.agreement.rater_agreement import (
 from analysis.agreement.reviewers import ReviewAgreement, answers_by_pair, review_agreement
 from analysis.agreement.section import agreement
 from analysis.answers.input import steps_of
-from analysis.contribution import Analysis, Checked, Contribution, Found, SectionEntry, Words
+from analysis.contribution import Analysis, Checked, Contribution, KeyValues, SectionEntry, Words
 from analysis.records.results import Key, rows
 from analysis.verification.claims import Claims, Left, figure, left, places
 from analysis.verification.figures import KAPPAS
@@ -86,7 +86,7 @@ COUNTED_RATINGS: Key[Sequence[CountedRatings]] = Key("counted_ratings", tuple)  
 CODED_RATERS: Key[CodedRaters | None] = Key("coded_raters", object)  # of all other ratings, numbered once
 
 
-def _agreement(analysis: Analysis) -> Found:
+def _agreement(analysis: Analysis) -> KeyValues:
     prepared = analysis.prepared
     kept, orders, plan, study = prepared.kept, prepared.orders, prepared.plan, prepared.study
     coded, ratings, pairs = None, list[AgreementRow](), list[AnnotatorPairRow]()
@@ -108,7 +108,7 @@ def _agreement(analysis: Analysis) -> Found:
     }
 
 
-def _of_sums(analysis: Analysis) -> Found:
+def _of_sums(analysis: Analysis) -> KeyValues:
     found = agreement_of_sums(analysis.totals, analysis.plan)
     return {"reviewers": (), "agreement": tuple(found), "annotator_pairs": (), "coded_raters": None}
 

@@ -67,20 +67,20 @@ def _by_name(names: Sequence[str], of: Ints) -> tuple[Ints, Ints]:
     return number[of], there[order]
 
 
-def counted_ratings(found: CountedRatings) -> CountedRatings | None:
+def counted_ratings(counted: CountedRatings) -> CountedRatings | None:
     """Return ratings with the sums that they need; none where some must be looked at one by one.
 
     Scores are whole, so that no order in which they are added up leaves a trace.
     """
-    part = found.sums
+    part = counted.sums
     if part.n_annotators < 2 or not answered_once(part) or option_counts(part, "item") is None:
         return None
     if not np.array_equal(np.rint(part.options), part.options):
         return None
     who = np.unique(part.scores["annotator"]["annotator"]).tolist()
-    if any(found.annotators[number].startswith(UNNAMED) for number in who):
+    if any(counted.annotators[number].startswith(UNNAMED) for number in who):
         return None
-    return replace(found, sums=replace(part, pairs={}, scores={name: part.scores[name] for name in KEPT}))
+    return replace(counted, sums=replace(part, pairs={}, scores={name: part.scores[name] for name in KEPT}))
 
 
 def answered_counted(

@@ -256,14 +256,14 @@ def coefficient_of_units(
     return undefined(measure, units, reason, **({"weights": weights} if weights else {}))
 
 
-def all_categories(given: Floats, categories: Sequence[float] | None) -> Floats:
+def all_categories(scores: Floats, categories: Sequence[float] | None) -> Floats:
     """Return the categories that count, ascending: those declared, else those given."""
-    return given if categories is None else np.unique(np.asarray(categories, dtype=np.float64))
+    return scores if categories is None else np.unique(np.asarray(categories, dtype=np.float64))
 
 
-def unfit_categories(given: Floats, categories: Floats) -> Reason | None:
+def unfit_categories(scores: Floats, categories: Floats) -> Reason | None:
     """Say why a coefficient cannot be computed with these categories, or ``None``."""
-    unknown = np.setdiff1d(given, categories)
+    unknown = np.setdiff1d(scores, categories)
     if len(unknown):
         return why("unknown_category", answer=float(unknown[0]))
     return why("too_many_categories", n=len(categories)) if len(categories) > MOST_CATEGORIES else None

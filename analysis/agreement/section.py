@@ -64,11 +64,11 @@ RULES = (
 )
 
 
-def agreement(found: Sequence[AgreementRow], pairs: Sequence[AnnotatorPairRow], shown: Shown) -> Section | None:
+def agreement(agreements: Sequence[AgreementRow], pairs: Sequence[AnnotatorPairRow], shown: Shown) -> Section | None:
     """Report agreement among people and of each LLM with itself, one table a criterion."""
-    if not found:
+    if not agreements:
         return None
-    names, rows = shown.names, [row for row in found if row.source == "ratings"]
+    names, rows = shown.names, [row for row in agreements if row.source == "ratings"]
     blocks: list[Block] = [Paragraph(text=READING), Paragraph(text=RULES), *_alone(shown, rows)]
     criteria = by_criterion(rows)
     for criterion, own in criteria.items():
@@ -81,7 +81,7 @@ def agreement(found: Sequence[AgreementRow], pairs: Sequence[AnnotatorPairRow], 
         else:
             blocks += [Heading(text=title), table] if several else [table]
     for source in ("preferences", "choices"):
-        own = [row for row in found if row.source == source]
+        own = [row for row in agreements if row.source == source]
         blocks += [_table(shown, own, f"agreement-{source}")] if own else []
     if pairs:
         tables = [_pairs(names, own) for own in grouped(pairs, lambda row: row.source).values()]

@@ -266,9 +266,9 @@ def stand_for_nothing(texts: pl.Series, missing: Sequence[str]) -> pl.Series:
     return texts.cast(pl.String).is_in(missing) | same
 
 
-def unmet_codes(missing: Sequence[str], given: Iterable[str]) -> list[str]:
-    """Return a problem for each text that should stand for "no answer" and is no answer; ``given`` are those met."""
-    met = pl.Series([*given], dtype=pl.String)
+def unmet_codes(missing: Sequence[str], texts: Iterable[str]) -> list[str]:
+    """Return a problem for each text that should stand for "no answer" and is no answer; ``texts`` are those met."""
+    met = pl.Series([*texts], dtype=pl.String)
     return [
         ArgumentProblem(
             "missing", in_python=f"={(code,)!r}", in_command=f" {shortened(code)}", after=": no answer is this"

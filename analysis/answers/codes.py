@@ -206,10 +206,10 @@ def _date(serial: float) -> date:
     return date(1899, 12, 30) + timedelta(days=int(serial))
 
 
-def code_words(found: Sequence[AnswerCode]) -> Iterator[str]:
+def code_words(codes: Sequence[AnswerCode]) -> Iterator[str]:
     """Word one caveat for each value, whatever the criteria."""
     together: dict[tuple[str, float, bool, bool], list[AnswerCode]] = {}
-    for one in found:
+    for one in codes:
         together.setdefault((one.kind, one.value, one.far, one.often), []).append(one)
     for (kind, value, far, often), own in together.items():
         n, n_all = sum(one.n for one in own), sum(one.n_all for one in own)

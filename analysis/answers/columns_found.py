@@ -72,13 +72,13 @@ class TableFound:
 
 
 def with_lines(
-    found: TableFound, columns: Columns, roles: Mapping[str, str], *, unread: Sequence[str], judges: Sequence[str]
+    table: TableFound, columns: Columns, roles: Mapping[str, str], *, unread: Sequence[str], judges: Sequence[str]
 ) -> TableFound:
     """Return what a file is with a line for each of its columns.
 
     Parameters
     ----------
-    found : TableFound
+    table : TableFound
     columns : Columns
         Of the file.
     roles : mapping of str to str
@@ -88,18 +88,18 @@ def with_lines(
     judges : sequence of str
         One or two annotators who may be LLMs.
     """
-    answers = {"orders": "ranks", "choices": "winners"}.get(found.kind, "scores")
-    new = {role: name for name, role in found.mapping.items()}
-    said = [kind_said(found.kind), *(role_said(columns, role, new[role]) for role in WHAT if role in new)]
-    said += [llms_said(found.llms)] if found.llms else people_said(judges)
-    said += nameless_said(roles.get("score", ""), means=found.means) if found.unnamed or found.means else []
-    said += swapped_said(unread) if found.kind in ("choices", "preferences") else []
-    said += [won_said(roles["system_x"], roles["system_y"])] if found.constants else []
-    said += [criteria_said(found.criteria)] if found.criteria else []
-    said += [page_said(found.page)] if found.page is not None else []
-    said += [systems_said(found.systems, answers)] if found.systems and found.page is None else []
-    said += [annotator_columns_said(found.annotator_columns, answers)] if found.annotator_columns else []
-    return replace(found, columns=tuple(said))
+    answers = {"orders": "ranks", "choices": "winners"}.get(table.kind, "scores")
+    new = {role: name for name, role in table.mapping.items()}
+    said = [kind_said(table.kind), *(role_said(columns, role, new[role]) for role in WHAT if role in new)]
+    said += [llms_said(table.llms)] if table.llms else people_said(judges)
+    said += nameless_said(roles.get("score", ""), means=table.means) if table.unnamed or table.means else []
+    said += swapped_said(unread) if table.kind in ("choices", "preferences") else []
+    said += [won_said(roles["system_x"], roles["system_y"])] if table.constants else []
+    said += [criteria_said(table.criteria)] if table.criteria else []
+    said += [page_said(table.page)] if table.page is not None else []
+    said += [systems_said(table.systems, answers)] if table.systems and table.page is None else []
+    said += [annotator_columns_said(table.annotator_columns, answers)] if table.annotator_columns else []
+    return replace(table, columns=tuple(said))
 
 
 def kind_said(kind: str) -> ColumnFound:

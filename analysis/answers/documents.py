@@ -133,21 +133,21 @@ def _grouped(rows: pl.DataFrame) -> tuple[int, tuple[str, str]] | None:
     return members.height, (first, second)
 
 
-def advice(found: Documents) -> str:
+def advice(documents: Documents) -> str:
     """Say what to do: the options that make the document the item, and the segment its sample."""
-    name = found.column or "COLUMN"
-    old = "--map item_id=old" if found.segmented else "--map item_id=sample"
-    new = f" --map {SEGMENT}=sample" if found.segmented else ""
-    own = "" if found.column else "put the document in a column of its own and "
+    name = documents.column or "COLUMN"
+    old = "--map item_id=old" if documents.segmented else "--map item_id=sample"
+    new = f" --map {SEGMENT}=sample" if documents.segmented else ""
+    own = "" if documents.column else "put the document in a column of its own and "
     return f"{own}make the document the item and the segment its sample ({old} --map {name}=item_id{new})"
 
 
-def documents_words(found: Documents) -> str:
+def documents_words(documents: Documents) -> str:
     """Word the caveat."""
-    by = f"the column {found.column}" if found.column else "their ids"
-    first, second = (shortened(one, 30) for one in found.examples)
+    by = f"the column {documents.column}" if documents.column else "their ids"
+    first, second = (shortened(one, 30) for one in documents.examples)
     return (
-        f"{found.n_items:,} items come from {found.n_documents:,} documents by {by} ({first} and {second} from one), "
-        "but count as independent, so that tests find differences too often. If so, "
-        f"{advice(found)}."
+        f"{documents.n_items:,} items come from {documents.n_documents:,} documents by {by} ({first} and {second} from "
+        "one), but count as independent, so that tests find differences too often. If so, "
+        f"{advice(documents)}."
     )

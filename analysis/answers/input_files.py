@@ -41,7 +41,7 @@ def people_file(people: Logins, notes: tuple[str, ...]) -> InputFile:
 
 
 def input_files(
-    raw: Mapping[str, Sequence[RawTable]], said: Mapping[str, Sequence[str]] = MappingProxyType({})
+    raw: Mapping[str, Sequence[RawTable]], notes: Mapping[str, Sequence[str]] = MappingProxyType({})
 ) -> tuple[InputFile, ...]:
     """Name the files; what is said of a table with several files is noted at the first."""
     return tuple(
@@ -49,7 +49,7 @@ def input_files(
             table=kind,
             file=Path(table.place).name,
             sha256=table.sha256,
-            notes=(*table.said(), *(said.get(kind, ()) if table is raw[kind][0] else ())),
+            notes=(*table.said(), *(notes.get(kind, ()) if table is raw[kind][0] else ())),
         )
         for kind in sorted(raw)
         for table in raw[kind]

@@ -82,11 +82,11 @@ def unknown_llms(llms: Sequence[str], answered: Collection[str]) -> Iterator[Arg
         yield ArgumentProblem("llms", in_python=f"={[llm]!r}", in_command=f" {llm}", after=after + more)
 
 
-def unmet(place: str, what: str, lacking: Sequence[str], n: int, known: Collection[str], role: str) -> str:
+def unmet(place: str, subject: str, lacking: Sequence[str], n: int, known: Collection[str], role: str) -> str:
     """Return the problem of names that met no answer: how many of ``n``, three of them, and what may be meant."""
     shown = ", ".join(shortened(repr(name), 30) for name in lacking[:LISTED])
     hint = how_to_join(lacking, known, role)
-    return f"{place}: expected {what}, got {len(lacking):,} of {n:,} without answers: {shown}{hint}"
+    return f"{place}: expected {subject}, got {len(lacking):,} of {n:,} without answers: {shown}{hint}"
 
 
 def _exclusions(

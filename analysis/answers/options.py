@@ -16,7 +16,7 @@ from spa.tables.verdicts import Sides
 Told: TypeAlias = Callable[[str], None]  # is told what is done now, for who waits
 
 
-def untold(what: str) -> None:
+def untold(step: str) -> None:
     """Leave unsaid what is done now."""
 
 

@@ -364,10 +364,10 @@ def own_scale(one: OtherScale) -> tuple[float, float]:
     return one.low, one.high
 
 
-def other_scale_words(found: Sequence[OtherScale]) -> Iterator[str]:
+def other_scale_words(scales: Sequence[OtherScale]) -> Iterator[str]:
     """Word one caveat for each two scales, or LLM that is one number off people's, whatever the criteria."""
     together: dict[tuple[object, ...], list[OtherScale]] = {}
-    for one in found:
+    for one in scales:
         key = (
             (one.annotator_id,)
             if one.moved is not None

@@ -128,10 +128,10 @@ def _target(frame: pl.DataFrame, reading: Reading, criterion: str, *, others: bo
     return float(math.floor(low)), float(math.ceil(high))  # type: ignore[arg-type]
 
 
-def rescaled_words(found: Sequence[Rescaled]) -> Iterator[str]:
+def rescaled_words(rescaled: Sequence[Rescaled]) -> Iterator[str]:
     """Say what was mapped onto what, one sentence for each annotator and two scales."""
     together: dict[tuple[str, float, float, float, float], list[str]] = {}
-    for one in found:
+    for one in rescaled:
         together.setdefault((one.annotator_id, one.low, one.high, one.to_low, one.to_high), []).append(one.criterion)
     for (who, low, high, to_low, to_high), criteria in together.items():
         about = "" if criteria == ["overall"] else f" of {shortened(', '.join(criteria), 80)}"

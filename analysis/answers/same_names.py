@@ -33,17 +33,17 @@ def find_near_names(names: Names) -> tuple[NearNames, ...]:
     return tuple(NearNames(column=column, matches=matches) for column, matches in found.items() if matches)
 
 
-def near_names_words(found: NearNames) -> str:
+def near_names_words(near_names: NearNames) -> str:
     """Word the caveat, with the option that joins the names."""
-    what, first = CALLED[found.column], found.matches[0].names
-    n = sum(len(match.names) - 1 for match in found.matches)
-    option = same_option(found.column, first[1], first[0])
-    shown = matches_shown(found.matches)
+    what, first = CALLED[near_names.column], near_names.matches[0].names
+    n = sum(len(match.names) - 1 for match in near_names.matches)
+    option = same_option(near_names.column, first[1], first[0])
+    shown = matches_shown(near_names.matches)
     if n == 1:
         return f"The {what} {shown} have nearly the same name and count as two ({option} makes them one)."
     return (
         f"{n:,} {what} have nearly the names of others and count by themselves: {shown} ({option} makes two one; all "
-        f"of them: --same {found.column})."
+        f"of them: --same {near_names.column})."
     )
 
 

@@ -96,12 +96,12 @@ def two_lengths(spans: pl.DataFrame) -> OutputLengths | None:
     )
 
 
-def length_words(found: OutputLengths) -> str:
+def length_words(lengths: OutputLengths) -> str:
     """Word the caveat."""
-    low, high = found.lengths
-    have = "has" if found.n == 1 else "have"
+    low, high = lengths.lengths
+    have = "has" if lengths.n == 1 else "have"
     return (
-        f"{found.n:,} of {found.n_outputs:,} outputs {have} two lengths (column characters; {low} and {high} for item "
-        f"{shortened(found.item_id, 30)} of {shortened(found.system, 30)}), so that places by two annotators may not "
-        "mean the same characters; agreement on places then says little."
+        f"{lengths.n:,} of {lengths.n_outputs:,} outputs {have} two lengths (column characters; {low} and {high} for "
+        f"item {shortened(lengths.item_id, 30)} of {shortened(lengths.system, 30)}), so that places by two annotators "
+        "may not mean the same characters; agreement on places then says little."
     )

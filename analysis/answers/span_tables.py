@@ -85,12 +85,12 @@ def unsaid_outputs(spans: pl.DataFrame) -> CleanOutputs | None:
     return CleanOutputs(n=missing.height, n_outputs=n_judged + missing.height, annotators=tuple(annotators))
 
 
-def clean_words(found: CleanOutputs) -> str:
+def clean_words(clean: CleanOutputs) -> str:
     """Word the caveat."""
-    who = shortened(", ".join(found.annotators[:NAMED]), 80)
-    more = f" and {len(found.annotators) - NAMED} more" if len(found.annotators) > NAMED else ""
+    who = shortened(", ".join(clean.annotators[:NAMED]), 80)
+    more = f" and {len(clean.annotators) - NAMED} more" if len(clean.annotators) > NAMED else ""
     return (
-        f"{found.n:,} of {found.n_outputs:,} outputs of items in which {who}{more} marked errors have no row, and "
+        f"{clean.n:,} of {clean.n_outputs:,} outputs of items in which {who}{more} marked errors have no row, and "
         "count as not judged, not as without errors. If they were judged, add --clean-outputs; else let a row with "
         f'the reason "{NO_ERRORS}" say which outputs were.'
     )

@@ -112,10 +112,10 @@ def unweighed_categories(spans: pl.DataFrame, weights: Mapping[str, float]) -> C
     return CategoryWeights(n=other.height, n_errors=errors.height, words=tuple(named.unique().sort().head(NAMED)))
 
 
-def category_words(found: CategoryWeights) -> str:
+def category_words(weights: CategoryWeights) -> str:
     """Word the caveat."""
     return (
-        f"Errors weigh by severity alone. By the rules of WMT {found.n:,} of {found.n_errors:,} weigh otherwise, by "
-        f"category ({shortened(', '.join(found.words), 150)}). If these are WMT's categories, add --weight wmt; if "
-        "not, --weight minor=1."
+        f"Errors weigh by severity alone. By the rules of WMT {weights.n:,} of {weights.n_errors:,} weigh otherwise, "
+        f"by category ({shortened(', '.join(weights.words), 150)}). If these are WMT's categories, add --weight wmt; "
+        "if not, --weight minor=1."
     )

@@ -31,7 +31,7 @@ class UnrankedRatings:
         return [one.system for one in self.systems if one.role == role]
 
 
-def named_as_webmushra(systems: Collection[str], said: Mapping[str, object]) -> tuple[UnrankedSystem, ...]:
+def named_as_webmushra(systems: Collection[str], roles: Mapping[str, object]) -> tuple[UnrankedSystem, ...]:
     """Return those of webMUSHRA's three names that are there, where nobody says what they are.
 
     It needs the reference and an anchor: a name alone is no layout.
@@ -41,13 +41,13 @@ def named_as_webmushra(systems: Collection[str], said: Mapping[str, object]) -> 
     >>> named_as_webmushra({"reference", "a"}, {}), named_as_webmushra({"reference", "anchor35"}, {"anchor35": None})
     ((), ())
     """
-    there = [one for one in WEBMUSHRA if one.system in systems and one.system not in said]
+    there = [one for one in WEBMUSHRA if one.system in systems and one.system not in roles]
     return tuple(there) if {"hidden_reference", "anchor"} <= {one.role for one in there} else ()
 
 
-def recognised_words(systems: Sequence[UnrankedSystem], said: Mapping[str, object]) -> Iterator[str]:
-    """Say what was recognised, of which nobody ``said`` what it is, with the option that corrects it."""
-    if found := [one for one in systems if one.system not in said]:
+def recognised_words(systems: Sequence[UnrankedSystem], roles: Mapping[str, object]) -> Iterator[str]:
+    """Say what was recognised, of which nobody ``roles`` what it is, with the option that corrects it."""
+    if found := [one for one in systems if one.system not in roles]:
         names = ", ".join(f"{one.system} ({one.role})" for one in found)
         yield (
             f"{names}: named as webMUSHRA names the hidden reference and the anchors, so rated, but not ranked or "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from analysis.audit.audit_rows import AuditRow, audit_rows
 from analysis.audit.section import audit
-from analysis.contribution import Analysis, Contribution, Found, SectionEntry, Words
+from analysis.contribution import Analysis, Contribution, KeyValues, SectionEntry, Words
 from analysis.records.results import rows
 
 AUDIT = rows(
@@ -12,7 +12,7 @@ AUDIT = rows(
 )
 
 
-def _audit(analysis: Analysis) -> Found:
+def _audit(analysis: Analysis) -> KeyValues:
     prepared = analysis.prepared
     study = prepared.study
     if study is None or study.audited_by is None:
@@ -21,7 +21,7 @@ def _audit(analysis: Analysis) -> Found:
     return {"audit": tuple(found)}
 
 
-def _of_sums(analysis: Analysis) -> Found:
+def _of_sums(analysis: Analysis) -> KeyValues:
     return {"audit": ()}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from analysis.both_orders.flips import OrderFlips, order_flips
 from analysis.both_orders.section import both_orders
-from analysis.contribution import Analysis, Contribution, Found, SectionEntry, Words
+from analysis.contribution import Analysis, Contribution, KeyValues, SectionEntry, Words
 from analysis.records.results import Results, rows
 from analysis.sums.left_out import NeedsSingleAnswers
 from analysis.sums.totals import AnswerTotals
@@ -14,7 +14,7 @@ BOTH_ORDERS = rows(
 )
 
 
-def _flips(analysis: Analysis) -> Found:
+def _flips(analysis: Analysis) -> KeyValues:
     prepared = analysis.prepared
     if prepared.shown is None:
         return {"both_orders": ()}

@@ -14,7 +14,7 @@ from analysis.camps.subgroups import PeopleColumn, SubgroupMean, Subgroups, Subg
 from analysis.camps.true_preferences import FEWEST
 from analysis.comparisons.contribution import TESTS
 from analysis.comparisons.sides import PEOPLE
-from analysis.contribution import Analysis, Contribution, Found, SectionEntry, Words
+from analysis.contribution import Analysis, Contribution, KeyValues, SectionEntry, Words
 from analysis.records.results import Results, rows
 from analysis.sums.left_out import NeedsSingleAnswers
 from analysis.sums.totals import TableTotals
@@ -35,7 +35,7 @@ OWN_PREFERENCES = rows("own_preferences", OwnPreference, "People's own preferenc
 CAMPS = rows("camps", CampsRow, "Whether people fall into two camps; empty where the plan does not ask.")
 
 
-def _people(analysis: Analysis) -> Found:
+def _people(analysis: Analysis) -> KeyValues:
     prepared, plan = analysis.prepared, analysis.plan
     found = Subgroups(columns=[], means=[], tests=[])
     if plan.compare_people_by:
@@ -62,7 +62,7 @@ def _people(analysis: Analysis) -> Found:
     }
 
 
-def _own(analysis: Analysis) -> Found:
+def _own(analysis: Analysis) -> KeyValues:
     return {"own_answers": tuple(own_answers(analysis.prepared, analysis.of(TESTS)))}
 
 

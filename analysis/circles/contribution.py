@@ -6,7 +6,7 @@ from analysis.circles.circles import FEWEST, CircleRow, CircleTriple, circles
 from analysis.circles.claims import claims
 from analysis.circles.flows import DRAWS
 from analysis.circles.section import circles as section
-from analysis.contribution import Analysis, Contribution, Found, SectionEntry, Words
+from analysis.contribution import Analysis, Contribution, KeyValues, SectionEntry, Words
 from analysis.ranking.contribution import SOURCES
 from analysis.records.results import rows
 
@@ -18,7 +18,7 @@ CIRCLES = rows(
 CIRCLE_TRIPLES = rows("circle_triples", CircleTriple, "The triples that go round most, up to 100 a row of circles.")
 
 
-def _circles(analysis: Analysis) -> Found:
+def _circles(analysis: Analysis) -> KeyValues:
     found, triples = circles(analysis.of(SOURCES).sums, analysis.plan)
     return {"circles": tuple(found), "circle_triples": tuple(triples)}
 

@@ -61,16 +61,16 @@ def judge_options(command: Command) -> Command:
     return command
 
 
-def judges_of(given: Mapping[str, Any]) -> dict[str, Any]:
+def judges_of(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the keys of a plan that the options set."""
     from analysis.answers.juries import parse_juries
 
     return {
-        "juries": tuple(parse_juries(given.get("juries", ()))),
-        "makers": tuple(two_sides(text, "--maker", "NAME=MAKER") for text in given.get("makers", ())),
-        "examples": tuple(two_sides(text, "--examples", "WITH=WITHOUT") for text in given.get("examples", ())),
-        "flips": given.get("flips"),
-        **_williams(given.get("williams", ())),
+        "juries": tuple(parse_juries(options.get("juries", ()))),
+        "makers": tuple(two_sides(text, "--maker", "NAME=MAKER") for text in options.get("makers", ())),
+        "examples": tuple(two_sides(text, "--examples", "WITH=WITHOUT") for text in options.get("examples", ())),
+        "flips": options.get("flips"),
+        **_williams(options.get("williams", ())),
     }
 
 

@@ -22,12 +22,12 @@ SYSTEMS_SHOWN = 20  # of a ranking of many
 MANY_SYSTEMS = 300
 
 
-def print_answer(results: Results, said: Collection[str]) -> None:
-    """Print the headline, the rankings and how many warnings there are, without notes that were ``said``."""
+def print_answer(results: Results, noted: Collection[str]) -> None:
+    """Print the headline, the rankings and how many warnings there are, without notes that were ``noted``."""
     results = clean(results)  # a name may hold what moves a terminal's cursor
     shown, names = console(), Names(results)
     for entry in results.settings.inputs:
-        for note in (note for note in entry.notes if note not in said):
+        for note in (note for note in entry.notes if note not in noted):
             shown.print(Text(f"{entry.file}: {note}"))
     for title, text in results.headline.lines() if results.headline else ():
         shown.print(Text.assemble((f"{title} " if title.endswith("?") else f"{title}: ", "bold"), text))

@@ -149,43 +149,43 @@ def reading_options(command: Command) -> Command:
     return command
 
 
-def reading_of(given: Mapping[str, Any]) -> Reading:
+def reading_of(options: Mapping[str, Any]) -> Reading:
     """Return how to read, from the values of the options."""
     from analysis.answers.options import Reading
     from analysis.answers.people import read_people
 
-    people = given.get("people")
+    people = options.get("people")
     return Reading(
-        mapping=_mapping(given.get("mapping", ())),
-        constants=_constants(given.get("constants", ())),
-        keep=values_of_columns(given.get("keep", ()), "--keep"),
-        drop=values_of_columns(given.get("drop", ()), "--drop"),
-        each=given.get("each"),
-        cut_system=bool(given.get("cut_system")),
-        item_from=_item_pattern(given.get("item_from")),
-        encoding=_encoding(given.get("encoding")),
-        quotes=given.get("quotes"),
-        sheet=given.get("sheet"),
-        values=_values(given.get("values", ())),
-        numbers=_numbers(given.get("numbers")),
-        sides=given.get("sides"),
-        criteria=_columns(given.get("criteria", ())),
-        systems=_systems(",".join(given.get("systems", ()))),
-        annotator_columns=_columns(given.get("annotator_columns", ())),
-        names=tuple(given.get("names", ())),
-        llms=tuple(given.get("llms", ())),
-        same=tuple(given.get("same", ())),
+        mapping=_mapping(options.get("mapping", ())),
+        constants=_constants(options.get("constants", ())),
+        keep=values_of_columns(options.get("keep", ()), "--keep"),
+        drop=values_of_columns(options.get("drop", ()), "--drop"),
+        each=options.get("each"),
+        cut_system=bool(options.get("cut_system")),
+        item_from=_item_pattern(options.get("item_from")),
+        encoding=_encoding(options.get("encoding")),
+        quotes=options.get("quotes"),
+        sheet=options.get("sheet"),
+        values=_values(options.get("values", ())),
+        numbers=_numbers(options.get("numbers")),
+        sides=options.get("sides"),
+        criteria=_columns(options.get("criteria", ())),
+        systems=_systems(",".join(options.get("systems", ()))),
+        annotator_columns=_columns(options.get("annotator_columns", ())),
+        names=tuple(options.get("names", ())),
+        llms=tuple(options.get("llms", ())),
+        same=tuple(options.get("same", ())),
         people=None if people is None else read_people(Path(people)),
-        scales=tuple(_scale(text) for text in given.get("scale", ())),
-        unnamed=bool(given.get("unnamed")),
-        means=bool(given.get("means")),
-        controls=tuple(given.get("controls", ())),
-        system_roles=dict(_role(text) for text in given.get("system_roles", ())),
-        missing=tuple(given.get("missing", ())),
-        rescale=dict(_own_scale(text) for text in given.get("rescale", ())),
-        ends=given.get("ends"),
-        clean_outputs=bool(given.get("clean_outputs")),
-        weights={word: weight for text in given.get("weights", ()) for word, weight in _weights(text).items()},
+        scales=tuple(_scale(text) for text in options.get("scale", ())),
+        unnamed=bool(options.get("unnamed")),
+        means=bool(options.get("means")),
+        controls=tuple(options.get("controls", ())),
+        system_roles=dict(_role(text) for text in options.get("system_roles", ())),
+        missing=tuple(options.get("missing", ())),
+        rescale=dict(_own_scale(text) for text in options.get("rescale", ())),
+        ends=options.get("ends"),
+        clean_outputs=bool(options.get("clean_outputs")),
+        weights={word: weight for text in options.get("weights", ()) for word, weight in _weights(text).items()},
     )
 
 

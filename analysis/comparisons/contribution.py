@@ -22,7 +22,7 @@ from analysis.comparisons.rating_counts import RatingCount, count_rows, counts_o
 from analysis.comparisons.ratings import RatingMean, RatingTest
 from analysis.comparisons.ratings_section import ratings
 from analysis.comparisons.tests import Tests
-from analysis.contribution import Analysis, Contribution, Found, SectionEntry, Term, Words
+from analysis.contribution import Analysis, Contribution, KeyValues, SectionEntry, Term, Words
 from analysis.records.results import Key, Results, rows
 from analysis.statistics.record import fields_of, fields_without
 
@@ -46,20 +46,20 @@ DISAGREEMENTS = rows(
 TESTS: Key[Tests] = Key("tests", Tests)  # of which rooms make their rows
 
 
-def _comparisons(analysis: Analysis) -> Found:
+def _comparisons(analysis: Analysis) -> KeyValues:
     prepared = analysis.prepared
     counted = rating_counts(prepared.kept.get("ratings"), prepared.orders.get("ratings"))
     return {**_compared(analysis), "rating_counts": tuple(counted)}
 
 
-def _of_sums(analysis: Analysis) -> Found:
+def _of_sums(analysis: Analysis) -> KeyValues:
     if analysis.summed.totals.kind != "ratings":
         return {**_compared(analysis), "rating_counts": ()}
     counted, order = counts_of_sums(analysis.totals), analysis.totals.order
     return {**_compared(analysis), "rating_counts": tuple(count_rows(counted.scores, order))}
 
 
-def _compared(analysis: Analysis) -> Found:
+def _compared(analysis: Analysis) -> KeyValues:
     tests, plan = analysis.of(TESTS), analysis.plan
     return {
         "preferences": tuple(tests.preferences),
@@ -76,11 +76,11 @@ def _compared(analysis: Analysis) -> Found:
     }
 
 
-def _family_tables(found: Sequence[Family]) -> Found:
+def _family_tables(found: Sequence[Family]) -> KeyValues:
     return {"families": [{**fields_of(entry), "untestable": len(entry.untestable)} for entry in found]}
 
 
-def _disagreement_tables(found: Sequence[Disagreement]) -> Found:
+def _disagreement_tables(found: Sequence[Disagreement]) -> KeyValues:
     return {
         "disagreements": [
             fields_without(entry, "verdicts") | fields_of(verdict) for entry in found for verdict in entry.verdicts

@@ -8,7 +8,7 @@ from typing import Any
 from analysis.answers.sidecars import read_record
 from analysis.contamination.results import Contamination
 from analysis.contamination.section import contamination
-from analysis.contribution import Analysis, Contribution, Found, SectionEntry
+from analysis.contribution import Analysis, Contribution, KeyValues, SectionEntry
 from analysis.records.results import Results, one, rows
 from analysis.statistics.record import fields_of
 
@@ -18,7 +18,7 @@ CONTAMINATION = one(
 CONTAMINATION_OF_OTHERS = rows("contamination_of_others", Contamination, "What it found of further models.")
 
 
-def _contamination(analysis: Analysis) -> Found:
+def _contamination(analysis: Analysis) -> KeyValues:
     """Return what was found in the texts that the study has now, model by model."""
     study = analysis.prepared.study
     found = [read_record(file, Contamination) for file in (study.contamination if study else ())]

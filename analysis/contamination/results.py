@@ -104,16 +104,16 @@ class Contamination(Record):
     """Texts read in several windows."""
 
 
-def seen_words(found: Contamination) -> Iterator[str]:
+def seen_words(contamination: Contamination) -> Iterator[str]:
     """Yield a line where Min-K% Prob predicts texts as seen more often than unseen ones, and tells controls apart."""
-    if "min_k" in found.aucs and found.aucs["min_k"].ci_low <= 0.5:
+    if "min_k" in contamination.aucs and contamination.aucs["min_k"].ci_low <= 0.5:
         return
-    rows = [row for row in found.predicted if row.measure == "min_k" and row.source != SEEN]
-    seen = [f"{row.seen:,} of {row.n:,} {row.source}" for row in rows if row.ci_low > found.false_positive_rate]
+    rows = [row for row in contamination.predicted if row.measure == "min_k" and row.source != SEEN]
+    seen = [f"{row.seen:,} of {row.n:,} {row.source}" for row in rows if row.ci_low > contamination.false_positive_rate]
     if seen:
         yield (
-            f"{shown_name(found.model)} may have read texts before: {', '.join(seen)} are predicted as seen; of unseen "
-            f"ones at most {percent(found.false_positive_rate)} would be."
+            f"{shown_name(contamination.model)} may have read texts before: {', '.join(seen)} are predicted as seen; "
+            f"of unseen ones at most {percent(contamination.false_positive_rate)} would be."
         )
 
 

@@ -51,71 +51,77 @@ def contamination(first: Contamination | None, others: Sequence[Contamination], 
     return Section(id=NAME, title=f"Have {names} read these texts before?", blocks=tuple(several))
 
 
-def question(found: Contamination) -> str:
+def question(contamination: Contamination) -> str:
     """Return the title of what was found of one model."""
-    return f"Has {shown_name(found.model)} read these texts before?"
+    return f"Has {shown_name(contamination.model)} read these texts before?"
 
 
-def contamination_blocks(found: Contamination, stem: str, model: str = "") -> Iterator[Block]:
+def contamination_blocks(contamination: Contamination, stem: str, model: str = "") -> Iterator[Block]:
     """Yield what is said of one model, who is named where there are several; ``stem`` begins names of its own."""
-    yield from (Paragraph(text=text) for text in conclusions(found))
+    yield from (Paragraph(text=text) for text in conclusions(contamination))
     if not model:
         yield Paragraph(text=LIMITS, weight="warning")
-    tables = (_scores(found), _predictions(found) if found.thresholds else None, _aucs(found) if found.aucs else None)
+    tables = (
+        _scores(contamination),
+        _predictions(contamination) if contamination.thresholds else None,
+        _aucs(contamination) if contamination.aucs else None,
+    )
     for table in filter(None, tables):
         caption = f"{model}: {table.caption}" if model else table.caption
-        yield replace(table, name=table.name.replace(NAME, stem, 1), caption=caption, units=_texts(found))
+        yield replace(table, name=table.name.replace(NAME, stem, 1), caption=caption, units=_texts(contamination))
     yield Heading(text=f"{model}: distribution" if model else "Distribution")
     alternative = "Histograms of Min-K% Prob, one a source of texts; the tables beside this figure hold the medians."
-    yield pictured(stem, partial(figure, found), _caption(found), alternative, _texts(found))
+    yield pictured(stem, partial(figure, contamination), _caption(contamination), alternative, _texts(contamination))
 
 
-def conclusions(found: Contamination) -> list[str]:
+def conclusions(contamination: Contamination) -> list[str]:
     """Return in words what was found, of Min-K% Prob alone, which was chosen beforehand."""
     lines = []
-    rate = found.false_positive_rate
-    for row in found.predicted:
+    rate = contamination.false_positive_rate
+    for row in contamination.predicted:
         if row.measure == "min_k" and row.source != SEEN:
             limits = share_interval(row.ci_low, row.ci_high, marks=(rate,))
             lines.append(
                 f"{sentence(row.source)}: {row.seen:,} of {row.n:,} texts ({percent(row.share)}, "
-                f"{percent(found.confidence, 0)} confidence interval {limits}) are "
+                f"{percent(contamination.confidence, 0)} confidence interval {limits}) are "
                 f"predicted as seen; of unseen texts at most {percent(rate)} would be."
             )
-    if "min_k" in found.aucs:
-        area = found.aucs["min_k"]
+    if "min_k" in contamination.aucs:
+        area = contamination.aucs["min_k"]
         lines.append(
             f"On the controls Min-K% Prob tells seen from unseen texts with an AUC of {number(area.value)} "
             f"({interval(area.ci_low, area.ci_high, marks=(CHANCE,))}); {CHANCE:g} is chance."
         )
         if area.ci_low <= CHANCE:
             lines.append("Chance lies within that interval, so these predictions say nothing.")
-    if not found.thresholds:
-        unseen = sum(row.n for row in found.sources if row.source == UNSEEN)
-        least = math.ceil(round(1 / found.false_positive_rate - 1, 9))
+    if not contamination.thresholds:
+        unseen = sum(row.n for row in contamination.sources if row.source == UNSEEN)
+        least = math.ceil(round(1 / rate - 1, 9))
         lines.append(
-            f"{plural(unseen, 'unseen control')}: a threshold at {percent(found.false_positive_rate)} needs {least}."
-            if unseen
-            else WITHOUT
+            f"{plural(unseen, 'unseen control')}: a threshold at {percent(rate)} needs {least}." if unseen else WITHOUT
         )
-    lengths = [row.n_tokens for row in found.sources]
+    lengths = [row.n_tokens for row in contamination.sources]
     if max(lengths) > SIMILAR * min(lengths):
         lines.append(
             f"Lengths differ between sources ({count(min(lengths))} to {count(max(lengths))} tokens at the median), on "
             "which scores depend, most of all zlib: match the controls."
         )
-    if found.unscored:
-        lines.append(f"{plural(found.unscored, 'text')} of fewer than two tokens could not be scored.")
+    if contamination.unscored:
+        lines.append(f"{plural(contamination.unscored, 'text')} of fewer than two tokens could not be scored.")
     return lines
 
 
-def settings_words(found: Contamination) -> str:
+def settings_words(contamination: Contamination) -> str:
     """Return in words with what settings it was found."""
     parts = [
-        f"K = {100 * found.share:g}%, set in advance",
-        found.dtype,
-        *([f"files {found.fingerprint}"] if found.fingerprint else []),
-        *([f"{plural(found.windowed, 'text')} read in windows that overlap by half"] if found.windowed else []),
+        f"K = {100 * contamination.share:g}%, set in advance",
+        contamination.dtype,
+        *([f"files {contamination.fingerprint}"] if contamination.fingerprint else []),
+        *(
+            [f"{plural(contamination.windowed, 'text')} read in windows that overlap by half"]
+            if contamination.windowed
+            else []
+        ),
     ]
     return "; ".join(parts)
 
@@ -189,15 +195,15 @@ def _texts(found: Contamination) -> str:
     return f"n: {listed(many)}."
 
 
-def figure(found: Contamination, *, look: drawing.Look = drawing.SCREEN) -> str:
+def figure(contamination: Contamination, *, look: drawing.Look = drawing.SCREEN) -> str:
     """Draw the distribution of Min-K% Prob, a histogram a source, all over the same axis; an SVG document."""
-    edges, shares = found.edges, [[part / row.n for part in row.histogram] for row in found.sources]
+    edges, shares = contamination.edges, [[part / row.n for part in row.histogram] for row in contamination.sources]
     highest = max(map(max, shares))
     width = look.inner(WIDTH)
     high = HEIGHT if look.total is None else min(HEIGHT, max(GAP, TALLEST / len(shares) - GAP))
     across, bottom = drawing.scale(edges[0], edges[-1], 0, width), (high + GAP) * len(shares)
     marks: list[str] = []
-    for place, (row, own) in enumerate(zip(found.sources, shares, strict=True), start=1):
+    for place, (row, own) in enumerate(zip(contamination.sources, shares, strict=True), start=1):
         ground = place * (high + GAP)
         many = "" if look.numbers == "none" else f" (n = {row.n:,})"
         title = next(iter(look.wrap(f"{sentence(shown_name(row.source))}{many}", width)))
@@ -207,8 +213,8 @@ def figure(found: Contamination, *, look: drawing.Look = drawing.SCREEN) -> str:
             for low, high, share in zip(edges[:-1], edges[1:], own, strict=True)
         ]
         marks.append(drawing.rule(0, ground, width, ground, width=1))
-    if "min_k" in found.thresholds:
-        x = min(max(across(found.thresholds["min_k"]), 0.0), width)
+    if "min_k" in contamination.thresholds:
+        x = min(max(across(contamination.thresholds["min_k"]), 0.0), width)
         marks.append(drawing.rule(x, GAP, x, bottom, width=1.5, dash="4 3"))
     ticks, written = drawing.round_steps(edges[0], edges[-1])
     title = "Min-K% Prob (mean log-probability)"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analysis.answers.groups import people_of
-from analysis.contribution import Analysis, Contribution, Found, SectionEntry, Term, Words
+from analysis.contribution import Analysis, Contribution, KeyValues, SectionEntry, Term, Words
 from analysis.correlations.claims import claims
 from analysis.correlations.compared import ComparisonRow
 from analysis.correlations.group_correlations import (
@@ -30,7 +30,7 @@ CORRELATIONS_OF_AVERAGES = rows(
 )
 
 
-def _correlations(analysis: Analysis) -> Found:
+def _correlations(analysis: Analysis) -> KeyValues:
     prepared = analysis.prepared
     return _values(
         correlate_groups(
@@ -43,14 +43,14 @@ def _correlations(analysis: Analysis) -> Found:
     )
 
 
-def _of_sums(analysis: Analysis) -> Found:
+def _of_sums(analysis: Analysis) -> KeyValues:
     if analysis.summed.totals.kind != "ratings":
         return _values(Correlations())
     totals = analysis.totals
     return _values(correlate_scores(mean_scores(totals), people_of(totals.groups), totals.order, analysis.plan))
 
 
-def _values(found: Correlations) -> Found:
+def _values(found: Correlations) -> KeyValues:
     return {
         "correlations": tuple(found.rows),
         "comparisons_of_correlations": tuple(found.compared),

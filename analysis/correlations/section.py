@@ -73,13 +73,13 @@ BOUND = (
 
 
 def correlations(
-    found: Sequence[CorrelationRow],
+    coefficients: Sequence[CorrelationRow],
     compared: Sequence[ComparisonRow],
     averages: Sequence[CorrelationRow],
     shown: Shown,
 ) -> Section | None:
     """Report Kendall's tau with people by criterion, with one person against the others beside it."""
-    rows = [row for row in found if row.method == "kendall"]
+    rows = [row for row in coefficients if row.method == "kendall"]
     if not rows:
         return None
     names = shown.names
@@ -89,7 +89,7 @@ def correlations(
     ordered = list(dict.fromkeys(criterion for criterion, _ in parts))
     targets = {target for _, target in parts}
     for target in dict.fromkeys(target for _, target in parts):
-        blocks += heat_maps(found, averages, target, names)
+        blocks += heat_maps(coefficients, averages, target, names)
     of_part: dict[tuple[str, str], list[CorrelationRow]] = {part: [] for part in parts}
     for row in rows:
         of_part[row.criterion, row.b].append(row)

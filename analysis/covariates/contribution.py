@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from analysis.answers.output_features import CHARACTERS, covariates_of
-from analysis.contribution import Analysis, Contribution, Found, SectionEntry, Words
+from analysis.contribution import Analysis, Contribution, KeyValues, SectionEntry, Words
 from analysis.covariates.claims import claims
 from analysis.covariates.comparisons import controlled_choices, controlled_preferences, scaled_features
 from analysis.covariates.equal_length import EqualLengthRate, equal_length_rates
@@ -30,7 +30,7 @@ EQUAL_LENGTH = rows(
 )
 
 
-def _held(analysis: Analysis) -> Found:
+def _held(analysis: Analysis) -> KeyValues:
     prepared = analysis.prepared
     controls = prepared.plan.control
     strengths: list[ControlledStrength] = []

@@ -7,7 +7,7 @@ from analysis.agreement.counted_ratings import without_counted
 from analysis.answers.study_facts import InterviewAnswer
 from analysis.comparisons.contribution import TESTS
 from analysis.comparisons.rating_counts import counts_of_sums
-from analysis.contribution import Analysis, Contribution, Found, SectionEntry, Words
+from analysis.contribution import Analysis, Contribution, KeyValues, SectionEntry, Words
 from analysis.descriptives.breakdowns_of_sums import (
     REPEATED_SCORES,
     VARIANT_MEANS,
@@ -43,7 +43,7 @@ EXPLANATIONS = rows("explanations", ExplanationRow)
 INTERVIEW = rows("interview", InterviewAnswer, "What people said at the end, in their own words; nobody is excluded.")
 
 
-def _descriptives(analysis: Analysis) -> Found:
+def _descriptives(analysis: Analysis) -> KeyValues:
     prepared = analysis.prepared
     ratings, order = prepared.kept.get("ratings"), prepared.orders.get("ratings")
     tests = analysis.of(TESTS)
@@ -72,7 +72,7 @@ def _descriptives(analysis: Analysis) -> Found:
     }
 
 
-def _of_sums(analysis: Analysis) -> Found:
+def _of_sums(analysis: Analysis) -> KeyValues:
     nothing = {key.name: () for key in KEYS}
     if analysis.summed.totals.kind != "ratings":
         return nothing

@@ -184,10 +184,10 @@ def _spread(answered: pl.DataFrame) -> dict[tuple[str, ...], float | None]:
     return {tuple(map(str, places[place])): sd for place, sd in single.iter_rows()}
 
 
-def system_breakdown(row: RatingMean, **found: Any) -> SystemBreakdown:
+def system_breakdown(row: RatingMean, **values: Any) -> SystemBreakdown:
     """Put what was found beside the mean of a system."""
     summary = {name: getattr(row, name) for name in ("group", "criterion", "system", "n", "mean", "sd")}
-    return SystemBreakdown(**summary, **found)
+    return SystemBreakdown(**summary, **values)
 
 
 def agreement_on_system(units: AnsweredUnits, level: Level, data: ReliabilityData | None = None) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analysis.answers.sidecars import read_record
-from analysis.contribution import Analysis, Contribution, Found, SectionEntry
+from analysis.contribution import Analysis, Contribution, KeyValues, SectionEntry
 from analysis.descriptives.contribution import EXPLANATIONS
 from analysis.explanations.exploration import ExplorationResults
 from analysis.explanations.section import exploration
@@ -17,7 +17,7 @@ EXPLORATION = one(
 )
 
 
-def _exploration(analysis: Analysis) -> Found:
+def _exploration(analysis: Analysis) -> KeyValues:
     """Return what was found in the texts that there are now."""
     study = analysis.prepared.study
     if study is None or study.exploration is None:
@@ -28,7 +28,7 @@ def _exploration(analysis: Analysis) -> Found:
     return {"exploration": found if found.texts == now else None}
 
 
-def _tables(found: ExplorationResults) -> Found:
+def _tables(found: ExplorationResults) -> KeyValues:
     return {f"exploration_{name}": getattr(found, name) for name in ("keywords", "separations", "points")}
 
 

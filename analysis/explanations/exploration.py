@@ -24,7 +24,7 @@ Method = Literal["YAKE", "TF-IDF"]
 TOP = 30  # as Chhun et al. (2024), with terms of up to three words
 LONGEST = 3  # words
 Parts = Mapping[tuple[str, str], Sequence[str]]
-Found = dict[tuple[str, str], list[tuple[str, float]]]
+KeywordsByGroup = dict[tuple[str, str], list[tuple[str, float]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -255,7 +255,7 @@ def keywords(texts: Sequence[ExplainedText], *, language: str = "en", method: Me
     return rows
 
 
-def _yake(parts: Parts, language: str) -> Found:
+def _yake(parts: Parts, language: str) -> KeywordsByGroup:
     import yake
 
     extractor = yake.KeywordExtractor(lan=language, n=LONGEST, top=2 * TOP)
@@ -265,7 +265,7 @@ def _yake(parts: Parts, language: str) -> Found:
     }
 
 
-def _tf_idf(parts: Parts, language: str) -> Found:
+def _tf_idf(parts: Parts, language: str) -> KeywordsByGroup:
     """Weigh terms by their frequency in a part and their rarity among parts."""
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, TfidfVectorizer
 
@@ -281,7 +281,7 @@ def _tf_idf(parts: Parts, language: str) -> Found:
     except ValueError:  # no words at all
         return {part: [] for part in parts}
     terms = counter.get_feature_names_out()
-    found: Found = {}
+    found: KeywordsByGroup = {}
     for number, part in enumerate(parts):
         row = weights[number].toarray()[0]
         best = np.argsort(-row, kind="stable")[:TOP]

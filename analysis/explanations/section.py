@@ -18,9 +18,9 @@ from analysis.printing.words import count, p_value, percent, plural
 MOST_KEYWORDS = 5  # of a group and criterion; all are in the CSV file
 
 
-def exploration(found: ExplorationResults, shown: Shown) -> Section:
+def exploration(results: ExplorationResults, shown: Shown) -> Section:
     """Report what ``spa explanations`` found."""
-    blocks = exploration_blocks(found, shown.names)
+    blocks = exploration_blocks(results, shown.names)
     return Section(id="exploration", title="What the explanations are about", blocks=tuple(blocks))
 
 
@@ -34,11 +34,11 @@ class NamesOfTexts(Protocol):
         """Return the shown name of a group."""
 
 
-def exploration_blocks(found: ExplorationResults, names: NamesOfTexts) -> list[Block]:
+def exploration_blocks(results: ExplorationResults, names: NamesOfTexts) -> list[Block]:
     """Return what is said of the explanations, with keywords and map."""
-    blocks: list[Block] = [Paragraph(text=_about(found)), _separations(names, found)]
-    blocks += [_keywords(names, found)] if found.keywords else []
-    return [*blocks, _map(names, found)]
+    blocks: list[Block] = [Paragraph(text=_about(results)), _separations(names, results)]
+    blocks += [_keywords(names, results)] if results.keywords else []
+    return [*blocks, _map(names, results)]
 
 
 def _about(found: ExplorationResults) -> str:
@@ -115,14 +115,14 @@ def _keywords(names: NamesOfTexts, found: ExplorationResults) -> Table:
     )
 
 
-def map_of(found: ExplorationResults, names: NamesOfTexts, *, look: Look = SCREEN) -> str:
+def map_of(results: ExplorationResults, names: NamesOfTexts, *, look: Look = SCREEN) -> str:
     """Return the map as SVG."""
 
     def criterion(point: MapPoint) -> str:
         return names.criterion(point.criterion)
 
     return scatter_plot(
-        [(criterion(point), point.x, point.y) for point in found.points],
+        [(criterion(point), point.x, point.y) for point in results.points],
         alternative="Map of explanations and comments by criterion; the tables before it say how well they separate.",
         look=look,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analysis.contribution import Analysis, Contribution, Found, SectionEntry, Words
+from analysis.contribution import Analysis, Contribution, KeyValues, SectionEntry, Words
 from analysis.juries.jury_tables import (
     JuryAgreement,
     JuryFacts,
@@ -19,7 +19,7 @@ JURY_AGREEMENT = rows("jury_agreement", JuryAgreement, "How far the members of a
 JURY_WITHOUT = rows("jury_without", JuryWithout, "Each jury without each of its members.")
 
 
-def _juries(analysis: Analysis) -> Found:
+def _juries(analysis: Analysis) -> KeyValues:
     prepared = analysis.prepared
     if not prepared.plan.juries:
         return {"juries": (), "jury_agreement": (), "jury_without": ()}

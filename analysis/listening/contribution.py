@@ -13,7 +13,7 @@ from analysis.answers.post_screening import (
     check_listeners,
     constant_votes,
 )
-from analysis.contribution import Analysis, Contribution, Found, SectionEntry, Words
+from analysis.contribution import Analysis, Contribution, KeyValues, SectionEntry, Words
 from analysis.listening.section import listening
 from analysis.listening.unranked_means import ReferenceDifference, UnrankedMean, reference_differences, unranked_means
 from analysis.records.results import rows
@@ -28,7 +28,7 @@ POST_SCREENING = rows("post_screening", ListenerCheck, "Listeners by the rules o
 CONSTANT_VOTES = rows("constant_votes", ConstantVotes, "Sessions of a listening test whose votes hardly vary.")
 
 
-def _listening(analysis: Analysis) -> Found:
+def _listening(analysis: Analysis) -> KeyValues:
     prepared = analysis.prepared
     tables, plan, unranked = prepared.tables, prepared.plan, prepared.unranked
     left = left_out_by(prepared.exclusions)

@@ -9,7 +9,7 @@ from analysis.answers.live_rows import LiveStudy
 from analysis.comparisons.contribution import TESTS
 from analysis.comparisons.preferences import PreferenceTest
 from analysis.comparisons.ratings import RatingTest
-from analysis.contribution import Analysis, Contribution, Found
+from analysis.contribution import Analysis, Contribution, KeyValues
 from analysis.printing.lookup import PairTest
 from analysis.records.results import one
 
@@ -18,7 +18,7 @@ LIVE = one(
 )
 
 
-def _live(analysis: Analysis) -> Found:
+def _live(analysis: Analysis) -> KeyValues:
     prepared = analysis.prepared
     live = prepared.study.live if prepared.study else None
     if live is None:
@@ -57,7 +57,7 @@ def _on_unit_scale(live: LiveStudy, test: PairTest, lower: bool) -> float | None
     return ((-1 if lower else 1) * test.mean_difference / live.scale_width + 1) / 2
 
 
-def _tables(live: LiveStudy) -> Found:
+def _tables(live: LiveStudy) -> KeyValues:
     return {"live": live.pairs, "live_systems": live.systems}
 
 

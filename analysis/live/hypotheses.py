@@ -77,7 +77,7 @@ class Hypotheses:
             width=rating_scale_width(study) if answers == "ratings" else 1.0,
         )
 
-    def of_pairs(self, given: Iterable[PairAnswer]) -> Floats:
+    def of_pairs(self, answers: Iterable[PairAnswer]) -> Floats:
         """Return one unit's values from answers about pairs, shape (k,); NaN where it was not asked.
 
         Of preferences the mean of both directions, each the mean of its answers, or whichever was asked; of choices the
@@ -85,7 +85,7 @@ class Hypotheses:
         """
         forth: dict[int, list[float]] = {}
         back: dict[int, list[float]] = {}
-        for criterion, exposure, x, y, value in given:
+        for criterion, exposure, x, y, value in answers:
             if value is None:
                 continue
             if (place := self.places.get((criterion, exposure, x, y))) is not None:
@@ -99,14 +99,14 @@ class Hypotheses:
             values[place] = _mean(sides)
         return values
 
-    def of_ratings(self, given: Iterable[RatingAnswer]) -> Floats:
+    def of_ratings(self, answers: Iterable[RatingAnswer]) -> Floats:
         """Return one unit's values from ratings, shape (k,): (mean difference / width + 1) / 2.
 
         The difference is the mean over items on which the unit rated both systems, or, where there are none, the
         difference of its mean ratings; it is turned where a low rating is good.
         """
         ratings: dict[tuple[str, str], dict[str, list[float]]] = {}
-        for criterion, system, item, rating in given:
+        for criterion, system, item, rating in answers:
             if rating is not None:
                 ratings.setdefault((criterion, system), {}).setdefault(item, []).append(rating)
         cells = {key: {item: _mean(found) for item, found in items.items()} for key, items in ratings.items()}

@@ -26,9 +26,9 @@ WHOSE = {
 }
 
 
-def calibration(found: LLMsAndPeople, shown: Shown) -> Section | None:
+def calibration(results: LLMsAndPeople, shown: Shown) -> Section | None:
     """Report Brier score, calibration error and reliability table of every group that stated chances."""
-    rows = found.calibration
+    rows = results.calibration
     scored = [row for row in rows if row.brier_score is not None]
     if not rows:
         return None

@@ -12,7 +12,7 @@ from analysis.answers.item_preferences import WHO
 from analysis.answers.output_features import WORD_COUNT, features_of
 from analysis.answers.plan import Plan
 from analysis.comparisons.contribution import TESTS
-from analysis.contribution import Analysis, Checked, Contribution, Found, SectionEntry, Words
+from analysis.contribution import Analysis, Checked, Contribution, KeyValues, SectionEntry, Words
 from analysis.llm_vs_people.alternative_annotator import T_TEST, differences_by_person
 from analysis.llm_vs_people.bias_rows import bias_rows
 from analysis.llm_vs_people.calibration_section import calibration
@@ -69,7 +69,7 @@ FIRST_SHOWN = rows(
 )
 
 
-def _llms(analysis: Analysis) -> Found:
+def _llms(analysis: Analysis) -> KeyValues:
     prepared = analysis.prepared
     kept, orders, plan = prepared.kept, prepared.orders, prepared.plan
     features = features_of(prepared.tables.outputs, prepared.tables.metrics, [WORD_COUNT])
@@ -81,7 +81,7 @@ def _llms(analysis: Analysis) -> Found:
     return {"llm_vs_people": found, "first_shown": tuple(first)}
 
 
-def _of_sums(analysis: Analysis) -> Found:
+def _of_sums(analysis: Analysis) -> KeyValues:
     found = NO_LLMS
     if analysis.summed.totals.kind != "preferences":
         found = llms_of_sums(analysis.totals, analysis.of(TESTS).means, analysis.plan)
@@ -98,7 +98,7 @@ def _as_shown(prepared: AnalysisInput) -> pl.DataFrame | None:
     return pl.concat([others, shown], how="diagonal_relaxed")
 
 
-def _tables(found: LLMsAndPeople) -> Found:
+def _tables(found: LLMsAndPeople) -> KeyValues:
     return {f"llm_vs_people_{name}": rows for name, rows in fields_of(found).items()}
 
 

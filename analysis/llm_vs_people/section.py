@@ -39,24 +39,24 @@ BIASES = {
 }
 
 
-def llm_vs_people(found: LLMsAndPeople, shown: Shown) -> Section | None:
+def llm_vs_people(results: LLMsAndPeople, shown: Shown) -> Section | None:
     """Report the alternative-annotator test, prediction-powered means, rank tables, bias and unchecked LLM means."""
     names, confidence = shown.names, shown.confidence
     llms = [names.simulated(group) for group in names.groups if names.kind(group) == "llm"]
-    blocks = _stand_in(found.alternative_annotator, names, rehearsed=bool(llms) and all(llms))
+    blocks = _stand_in(results.alternative_annotator, names, rehearsed=bool(llms) and all(llms))
     tall = [block for block in blocks if isinstance(block, Bullets) and len(block.items) > MOST_LINES]
     blocks = [block for block in blocks if block not in tall]
-    tests = found.alternative_annotator
+    tests = results.alternative_annotator
     tested = any(row.passes is not None for row in tests)
     every = [_open_or_folded(_table(tests, names), len(tests), "Every LLM and criterion")] if tested else []
     appendix = [
         *tall,
         *every,
-        *_powered(found.prediction_powered, names, confidence),
-        *people_saved(found.people_saved, names, confidence),
-        *rank_tables(found.rank_tables, names),
-        *_bias(found.bias, names, confidence),
-        *_unchecked(found.llm_only, names, confidence),
+        *_powered(results.prediction_powered, names, confidence),
+        *people_saved(results.people_saved, names, confidence),
+        *rank_tables(results.rank_tables, names),
+        *_bias(results.bias, names, confidence),
+        *_unchecked(results.llm_only, names, confidence),
     ]
     if not blocks and not appendix:
         return None

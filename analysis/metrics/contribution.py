@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from analysis.answers.groups import people_of
-from analysis.contribution import Analysis, Checked, Contribution, Found, SectionEntry
+from analysis.contribution import Analysis, Checked, Contribution, KeyValues, SectionEntry
 from analysis.metrics.metric_results import MetricResults, metric_results
 from analysis.metrics.section import metrics
 from analysis.ranking.contribution import RANKINGS
@@ -41,7 +41,7 @@ METRICS = one(
 )
 
 
-def _metrics(analysis: Analysis) -> Found:
+def _metrics(analysis: Analysis) -> KeyValues:
     prepared, rankings = analysis.prepared, analysis.of(RANKINGS)
     tables, systems = prepared.tables, dict.fromkeys(one for order in prepared.orders.values() for one in order.systems)
     people = people_of(prepared.groups)
@@ -49,7 +49,7 @@ def _metrics(analysis: Analysis) -> Found:
     return {"metrics": found}
 
 
-def _tables(found: MetricResults) -> Found:
+def _tables(found: MetricResults) -> KeyValues:
     return {f"metrics_{name}": rows for name, rows in fields_of(found).items()}
 
 

@@ -26,22 +26,22 @@ INTRODUCTION = (
 )
 
 
-def metrics(found: MetricResults, shown: Shown) -> Section:
+def metrics(results: MetricResults, shown: Shown) -> Section:
     """Report the values of metrics, their order beside those of people and LLMs, and tests between systems."""
     names = shown.names
-    blocks: list[Block] = [Paragraph(text=INTRODUCTION), _values(names, found)]
-    ordered = _orders(shown, found)
+    blocks: list[Block] = [Paragraph(text=INTRODUCTION), _values(names, results)]
+    ordered = _orders(shown, results)
     tests: list[Block] = []
-    if found.pairs:
+    if results.pairs:
         tests = [
             Paragraph(text=level_words(shown.settings, live=shown.live)),
-            _tests(shown, found),
+            _tests(shown, results),
         ]
     return Section(
         id="metrics",
         title="Automatic metrics",
         blocks=(*blocks, *([ordered] if ordered else [])),
-        appendix=(*tests, _means(shown, found), _signatures(found)),
+        appendix=(*tests, _means(shown, results), _signatures(results)),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from analysis.answers.exclusions import apply_exclusions
 from analysis.answers.input import AnalysisInput
 from analysis.answers.order import order_of
-from analysis.contribution import Analysis, Contribution, Found, SectionEntry
+from analysis.contribution import Analysis, Contribution, KeyValues, SectionEntry
 from analysis.orders.best_worst import BestWorstCount, best_worst_counts
 from analysis.orders.best_worst_section import best_worst
 from analysis.orders.claims import claims
@@ -23,7 +23,7 @@ BEST_WORST = rows(
 )
 
 
-def _orders(analysis: Analysis) -> Found:
+def _orders(analysis: Analysis) -> KeyValues:
     prepared, ordered = analysis.prepared, _ordered(analysis.prepared)
     choices = prepared.kept.get("choices")
     return {

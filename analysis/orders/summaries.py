@@ -256,13 +256,13 @@ def _place_test(found: Orderings, confidence: float) -> TTest:
     return one_sample(place_slopes(found), against=0.0, confidence=confidence)
 
 
-def place_slopes(found: Orderings) -> Floats:
+def place_slopes(orderings: Orderings) -> Floats:
     """Return the slope of rank on place of each unit."""
-    here = np.isfinite(found.place)
-    system_mean = np.nansum(found.rank, axis=0) / np.maximum(here.sum(axis=0), 1)
-    place = np.where(here, found.place - _row_means(found.place), 0.0)
-    left = np.where(here, found.rank - system_mean, 0.0)
-    units = fold(found.unit)
+    here = np.isfinite(orderings.place)
+    system_mean = np.nansum(orderings.rank, axis=0) / np.maximum(here.sum(axis=0), 1)
+    place = np.where(here, orderings.place - _row_means(orderings.place), 0.0)
+    left = np.where(here, orderings.rank - system_mean, 0.0)
+    units = fold(orderings.unit)
     shared = np.bincount(units.of, weights=(place * left).sum(axis=1))
     spread = np.bincount(units.of, weights=(place**2).sum(axis=1))
     return np.asarray(shared / spread)

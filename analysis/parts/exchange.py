@@ -61,7 +61,7 @@ SHOWN = 20  # problems that are told
 MIXED = 5  # annotators of two kinds that a problem names
 
 
-def no_progress(what: str, done: int, of: int) -> None:
+def no_progress(step: str, done: int, of: int) -> None:
     """Watch nothing."""
 
 
@@ -219,22 +219,22 @@ class _BucketResult(Protocol):
     def doubled(self) -> Doubled | None: ...
 
 
-Found = TypeVar("Found")
+BucketOutcome = TypeVar("BucketOutcome")
 Accepted = TypeVar("Accepted", bound=_BucketResult)
 
 
-def with_progress(found: Iterable[Found], what: str, of: int, progress: Progress) -> Iterator[Found]:
+def with_progress(outcomes: Iterable[BucketOutcome], step: str, of: int, progress: Progress) -> Iterator[BucketOutcome]:
     """Yield what is found, and say how much it is."""
-    for done, one in enumerate(found, start=1):
+    for done, one in enumerate(outcomes, start=1):
         yield one
-        progress(what, done, of)
+        progress(step, done, of)
 
 
-def accepted(found: Iterable[Accepted], tasks: Sequence[PartTask]) -> Iterator[Accepted]:
+def accepted(buckets: Iterable[Accepted], tasks: Sequence[PartTask]) -> Iterator[Accepted]:
     """Yield what was found of buckets; refuse cells that were answered twice."""
     first: list[tuple[tuple[int, int], ...]] = []
     doubled = 0
-    for one in found:
+    for one in buckets:
         if one.doubled is not None:
             doubled += one.doubled.cells
             first = sorted([*first, *one.doubled.first])[:DOUBLED_SHOWN]

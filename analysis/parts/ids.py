@@ -95,9 +95,9 @@ def _met(frame: pl.DataFrame, named: Visits) -> Visits:
     return named & {*visits, *((annotator, None) for annotator, _ in visits)}
 
 
-def together(found: Iterable[IdsFound]) -> IdsFound:
+def together(each_ids: Iterable[IdsFound]) -> IdsFound:
     """Return what several slices or parts have together."""
-    each = list(found)
+    each = list(each_ids)
     return IdsFound(
         **{name: frozenset().union(*(getattr(one, name) for one in each)) for name in IdsFound.__dataclass_fields__}
     )
@@ -119,11 +119,11 @@ def _ways(name: str) -> tuple[str, ...]:
     return composed, composed.removesuffix(FRACTION)
 
 
-def two_ways(found: Sequence[tuple[str, IdsFound]]) -> list[str]:
+def two_ways(by_address: Sequence[tuple[str, IdsFound]]) -> list[str]:
     """Name a part whose ids are written 5.0 where they are 5 in another, or in other rows of it."""
     for role in ROLES:
-        plain = next((address for address, ids in found if role in ids.other), None)
-        split = next((address for address, ids in found if role in ids.whole), None)
+        plain = next((address for address, ids in by_address if role in ids.other), None)
+        split = next((address for address, ids in by_address if role in ids.whole), None)
         if plain is not None and split is not None:
             where = "in its other rows" if plain == split else f"in {plain}"
             return [
@@ -133,7 +133,7 @@ def two_ways(found: Sequence[tuple[str, IdsFound]]) -> list[str]:
     return []
 
 
-def unmet_options(reading: Reading, found: IdsFound) -> list[str]:
+def unmet_options(reading: Reading, ids: IdsFound) -> list[str]:
     """Return a problem for each name that ``same`` joins and no part has."""
     return [
         ArgumentProblem(
@@ -144,15 +144,15 @@ def unmet_options(reading: Reading, found: IdsFound) -> list[str]:
         )
         for role, own in explicit_same(reading.same).items()
         for old, new in own.items()
-        if (role, old) not in found.joined
+        if (role, old) not in ids.joined
     ]
 
 
-def said_of_people(reading: Reading, found: IdsFound) -> tuple[str, ...]:
+def said_of_people(reading: Reading, ids: IdsFound) -> tuple[str, ...]:
     """Return what is to be said of the table of people; refuse one that no part meets."""
     if reading.people is None:
         return ()
-    annotators = {name for role, name in found.joined if role == "annotator_id"}
+    annotators = {name for role, name in ids.joined if role == "annotator_id"}
     return met_logins(reading.people, person_of_login(reading.people, annotators, True), annotators, ())
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analysis.comparisons.contribution import TESTS
-from analysis.contribution import Analysis, Contribution, Found, SectionEntry
+from analysis.contribution import Analysis, Contribution, KeyValues, SectionEntry
 from analysis.planning.observed import ObservedPowerRow, observed_power_rows
 from analysis.planning.observed_section import observed_power
 from analysis.records.results import Key
@@ -16,7 +16,7 @@ OBSERVED_POWER: Key[tuple[ObservedPowerRow, ...] | None] = Key(
 )
 
 
-def _observed_power(analysis: Analysis) -> Found:
+def _observed_power(analysis: Analysis) -> KeyValues:
     if analysis.observed_power is None:
         return {"observed_power": None}
     tests, prepared = analysis.of(TESTS), analysis.prepared

@@ -125,9 +125,9 @@ def units_of_rater(share: float, explained: float) -> float:
     return math.inf if rest <= 0 else explained * share / rest
 
 
-def rater_lines(found: BesideRater, shown: Callable[[float], str], currency: str) -> list[str]:
+def rater_lines(beside: BesideRater, shown: Callable[[float], str], currency: str) -> list[str]:
     """Say in lines which plan is cheaper; ``shown`` writes a difference."""
-    rater = found.rater
+    rater = beside.rater
     how = "measured in the answers of this study" if rater.measured else "stated"
     interval = ""
     if rater.explained_low is not None and rater.explained_high is not None:
@@ -136,10 +136,10 @@ def rater_lines(found: BesideRater, shown: Callable[[float], str], currency: str
         f"With {rater.rater}: it explains {100 * rater.explained:.0f}%{interval} of how people's answers vary, {how}; "
         f"its answers to a form cost {rater.price:.4g} {currency} ({rater.price_source})."
     ]
-    for row in found.rows:
+    for row in beside.rows:
         what = f"{shown(row.difference)}, power {100 * row.power:g}%"
         lines.append(f"{what}: {_said(row, currency)}.")
-    needed = [row.more_items for row in found.rows if row.more_items]
+    needed = [row.more_items for row in beside.rows if row.more_items]
     if needed:
         lines.append(
             f"People judge every item of the study, so {rater.rater} saves none of them: {min(needed):,} items more, "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analysis.comparisons.contribution import PREFERENCES
-from analysis.contribution import Analysis, Contribution, Found, SectionEntry, Words
+from analysis.contribution import Analysis, Contribution, KeyValues, SectionEntry, Words
 from analysis.preference_checks.checks import PreferenceChecks, preference_checks
 from analysis.preference_checks.claims import claims
 from analysis.preference_checks.coherence import CoherenceRow
@@ -28,7 +28,7 @@ CONSISTENCY_SWEEP = rows(
 COHERENCE = rows("coherence", CoherenceRow, "Triples of systems; system_a null: all triples together.")
 
 
-def _checks(analysis: Analysis) -> Found:
+def _checks(analysis: Analysis) -> KeyValues:
     prepared = analysis.prepared
     found = preference_checks(prepared.answers, prepared.orders, prepared.exclusions, prepared.plan)
     return {name: getattr(found, name) for name in names_of(PreferenceChecks)}

@@ -8,7 +8,7 @@ from typing import Final
 from analysis.answers.groups import people_of
 from analysis.answers.plan import Plan
 from analysis.comparisons.contribution import TESTS
-from analysis.contribution import Analysis, Contribution, Found, SectionEntry, Term, Words
+from analysis.contribution import Analysis, Contribution, KeyValues, SectionEntry, Term, Words
 from analysis.printing.lookup import rank_of
 from analysis.ranking.agreement import RankingAgreement, agreement_of_rankings
 from analysis.ranking.claims import claims
@@ -32,7 +32,7 @@ RANKING_DIFFERENCES = rows(
 SOURCES: Key[RankingSources] = Key("ranking_sources", RankingSources)
 
 
-def _rankings(analysis: Analysis) -> Found:
+def _rankings(analysis: Analysis) -> KeyValues:
     tests, sources, plan = analysis.of(TESTS), analysis.of(SOURCES), analysis.plan
     rankings = rank_systems(sources, tests.means, tests.ratings)
     soft = {("choices", row.group, row.criterion) for row in tests.choices if row.probabilities}
@@ -47,7 +47,7 @@ def _rankings(analysis: Analysis) -> Found:
     }
 
 
-def _tie_tables(found: Sequence[TieFit]) -> Found:
+def _tie_tables(found: Sequence[TieFit]) -> KeyValues:
     return {
         "ties": [
             fields_without(entry, "strengths") | (fields_of(strength) if strength else {})
@@ -57,7 +57,7 @@ def _tie_tables(found: Sequence[TieFit]) -> Found:
     }
 
 
-def _ranking_tables(found: Sequence[Ranking]) -> Found:
+def _ranking_tables(found: Sequence[Ranking]) -> KeyValues:
     return {
         "rankings": [
             {"source": entry.source, "group": entry.group, "criterion": entry.criterion, "rank": rank, "system": system}

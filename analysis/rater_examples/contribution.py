@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analysis.contribution import Analysis, Contribution, Found, SectionEntry, Words
+from analysis.contribution import Analysis, Contribution, KeyValues, SectionEntry, Words
 from analysis.rater_examples.example_effect import ExampleEffect, example_effects
 from analysis.rater_examples.section import with_and_without
 from analysis.records.results import rows
@@ -10,7 +10,7 @@ from analysis.records.results import rows
 EXAMPLES = rows("examples", ExampleEffect, "LLMs with answered examples of people and without, on items held out.")
 
 
-def _effects(analysis: Analysis) -> Found:
+def _effects(analysis: Analysis) -> KeyValues:
     prepared = analysis.prepared
     return {"examples": tuple(example_effects(prepared)) if prepared.plan.examples else ()}
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from analysis.agreement.contribution import AGREEMENT
 from analysis.answers.exclusions import Exclusion
 from analysis.comparisons.contribution import RATING_MEANS
-from analysis.contribution import Analysis, Contribution, Found, SectionEntry, Words
+from analysis.contribution import Analysis, Contribution, KeyValues, SectionEntry, Words
 from analysis.correlations.contribution import CORRELATIONS
 from analysis.llm_vs_people.contribution import LLM_VS_PEOPLE
 from analysis.ranking.contribution import RANKING_AGREEMENT
@@ -22,7 +22,7 @@ from analysis.sums.criterion_sums import SINGLE
 RATERS = rows("raters", RaterRow)
 
 
-def _raters(analysis: Analysis) -> Found:
+def _raters(analysis: Analysis) -> KeyValues:
     prepared = analysis.prepared
     if "llm" not in {kind for _, kind in prepared.groups}:
         return {"raters": ()}
@@ -30,7 +30,7 @@ def _raters(analysis: Analysis) -> Found:
     return {"raters": tuple(rater_table(_found_elsewhere(analysis, prepared.exclusions), counted, prepared.orders))}
 
 
-def _of_sums(analysis: Analysis) -> Found:
+def _of_sums(analysis: Analysis) -> KeyValues:
     totals = analysis.summed.totals
     found = _found_elsewhere(analysis, analysis.summed.exclusions)
     table = rater_table(found, {totals.kind: totals.counted}, {totals.kind: totals.order})

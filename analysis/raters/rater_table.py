@@ -126,7 +126,7 @@ class RowSubject:
 
 
 def rater_table(
-    found: FoundElsewhere, counted: Mapping[str, RaterCounts], orders: Mapping[str, Order]
+    elsewhere: FoundElsewhere, counted: Mapping[str, RaterCounts], orders: Mapping[str, Order]
 ) -> list[RaterRow]:
     """Put every group beside every other, criterion by criterion.
 
@@ -136,7 +136,7 @@ def rater_table(
 
     Parameters
     ----------
-    found : FoundElsewhere
+    elsewhere : FoundElsewhere
         Rows as results.json holds them.
     counted : mapping of str to RaterCounts
         What :func:`count_answers` returns of the checked answer tables before exclusions, by source.
@@ -148,7 +148,7 @@ def rater_table(
     list of RaterRow
         People first, then each LLM and variant; none where there is no LLM.
     """
-    kinds = [(about.group, about.annotator_kind) for about in found.groups]
+    kinds = [(about.group, about.annotator_kind) for about in elsewhere.groups]
     if "llm" not in {kind for _, kind in kinds}:
         return []
     targets = people_of(kinds)
@@ -156,7 +156,7 @@ def rater_table(
     for source in SOURCES:
         if source not in counted:
             continue
-        for about in found.groups:
+        for about in elsewhere.groups:
             for criterion in orders[source].criteria:
                 counts = counted[source].get((about.group, criterion))
                 if counts is None:
@@ -171,14 +171,14 @@ def rater_table(
                         annotator_kind=about.annotator_kind,
                         form=about.form,
                         readout=about.readout,
-                        missing=_missing(found, place),
+                        missing=_missing(elsewhere, place),
                         **counts,
-                        **_all_systems(found.means, place),
-                        **_agreement(found, place, counts["n_repeats"]),
-                        **_correlations(found, place, targets),
+                        **_all_systems(elsewhere.means, place),
+                        **_agreement(elsewhere, place, counts["n_repeats"]),
+                        **_correlations(elsewhere, place, targets),
                         n_forms=about.assignments if asked_both_ways else None,
-                        n_inconsistent=_contradictions(found, about.group) if asked_both_ways else None,
-                        **_saved(found, place),
+                        n_inconsistent=_contradictions(elsewhere, about.group) if asked_both_ways else None,
+                        **_saved(elsewhere, place),
                     )
                 )
     return rows

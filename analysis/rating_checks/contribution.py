@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analysis.comparisons.contribution import CHOICE_PAIRS, RATING_PAIRS, TESTS
-from analysis.contribution import Analysis, Contribution, Found, SectionEntry, Words
+from analysis.contribution import Analysis, Contribution, KeyValues, SectionEntry, Words
 from analysis.rating_checks.claims import claims
 from analysis.rating_checks.other_tests import OtherTests, RespacingRow, RobustnessRow
 from analysis.rating_checks.part_sums import CROSSED_SAMPLES, ORDINAL_MODEL, Z_SCORES
@@ -16,7 +16,7 @@ RESPACING = rows("ratings.respacing", RespacingRow)
 OTHER_TESTS: Key[OtherTests] = Key("other_tests", OtherTests)
 
 
-def _checks(analysis: Analysis) -> Found:
+def _checks(analysis: Analysis) -> KeyValues:
     pairs, robustness, respacing = analysis.of(OTHER_TESTS).rating_rows(analysis.of(TESTS).ratings)
     return {
         "ratings.pairs": tuple(pairs),

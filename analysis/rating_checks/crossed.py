@@ -178,24 +178,24 @@ class ItemSquares:
     clusters: Ints
 
 
-def items_by_pair(pair: Ints, share: Floats, square: Floats, rest: Floats, cells: Floats) -> ItemSquares:
+def items_by_pair(pair: Ints, share: Floats, square: Floats, distance: Floats, cells: Floats) -> ItemSquares:
     """Return what items bring to the variance.
 
     Parameters
     ----------
     pair : array of int, shape (n,)
         The pair of each item.
-    share, square, rest : array of float, shape (n,)
+    share, square, distance : array of float, shape (n,)
         Of the item's answers: their weights, squared weights, and weighted distances from the mean, added up.
     cells : array of float, shape (n_pairs,)
         Squared weights of what one annotator gave to one item, added up.
     """
     n_pairs = len(cells)
     plain = ClusterSquares(
-        squares=sums_by(pair, rest**2, n_pairs), clusters=np.bincount(pair, minlength=n_pairs).astype(np.int64)
+        squares=sums_by(pair, distance**2, n_pairs), clusters=np.bincount(pair, minlength=n_pairs).astype(np.int64)
     )
     shares = sums_by(pair, share**2, n_pairs)
-    variance, df = spread_of_items(pair, share, square, rest, n_pairs, items_differ=True)
+    variance, df = spread_of_items(pair, share, square, distance, n_pairs, items_differ=True)
     with np.errstate(all="ignore"):
         uneven = (1 / shares < EVEN * plain.clusters) & (shares >= SHARED * cells)
     return ItemSquares(

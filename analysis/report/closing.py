@@ -135,25 +135,27 @@ def settings(results: Results) -> Section | None:
     )
 
 
-def verified_words(found: Verification) -> str:
+def verified_words(verification: Verification) -> str:
     """Return "214 of 231 figures recomputed by scipy, statsmodels and choix: all within 1e-9".
 
     Figures are p-values, strengths and kappas.
     """
-    by = f" by {listed([row.library for row in found.libraries])}" if found.libraries else ""
-    different = f"{found.n_different} differ by more than {TOLERANCE}"
-    within = f": {different if found.n_different else f'all within {TOLERANCE}'}" if found.recomputed else ""
-    return f"{found.recomputed:,} of {found.figures:,} p-values, strengths and kappas{by}{within}"
+    by = f" by {listed([row.library for row in verification.libraries])}" if verification.libraries else ""
+    different = f"{verification.n_different} differ by more than {TOLERANCE}"
+    within = (
+        f": {different if verification.n_different else f'all within {TOLERANCE}'}" if verification.recomputed else ""
+    )
+    return f"{verification.recomputed:,} of {verification.figures:,} p-values, strengths and kappas{by}{within}"
 
 
-def not_recomputed(found: Verification) -> list[tuple[str, str]]:
+def not_recomputed(verification: Verification) -> list[tuple[str, str]]:
     """Return by which versions figures were computed again, and why others were not."""
     lines = []
-    if found.libraries:
-        by = [f"{row.library} {row.version} ({row.recomputed:,})" for row in found.libraries]
+    if verification.libraries:
+        by = [f"{row.library} {row.version} ({row.recomputed:,})" for row in verification.libraries]
         lines.append(("Computed again by", ", ".join(by)))
-    if found.not_recomputed:
-        why = [f"{row.n:,}: {row.reason}" for row in found.not_recomputed]
+    if verification.not_recomputed:
+        why = [f"{row.n:,}: {row.reason}" for row in verification.not_recomputed]
         lines.append(("Not computed again", "; ".join(why)))
     return lines
 

@@ -17,20 +17,22 @@ from spa.errors import AnalysisError
 from spa.files import write_text
 
 
-def write_page(found: Contamination, rows: Sequence[Mapping[str, object]], folder: Path) -> list[Path]:
+def write_page(contamination: Contamination, rows: Sequence[Mapping[str, object]], folder: Path) -> list[Path]:
     """Write contamination.json, .html, .md, .csv with a row a text, and the figure; return their paths.
 
     Where the folder has those of another model, this one's name is in the names of its files.
     """
-    stem = _stem(found, folder)
-    section = Section(id=NAME, title="Contamination", blocks=tuple(contamination_blocks(found, stem)))
-    document = Document(title=question(found), subtitle=settings_words(found), language="en", sections=(section,))
+    stem = _stem(contamination, folder)
+    section = Section(id=NAME, title="Contamination", blocks=tuple(contamination_blocks(contamination, stem)))
+    document = Document(
+        title=question(contamination), subtitle=settings_words(contamination), language="en", sections=(section,)
+    )
     files = {
-        f"{stem}.json": record_text(found),
+        f"{stem}.json": record_text(contamination),
         f"{stem}.html": render_html(document),
         f"{stem}.md": render_markdown(document),
         f"{stem}.csv": render_csv(rows),
-        f"figures/{stem}.svg": figure(found),
+        f"figures/{stem}.svg": figure(contamination),
     }
     for name, text in files.items():
         write_text(folder / name, text)

@@ -29,13 +29,15 @@ class TextNames:
         return KINDS.get(group) or shown_name(group)
 
 
-def explanations_files(found: ExplorationResults, study: StudyReport | None, title: str, stem: str) -> dict[str, str]:
+def explanations_files(
+    exploration: ExplorationResults, study: StudyReport | None, title: str, stem: str
+) -> dict[str, str]:
     """Return a page of this name, as HTML and Markdown, and its map as a figure, by path."""
     names = TextNames(study)
-    section = Section(id="exploration", title=TITLE, blocks=tuple(exploration_blocks(found, names)))
+    section = Section(id="exploration", title=TITLE, blocks=tuple(exploration_blocks(exploration, names)))
     document = Document(title=TITLE, subtitle=title, language="en", sections=(section,))
     return {
         f"{stem}.html": render_html(document),
         f"{stem}.md": render_markdown(document),
-        "figures/exploration.svg": map_of(found, names),
+        "figures/exploration.svg": map_of(exploration, names),
     }

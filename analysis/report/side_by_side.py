@@ -73,18 +73,20 @@ def side_by_side(results: Results) -> Section | None:
     return Section(id="comparison", title="Side by side: do they agree?", blocks=tuple(blocks))
 
 
-def matrix(found: Sequence[PairResult], names: Names, criterion: str, several: bool, *, who: str = "") -> Table | None:
+def matrix(
+    results: Sequence[PairResult], names: Names, criterion: str, several: bool, *, who: str = ""
+) -> Table | None:
     """Return the table of pairs by sources; None where fewer than two sources judged this criterion.
 
     ``who`` is counted under it.
     """
-    sources = list(dict.fromkeys((entry.source, entry.test.group) for entry in found))
+    sources = list(dict.fromkeys((entry.source, entry.test.group) for entry in results))
     if len(sources) < 2:
         return None
     by_pair: dict[tuple[str, str, int | None], dict[tuple[str, str], PairResult]] = {}
     pairs: dict[frozenset[str], tuple[str, str]] = {}
-    exposures = [entry.exposure for entry in found if entry.source == "preferences"]
-    for entry in found:
+    exposures = [entry.exposure for entry in results if entry.source == "preferences"]
+    for entry in results:
         x, y = pairs.setdefault(frozenset((entry.x, entry.y)), (entry.x, entry.y))
         for exposure in [entry.exposure] if entry.source == "preferences" else dict.fromkeys(exposures or [None]):
             by_pair.setdefault((x, y, exposure), {})[entry.source, entry.test.group] = entry
@@ -101,7 +103,7 @@ def matrix(found: Sequence[PairResult], names: Names, criterion: str, several: b
             ]
         )
     columns = [Column(title="Pair"), *(Column(title=sentence(names.source_by_group(*source))) for source in sources)]
-    undecided = "undecided" if all(entry.test.decision is None for entry in found) else "equal"
+    undecided = "undecided" if all(entry.test.decision is None for entry in results) else "equal"
     notes = [
         f"> the first of the pair is better, < the second is better, ~ {undecided}. Below it the mean (SPA: "
         f"chance that the first is better; ratings, {names.direction(criterion)}: difference of the means; choices: "
@@ -109,7 +111,7 @@ def matrix(found: Sequence[PairResult], names: Names, criterion: str, several: b
     ]
     if who:
         notes.append(f"n: {who}.")
-    if any(entry.test.decision == "not_deciding" for entry in found):
+    if any(entry.test.decision == "not_deciding" for entry in results):
         notes.append("An estimate alone: not what the study decided.")
     return build_table(
         *titled("comparison", "What each way of asking says of each pair", names, criterion, several=several),

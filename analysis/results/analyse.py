@@ -178,11 +178,11 @@ def assembled(
     }
 
 
-def with_warnings(results: Results, rows: tuple[WarningRow, ...], said: Results | None = None) -> Results:
-    """Add warnings, and say the most important, of a live study as it decided (``said``)."""
+def with_warnings(results: Results, rows: tuple[WarningRow, ...], as_decided: Results | None = None) -> Results:
+    """Add warnings, and say the most important, of a live study as it decided (``as_decided``)."""
     texts = tuple(row.text for row in rows)
-    results, said = (replace(one, warnings=texts, warning_rows=rows) for one in (results, said or results))
-    return with_rows(replace(results, headline=headline_of(said)))
+    results, as_decided = (replace(one, warnings=texts, warning_rows=rows) for one in (results, as_decided or results))
+    return with_rows(replace(results, headline=headline_of(as_decided)))
 
 
 Test = TypeVar("Test", RatingTest, ChoiceTest)

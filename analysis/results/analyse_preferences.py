@@ -20,7 +20,7 @@ from analysis.answers.pairs import with_pairs
 from analysis.answers.plan import Plan
 from analysis.camps.contribution import DIFFER_LEFT_OUT
 from analysis.comparisons.preferences import Directed, UnitPreferences, combine
-from analysis.contribution import Analysis, Contribution, Found, SummedInput
+from analysis.contribution import Analysis, Contribution, KeyValues, SummedInput
 from analysis.llm_vs_people.from_sums import BIAS, PREDICTION_POWERED
 from analysis.parts.preference_buckets import Flags, PreferenceUnits
 from analysis.parts.preferences import PreferenceTotals
@@ -85,21 +85,21 @@ def _contributions(totals: PreferenceTotals) -> Sequence[Contribution]:
     llms = {group for group, kind in totals.groups if kind == "llm"}
     preferences = combine(kept)
 
-    def tested_units(analysis: Analysis) -> Found:
+    def tested_units(analysis: Analysis) -> KeyValues:
         plan = analysis.plan
         sources = RankingSources(plan=plan)
         names = {kind: _names(units) for kind in ("annotator", "assignment")}
         found = tests_of_units(everybody, kept, tests, plan, sources, llms=llms, names=names)
         return all_tests(plan, sources, OtherTests(plan=plan), preferences=found)
 
-    def checks(analysis: Analysis) -> Found:
+    def checks(analysis: Analysis) -> KeyValues:
         plan = analysis.plan
         failing = units.failing.astype(np.int64)
         swept = sweep_units(base, failing, totals.checked, tests, plan, taus=taus_of(tests, plan))
         found = checks_of_units(preferences, swept, tests, plan)
         return {name: getattr(found, name) for name in names_of(PreferenceChecks)}
 
-    def agreement(analysis: Analysis) -> Found:
+    def agreement(analysis: Analysis) -> KeyValues:
         found = _agreement(preferences, totals, analysis.plan, llms | totals.repeating)
         return {"reviewers": (), "agreement": tuple(found), "annotator_pairs": (), "coded_raters": None}
 

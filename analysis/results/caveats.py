@@ -21,7 +21,7 @@ from analysis.printing.words import listed, percent, plural, sentence
 from analysis.records.overview import WarningKind
 from analysis.records.results import Results
 from analysis.results.certainty_words import FEW_USED, p_words
-from analysis.results.claim_words import Found, Wording
+from analysis.results.claim_words import SupportedClaim, Wording
 from analysis.results.claims import better, path
 from analysis.results.headline_rows import CaveatKind, HeadlineProblem
 from analysis.results.live import about_live, live_row
@@ -43,7 +43,7 @@ class Known:
     names: Names
     source: Source | None
     group: str | None
-    found: Sequence[Found]
+    found: Sequence[SupportedClaim]
 
     @property
     def section(self) -> str:

@@ -19,7 +19,7 @@ from analysis.printing.words import (
     sentence,
     share_interval,
 )
-from analysis.results.claim_words import Found, Wording, unit_of
+from analysis.results.claim_words import SupportedClaim, Wording, unit_of
 from analysis.results.claims import FIRST, NAMED, Evidence
 from analysis.results.headline_rows import Crossed, HeadlineClaim
 
@@ -29,10 +29,10 @@ FEW_USED = 0.9  # share of a pair's answers; where fewer enter its test, the sha
 class CertaintyWording(Wording):
     """Words for how far what one group answered goes."""
 
-    def certainty(self, found: Sequence[Found], further: Sequence[str]) -> str:
+    def certainty(self, supported: Sequence[SupportedClaim], further: Sequence[str]) -> str:
         """Return by how much, and for whom it holds; ``further`` stands before for whom."""
-        if len(found) == 1:
-            claim, evidence = found[0]
+        if len(supported) == 1:
+            claim, evidence = supported[0]
             parts = [self._decided(evidence) or self._evidence(claim, evidence)]
             if claim.strength == "not_clear" and evidence.decided is None and evidence.against is not None:
                 close = evidence.against.test.equivalent
@@ -42,14 +42,14 @@ class CertaintyWording(Wording):
                     else "This does not show that they are equal."
                 )
         else:
-            parts = [self._counted([claim for claim, _ in found])]
+            parts = [self._counted([claim for claim, _ in supported])]
         parts += further
         if simulated := self.made_by_a_program():
             parts += simulated
         elif self.llm:
-            parts.append(self._of_an_llm(found))
+            parts.append(self._of_an_llm(supported))
         else:
-            parts.append(self.scope(found))
+            parts.append(self.scope(supported))
         return " ".join(part for part in parts if part)
 
     def made_by_a_program(self) -> list[str]:
@@ -68,7 +68,7 @@ class CertaintyWording(Wording):
         far = f", and on {skewed} by highly skewed values" if skewed else ""
         return f"The first place is clear on {clear or 'none'} of {n} criteria{only}{far}."
 
-    def _of_an_llm(self, found: Sequence[Found]) -> str:
+    def _of_an_llm(self, found: Sequence[SupportedClaim]) -> str:
         named = [evidence.against for claim, evidence in found if claim.strength in NAMED]
         rows = [row for row in named if row is not None]
         if not rows:
@@ -138,12 +138,12 @@ class CertaintyWording(Wording):
             return ""
         return f", from {used:,} of {given:,} answers about the two"
 
-    def scope(self, found: Sequence[Found]) -> str:
+    def scope(self, supported: Sequence[SupportedClaim]) -> str:
         """Return for whom the claims hold: these annotators and items, or others like them."""
-        tested = [(claim, row) for claim, evidence in found if (row := _compared(claim, evidence)) is not None]
+        tested = [(claim, row) for claim, evidence in supported if (row := _compared(claim, evidence)) is not None]
         if not tested:
             return ""
-        one = len(found) == 1
+        one = len(supported) == 1
         by_case: dict[Crossed | None, list[HeadlineClaim]] = {}
         for claim, _ in tested:
             by_case.setdefault(claim.crossed, []).append(claim)

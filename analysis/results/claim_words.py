@@ -22,7 +22,7 @@ MANY_NAMES, SHOWN_OF_MANY = 60, 10
 VERBS = {"preferences": "prefer", "choices": "choose", "ratings": "rate"}
 SUPERLATIVES = {"preferences": "most", "choices": "most", "ratings": "best"}
 PAST = {"preferences": "preferred", "choices": "chosen", "ratings": "rated"}
-Found: TypeAlias = tuple[HeadlineClaim, Evidence]
+SupportedClaim: TypeAlias = tuple[HeadlineClaim, Evidence]
 
 
 class Wording:
@@ -38,20 +38,20 @@ class Wording:
         self.s = "s" if self.llm else ""  # of a verb: a group of people is many, an LLM is one
         self.they = "It" if self.llm else "They"
 
-    def winner(self, found: Sequence[Found]) -> str:
+    def winner(self, supported: Sequence[SupportedClaim]) -> str:
         """Return who wins, criterion by criterion; where there are many, who leads on how many."""
-        claims = [claim for claim, _ in found]
-        if len(found) == 1:
-            text = f"{self._verdict(*found[0])}{self._turn(claims)}."
+        claims = [claim for claim, _ in supported]
+        if len(supported) == 1:
+            text = f"{self._verdict(*supported[0])}{self._turn(claims)}."
             llm_first = self.llm and self.group != SIMULATED_RATER and text.startswith(self.who)
             named = llm_first or _names_first(claims[0])  # a name keeps its letters
             return text if named else sentence(text)
         alike = len({self._turn([claim]) for claim in claims}) == 1
-        if len(found) <= MOST_CLAIMS:
+        if len(supported) <= MOST_CLAIMS:
             parts = [
                 f"{sentence(self.names.criterion(claim.criterion))}{'' if alike else self._turn([claim])}: "
                 f"{self._verdict(claim, evidence)}"
-                for claim, evidence in found
+                for claim, evidence in supported
             ]
             return f"{'; '.join(parts)}{self._turn(claims) if alike else ''}."
         return self._summary(claims, alike)

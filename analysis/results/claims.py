@@ -236,19 +236,19 @@ def path(beats: Mapping[str, Sequence[str]], start: str, end: str) -> tuple[str,
     return ()
 
 
-def strength_of(found: Evidence) -> Strength:
+def strength_of(evidence: Evidence) -> Strength:
     """Return the case that the evidence is; see ``HeadlineClaim.strength``."""
-    row = found.against
-    if row is None or found.leader is None:
-        any_run = any(_has_verdict(one) for one in found.tested)
-        return "no_leader" if found.leader is None and any_run else "untested"
-    if found.decided is None and row.test.decision is None and row.test.weights_reverse:
+    row = evidence.against
+    if row is None or evidence.leader is None:
+        any_run = any(_has_verdict(one) for one in evidence.tested)
+        return "no_leader" if evidence.leader is None and any_run else "untested"
+    if evidence.decided is None and row.test.decision is None and row.test.weights_reverse:
         return "weights_reverse"
-    if found.decided is None and row.test.decision is None and _items_decide(row) and found.side != "nobody":
+    if evidence.decided is None and row.test.decision is None and _items_decide(row) and evidence.side != "nobody":
         return "items_decide"
-    match found.side, found.crossed:
+    match evidence.side, evidence.crossed:
         case "other", _:
-            return "circle" if found.circle else "contradicted"
+            return "circle" if evidence.circle else "contradicted"
         case "nobody", _:
             return "not_clear"
         case "leader", "opposite":
@@ -256,13 +256,13 @@ def strength_of(found: Evidence) -> Strength:
         case "leader", "not_shown":
             return "these_only"
     test = row.test
-    if found.decided is not None or test.decision is not None:
+    if evidence.decided is not None or test.decision is not None:
         return "clear"
     if test.p_value is None:
         return "unanimous"
     if isinstance(test, RatingTest) and test.level_problem:
         return "these_only"
-    if getattr(test, "unit", "annotator") == "item" and found.crossed is None:
+    if getattr(test, "unit", "annotator") == "item" and evidence.crossed is None:
         return "these_only"
     return "skewed" if test.highly_skewed else "clear"
 
@@ -271,26 +271,26 @@ def _items_decide(row: PairResult) -> bool:
     return isinstance(row.test, RatingTest) and row.test.items_decide
 
 
-def claim_of(found: Evidence, direction: Direction | None) -> HeadlineClaim:
+def claim_of(evidence: Evidence, direction: Direction | None) -> HeadlineClaim:
     """Return the claim that the evidence allows."""
-    row, strength = found.against, strength_of(found)
-    tested = None if row is None or found.decided is not None else row.test
-    run = any(_has_verdict(one) for one in found.tested)
+    row, strength = evidence.against, strength_of(evidence)
+    tested = None if row is None or evidence.decided is not None else row.test
+    run = any(_has_verdict(one) for one in evidence.tested)
     alike = tested is not None and tested.p_value is None and tested.decision is None
     return HeadlineClaim(
-        criterion=found.criterion,
+        criterion=evidence.criterion,
         direction=direction,
-        leader=found.leader,
-        runner_up=found.other,
+        leader=evidence.leader,
+        runner_up=evidence.other,
         strength=strength,
         p_adjusted=None if tested is None else tested.p_adjusted,
         p_crossed_adjusted=None if tested is None else tested.p_crossed_adjusted,
-        unbeaten=found.unbeaten,
-        reason=next((one.test.reason for one in found.tested if one.test.reason), None) if not run else None,
-        exposure=None if row is None or found.leader is None else row.exposure,
-        winner=found.leader if strength in NAMED else None,
-        crossed=found.crossed,
+        unbeaten=evidence.unbeaten,
+        reason=next((one.test.reason for one in evidence.tested if one.test.reason), None) if not run else None,
+        exposure=None if row is None or evidence.leader is None else row.exposure,
+        winner=evidence.leader if strength in NAMED else None,
+        crossed=evidence.crossed,
         p_unanimous=row.p_unanimous if row is not None and alike else None,
-        circle=found.circle if strength == "circle" else (),
-        passed_over=found.passed_over,
+        circle=evidence.circle if strength == "circle" else (),
+        passed_over=evidence.passed_over,
     )

@@ -39,7 +39,7 @@ from analysis.comparisons.rating_cells import RatingCells
 from analysis.comparisons.rating_judgements import judgements_of_counts
 from analysis.comparisons.ratings import RatingMean, RatingTest, compare_ratings, summarise_ratings
 from analysis.comparisons.tests import LISTED, Tests
-from analysis.contribution import Analysis, Contribution, Found
+from analysis.contribution import Analysis, Contribution, KeyValues
 from analysis.ranking.contribution import SOURCES
 from analysis.ranking.means_of_sums import mean_sums, names_of_units
 from analysis.ranking.replicates import unit_names
@@ -54,7 +54,7 @@ from analysis.sums.criterion_sums import CriterionSums, by_criterion, counted_ou
 from analysis.sums.units import unit_codes
 
 
-def compare_systems(analysis: Analysis) -> Found:
+def compare_systems(analysis: Analysis) -> KeyValues:
     """Test preferences, choices and ratings, as far as there are any."""
     prepared = analysis.prepared
     sources, otherwise = RankingSources(plan=prepared.plan), OtherTests(plan=prepared.plan)
@@ -68,7 +68,7 @@ def compare_systems(analysis: Analysis) -> Found:
     return {**found, COUNTED_RATINGS.name: tuple(noted.counted)}
 
 
-def compare_sums(analysis: Analysis) -> Found:
+def compare_sums(analysis: Analysis) -> KeyValues:
     """Test ratings or choices from the sums of a table in parts."""
     totals, plan = analysis.totals, analysis.plan
     sources, otherwise, names = RankingSources(plan=plan), OtherTests(plan=plan), names_of_units(totals)
@@ -90,7 +90,7 @@ def all_tests(
     ratings: tuple[list[RatingMean], list[RatingTest]] = ([], []),
     choices: tuple[list[ChoiceTest], list[tuple[str, str, int]]] = ([], []),
     noted: Noted | None = None,
-) -> Found:
+) -> KeyValues:
     """Return what the tests of the three kinds of answers gave, and what rankings and other tests are made of."""
     noted = noted or Noted()
     tests = Tests(

@@ -21,7 +21,7 @@ from analysis.printing.words import listed, plural, rule_name, sentence
 from analysis.records.results import Results
 from analysis.results.caveats import MOST_PROBLEMS, Known, caveats
 from analysis.results.certainty_words import CertaintyWording
-from analysis.results.claim_words import Found
+from analysis.results.claim_words import SupportedClaim
 from analysis.results.claims import claim_of, evidence_of
 from analysis.results.headline_rows import Direction, Headline, HeadlineClaim
 from analysis.results.live import NOT_UNDER_LOOKING
@@ -60,7 +60,7 @@ def headline_of(results: Results) -> Headline:
     )
 
 
-def _found(results: Results, source: Source, group: str) -> list[Found]:
+def _found(results: Results, source: Source, group: str) -> list[SupportedClaim]:
     """Return the claim of each criterion of the headline, with its evidence."""
     tested = (row for row in pair_results(results, source) if row.test.group == group)
     rows = by_criterion(tested, lambda row: row.test.criterion)
@@ -94,7 +94,7 @@ def _of_ranking(claim: HeadlineClaim, live: LiveStudy, group: str) -> HeadlineCl
     )
 
 
-def _of_live(results: Results, found: Sequence[Found]) -> list[str]:
+def _of_live(results: Results, found: Sequence[SupportedClaim]) -> list[str]:
     """Return what holds of the claims of a study that was looked at after every annotator."""
     if results.live is None:
         return []

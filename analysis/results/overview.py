@@ -26,7 +26,7 @@ from analysis.answers.rescaling import Rescaled
 from analysis.answers.study_facts import StudyFacts
 from analysis.answers.tables import answered_rows
 from analysis.answers.unnamed import MEANS, cell_of, is_nameless
-from analysis.contribution import Analysis, Contribution, Found
+from analysis.contribution import Analysis, Contribution, KeyValues
 from analysis.records.overview import (
     GROUPS,
     MISSING,
@@ -89,7 +89,7 @@ def _unnamed(annotator: str, group: str, answers: Mapping[str, pl.DataFrame]) ->
 def group_rows(
     order: Sequence[tuple[str, AnnotatorKind]],
     counted: pl.DataFrame,
-    given: Mapping[str, Mapping[str, Sequence[str]]],
+    columns: Mapping[str, Mapping[str, Sequence[str]]],
     gone: tuple[Counter[str], Counter[str]],
     study: StudyFacts | None = None,
 ) -> tuple[Group, ...]:
@@ -101,7 +101,7 @@ def group_rows(
         Group and kind, in the order of the results.
     counted : DataFrame
         ``group, annotators, assignments, variant``: how many there are, and whether a variant is named.
-    given : mapping of str to mapping
+    columns : mapping of str to mapping
         What the columns "form" and "readout" say, by group.
     gone : tuple of Counter
         Annotators and assignments excluded, by group.
@@ -117,8 +117,8 @@ def group_rows(
             assignments=known[group]["assignments"],
             excluded_annotators=gone[0][group],
             excluded_assignments=gone[1][group],
-            form=_form(given["form"].get(group, ()), study, variant=known[group]["variant"]),
-            readout=next(iter(given["readout"].get(group, ())), None),
+            form=_form(columns["form"].get(group, ()), study, variant=known[group]["variant"]),
+            readout=next(iter(columns["readout"].get(group, ())), None),
             simulated=kind == "llm" and _is_simulated(group, study),
         )
         for group, kind in order
@@ -283,7 +283,7 @@ def _own_version() -> str:
     return version("spa-eval")
 
 
-def _counted(analysis: Analysis) -> Found:
+def _counted(analysis: Analysis) -> KeyValues:
     prepared = analysis.prepared
     members = {jury.id: jury.raters for jury in prepared.plan.juries}
     rows = groups(prepared.answers, prepared.groups, prepared.exclusions, prepared.study)
@@ -293,7 +293,7 @@ def _counted(analysis: Analysis) -> Found:
     }
 
 
-def _of_sums(analysis: Analysis) -> Found:
+def _of_sums(analysis: Analysis) -> KeyValues:
     totals, gone = analysis.summed.totals, analysis.summed.gone
     said: dict[str, dict[str, list[str]]] = {column: {} for column in ("form", "readout", "variant")}
     for group, column, value in totals.columns.select("group", "column", "value").unique().sort(pl.all()).iter_rows():

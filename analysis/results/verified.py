@@ -87,9 +87,9 @@ def _sample(results: Results, n_figures: int, n_answers: int) -> Callable[[str],
     return wanted
 
 
-def with_verification(results: Results, found: Verification) -> Results:
+def with_verification(results: Results, verification: Verification) -> Results:
     """Put the outcome into results; what differs becomes the first caveat."""
-    results = replace(results, verification=found)
-    if found.n_different:
+    results = replace(results, verification=verification)
+    if verification.n_different:
         results = replace(results, headline=headline_of(as_decided(results)))
     return with_rows(results)

@@ -137,21 +137,21 @@ def outdated_files(results: Results, study: StudyFacts | None) -> Iterator[Warni
         yield WarningRow(kind="outdated_file", group=None, text=text)
 
 
-def about_names(found: Iterable[NearNames]) -> Iterator[WarningRow]:
+def about_names(near_names: Iterable[NearNames]) -> Iterator[WarningRow]:
     """Warn of names that are nearly the same."""
-    for names in found:
+    for names in near_names:
         yield WarningRow(kind="near_names", group=None, text=near_names_words(names))
 
 
-def about_documents(found: Iterable[Documents]) -> Iterator[WarningRow]:
+def about_documents(tables: Iterable[Documents]) -> Iterator[WarningRow]:
     """Warn of items that look like segments of documents."""
-    for documents in found:
+    for documents in tables:
         yield WarningRow(kind="documents", group=None, text=documents_words(documents))
 
 
-def about_pairs(found: Iterable[tuple[str, str, int]]) -> Iterator[WarningRow]:
+def about_pairs(untested: Iterable[tuple[str, str, int]]) -> Iterator[WarningRow]:
     """Say how many pairs of many systems have no row, by group and criterion."""
-    for group, criterion, n in found:
+    for group, criterion, n in untested:
         text = (
             f"{criterion}: {plural(n, 'pair')} of systems compared once and so without a test, left out of the tests "
             "of pairs; strengths and ranks are from all comparisons."
@@ -169,9 +169,9 @@ def about_scores(codes: Sequence[AnswerCode], others: Sequence[OtherScale]) -> I
         yield WarningRow(kind="other_scales", group=None, text=text)
 
 
-def about_spans(found: SpanDoubts | None) -> Iterator[WarningRow]:
+def about_spans(doubts: SpanDoubts | None) -> Iterator[WarningRow]:
     """Warn of what a table of marked errors leaves open."""
-    for kind, text in () if found is None else found.words():
+    for kind, text in () if doubts is None else doubts.words():
         yield WarningRow(kind=kind, group=None, text=text)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analysis.contribution import Analysis, Contribution, Found, SectionEntry, Words
+from analysis.contribution import Analysis, Contribution, KeyValues, SectionEntry, Words
 from analysis.records.results import rows
 from analysis.self_preference.own_maker import SelfPreference, self_preferences
 from analysis.self_preference.section import self_preference
@@ -12,7 +12,7 @@ SELF_PREFERENCE = rows(
 )
 
 
-def _own_maker(analysis: Analysis) -> Found:
+def _own_maker(analysis: Analysis) -> KeyValues:
     prepared = analysis.prepared
     return {"self_preference": tuple(self_preferences(prepared)) if prepared.plan.makers else ()}
 

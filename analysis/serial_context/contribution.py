@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from analysis.contribution import Analysis, Contribution, Found, SectionEntry, Words
+from analysis.contribution import Analysis, Contribution, KeyValues, SectionEntry, Words
 from analysis.records.results import Results, rows
 from analysis.serial_context.claims import claims
 from analysis.serial_context.contexts import SerialArms, SerialContext, serial_contexts
@@ -30,7 +30,7 @@ THIRD_SYSTEMS = rows(
 )
 
 
-def _contexts(analysis: Analysis) -> Found:
+def _contexts(analysis: Analysis) -> KeyValues:
     return _of_ratings(analysis) | _of_choices(analysis)
 
 

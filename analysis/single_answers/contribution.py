@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from analysis.contribution import Analysis, Contribution, Found
+from analysis.contribution import Analysis, Contribution, KeyValues
 from analysis.records.results import Results, rows
 from analysis.single_answers.answers import SingleAnswers, single_answers
 from analysis.sums.left_out import NeedsSingleAnswers
@@ -17,7 +17,7 @@ SINGLE_ANSWERS = rows(
 )
 
 
-def _answers(analysis: Analysis) -> Found:
+def _answers(analysis: Analysis) -> KeyValues:
     prepared = analysis.prepared
     return {"single_answers": tuple(single_answers(prepared.kept, prepared.orders, prepared.groups))}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analysis.answers.exclusions import apply_exclusions
-from analysis.contribution import Analysis, Contribution, Found, SectionEntry
+from analysis.contribution import Analysis, Contribution, KeyValues, SectionEntry
 from analysis.records.results import one
 from analysis.spans.section import marked_errors
 from analysis.spans.span_results import SpanResults, span_results
@@ -13,7 +13,7 @@ SPANS = one(
 )
 
 
-def _spans(analysis: Analysis) -> Found:
+def _spans(analysis: Analysis) -> KeyValues:
     prepared = analysis.prepared
     spans, order = prepared.tables.spans, prepared.orders.get("ratings")
     if spans is None or order is None:
@@ -22,7 +22,7 @@ def _spans(analysis: Analysis) -> Found:
     return {"spans": span_results(kept, order.groups, order.systems, prepared.plan)}
 
 
-def _tables(found: SpanResults) -> Found:
+def _tables(found: SpanResults) -> KeyValues:
     return {"span_counts": found.counts, "span_agreement": found.agreement}
 
 

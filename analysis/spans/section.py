@@ -29,14 +29,14 @@ AGREEMENT = (
 )
 
 
-def marked_errors(found: SpanResults, shown: Shown) -> Section:
+def marked_errors(results: SpanResults, shown: Shown) -> Section:
     """Report marked errors."""
     names = shown.names
-    blocks: list[Block] = [Paragraph(text=READING), _counts(found.counts, shown)]
-    if any(row.n_unplaced for row in found.counts):
-        blocks.append(Paragraph(text=_unplaced(found.counts, names)))
-    if found.agreement:
-        blocks += [Paragraph(text=AGREEMENT), _agreement(found.agreement, shown)]
+    blocks: list[Block] = [Paragraph(text=READING), _counts(results.counts, shown)]
+    if any(row.n_unplaced for row in results.counts):
+        blocks.append(Paragraph(text=_unplaced(results.counts, names)))
+    if results.agreement:
+        blocks += [Paragraph(text=AGREEMENT), _agreement(results.agreement, shown)]
     return Section(id="spans", title="Errors that were marked", blocks=tuple(blocks))
 
 

@@ -76,12 +76,12 @@ class WeighedItems:
 
 
 def spread_of_items(
-    part: Ints, share: Floats, square: Floats, rest: Floats, n_parts: int, *, items_differ: bool = False
+    part: Ints, share: Floats, square: Floats, distance: Floats, n_parts: int, *, items_differ: bool = False
 ) -> tuple[Floats, Floats]:
     """Return by part the variance of a weighted mean over items, and its degrees of freedom.
 
     Of items with weights W (``share``), squared weights c (``square``) and sums u of weighted distances from the mean
-    (``rest``): V = Σ u² / (1 - h), h = 2 W - W² Σc / c, which is right on average for independent answers, or with
+    (``distance``): V = Σ u² / (1 - h), h = 2 W - W² Σc / c, which is right on average for independent answers, or with
     ``items_differ`` h = 2 W - Σ W², for items that differ; df = (Σc)² / Σc² - 1, at least 1. If all weigh the same, V
     = G / (G - 1) Σ u² and df = G - 1. With these throughout, a test by item finds equal systems different in up to 55%
     of studies in which few items have most of the weight (``tests/calibration/one_gave_most.md``).
@@ -98,6 +98,6 @@ def spread_of_items(
     total, squared = added(square), added(square**2)
     with np.errstate(all="ignore"):
         left = 1 - 2 * share + (added(share**2)[part] if items_differ else share**2 * total[part] / square)
-        variance = added(np.where(left > 1e-9, rest**2 / left, 0.0))
+        variance = added(np.where(left > 1e-9, distance**2 / left, 0.0))
         df: Floats = np.maximum(np.round(total**2 / squared - 1, 9), 1.0)  # quantiles jump with its last digits
     return variance, df

@@ -154,7 +154,7 @@ def estimate_many(
 def bounded(
     made: ManyStrengths,
     kept: Ints,
-    found: SparseCovariance,
+    covariance: SparseCovariance,
     confidence: float,
     least_df: float,
     unit: str,
@@ -163,22 +163,22 @@ def bounded(
     """Add intervals and ranks of the systems ``kept``, with ``both`` over two clusterings as well."""
     least, n = max(least_df - ROUNDING, ROUNDING), len(made.strength)
     columns, ranks = np.full((4, n), np.nan), np.zeros((2, n), dtype=np.int64)
-    enough, half = _half(found, confidence, least)
+    enough, half = _half(covariance, confidence, least)
     own = kept[enough]
-    columns[:, own] = found.se[enough], found.df[enough], made.strength[own] - half, made.strength[own] + half
+    columns[:, own] = covariance.se[enough], covariance.df[enough], made.strength[own] - half, made.strength[own] + half
     two_way = None
     if both is not None:
         known, wide = _half(both, confidence, least)
         two_way, at = np.full((2, n), np.nan), kept[known]
         two_way[:, at] = made.strength[at] - wide, made.strength[at] + wide
-    differences = Differences(strength=made.strength[kept], covariance=found, least_df=least)
-    if all(meat.sign > 0 for meat in found.meats):
+    differences = Differences(strength=made.strength[kept], covariance=covariance, least_df=least)
+    if all(meat.sign > 0 for meat in covariance.meats):
         ranks[:, own] = differences.ranks(confidence)[:, enough]
     return ManyStrengths(
         strength=made.strength,
         reasons=made.reasons,
         wins=made.wins,
-        covariance=found,
+        covariance=covariance,
         columns=columns,
         ranks=ranks,
         differences=differences,

@@ -98,22 +98,22 @@ class Grid:
         return part
 
 
-def grid_of(order: Order, groups: Iterable[tuple[str, str]], said: Sums, names: Mapping[str, str]) -> Grid:
+def grid_of(order: Order, groups: Iterable[tuple[str, str]], described: Sums, names: Mapping[str, str]) -> Grid:
     """Return the grid of a table.
 
-    ``said`` is what :func:`described` returns of all parts, ``names`` the criterion of the order for each name in the
-    rows that is another.
+    ``described`` is what :func:`described` returns of all parts, ``names`` the criterion of the order for each name in
+    the rows that is another.
     """
     known = {name: number for number, name in enumerate(order.criteria)}
     criteria = known | {name: known[new] for name, new in names.items()}
     largest = np.zeros((len(order.groups), len(order.criteria)))
-    for group, criterion, size in said["extremes"].select(*PART, "scale").iter_rows():
+    for group, criterion, size in described["extremes"].select(*PART, "scale").iter_rows():
         place = order.groups.index(group), criteria[criterion]
         largest[place] = max(largest[place], size)
     factor = np.array([[multiples_of(size) for size in row] for row in largest.tolist()])
     llm = tuple(number for number, (_, kind) in enumerate(groups) if kind == "llm")
     numbers = {"group": {name: number for number, name in enumerate(order.groups)}, "criterion": criteria}
-    few = said["values"].filter(~(pl.col("value").is_null().any() | (pl.len() > OPTIONS)).over(PART))
+    few = described["values"].filter(~(pl.col("value").is_null().any() | (pl.len() > OPTIONS)).over(PART))
     options = few.with_columns(
         pl.col(name).replace_strict(dict(own), return_dtype=pl.Int32) for name, own in numbers.items()
     ).sort(*PART, "value")

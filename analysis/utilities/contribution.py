@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from analysis.answers.exclusions import apply_exclusions
 from analysis.answers.order import order_of
-from analysis.contribution import Analysis, Checked, Contribution, Found, SectionEntry, Words
+from analysis.contribution import Analysis, Checked, Contribution, KeyValues, SectionEntry, Words
 from analysis.records.results import rows
 from analysis.utilities.section import ASSUMED, utilities
 from analysis.utilities.utilities import (
@@ -30,7 +30,7 @@ LISTS = rows("utility_lists", UtilityLists)
 CHECKS = rows("utility_checks", UtilityCheck)
 
 
-def _utilities(analysis: Analysis) -> Found:
+def _utilities(analysis: Analysis) -> KeyValues:
     found = _rows(analysis)
     return {
         "utility_shares": found.shares,

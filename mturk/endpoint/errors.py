@@ -31,9 +31,9 @@ def invalid(parameter: str, message: str) -> MTurkRequestError:
     return MTurkRequestError("ParameterValidationError", PREFIX + "InvalidParameterValue", f"{parameter}: {message}")
 
 
-def not_supported(what: str, instead: str) -> MTurkRequestError:
+def not_supported(feature: str, instead: str) -> MTurkRequestError:
     """Return the error of an unsupported feature, with an alternative."""
-    return MTurkRequestError("RequestError", NOT_SUPPORTED, f"{what} is not supported by this endpoint; {instead}")
+    return MTurkRequestError("RequestError", NOT_SUPPORTED, f"{feature} is not supported by this endpoint; {instead}")
 
 
 def does_not_exist(kind: str, name: str) -> MTurkRequestError:

@@ -86,17 +86,17 @@ def read_request(operation: str, body: bytes) -> dict[str, Any]:
     return given
 
 
-def check(given: Mapping[str, Any], shape: Shape) -> None:
+def check(parameters: Mapping[str, Any], shape: Shape) -> None:
     """Refuse what is missing, unknown, or outside its type, pattern, length, range or enumeration in the model."""
     from botocore.validate import ParamValidator
 
-    _refuse([problem for one in _values(given, shape, "") for problem in _type_problems(*one)])
-    report = ParamValidator().validate(given, shape)
+    _refuse([problem for one in _values(parameters, shape, "") for problem in _type_problems(*one)])
+    report = ParamValidator().validate(parameters, shape)
     if report.has_errors():
         text = " ".join(report.generate_report().split())
         code = "AWS.MissingParameters" if "Missing required parameter" in text else PREFIX + "InvalidParameterValue"
         raise MTurkRequestError("ParameterValidationError", code, text)
-    _refuse([problem for one in _values(given, shape, "") for problem in _problems(*one)])
+    _refuse([problem for one in _values(parameters, shape, "") for problem in _problems(*one)])
 
 
 def _refuse(problems: list[str]) -> None:
@@ -174,11 +174,11 @@ def _no_number(name: str) -> NoReturn:
     raise ValueError(f"{name} is no number")
 
 
-def check_limits(given: Mapping[str, Any]) -> None:
+def check_limits(parameters: Mapping[str, Any]) -> None:
     """Refuse the first parameter whose length or value is outside the documented limits."""
     for name, (least, most) in LENGTHS.items():
-        if name in given and not least <= len(given[name]) <= most:
-            raise invalid(name, f"expected {least} to {most} characters, got {len(given[name])}")
+        if name in parameters and not least <= len(parameters[name]) <= most:
+            raise invalid(name, f"expected {least} to {most} characters, got {len(parameters[name])}")
     for name, (least, most) in RANGES.items():
-        if name in given and not least <= given[name] <= most:
-            raise invalid(name, f"expected {least} to {most}, got {given[name]}")
+        if name in parameters and not least <= parameters[name] <= most:
+            raise invalid(name, f"expected {least} to {most}, got {parameters[name]}")

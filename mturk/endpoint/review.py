@@ -73,11 +73,11 @@ def record_debt(
     tx.connection.execute(repository.SPEND, {"whose": work.requester_id, "cents": cents + fee})
 
 
-def check_funds(tx: Transaction, requester_id: str, cost: int, what: str) -> None:
+def check_funds(tx: Transaction, requester_id: str, cost: int, purpose: str) -> None:
     """Refuse a cost that a requester's budget does not cover beside the amount on hold."""
     granted, spent, held = budget_of(tx, requester_id)
     if cost > 0 and spent + held + cost > granted:
-        raise _insufficient_funds(what, cost, granted - spent - held)
+        raise _insufficient_funds(purpose, cost, granted - spent - held)
 
 
 def budget_of(tx: Transaction, requester_id: str) -> tuple[int, int, int]:

@@ -28,9 +28,9 @@ session_option = click.option(
 )
 
 
-def yes_option(what: str) -> Callable[[Command], Command]:
-    """Add ``--yes``; ``what`` says what it does."""
-    return click.option("--yes", is_flag=True, help=f"{what}; the default is a dry run.")
+def yes_option(effect: str) -> Callable[[Command], Command]:
+    """Add ``--yes``; ``effect`` says what it does."""
+    return click.option("--yes", is_flag=True, help=f"{effect}; the default is a dry run.")
 
 
 def print_lines(title: str, lines: Iterable[str], *, as_json: bool = False) -> None:

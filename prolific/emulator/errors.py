@@ -71,6 +71,6 @@ def invalid(**problems: str | list[str]) -> EmulatorRequestError:
     return EmulatorRequestError(400, {name: [why] if isinstance(why, str) else why for name, why in problems.items()})
 
 
-def not_found(what: str, which: str) -> EmulatorRequestError:
+def not_found(noun: str, which: str) -> EmulatorRequestError:
     """Return the error of an object that does not exist."""
-    return EmulatorRequestError(404, f"{what} with id {which} does not exist")
+    return EmulatorRequestError(404, f"{noun} with id {which} does not exist")

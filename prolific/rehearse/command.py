@@ -20,10 +20,10 @@ from spa.commands.options import (
 )
 
 
-def parse_shares(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, float]:
+def parse_shares(context: click.Context, option: click.Parameter, pairs: tuple[str, ...]) -> dict[str, float]:
     """Parse the values of ``--share NAME=SHARE``."""
     shares: dict[str, float] = {}
-    for text in given:
+    for text in pairs:
         name, equals, number = text.partition("=")
         try:
             shares[name] = float(number)

@@ -82,19 +82,21 @@ def draw_participant(seed: int, number: int, shares: Mapping[Scenario, float]) -
     )
 
 
-def read_shares(given: Mapping[str, float], *, consent: bool, screening: bool, checks: bool) -> dict[Scenario, float]:
+def read_shares(
+    by_scenario: Mapping[str, float], *, consent: bool, screening: bool, checks: bool
+) -> dict[Scenario, float]:
     """Return the share of each scenario: the given ones, and defaults for the others.
 
     Without ``consent``, ``screening`` or ``checks`` in the study, nobody fails them. Raise StudyError if a scenario is
     unknown, a share is not from 0 to 1, or they add up to more than 1.
     """
     known = {name.replace(" ", "-"): name for name in SCENARIOS if name != "completes"}
-    unknown = [name for name in given if name not in known]
+    unknown = [name for name in by_scenario if name not in known]
     if unknown:
         raise StudyError(f"--share: expected one of {', '.join(known)}, got {unknown[0]!r}")
     possible: dict[Scenario, bool] = {"declines": consent, "screened out": screening, "fails checks": checks}
     shares: dict[Scenario, float] = dict(SHARES)
-    shares |= {known[name]: share for name, share in given.items()}
+    shares |= {known[name]: share for name, share in by_scenario.items()}
     for name, share in shares.items():
         if not 0 <= share <= 1:
             raise StudyError(f"--share {name.replace(' ', '-')}: expected 0 to 1, got {share}")
@@ -116,15 +118,15 @@ class ParticipantPlan:
 
 
 def plan_participants(
-    stage: RehearsalEnvironment, given: Mapping[str, float], *, browsers: int, seed: int
+    stage: RehearsalEnvironment, by_scenario: Mapping[str, float], *, browsers: int, seed: int
 ) -> ParticipantPlan:
     """Return the plan of a study's participants, of whom ``browsers`` use a real browser.
 
-    ``given`` are shares of scenarios; the others keep their defaults.
+    ``by_scenario`` are shares of scenarios; the others keep their defaults.
     """
     study = stage.workspace.study
     shares = read_shares(
-        given,
+        by_scenario,
         consent=bool((study.consent.text or "").strip()),
         screening=bool(study.screening),
         checks=bool(study.attention_checks),

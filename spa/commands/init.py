@@ -23,7 +23,7 @@ from spa.records.clean_text import cleaned
 
 if TYPE_CHECKING:
     from spa.commands.check import Overview
-    from spa.starting.found import Found, OpenQuestion
+    from spa.starting.found import FoundOutputs, OpenQuestion
     from spa.starting.proposal import ProposedForm
     from spa.starting.settling import Settled
 
@@ -95,7 +95,7 @@ def init(
     schema: bool,
     yes: bool,
     as_json: bool,
-    **given: Any,
+    **options: Any,
 ) -> None:
     """Write a study.toml into FOLDER: an example, or a study of your own outputs.
 
@@ -103,8 +103,8 @@ def init(
     right, and copies the outputs beside study.toml. Else it copies a commented example; the
     stories come with example LLM raters in FOLDER/raters. Existing files are never overwritten.
     """
-    outputs = (*given.pop("outputs"), *files)
-    if given_options := [name for name, value in given.items() if value not in (None, ())]:
+    outputs = (*options.pop("outputs"), *files)
+    if given_options := [name for name, value in options.items() if value not in (None, ())]:
         option = {"systems": "--system", "prompts": "--prompt"}.get(given_options[0], f"--{given_options[0]}")
         if not outputs:
             raise click.UsageError(f"{option.replace('_', '-')}: expected --outputs beside it; name your files")
@@ -114,7 +114,7 @@ def init(
         other = "--schema" if schema else "--example"
         raise click.UsageError(f"{other} and --outputs: expected one of them; remove the other")
     if outputs:
-        start_study(folder, outputs, given, yes=yes, as_json=as_json)
+        start_study(folder, outputs, options, yes=yes, as_json=as_json)
         return
     if schema and example is not None:
         raise click.UsageError("--example and --schema: expected one of them; remove the other")
@@ -203,10 +203,10 @@ def _copy(source: Path, target: Path, only: str = "*") -> None:
         shutil.copyfile(source, target)
 
 
-def start_study(folder: Path, files: Sequence[Path], given: Mapping[str, Any], *, yes: bool, as_json: bool) -> None:
+def start_study(folder: Path, files: Sequence[Path], options: Mapping[str, Any], *, yes: bool, as_json: bool) -> None:
     """Find the outputs in files, say and ask what they are taken for, and write a study of them."""
     from spa.starting.finding import find_answers
-    from spa.starting.input_rows import Given
+    from spa.starting.input_rows import NamedColumns
     from spa.starting.proposal import proposed
     from spa.starting.settling import (
         missing_outputs,
@@ -223,16 +223,16 @@ def start_study(folder: Path, files: Sequence[Path], given: Mapping[str, Any], *
         why = "--json asks nothing" if as_json else "there is no terminal to ask at"
         _leave(f"expected --yes, as {why}; add it to take what is found, or correct it by --item, --system, ...")
     check_free(folder)
-    talk = _Talk(given, yes=yes, quiet=as_json)
-    columns = Given(
-        item=given["item"],
-        systems=given["systems"],
-        output=given["output"],
-        prompts=given["prompts"],
-        kind=given["kind"],
+    talk = _Talk(options, yes=yes, quiet=as_json)
+    columns = NamedColumns(
+        item=options["item"],
+        systems=options["systems"],
+        output=options["output"],
+        prompts=options["prompts"],
+        kind=options["kind"],
     )
     try:
-        found = find_answers(files, columns, _options(given), talk.settle)
+        found = find_answers(files, columns, _options(options), talk.settle)
         talk.show(found)
         if (question := same_names(found)) and talk.settle(question) == "one":
             found = with_one_name(found)
@@ -282,7 +282,7 @@ class _Talk:
         self.caveats: list[str] = []
         self.asked: list[tuple[OpenQuestion, str]] = []
 
-    def show(self, found: Found) -> None:
+    def show(self, found: FoundOutputs) -> None:
         """Say what is new of what was found."""
         for lines, said, start in (
             (found.took, self.took, ""),

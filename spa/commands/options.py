@@ -228,10 +228,10 @@ def out_file_option(text: str, name: str = "--out") -> Callable[[Command], Comma
     return click.option(name, type=NEW_FILE, help=text)
 
 
-def values_of_columns(given: Iterable[str], option: str) -> dict[str, tuple[str, ...]]:
+def values_of_columns(pairs: Iterable[str], option: str) -> dict[str, tuple[str, ...]]:
     """Return the values of each column, of an option COLUMN=VALUE that is repeated."""
     found: dict[str, tuple[str, ...]] = {}
-    for text in given:
+    for text in pairs:
         column, value = two_sides(text, option, "COLUMN=VALUE")
         found[column] = (*found.get(column, ()), value)
     return found

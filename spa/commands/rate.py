@@ -109,7 +109,7 @@ if TYPE_CHECKING:
 @rehearsal_option
 @simulation_options
 @json_option
-def rate(**given: Any) -> None:
+def rate(**arguments: Any) -> None:
     """Have an LLM answer the assignments of STUDY.
 
     Answers are saved as they arrive; an interrupted command can be run again: it resumes. The API key is
@@ -127,7 +127,7 @@ def rate(**given: Any) -> None:
     from spa.raters.visits import rater_visits
     from spa.responses.run_lock import exclusive_run
 
-    options = RateOptions(**given)
+    options = RateOptions(**arguments)
     refuse_contradictions(options)
     rehearsal = options.rehearsal or options.simulate
     with open_workspace(options.study, options.store, rehearsal=rehearsal) as workspace:

@@ -148,7 +148,7 @@ class ReviewStudy:
         yield f"Next: spa check {self.files[0]}"
 
 
-def draw(found: SideBySide, number: int | None, seed: int) -> list[RatedTarget]:
+def draw(side_by_side: SideBySide, number: int | None, seed: int) -> list[RatedTarget]:
     """Return the ratings to review, all or ``number`` of them, in random order.
 
     The order reveals nothing about which ratings belong together.
@@ -156,7 +156,7 @@ def draw(found: SideBySide, number: int | None, seed: int) -> list[RatedTarget]:
     from spa.elicitation.balanced_draws import draw_order
     from spa.study.sampling import study_rng
 
-    there = sorted(found.explained, key=repr)
+    there = sorted(side_by_side.explained, key=repr)
     order = draw_order(len(there), study_rng(seed))
     return [there[place] for place in order[:number]]
 
@@ -170,7 +170,7 @@ def words_of(language: str) -> Words:
 
 def outputs_of(
     workspace: Workspace,
-    found: SideBySide,
+    side_by_side: SideBySide,
     drawn: Sequence[RatedTarget],
     variants: Mapping[str, RaterVariant],
     words: Words,
@@ -183,14 +183,15 @@ def outputs_of(
         text = unlabelled(workspace, target)
         answers = words["scale"].format(answers=answers_of(question, words))
         heading = f"{words['question'].format(question=text)}\n{answers}"
+        explained = side_by_side.explained[target]
         parts = [*([] if given is None else [given]), output.text or ""]
-        for name in found.variants:
+        for name in side_by_side.variants:
             guidelines = guidelines_for(target.criterion, workspace.study, variants.get(name))
             yield {
                 "item_id": f"e{number:04}",
                 "text": "\n\n".join(part.strip() for part in parts),
                 "system": name,
-                "output": f"{heading}\n\n{rating_text(found.explained[target][name], question, guidelines, words)}",
+                "output": f"{heading}\n\n{rating_text(explained[name], question, guidelines, words)}",
                 "rated_item": target.item_id,
                 "rated_system": target.system,
                 "criterion": target.criterion,
@@ -246,17 +247,17 @@ def answers_of(question: Question, words: Words) -> str:
     return words["to"].format(low=texts[0], high=texts[-1]) if widget.is_scale(question.answer) else "; ".join(texts)
 
 
-def rating_text(given: ExplainedRating, question: Question, guidelines: str | None, words: Words) -> str:
+def rating_text(rated: ExplainedRating, question: Question, guidelines: str | None, words: Words) -> str:
     """Return what a reader judges: the guidelines, the rating and its explanation."""
     from spa.widgets import widget_of
 
     widget, answer = widget_of(question.answer), question.answer
-    rating = f"{given.score:g}"
+    rating = f"{rated.score:g}"
     if not widget.is_scale(answer):
         scores = widget.scores(answer)
-        rating = next((one.text for one in widget.offers(answer) if scores.get(one.value or "") == given.score), rating)
+        rating = next((one.text for one in widget.offers(answer) if scores.get(one.value or "") == rated.score), rating)
     before = [] if guidelines is None else [words["guidelines"].format(guidelines=f"\n{guidelines.strip()}")]
-    return "\n\n".join([*before, words["rating"].format(rating=rating), f"{words['explanation']}\n{given.explanation}"])
+    return "\n\n".join([*before, words["rating"].format(rating=rating), f"{words['explanation']}\n{rated.explanation}"])
 
 
 def study_text(

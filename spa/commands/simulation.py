@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from spa.simulation.true_utilities import TrueUtilities
 
 
-def parse_utilities(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, float]:
+def parse_utilities(context: click.Context, option: click.Parameter, pairs: tuple[str, ...]) -> dict[str, float]:
     """Read ``SYSTEM=NUMBER``, as often as it is given; a mistake is wrong usage."""
     utilities: dict[str, float] = {}
-    for text in given:
+    for text in pairs:
         system, equals, number = text.rpartition("=")
         try:
             value = float(number)
@@ -104,11 +104,11 @@ def choose_truth(
     return chosen, temperament, f"{listed} ({words})"
 
 
-def likert_reversal_of(given: tuple[str, str], systems: list[str]) -> tuple[str, str]:
+def likert_reversal_of(pair: tuple[str, str], systems: list[str]) -> tuple[str, str]:
     """Return the two systems of ``--likert-reversal``, which must be two of the study's."""
-    if given[0] == given[1] or not set(given) <= set(systems):
-        raise StudyError(f"--likert-reversal: expected two of the study's systems ({', '.join(systems)}), got {given}")
-    return given
+    if pair[0] == pair[1] or not set(pair) <= set(systems):
+        raise StudyError(f"--likert-reversal: expected two of the study's systems ({', '.join(systems)}), got {pair}")
+    return pair
 
 
 def check_systems(truth: TrueUtilities, systems: list[str], place: str) -> None:

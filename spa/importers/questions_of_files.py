@@ -22,9 +22,9 @@ Kind = Literal["ratings", "choices", "unread"]
 
 
 def _pairs(expected: str) -> Any:
-    def read(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+    def read(context: click.Context, option: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
         found: dict[str, str] = {}
-        for text in given:
+        for text in texts:
             name, sign, value = text.rpartition("=")
             if not sign or not name or not value:
                 raise click.BadParameter(f"expected {expected}, got {shortened(repr(text))}", context, option)

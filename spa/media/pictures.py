@@ -82,27 +82,27 @@ def with_pictures(
     return "".join(parts)
 
 
-def with_files(said: str, pictures: Iterable[Picture], inner: Mapping[str, Exhibit]) -> tuple[str | Exhibit, ...]:
+def with_files(text: str, pictures: Iterable[Picture], inner: Mapping[str, Exhibit]) -> tuple[str | Exhibit, ...]:
     """Return what is said, and each inner exhibit once, where it is first named.
 
     Its number stands in the place of its address, which may name a system.
     """
     if not inner:
-        return (said,)
+        return (text,)
     parts: list[str | Exhibit] = []
     sent, place = set[str](), 0
     for picture in pictures:
         shown = inner.get(picture.address)
         if shown is None:
             continue
-        at = said.find(picture.source, place)
+        at = text.find(picture.source, place)
         if at >= 0:
-            parts.append(said[place:at] + _DESTINATION.sub(shown.exhibit_id, picture.source, count=1))
+            parts.append(text[place:at] + _DESTINATION.sub(shown.exhibit_id, picture.source, count=1))
             place = at + len(picture.source)
             if shown.exhibit_id not in sent:
                 parts.append(shown)
                 sent.add(shown.exhibit_id)
-    parts.append(said[place:])
+    parts.append(text[place:])
     parts += [shown for shown in inner.values() if shown.exhibit_id not in sent]  # named where marks part the source
     return tuple(_renamed(part, inner) if isinstance(part, str) else part for part in parts if part)
 

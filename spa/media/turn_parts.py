@@ -63,11 +63,11 @@ class Turn:
     name: str | None = None
 
 
-def kept_of(given: Mapping[str, Any]) -> dict[str, Any]:
+def kept_of(members: Mapping[str, Any]) -> dict[str, Any]:
     """Return what an object says: without nulls, empty lists and objects, and keys that say nothing."""
     return {
         key: value
-        for key, value in given.items()
+        for key, value in members.items()
         if value is not None and key not in NO_CONTENT and (value not in ([], {}) or key in SAID)
     }
 

@@ -92,12 +92,12 @@ def _record(turn: Turn) -> dict[str, str]:
     return {"role": turn.role, "content": turn.text} | {key: value for key, value in more.items() if value is not None}
 
 
-def turns_in(given: object, place: str) -> Iterator[Turn]:
+def turns_in(member: object, place: str) -> Iterator[Turn]:
     """Yield the turns that one member of a list is: a message is what is said, then what is called."""
-    if not isinstance(given, dict):
-        raise ValueError(f"{place}: expected an object with role and content, got {described(given)}")
-    given = _unwrapped(given)
-    turn = kept_of(given)
+    if not isinstance(member, dict):
+        raise ValueError(f"{place}: expected an object with role and content, got {described(member)}")
+    member = _unwrapped(member)
+    turn = kept_of(member)
     kind = turn.pop("type", "message")
     if is_call(kind) or is_result(kind) or kind in REASONING:
         yield from part_turns({"type": kind, **turn}, "tool", place)

@@ -76,12 +76,12 @@ def reconcile(
     visits: Iterable[PersonVisit],
     *,
     codes: Mapping[str, str],
-    found: Mapping[str, str | None],
+    verified: Mapping[str, str | None],
     remedies: Mapping[Kind, str],
 ) -> tuple[Difference, ...]:
     """Compare the submissions of one session, as the platform lists them, with the visits that came from it.
 
-    ``codes`` gives the code of each outcome, ``found`` what verifying each of the platform's submissions said
+    ``codes`` gives the code of each outcome, ``verified`` what verifying each of the platform's submissions said
     ("verified", "unverified", "false"), and ``remedies`` what to do about each kind of difference on this platform.
     The differences are in the order of the platform's list, then those that are only here.
     """
@@ -93,11 +93,11 @@ def reconcile(
         another = visit is not None and visit.person not in (None, submission.person)
         kinds += [
             (kind, name)
-            for kind in match_visit(submission, visit, codes=codes, found=found.get(name), another_person=another)
+            for kind in match_visit(submission, visit, codes=codes, verified=verified.get(name), another_person=another)
         ]
     for name in ours:
-        if name not in theirs and found.get(name) != "verified":  # lists lag; one look did not
-            kinds.append(("false_claim" if found.get(name) == "false" else "not_on_platform", name))
+        if name not in theirs and verified.get(name) != "verified":  # lists lag; one look did not
+            kinds.append(("false_claim" if verified.get(name) == "false" else "not_on_platform", name))
     kinds += [("twice", name) for name in _twice(theirs)]
     return tuple(_difference(kind, name, theirs.get(name), ours.get(name), remedies) for kind, name in kinds)
 
@@ -108,7 +108,7 @@ def match_visit(
     *,
     codes: Mapping[str, str],
     another_person: bool,
-    found: str | None = None,
+    verified: str | None = None,
 ) -> Iterator[Kind]:
     """Yield the ways in which a submission and its visit differ, doubts about the person first.
 
@@ -122,16 +122,16 @@ def match_visit(
         Outcome -> its code, at least for a visit that has ended.
     another_person : bool
         Whether the visit is another person's.
-    found : str or None
+    verified : str or None
         The result of verifying the visit ("verified", "unverified", "false"); ``None`` if it was not verified.
     """
-    if visit is not None and found == "false":
+    if visit is not None and verified == "false":
         yield "false_claim"
         visit = None
     elif visit is not None and another_person:
         yield "another_person"
         visit = None
-    elif visit is not None and found == "unverified":
+    elif visit is not None and verified == "unverified":
         yield "unverified"
     if submission.state == "unknown":
         yield "unknown_status"

@@ -254,57 +254,59 @@ def _has_probabilities(reply: LLMReply) -> bool:
 
 
 def problems(
-    found: Capabilities, rater: Rater, variants: Iterable[RaterVariant], shown: str, medium: Medium | None = None
+    capabilities: Capabilities, rater: Rater, variants: Iterable[RaterVariant], shown: str, medium: Medium | None = None
 ) -> tuple[list[str], list[str]]:
     """Return what the rater cannot do without (errors) and what is to be known (warnings), a line each."""
     used = [asked.protocol for asked in variants]
     place = f"rater {rater.id!r}: {shown}"
     again = "; if the server has changed since, run the command with --probe"
     errors, warnings = [], []
-    if any(protocol.answer_format == "schema" for protocol in used) and found.schema in ("ignored", "refused"):
-        does = "rejects JSON schemas" if found.schema == "refused" else "accepts a JSON schema but ignores it"
+    if any(protocol.answer_format == "schema" for protocol in used) and capabilities.schema in ("ignored", "refused"):
+        does = "rejects JSON schemas" if capabilities.schema == "refused" else "accepts a JSON schema but ignores it"
         errors.append(f'{place} {does} (response_format); set answer_format = "json" in the rater{again}')
-    if any(protocol.readout == "logit" for protocol in used) and found.logprobs == "ignored":
+    if any(protocol.readout == "logit" for protocol in used) and capabilities.logprobs == "ignored":
         instead = 'set readout = "verbalised" (with answer_format = "json"), or run the model here'
         errors.append(f'{place} accepts logprobs but returns none; {instead} (provider = "{provider_here()}"){again}')
     files = "files" if medium is None else medium.many
-    if found.logprobs == "refused" and any(protocol.readout == "logit" for protocol in used):
+    if capabilities.logprobs == "refused" and any(protocol.readout == "logit" for protocol in used):
         errors.append(f'{place} refuses logprobs; set readout = "verbalised" (with answer_format = "json"){again}')
-    if found.sees == "refused":
+    if capabilities.sees == "refused":
         start = "start the server with its projector (--mmproj)"
         errors.append(f"{place} refuses {files}; name a model that takes {files}, or {start}{again}")
-    if found.sees == "dropped":
+    if capabilities.sees == "dropped":
         errors.append(
             f"{place} takes {files} and does not read them (as many prompt tokens with one as without); name a model "
             f"that reads {files}{again}"
         )
-    if found.sees == "ignored":
+    if capabilities.sees == "ignored":
         warnings.append(
             f"{place} answers without a look: it may take in no {files}; read its first answers (--limit 1)"
         )
     temperatures = sorted({protocol.temperature for protocol in used if protocol.temperature is not None})
-    if found.temperature == "ignored" and len(temperatures) > 1:
+    if capabilities.temperature == "ignored" and len(temperatures) > 1:
         listed = ", ".join(f"{one:g}" for one in temperatures)
         errors.append(
             f"{place} ignores temperature: variants at {listed} would all be asked at its default; keep one{again}"
         )
-    elif found.temperature == "ignored" and any(protocol.temperature or protocol.repeats > 1 for protocol in used):
+    elif capabilities.temperature == "ignored" and any(
+        protocol.temperature or protocol.repeats > 1 for protocol in used
+    ):
         why = "samples at temperature 1 are identical, so repeats add no information"
         warnings.append(f"{place} ignores temperature: {why}")
     for name in ("temperature", "seed", "top_p"):
         asked = [getattr(protocol, name) for protocol in used if getattr(protocol, name) is not None]
-        if asked and getattr(found, name) == "refused":
+        if asked and getattr(capabilities, name) == "refused":
             errors.append(
                 f"{place} takes no {name}; remove it from the rater and its variants ({name} = {asked[0]:g}){again}"
             )
     for name in ("seed", "top_p"):
-        if any(getattr(protocol, name) is not None for protocol in used) and getattr(found, name) == "ignored":
+        if any(getattr(protocol, name) is not None for protocol in used) and getattr(capabilities, name) == "ignored":
             warnings.append(f"{place} accepts {name} but ignores it")
-    if found.usage == "ignored":
+    if capabilities.usage == "ignored":
         warnings.append(f"{place} does not report token counts; costs are estimates")
     return errors, warnings
 
 
-def as_record(found: Capabilities | None) -> dict[str, Any]:
+def as_record(capabilities: Capabilities | None) -> dict[str, Any]:
     """Return what is printed as JSON; where the probe was skipped, that."""
-    return {"probe": SKIPPED} if found is None else {"probe": "made", **asdict(found)}
+    return {"probe": SKIPPED} if capabilities is None else {"probe": "made", **asdict(capabilities)}

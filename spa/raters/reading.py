@@ -261,28 +261,30 @@ def _only_begins(token: str, values: Sequence[str], tokens: Mapping[str, float])
     return bool(token) and not whole and any(value != token and value.startswith(token) for value in values)
 
 
-def value_of(found: Distribution, question: Question) -> float | str:
+def value_of(distribution: Distribution, question: Question) -> float | str:
     """Return what a distribution counts as: its mean where answers are numbers, else the one most probable option."""
     widget = widget_of(question.answer)
     scores = widget.scores(question.answer)
-    if len(scores) == len(found.probabilities):
-        return found.mean(scores) / widget.scale(question.answer)
-    if len(found.most_probable) > 1:
-        raise NoDistribution(f"equally probable: {', '.join(found.most_probable)}")
-    (value,) = found.most_probable
+    if len(scores) == len(distribution.probabilities):
+        return distribution.mean(scores) / widget.scale(question.answer)
+    if len(distribution.most_probable) > 1:
+        raise NoDistribution(f"equally probable: {', '.join(distribution.most_probable)}")
+    (value,) = distribution.most_probable
     return scores.get(value, value)
 
 
-def distribution_json(found: Distribution, question: Question) -> str:
+def distribution_json(distribution: Distribution, question: Question) -> str:
     """Return a distribution as one line of JSON, for the tables."""
 
     def shortened(number: float) -> float:
         return float(f"{number:.{DIGITS}g}")
 
-    record: dict[str, Any] = {"probabilities": {value: shortened(one) for value, one in found.probabilities.items()}}
-    record["mass"] = shortened(found.mass)
+    record: dict[str, Any] = {
+        "probabilities": {value: shortened(one) for value, one in distribution.probabilities.items()}
+    }
+    record["mass"] = shortened(distribution.mass)
     try:
-        value = value_of(found, question)
+        value = value_of(distribution, question)
     except NoDistribution:
         value = ""
     if isinstance(value, float):

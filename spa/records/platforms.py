@@ -29,8 +29,8 @@ def late(name: str) -> Callable[..., Any]:
     It raises PlatformError where there is none.
     """
 
-    def call(*given: Any, **named: Any) -> Any:
-        return _resolve(name)(*given, **named)
+    def call(*arguments: Any, **named: Any) -> Any:
+        return _resolve(name)(*arguments, **named)
 
     call.__name__ = name
     return call

@@ -130,10 +130,10 @@ def _target_of(record: dict[str, Any]) -> Target:
     return found
 
 
-def save_answers(connection: Connection, visit: int, given: Sequence[Response | Missing]) -> None:
+def save_answers(connection: Connection, visit: int, answers: Sequence[Response | Missing]) -> None:
     """Write the answers of a visit, which is named by its number."""
-    if given:
-        _INSERT.run_many(connection, _COLUMNS, [answer_to_row(one, visit, place) for place, one in enumerate(given)])
+    if answers:
+        _INSERT.run_many(connection, _COLUMNS, [answer_to_row(one, visit, place) for place, one in enumerate(answers)])
 
 
 def read_submissions(

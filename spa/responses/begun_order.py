@@ -252,9 +252,9 @@ class CountedVisits:
             known_until=known_until,
         )
 
-    def note(self, found: NewlyCounted) -> None:
+    def note(self, counted: NewlyCounted) -> None:
         """Note what :meth:`newly_counted` found."""
-        self.at, self.after, self.last = found.at, found.after, found.last
-        self.now, self.known_until = found.now, found.known_until
-        self.people.update(visit.annotator_id for visit in found.counted)
-        self.assignments.update(visit.assignment_id for visit in found.counted)
+        self.at, self.after, self.last = counted.at, counted.after, counted.last
+        self.now, self.known_until = counted.now, counted.known_until
+        self.people.update(visit.annotator_id for visit in counted.counted)
+        self.assignments.update(visit.assignment_id for visit in counted.counted)

@@ -77,10 +77,10 @@ class EndedVisits:
             reseated=reseated,
         )
 
-    def note(self, found: NewlyEnded) -> None:
+    def note(self, newly: NewlyEnded) -> None:
         """Note what :meth:`newly_ended` found."""
-        before = self.waiting | {*range(self.last + 1, found.last + 1)}
-        self.n += len(before & found.visits.keys())
-        for number, visit in found.visits.items():
+        before = self.waiting | {*range(self.last + 1, newly.last + 1)}
+        self.n += len(before & newly.visits.keys())
+        for number, visit in newly.visits.items():
             (self.extra.add if visit.extra else self.extra.discard)(number)
-        self.last, self.waiting, self.reseated = found.last, found.waiting, found.reseated
+        self.last, self.waiting, self.reseated = newly.last, newly.waiting, newly.reseated

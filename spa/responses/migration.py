@@ -45,15 +45,15 @@ class Schema:
     dropped: tuple[str, ...] = ()  # tables that only earlier versions had
     derive: Callable[[Connection, int, Former], None] = lambda *_: None  # the rows stay as they were copied
 
-    def is_current(self, found: str | None, name: str) -> bool:
+    def is_current(self, version: str | None, name: str) -> bool:
         """Return whether a store is of this version; one that cannot be migrated is a ``ResponseError``."""
         expected = f"{name}: expected a store of version {self.version} or earlier"
-        if found is None or not found.isdecimal():
-            got = "none" if found is None else f"{found[:20]!r}"
+        if version is None or not version.isdecimal():
+            got = "none" if version is None else f"{version[:20]!r}"
             raise ResponseError(f"{expected}, got {got}; name a store that spa-eval made")
-        if int(found) > self.version:
-            raise ResponseError(f"{expected}, got version {found[:20]} of a newer spa-eval; upgrade spa-eval")
-        return int(found) == self.version
+        if int(version) > self.version:
+            raise ResponseError(f"{expected}, got version {version[:20]} of a newer spa-eval; upgrade spa-eval")
+        return int(version) == self.version
 
     def version_of(self, connection: Connection) -> str | None:
         """Return the version of a store."""

@@ -34,14 +34,16 @@ class AlreadyRunning(ResponseError):
 
 
 @contextmanager
-def exclusive_run(store_name: str, name: str, connect: Connect | None = None, *, what: str = "rater") -> Iterator[None]:
-    """Hold a lock while a rater runs, or ``what`` else has this name; it is freed when the process dies.
+def exclusive_run(
+    store_name: str, name: str, connect: Connect | None = None, *, holder: str = "rater"
+) -> Iterator[None]:
+    """Hold a lock while a rater runs, or ``holder`` else has this name; it is freed when the process dies.
 
     SQLite: a lock file beside the store. PostgreSQL: an advisory lock of a connection that ``connect`` gives. In other
     databases starting one run at a time is left to the user. Raise AlreadyRunning if another process runs it on this
     store. Raise ResponseError if no file can be made beside it.
     """
-    with _lock(store_name, name, connect, what, shared=False):
+    with _lock(store_name, name, connect, holder, shared=False):
         yield
 
 
@@ -61,7 +63,7 @@ def exclusive_server(store_name: str) -> Iterator[None]:
     place = Path(store_name).resolve()  # by whatever name the file is known
     with ExitStack() as held:
         try:
-            held.enter_context(exclusive_run(str(place), "serve", what="server"))
+            held.enter_context(exclusive_run(str(place), "serve", holder="server"))
         except AlreadyRunning:
             holders = _file_holders(_lock_file(place, "serve", "server"))
             who = f" ({', '.join(holders)})" if holders else ""

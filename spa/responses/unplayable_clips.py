@@ -41,16 +41,16 @@ def _unplayable(body: str) -> list[str]:
     return [clip for clip in clips if isinstance(clip, str)] if isinstance(clips, list) else []
 
 
-def unplayable_line(found: Mapping[str, int]) -> str | None:
+def unplayable_line(unplayable: Mapping[str, int]) -> str | None:
     """Return what is found in words; ``None`` where all clips play.
 
     >>> unplayable_line({"a1": 2, "b2": 1})
     'clips that do not play, by the word of 2 people: 3 (a1: 2, b2: 1)'
     """
-    if not found:
+    if not unplayable:
         return None
-    named = [f"{who}: {clips}" for who, clips in sorted(found.items(), key=lambda one: -one[1])]
+    named = [f"{who}: {clips}" for who, clips in sorted(unplayable.items(), key=lambda one: -one[1])]
     more = ["..."] if len(named) > MOST_NAMED else []
-    people = "1 person" if len(found) == 1 else f"{len(found):,} people"
+    people = "1 person" if len(unplayable) == 1 else f"{len(unplayable):,} people"
     listed = ", ".join([*named[:MOST_NAMED], *more])
-    return f"clips that do not play, by the word of {people}: {sum(found.values()):,} ({listed})"
+    return f"clips that do not play, by the word of {people}: {sum(unplayable.values()):,} ({listed})"

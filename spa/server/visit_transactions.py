@@ -33,7 +33,7 @@ Navigation = Literal["on", "step", "back", "stay", "decline"]
 FORWARD = ("on", "step")
 Fields = Mapping[str, str]
 NO_PARAMETERS: Mapping[str, str] = MappingProxyType({})
-Found = FormProgress | Literal["not admitted", "unknown"]
+FoundForm = FormProgress | Literal["not admitted", "unknown"]
 
 
 Refusal = Literal["page", "ended", "closed", "large", "full"]  # why what was sent is counted, and not stored
@@ -66,7 +66,7 @@ class VisitTransactions:
         self.source = source
         self._kept = KeptPages()
 
-    def find(self, connection: Connection, token: str) -> Found:
+    def find(self, connection: Connection, token: str) -> FoundForm:
         """Return the visit as it is; it has no place any more where its time is over."""
         lease = lease_of_token(connection, token)
         if lease is None:

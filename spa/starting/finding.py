@@ -19,8 +19,8 @@ from spa.starting.folders import (
     paths_in,
     records_in,
 )
-from spa.starting.found import Found, OpenQuestion
-from spa.starting.input_rows import Given
+from spa.starting.found import FoundOutputs, OpenQuestion
+from spa.starting.input_rows import NamedColumns
 from spa.starting.names import Role, place_in
 from spa.starting.sheets import OutputSheet, aligned, labelled, read_sheets, record_sheets
 from spa.starting.tables import found_in_tables
@@ -73,15 +73,15 @@ def _doubled(first: OutputColumn, second: OutputColumn) -> list[str | None]:
 
 
 def find_answers(
-    paths: Sequence[Path], given: Given, options: TableOptions, settle: Callable[[OpenQuestion], str]
-) -> Found:
+    paths: Sequence[Path], columns: NamedColumns, options: TableOptions, settle: Callable[[OpenQuestion], str]
+) -> FoundOutputs:
     """Return the systems' answers in files with tables, or folders with a file for each answer.
 
     Parameters
     ----------
     paths : sequence of Path
         Tables of any format of :mod:`spa.tables.reading`, folders of such, or folders with a file for each output.
-    given : Given
+    columns : NamedColumns
         What is known of the columns.
     options : TableOptions
         How tables are read.
@@ -93,13 +93,13 @@ def find_answers(
     StudyError
         In one line, where no study can be made of them, with what is missing.
     """
-    found = _found(paths, given, options, settle)
-    if given.kind is None:
+    found = _found(paths, columns, options, settle)
+    if columns.kind is None:
         found = _as_shown(found)
     return replace(found, within=dict(_files_within(found, [path if path.is_dir() else path.parent for path in paths])))
 
 
-def _as_shown(found: Found) -> Found:
+def _as_shown(found: FoundOutputs) -> FoundOutputs:
     """Return answers with the medium of which their texts, and those of the prompts, show signs."""
     prompts = {one.item: one.prompt for one in found.answers if one.prompt is not None}
     kind, item_kind = found.kind, found.item_kind
@@ -113,7 +113,7 @@ def _as_shown(found: Found) -> Found:
     return replace(found, kind=kind, item_kind=item_kind, took=tuple(took))
 
 
-def _files_within(found: Found, folders: Sequence[Path]) -> Iterator[tuple[str, Path]]:
+def _files_within(found: FoundOutputs, folders: Sequence[Path]) -> Iterator[tuple[str, Path]]:
     """Yield the files that texts name, by their paths there, as far as they lie in or below one of the folders."""
     prompts = {one.item: one.prompt for one in found.answers if one.prompt is not None}
     for kind, texts in ((found.kind, (one.output for one in found.answers)), (found.item_kind, prompts.values())):
@@ -138,7 +138,9 @@ def _signs(name: str, texts: Sequence[str]) -> tuple[str, tuple[str, ...]]:
     return medium.key, (f"{name} are {medium.key}: {shown}",)
 
 
-def _found(paths: Sequence[Path], given: Given, options: TableOptions, settle: Callable[[OpenQuestion], str]) -> Found:
+def _found(
+    paths: Sequence[Path], given: NamedColumns, options: TableOptions, settle: Callable[[OpenQuestion], str]
+) -> FoundOutputs:
     inside = paths_in(paths)
     if inside.folders:
         return found_in_folders(inside.folders)
@@ -175,7 +177,7 @@ def _records(inside: OutputPaths, options: TableOptions) -> tuple[list[tuple[Out
 
 
 def _read(
-    inside: OutputPaths, given: Given, options: TableOptions
+    inside: OutputPaths, given: NamedColumns, options: TableOptions
 ) -> tuple[list[tuple[OutputSheet, Source]], list[Path]]:
     """Read files; those that only lay in a folder, and cannot be read, are returned as they are where others can."""
     read: list[tuple[OutputSheet, Source]] = []
@@ -194,7 +196,9 @@ def _read(
     return read, unread
 
 
-def _traces(sources: Sequence[Source], given: Given, settle: Callable[[OpenQuestion], str]) -> Found | None:
+def _traces(
+    sources: Sequence[Source], given: NamedColumns, settle: Callable[[OpenQuestion], str]
+) -> FoundOutputs | None:
     """Return the answers in traces, of which all that is open is settled; ``None`` where the files hold none."""
     settled: dict[str, str] = {"system": given.systems[0]} if given.systems else {}
     try:

@@ -13,7 +13,7 @@ from spa.files import lines_of
 from spa.media import PLAIN, all_media, medium_of, medium_of_file
 from spa.media.medium import Medium
 from spa.starting.columns import OutputColumn
-from spa.starting.found import Answer, Found, systems_listed
+from spa.starting.found import Answer, FoundOutputs, systems_listed
 from spa.starting.names import place_in
 from spa.starting.sheets import OutputSheet, read_sheet
 from spa.study.output_files import decoded, display_path
@@ -99,7 +99,7 @@ def _files(folder: Path) -> Iterator[Path]:
             yield path
 
 
-def found_in_folders(folders: Sequence[Path]) -> Found:
+def found_in_folders(folders: Sequence[Path]) -> FoundOutputs:
     """Return the answers of folders ``system/item.txt`` or ``item/system.txt``, told apart by which names recur.
 
     Several folders are systems; one folder holds those of systems or of items. Names of files side by side may hold
@@ -160,7 +160,7 @@ def found_in_folders(folders: Sequence[Path]) -> Found:
         took.append(f"prompt: column {shortened(beside.column)} of {beside.file.name}")
         aside = [path for path in aside if path != beside.file]
     left = (f"files that lie in no folder or are no {what}: {len(aside)} (first: {aside[0].name})",) if aside else ()
-    return Found(answers=answers, kind=medium.key, took=tuple(took), left_out=left)
+    return FoundOutputs(answers=answers, kind=medium.key, took=tuple(took), left_out=left)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -59,7 +59,7 @@ class OpenQuestion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class FoundOutputs:
     """What was found.
 
     Parameters

@@ -19,7 +19,7 @@ Words = str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
+class NamedColumns:
     """What whoever starts a study says of the columns; a role without one is found out."""
 
     item: str | None = None

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from spa.errors import shortened
 from spa.media import all_media, medium_of_paths
 from spa.starting.found import OpenQuestion
-from spa.starting.input_rows import FILE, LINE, Given, SheetRows, joined, varies
+from spa.starting.input_rows import FILE, LINE, NamedColumns, SheetRows, joined, varies
 from spa.starting.names import (
     FILES_GIVEN,
     NAMES,
@@ -53,15 +53,15 @@ class Roles:
         return frozenset((self.item, self.system, self.output, *self.prompts))
 
 
-def roles_in(rows: SheetRows, given: Given) -> Roles | None:
+def roles_in(rows: SheetRows, named: NamedColumns) -> Roles | None:
     """Return the columns that fit best; ``None`` where no item joins two systems.
 
     A column fits by its name and by what it holds: systems are few and recur with many items, outputs differ within an
     item, prompts do not.
     """
     best: Roles | None = None
-    for output in outputs_in(rows, given):
-        found = _with_output(rows, given, output)
+    for output in outputs_in(rows, named):
+        found = _with_output(rows, named, output)
         if found is not None and (best is None or found.rank > best.rank):
             best = found
         if best is not None and best.rank >= ENOUGH:
@@ -69,7 +69,7 @@ def roles_in(rows: SheetRows, given: Given) -> Roles | None:
     return best
 
 
-def _with_output(rows: SheetRows, given: Given, output: str) -> Roles | None:
+def _with_output(rows: SheetRows, given: NamedColumns, output: str) -> Roles | None:
     texts = rows.column(output).cells
     best: Roles | None = None
     for named in (True, False):
@@ -101,13 +101,13 @@ def _with_output(rows: SheetRows, given: Given, output: str) -> Roles | None:
     return None if best is None else _prompted(rows, given, best)
 
 
-def _prompted(rows: SheetRows, given: Given, roles: Roles) -> Roles:
+def _prompted(rows: SheetRows, given: NamedColumns, roles: Roles) -> Roles:
     prompts = with_item(rows, given, roles.item, roles.prompts)
     return replace(roles, prompts=with_files(rows, given, roles.item, prompts, {roles.system, roles.output}))
 
 
 def with_files(
-    rows: SheetRows, given: Given, item: str, prompts: tuple[str, ...], taken: Collection[str]
+    rows: SheetRows, named: NamedColumns, item: str, prompts: tuple[str, ...], taken: Collection[str]
 ) -> tuple[str, ...]:
     """Return the columns of prompts after one, under a usual name, with paths of files that systems were given."""
     items = rows.identified(item)
@@ -119,17 +119,17 @@ def with_files(
         and medium_of_paths(rows.column(name).filled) is not None
         and varies(items, rows.identified(name)) <= ALIKE
     ]
-    return prompts if given.prompts else (*found[:1], *prompts)
+    return prompts if named.prompts else (*found[:1], *prompts)
 
 
-def with_item(rows: SheetRows, given: Given, item: str, prompts: tuple[str, ...]) -> tuple[str, ...]:
+def with_item(rows: SheetRows, named: NamedColumns, item: str, prompts: tuple[str, ...]) -> tuple[str, ...]:
     """Return the columns of prompts, of which what names the items is one, or a part, where it is no id: files are.
 
     What few items have beside their instruction (an input) is a part, too.
     """
-    if not given.prompts and last_part(item) in FILES_GIVEN and medium_of_paths(rows.column(item).filled) is not None:
+    if not named.prompts and last_part(item) in FILES_GIVEN and medium_of_paths(rows.column(item).filled) is not None:
         return (item, *prompts)
-    if given.prompts or not is_prompt(rows, item) or (prompts and place_in("prompt", item) is None):
+    if named.prompts or not is_prompt(rows, item) or (prompts and place_in("prompt", item) is None):
         return prompts
     first = [name for name in prompts if last_part(name) in PROMPTS_FIRST]
     if first and last_part(item) in PROMPTS_WITH:
@@ -137,7 +137,7 @@ def with_item(rows: SheetRows, given: Given, item: str, prompts: tuple[str, ...]
     if last_part(item) not in PROMPTS_FIRST:
         return (item,)
     items = rows.identified(item)
-    others = [name for name in rows.names if name not in (item, *prompts, *given.columns)]
+    others = [name for name in rows.names if name not in (item, *prompts, *named.columns)]
     others = [name for name in others if not of_one_system(rows, name)]
     below = [
         name
@@ -158,14 +158,14 @@ def _belongs(rows: SheetRows, items: Sequence[str | None], name: str) -> bool:
     return bool(having) and telling and varies(items, rows.identified(name)) <= ALIKE
 
 
-def outputs_in(rows: SheetRows, given: Given) -> list[str]:
+def outputs_in(rows: SheetRows, named: NamedColumns) -> list[str]:
     """Return the columns that may hold outputs, the likeliest first."""
-    if given.output is not None:
-        return [given.output]
+    if named.output is not None:
+        return [named.output]
     texts = [name for name in rows.names if rows.column(name).filled and not rows.column(name).is_number]
-    taken = {given.item, *given.systems, *given.prompts}
-    named = sorted((at, name) for name in texts if (at := place_in("output", name)) is not None and name not in taken)
-    known = [name for _, name in named]
+    taken = {named.item, *named.systems, *named.prompts}
+    called = sorted((at, name) for name in texts if (at := place_in("output", name)) is not None and name not in taken)
+    known = [name for _, name in called]
     others = [name for name in texts if name not in known and name not in taken and not is_other(name)]
     others = [name for name in others if not (rows.column(name).is_code or is_answer(name))]
     return [*known, *sorted(others, key=lambda name: -rows.column(name).length)][:TRIED]
@@ -198,14 +198,14 @@ def _may_be_outputs(rows: SheetRows, name: str) -> bool:
     return files or (column.length >= WORDY and column.distinct > 1 and (named or not column.is_code))
 
 
-def doubtful_output(rows: SheetRows, given: Given, roles: Roles) -> OpenQuestion | None:
+def doubtful_output(rows: SheetRows, named: NamedColumns, roles: Roles) -> OpenQuestion | None:
     """Return what to ask where several columns are called as outputs are, and hold texts that differ within items."""
-    if given.output is not None:
+    if named.output is not None:
         return None
     items = rows.identified(roles.item)
     rivals = [
         name
-        for name in outputs_in(rows, given)
+        for name in outputs_in(rows, named)
         if name not in roles.columns
         and place_in("output", name) is not None
         and _is_wordy(rows, name)
@@ -229,7 +229,7 @@ def is_other(name: str) -> bool:
     )
 
 
-def _systems_in(rows: SheetRows, given: Given, output: str, *, named: bool) -> Iterator[str]:
+def _systems_in(rows: SheetRows, given: NamedColumns, output: str, *, named: bool) -> Iterator[str]:
     """Yield the columns that may name the system: by their names, and the files; or by what they hold."""
     if given.systems:
         yield from given.systems[:1] if named else ()
@@ -254,15 +254,15 @@ def _names_few(rows: SheetRows, name: str) -> bool:
     return 1 < column.distinct <= few and max(map(len, column.filled), default=0) <= longest
 
 
-def items_in(rows: SheetRows, given: Given, taken: Sequence[str]) -> list[str]:
+def items_in(rows: SheetRows, named: NamedColumns, taken: Sequence[str]) -> list[str]:
     """Return the columns that may name the item, the likeliest first: ids, prompts, the place in the file."""
-    if given.item is not None:
-        return [given.item]
+    if named.item is not None:
+        return [named.item]
     found: list[str] = []
     for role in ITEMS:
         known = sorted((at, name) for name in rows.names if (at := place_in(role, name)) is not None)
         found += [name for _, name in known if name not in taken and name not in found and rows.column(name).filled]
-    found = [name for name in given.prompts if name not in found] + found
+    found = [name for name in named.prompts if name not in found] + found
     if any(place_in("item", name) is not None for name in found):
         return found
     others = [name for name in rows.names if name not in found and name not in taken and not is_other(name)]
@@ -272,14 +272,14 @@ def items_in(rows: SheetRows, given: Given, taken: Sequence[str]) -> list[str]:
 
 
 def prompts_in(
-    rows: SheetRows, given: Given, items: Sequence[str | None], taken: set[str], *, long: bool = True
+    rows: SheetRows, named: NamedColumns, items: Sequence[str | None], taken: set[str], *, long: bool = True
 ) -> tuple[str, ...]:
     """Return the columns with what every system was given: the same text within an item, under a usual name.
 
     In ``long`` tables a column of another name will do, as there it recurs.
     """
-    if given.prompts:
-        return given.prompts
+    if named.prompts:
+        return named.prompts
     names = [name for name in rows.names if not of_one_system(rows, name)]
     known = sorted((at, name) for name in names if (at := place_in("prompt", name)) is not None)
     fitting = [
@@ -330,7 +330,7 @@ def _is_text(rows: SheetRows, name: str) -> bool:
     return not rows.column(name).is_number
 
 
-def _agreeing(rows: SheetRows, given: Given, items: Sequence[str | None], taken: set[str]) -> float:
+def _agreeing(rows: SheetRows, given: NamedColumns, items: Sequence[str | None], taken: set[str]) -> float:
     """Return the share of items whose prompt, by its plainest name, is the same for all systems; 1 without such."""
     plain = NAMES["prompt"][:PLAINEST]
     names = given.prompts or tuple(name for name in rows.names if last_part(name) in plain and name not in taken)

@@ -11,7 +11,7 @@ from typing import Literal
 from spa.errors import StudyError, shortened
 from spa.records.clean_text import cleaned
 from spa.records.toml_table import NOTHING
-from spa.starting.found import Answer, Found, OpenQuestion
+from spa.starting.found import Answer, FoundOutputs, OpenQuestion
 from spa.starting.input_rows import identified
 from spa.tables.near_matches import as_shown, near_matches
 
@@ -44,39 +44,39 @@ class Settled:
         return tuple(dict.fromkeys(answer.item for answer in self.answers))
 
 
-def without_repeats(found: Found) -> tuple[Found, OpenQuestion | None]:
+def without_repeats(outputs: FoundOutputs) -> tuple[FoundOutputs, OpenQuestion | None]:
     """Return what was found without rows that repeat another word for word, and what to ask of further answers."""
     seen: dict[tuple[str, ...], Answer] = {}
-    for answer in found.answers:
+    for answer in outputs.answers:
         seen.setdefault((answer.item, answer.system, answer.output, answer.sample or ""), answer)
-    repeated = len(found.answers) - len(seen)
+    repeated = len(outputs.answers) - len(seen)
     left = (f"rows that repeat another word for word: {repeated:,}",) if repeated else ()
-    found = replace(found, answers=tuple(seen.values()), left_out=(*found.left_out, *left))
-    if (several := _several(found.answers)) and all(answer.sample is None for answer in several):
+    outputs = replace(outputs, answers=tuple(seen.values()), left_out=(*outputs.left_out, *left))
+    if (several := _several(outputs.answers)) and all(answer.sample is None for answer in several):
         keys = dict.fromkeys((answer.system, answer.item) for answer in several)
         first = ", ".join(f"{shortened(system, 30)} to {shortened(item, 30)}" for system, item in list(keys)[:LISTED])
         question = (
             f"{len(keys):,} times a system has several answers to one item ({first}{', ...' * (len(keys) > LISTED)}). "
             "Take all, as samples of the system, or only the first or the last?"
         )
-        return found, OpenQuestion(key="repeats", question=question, choices=("samples", "first", "last"))
-    return found, None
+        return outputs, OpenQuestion(key="repeats", question=question, choices=("samples", "first", "last"))
+    return outputs, None
 
 
-def with_samples(found: Found, which: Repeats) -> Found:
+def with_samples(outputs: FoundOutputs, which: Repeats) -> FoundOutputs:
     """Return what was found with several answers numbered, or with one of them."""
     counts: Counter[tuple[str, str]] = Counter()
     kept: dict[tuple[str, str, str], Answer] = {}
-    for answer in found.answers:
+    for answer in outputs.answers:
         key = (answer.item, answer.system)
         counts[key] += 1
         if which == "samples":
             kept[(*key, str(counts[key]))] = replace(answer, sample=answer.sample or str(counts[key]))
         elif which == "last" or counts[key] == 1:
             kept[(*key, "")] = answer
-    left = len(found.answers) - len(kept)
+    left = len(outputs.answers) - len(kept)
     lines = (f"further answers of a system to an item: {left:,}; the {which} is kept",) if left else ()
-    return replace(found, answers=tuple(kept.values()), left_out=(*found.left_out, *lines))
+    return replace(outputs, answers=tuple(kept.values()), left_out=(*outputs.left_out, *lines))
 
 
 def _several(answers: Iterable[Answer]) -> list[Answer]:
@@ -86,10 +86,10 @@ def _several(answers: Iterable[Answer]) -> list[Answer]:
     return [answer for own in cells.values() if len(own) > 1 for answer in own]
 
 
-def same_names(found: Found) -> OpenQuestion | None:
+def same_names(outputs: FoundOutputs) -> OpenQuestion | None:
     """Return what to ask of systems whose names differ in letter case or in blanks, and that share no item."""
     items: dict[str, set[str]] = defaultdict(set)
-    for answer in found.answers:
+    for answer in outputs.answers:
         items[answer.system].add(answer.item)
     near = [match.names for match in near_matches(items) if _apart(items[name] for name in match.names)]
     if not near:
@@ -99,12 +99,12 @@ def same_names(found: Found) -> OpenQuestion | None:
     return OpenQuestion(key="same-names", question=question, choices=("one", "apart"), default="one")
 
 
-def with_one_name(found: Found) -> Found:
+def with_one_name(outputs: FoundOutputs) -> FoundOutputs:
     """Return what was found with one name, the plainest, for systems of nearly the same names."""
-    names = dict.fromkeys(answer.system for answer in found.answers)
+    names = dict.fromkeys(answer.system for answer in outputs.answers)
     plainest = {name: match.names[0] for match in near_matches(names) for name in match.names}
-    answers = (replace(answer, system=plainest.get(answer.system, answer.system)) for answer in found.answers)
-    return replace(found, answers=tuple(answers))
+    answers = (replace(answer, system=plainest.get(answer.system, answer.system)) for answer in outputs.answers)
+    return replace(outputs, answers=tuple(answers))
 
 
 def _apart(sets: Iterable[set[str]]) -> bool:
@@ -112,12 +112,12 @@ def _apart(sets: Iterable[set[str]]) -> bool:
     return all(count == 1 for count in counted.values())
 
 
-def missing_outputs(found: Found) -> OpenQuestion | None:
+def missing_outputs(outputs: FoundOutputs) -> OpenQuestion | None:
     """Return what to ask where systems leave items out, with the items and systems; ``None`` where none does.
 
     Raise StudyError where fewer than two systems are left.
     """
-    by_item, systems = _by_item(found.answers)
+    by_item, systems = _by_item(outputs.answers)
     if len(systems) < 2:
         only = f"of one ({shortened(next(iter(systems)), 40)})" if systems else "none"
         raise StudyError(f"expected outputs of two systems or more, got {only}; give the other systems' outputs, too")
@@ -138,15 +138,15 @@ def missing_outputs(found: Found) -> OpenQuestion | None:
     return OpenQuestion(key="missing-outputs", question=question, choices=("common", "single"), default=default)
 
 
-def with_items(found: Found, which: ItemsKept) -> Found:
+def with_items(outputs: FoundOutputs, which: ItemsKept) -> FoundOutputs:
     """Return what was found with the items common to all systems, or with all."""
     if which == "single":
-        return found
-    by_item, systems = _by_item(found.answers)
-    kept = tuple(answer for answer in found.answers if len(by_item[answer.item]) == len(systems))
+        return outputs
+    by_item, systems = _by_item(outputs.answers)
+    kept = tuple(answer for answer in outputs.answers if len(by_item[answer.item]) == len(systems))
     items = sum(len(own) < len(systems) for own in by_item.values())
-    line = f"items that not every system answers: {items:,}, with {len(found.answers) - len(kept):,} answers"
-    return replace(found, answers=kept, left_out=(*found.left_out, line) if items else found.left_out)
+    line = f"items that not every system answers: {items:,}, with {len(outputs.answers) - len(kept):,} answers"
+    return replace(outputs, answers=kept, left_out=(*outputs.left_out, line) if items else outputs.left_out)
 
 
 def _by_item(answers: Sequence[Answer]) -> tuple[dict[str, set[str]], dict[str, None]]:
@@ -156,13 +156,13 @@ def _by_item(answers: Sequence[Answer]) -> tuple[dict[str, set[str]], dict[str, 
     return by_item, dict.fromkeys(answer.system for answer in answers)
 
 
-def settled(found: Found, *, single: bool) -> Settled:
+def settled(outputs: FoundOutputs, *, single: bool) -> Settled:
     """Return the answers under ids that a study may have; prompts are left out where items lack them.
 
     Words that are no id (too long, with control characters, ...) are changed, made distinct and said.
     """
-    left, caveats = list(found.left_out), list(found.caveats)
-    answers = found.answers
+    left, caveats = list(outputs.left_out), list(outputs.caveats)
+    answers = outputs.answers
     texts = {answer.item: answer.prompt for answer in answers if answer.prompt and answer.prompt.strip()}
     items = dict.fromkeys(answer.item for answer in answers)
     absent = [item for item in items if item not in texts]
@@ -186,15 +186,15 @@ def settled(found: Found, *, single: bool) -> Settled:
         answers=tuple(
             replace(one, item=ids[one.item], system=systems[one.system], prompt=texts.get(one.item)) for one in answers
         ),
-        kind=found.kind,
-        item_kind=found.item_kind,
+        kind=outputs.kind,
+        item_kind=outputs.item_kind,
         systems={new: _name(old) for old, new in systems.items()},
-        references={ids[item]: text for item, text in found.references.items() if item in ids},
-        item_name=found.item_name if texts else None,
+        references={ids[item]: text for item, text in outputs.references.items() if item in ids},
+        item_name=outputs.item_name if texts else None,
         single=single,
         left_out=tuple(left),
         caveats=tuple(caveats),
-        within=found.within,
+        within=outputs.within,
     )
 
 

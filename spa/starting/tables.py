@@ -14,8 +14,8 @@ from spa.media import JOINED, PLAIN, medium_of, medium_of_paths, text_with_files
 from spa.media.medium import Medium
 from spa.starting.columns import AS_JSON, LAST, OutputColumn
 from spa.starting.dialogues import Dialogues, with_dialogues
-from spa.starting.found import Answer, Found, OpenQuestion, systems_listed
-from spa.starting.input_rows import FILE, LINE, Given, SheetRows, joined, varies
+from spa.starting.found import Answer, FoundOutputs, OpenQuestion, systems_listed
+from spa.starting.input_rows import FILE, LINE, NamedColumns, SheetRows, joined, varies
 from spa.starting.names import ITEM_NAMES, NAMES, is_passages, last_part, place_in
 from spa.starting.roles import (
     ALIKE,
@@ -48,33 +48,35 @@ FAILURE = re.compile(  # what tools write in the place of an output
 Words = str | None
 
 
-def found_in_tables(sheets: Sequence[OutputSheet], given: Given, settle: Callable[[OpenQuestion], str]) -> Found:
+def found_in_tables(
+    sheets: Sequence[OutputSheet], named: NamedColumns, settle: Callable[[OpenQuestion], str]
+) -> FoundOutputs:
     """Return the answers of tables, each row or each cell of which is one; ``settle`` says which of two columns it is.
 
     Raise StudyError, in one line, where no study can be made of them, with what is missing.
     """
     rows = SheetRows(sheets)
-    check_columns(rows, given)
-    if given.output is None and len(given.systems) < 2 and (names := answers_of_people(rows)):
+    check_columns(rows, named)
+    if named.output is None and len(named.systems) < 2 and (names := answers_of_people(rows)):
         place = display_files(sheet.file for sheet in rows.sheets)
         raise StudyError(
             f"{place}: expected the systems' outputs as texts, got what people answered ({_names(names)}); a report of "
             "finished answers: spa report FILE; if a column holds outputs, name it with --output"
         )
-    long = roles_in(rows, given) if len(given.systems) < 2 else None
-    one_column = bool(given.output) or len(given.systems) == 1
+    long = roles_in(rows, named) if len(named.systems) < 2 else None
+    one_column = bool(named.output) or len(named.systems) == 1
     unnamed = long is not None and long.item == LINE and place_in("output", long.output) is None
     settled = long is not None and long.share >= ENOUGH and not unnamed
-    wide = None if one_column or settled else wide_roles_in(rows, given)
+    wide = None if one_column or settled else wide_roles_in(rows, named)
     if long is not None and (wide is None or place_in("system", long.system) is not None):
-        if question := doubtful_output(rows, given, long):
+        if question := doubtful_output(rows, named, long):
             chosen = settle(question)
             if chosen != long.output:
-                return found_in_tables(sheets, replace(given, output=chosen), settle)
-        return _of_long(rows, given, long)
+                return found_in_tables(sheets, replace(named, output=chosen), settle)
+        return _of_long(rows, named, long)
     if wide is not None:
-        return _of_wide(rows, given, wide)
-    raise StudyError(_missing(rows, given))
+        return _of_wide(rows, named, wide)
+    raise StudyError(_missing(rows, named))
 
 
 def _check_places(rows: SheetRows, roles: Roles) -> None:
@@ -92,7 +94,7 @@ def _check_places(rows: SheetRows, roles: Roles) -> None:
         )
 
 
-def _of_long(rows: SheetRows, given: Given, roles: Roles) -> Found:
+def _of_long(rows: SheetRows, given: NamedColumns, roles: Roles) -> FoundOutputs:
     _check_places(rows, roles)
     outputs = rows.column(roles.output)
     asked = [roles.output in sheet.columns for sheet in rows.sheets for _ in sheet.numbers]
@@ -109,7 +111,7 @@ def _of_long(rows: SheetRows, given: Given, roles: Roles) -> Found:
     )
 
 
-def _of_wide(rows: SheetRows, given: Given, roles: WideRoles) -> Found:
+def _of_wide(rows: SheetRows, given: NamedColumns, roles: WideRoles) -> FoundOutputs:
     columns = {name: rows.column(name) for name in roles.systems}
     return _found(
         rows,
@@ -137,7 +139,7 @@ def _places(roles: WideRoles) -> tuple[str, ...]:
 
 def _found(
     rows: SheetRows,
-    given: Given,
+    given: NamedColumns,
     roles: Roles | WideRoles,
     cells: Iterable[tuple[int, Words, Words]],
     *,
@@ -145,7 +147,7 @@ def _found(
     output: str,
     columns: Sequence[OutputColumn],
     caveats: Sequence[str] = (),
-) -> Found:
+) -> FoundOutputs:
     """Return the answers in ``cells`` (row, system, output), which stand in ``columns``, with what is said of them."""
     items = rows.identified(roles.item)
     prompts, item_kind, of_files = _given_files(rows, items, roles.prompts)
@@ -174,7 +176,7 @@ def _found(
     if medium.files is not None:
         answers = [replace(answer, output=str(_with_file(rows, answer.output))) for answer in answers]
     longest = max(columns, key=lambda column: column.length)
-    return Found(
+    return FoundOutputs(
         answers=tuple(answers),
         kind=medium.key,
         item_kind=item_kind if dialogues.item_kind == PLAIN else dialogues.item_kind,
@@ -306,7 +308,7 @@ def _passages_aside(rows: SheetRows, items: Sequence[Words], taken: frozenset[st
         )
 
 
-def _medium(given: Given, outputs: Sequence[str]) -> Medium:
+def _medium(given: NamedColumns, outputs: Sequence[str]) -> Medium:
     """Return the medium of outputs: what is said of it, else that of which nearly all are paths, else texts."""
     if given.kind is not None:
         return medium_of(given.kind)
@@ -411,7 +413,7 @@ def _notes(rows: SheetRows) -> tuple[str, ...]:
     return tuple(dict.fromkeys(note for sheet in rows.sheets for note in sheet.notes))
 
 
-def _missing(rows: SheetRows, given: Given) -> str:
+def _missing(rows: SheetRows, given: NamedColumns) -> str:
     """Say why no study can be made of the files, and what to do."""
     place = display_files(sheet.file for sheet in rows.sheets)
     if one_sheet := next((note for note in _notes(rows) if "read from the sheet" in note), None):
@@ -465,7 +467,7 @@ def _missing(rows: SheetRows, given: Given) -> str:
     )
 
 
-def _first_names(rows: SheetRows, given: Given) -> str:
+def _first_names(rows: SheetRows, given: NamedColumns) -> str:
     """Say how the items of two files are called, where a column of all files names them."""
     usual = [name for name in rows.names if given.item == name or place_in("item", name) is not None]
     column = next((name for name in usual if all(name in sheet.columns for sheet in rows.sheets)), None)
@@ -477,7 +479,7 @@ def _first_names(rows: SheetRows, given: Given) -> str:
     return f" ({column} begins with {', '.join(said)})"
 
 
-def _are_alike(rows: SheetRows, given: Given, output: str) -> bool:
+def _are_alike(rows: SheetRows, given: NamedColumns, output: str) -> bool:
     """Return whether a column of items joins rows of several files or systems, all with the same text."""
     known = [name for name in rows.names if place_in("system", name) is not None]
     texts = rows.identified(output)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from spa.errors import StudyError
 from spa.media import medium_of_paths
 from spa.starting.columns import LAST
-from spa.starting.input_rows import LINE, Given, SheetRows, identified
+from spa.starting.input_rows import LINE, NamedColumns, SheetRows, identified
 from spa.starting.names import is_unnamed, last_part, place_in
 from spa.starting.roles import is_other, items_in, prompts_in, with_files, with_item
 from spa.tables.verdicts import FAMILIES
@@ -36,10 +36,10 @@ class WideRoles:
         return frozenset((self.item, *self.systems, *self.prompts))
 
 
-def wide_roles_in(rows: SheetRows, given: Given) -> WideRoles | None:
+def wide_roles_in(rows: SheetRows, named: NamedColumns) -> WideRoles | None:
     """Return the columns that are systems, with what every system was given; ``None`` where fewer than two fit."""
-    item, prompts = _item_of(rows, given)
-    systems = _given_systems(rows, given) or _systems_in(rows, {item, *prompts, given.item, *given.prompts})
+    item, prompts = _item_of(rows, named)
+    systems = _given_systems(rows, named) or _systems_in(rows, {item, *prompts, named.item, *named.prompts})
     if len(systems) < 2 or len(systems) > MOST_COLUMNS:
         return None
     return WideRoles(item=item, systems=_called(rows, systems), prompts=prompts or _asked_alike(rows, systems))
@@ -53,7 +53,7 @@ def _asked_alike(rows: SheetRows, systems: Sequence[str]) -> tuple[str, ...]:
     return (asked[0],) if all(rows.column(one).cells == rows.column(asked[0]).cells for one in asked) else ()
 
 
-def _item_of(rows: SheetRows, given: Given) -> tuple[str, tuple[str, ...]]:
+def _item_of(rows: SheetRows, given: NamedColumns) -> tuple[str, tuple[str, ...]]:
     """Return the column of items, whose names must tell rows of one file apart, and those of prompts."""
     candidates = [*items_in(rows, given, given.systems), LINE]
     chosen = next((name for name in candidates if _tells_apart(rows, name)), LINE)
@@ -70,7 +70,7 @@ def _tells_apart(rows: SheetRows, name: str) -> bool:
     return name == LINE or any(name in sheet.columns for sheet in rows.sheets)
 
 
-def _given_systems(rows: SheetRows, given: Given) -> list[str]:
+def _given_systems(rows: SheetRows, given: NamedColumns) -> list[str]:
     return list(given.systems) if len(given.systems) > 1 else []
 
 
@@ -179,13 +179,13 @@ def are_places(systems: Sequence[str]) -> bool:
     return not rest or place_in("output", rest) is not None
 
 
-def check_columns(rows: SheetRows, given: Given) -> None:
+def check_columns(rows: SheetRows, named: NamedColumns) -> None:
     """Raise StudyError where a column that is named is in no file."""
     for option, names in (
-        ("--item", (given.item,)),
-        ("--system", given.systems),
-        ("--output", (given.output,)),
-        ("--prompt", given.prompts),
+        ("--item", (named.item,)),
+        ("--system", named.systems),
+        ("--output", (named.output,)),
+        ("--prompt", named.prompts),
     ):
         for name in names:
             if name is not None and name not in rows.names:

@@ -131,10 +131,10 @@ def systems_answering_every_item(study: Study) -> list[str]:
     return [one.id for one in study.systems if one.role == "reference" or one.id in beside]
 
 
-def first_few(lines: Sequence[str], what: str) -> list[str]:
+def first_few(lines: Sequence[str], noun: str) -> list[str]:
     """Return the first few of many like lines, then how many more there are."""
     rest = len(lines) - LISTED
-    return [*lines[:LISTED], *([f"... and {rest} more {what}"] if rest > 0 else [])]
+    return [*lines[:LISTED], *([f"... and {rest} more {noun}"] if rest > 0 else [])]
 
 
 def _identify(study: Study, rows: Iterable[OutputFileRow]) -> tuple[list[tuple[str, OutputFileRow]], list[str]]:

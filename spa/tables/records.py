@@ -183,14 +183,14 @@ def _nothing(height: int) -> pl.Series:
 
 
 def gathered(
-    found: Iterable[tuple[int, Mapping[str, object]]], records: Records, *, rows: int, expected: str
+    objects: Iterable[tuple[int, Mapping[str, object]]], records: Records, *, rows: int, expected: str
 ) -> Iterator[Source]:
     """Yield numbered objects as sources of about ``rows`` rows, each with the keys that stand in these or before.
 
     Raise NoRows where there is none, saying what was ``expected``.
     """
     empty = True
-    for number, record in found:
+    for number, record in objects:
         empty = False
         records.add(number, record)
         if records.height >= rows and records.begun:

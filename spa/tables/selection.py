@@ -287,12 +287,12 @@ def _cells(source: Source, column: str, options: TableOptions) -> pl.Series | No
     return with_path.column(column).str.strip_chars() if column in with_path.schema else None
 
 
-def chosen_problems(options: TableOptions, found: Iterable[RowsChosen]) -> list[ArgumentProblem]:
+def chosen_problems(options: TableOptions, chosen: Iterable[RowsChosen]) -> list[ArgumentProblem]:
     """Return a problem for each ``keep`` and ``drop`` that names no column of any table, or a value that no row has.
 
-    ``found`` is what they did in every file.
+    ``chosen`` is what they did in every file.
     """
-    total = {(one.keeps, one.column): one for one in added(found, ())}
+    total = {(one.keeps, one.column): one for one in added(chosen, ())}
     problems: list[ArgumentProblem] = []
     for keeps, named in ((False, options.drop), (True, options.keep)):
         for column, values in named.items():

@@ -87,14 +87,14 @@ class NumberWidget(Widget[NumberAnswer]):
         scale = AnswerScale.of(question, answer.low, answer.high, percent=answer.unit == "%", sides=answer.sides)
         return read_words(Spoken(question=question, named=ends, scale=scale), text, reading)
 
-    def said_between(self, answer: NumberAnswer, said: str) -> float | None:
+    def said_between(self, answer: NumberAnswer, text: str) -> float | None:
         """Return a fraction from 1 on; below it "0.7" may mean 70.
 
         >>> scale = NumberAnswer(low=0, high=100, scale=100, low_text="", high_text="", unit="%")
         >>> NumberWidget().said_between(scale, "72.5"), NumberWidget().said_between(scale, "0.7")
         (0.725, None)
         """
-        number = as_number(said, unit=answer.unit)
+        number = as_number(text, unit=answer.unit)
         if number is None or number == int(number) or not max(answer.low, 1) <= number <= answer.high:
             return None
         return float(number / answer.scale)

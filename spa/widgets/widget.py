@@ -122,7 +122,7 @@ class Widget(ABC, Generic[A]):
         """
         raise TypeError(f"no free text answers {type(answer).__name__}")
 
-    def said_between(self, answer: A, said: str) -> float | None:
+    def said_between(self, answer: A, text: str) -> float | None:
         """Return the value of a number between two that a page offers, as a free text gives it; ``None`` of others."""
         return None
 

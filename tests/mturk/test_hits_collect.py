@@ -167,7 +167,7 @@ def test_collect_rejected_submission_leaves_analysis(bench: Bench) -> None:
 def test_one_command_of_the_bridge_runs_at_a_time(bench: Bench) -> None:
     from spa.responses.run_lock import exclusive_run
 
-    with bench.open() as workspace, exclusive_run(workspace.store.name, "mturk", what="bridge"):
+    with bench.open() as workspace, exclusive_run(workspace.store.name, "mturk", holder="bridge"):
         assert "is running on this store already" in bench.run("publish", "--yes", code=1).stderr
     done = bench.run("publish", "--yes", "--json")
     assert json.loads(done.stdout)["made"]

@@ -146,10 +146,10 @@ def remember(call: OperationCall, purpose: str, made: str) -> None:
         call.tx.insert(request_tokens, **facts, made=made, at=call.now)
 
 
-def refuse_unsupported(given: Mapping[str, Any]) -> None:
+def refuse_unsupported(parameters: Mapping[str, Any]) -> None:
     """Refuse parameters that this endpoint does not support."""
     for name, (what, instead) in UNSUPPORTED.items():
-        if name in given:
+        if name in parameters:
             raise not_supported(what, instead)
 
 

@@ -190,12 +190,12 @@ def check_apart(url: str, settings: SiteSettings) -> None:
         raise FrameRefused("frame: the page lies on the host of the site")
 
 
-def with_parameters(url: str, given: dict[str, str]) -> str:
+def with_parameters(url: str, parameters: dict[str, str]) -> str:
     """Return a URL with further query parameters.
 
     >>> with_parameters("https://example.org/a?x=1#top", {"hitId": "3H"})
     'https://example.org/a?x=1&hitId=3H#top'
     """
     parts = urlsplit(url)
-    query = "&".join(part for part in (parts.query, urlencode(given)) if part)
+    query = "&".join(part for part in (parts.query, urlencode(parameters)) if part)
     return urlunsplit(parts._replace(query=query))

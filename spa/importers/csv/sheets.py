@@ -174,14 +174,14 @@ def stem(path: Path) -> str:
     return path.name[: len(path.name) - len(table_suffix(path.name) or path.suffix)]
 
 
-def files_of(given: Sequence[Path], *, apart: Collection[Path] = ()) -> list[Path]:
+def files_of(paths: Sequence[Path], *, apart: Collection[Path] = ()) -> list[Path]:
     """Return the files that were named, those of a folder in the order of their names; ``apart`` are never of them.
 
     Raise ResponseError where a folder holds no table, or a file is named twice.
     """
     found: list[Path] = []
     outside = {path.resolve() for path in apart}
-    for path in given:
+    for path in paths:
         if not path.is_dir():
             found.append(path)
             continue

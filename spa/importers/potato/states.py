@@ -116,10 +116,10 @@ def _labelled(given: object, place: str) -> Iterator[tuple[str, str, object]]:
         yield schema, of_kind(TEXT, label.get("name"), f"{place}, {schema}, name"), value
 
 
-def answered(given: Iterable[tuple[str, str, object]], behaviour: object, place: str) -> dict[str, dict[str, str]]:
+def answered(selected: Iterable[tuple[str, str, object]], behaviour: object, place: str) -> dict[str, dict[str, str]]:
     """Return the values by question and name; of several chosen points of one scale the latest that was selected."""
     answers: dict[str, dict[str, str]] = {}
-    for schema, name, value in given:
+    for schema, name, value in selected:
         if value is None:
             continue
         text = str(value).strip() if isinstance(value, str | bool) else None

@@ -58,16 +58,16 @@ def read_tasks(paths: Sequence[Path], asked: QuestionsAsked, person_column: str 
     return found
 
 
-def rows_of(found: TaskAnswers, asked: QuestionsAsked, place: object) -> dict[str, list[Row]]:
+def rows_of(answers: TaskAnswers, asked: QuestionsAsked, place: object) -> dict[str, list[Row]]:
     """Return the rows of each table; what cannot be read is a note, what is open raises ResponseError."""
-    questions = dict.fromkeys(one.question for one in found.answers)
+    questions = dict.fromkeys(one.question for one in answers.answers)
     asked.check_names(questions, place)
     rows: dict[str, list[Row]] = {"ratings": [], "choices": []}
     for question in filter(asked.wants, questions):
-        own = [one for one in found.answers if one.question == question]
-        for table, row in _rows(question, own, asked, found.notes):
+        own = [one for one in answers.answers if one.question == question]
+        for table, row in _rows(question, own, asked, answers.notes):
             rows[table].append(row)
-    found.notes += one_system_an_item(rows["ratings"])
+    answers.notes += one_system_an_item(rows["ratings"])
     return rows
 
 

@@ -188,11 +188,11 @@ def joined(parts: Iterable[str]) -> str:
     return text
 
 
-def known_of(found: Mapping[str, Any], body: str, *, read: str, written: str) -> dict[str, Any]:
+def known_of(reply: Mapping[str, Any], body: str, *, read: str, written: str) -> dict[str, Any]:
     """Return what a reply is whatever was said; ``read`` and ``written`` name its tokens in the API."""
-    usage = mapping(found.get("usage"))
+    usage = mapping(reply.get("usage"))
     details = mapping(usage.get(f"{read}_tokens_details"))
-    model, fingerprint = found.get("model"), found.get("system_fingerprint")
+    model, fingerprint = reply.get("model"), reply.get("system_fingerprint")
     return {
         "body": body,
         "prompt_tokens": count(usage.get(f"{read}_tokens")),

@@ -71,11 +71,11 @@ def check_extra(rater: Rater) -> None:
     require(f"rater {rater.id!r}", "a model on this machine", *REQUIRED)
 
 
-def require(place: str, what: str, *libraries: str) -> None:
+def require(place: str, purpose: str, *libraries: str) -> None:
     """Raise a ``PlatformError`` that names the libraries which are not installed."""
     missing = [name for name in libraries if find_spec(name) is None]
     if missing:
-        raise PlatformError(f"{place}: {what} needs {' and '.join(missing)}; {how_to_install('local')}")
+        raise PlatformError(f"{place}: {purpose} needs {' and '.join(missing)}; {how_to_install('local')}")
 
 
 def load_model(rater: Rater, base: Path, *, float64: bool = False) -> LoadedModel:

@@ -90,9 +90,9 @@ def read_body(body: str) -> LLMReply:
     return read_reply(body, format_of)
 
 
-def format_of(found: Mapping[str, Any]) -> ReplyFormat:
+def format_of(body: Mapping[str, Any]) -> ReplyFormat:
     """Return the format of a body."""
-    return next((vendor for vendor in VENDORS if vendor.replies.recognises(found)), VENDORS[0]).replies
+    return next((vendor for vendor in VENDORS if vendor.replies.recognises(body)), VENDORS[0]).replies
 
 
 def samples_of(reply: LLMReply, number: int) -> list[LLMReply]:
@@ -115,6 +115,6 @@ def texts_of(reply: LLMReply) -> Sequence[str]:
     return format_of(found).texts(found) or ([reply.text] if reply.text else [])
 
 
-def top_tokens(found: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def top_tokens(body: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the tokens of the answer that a body holds, each with its ``top_logprobs`` where the endpoint gave any."""
-    return [mapping(token) for token in format_of(found).tokens(found)]
+    return [mapping(token) for token in format_of(body).tokens(body)]

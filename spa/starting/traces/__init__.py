@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
 from types import MappingProxyType
 
-from spa.starting.found import Found
+from spa.starting.found import FoundOutputs
 from spa.starting.traces import chat_logs, langfuse, langsmith, litellm, mlflow, open_telemetry, openai_batch, phoenix
 from spa.starting.traces.answers import answers_of
 from spa.starting.traces.layout import FILE, Placed, TraceTool, spans_of
@@ -33,7 +33,7 @@ LOOKED_AT = 50  # records that tell of which tool a file is
 NOTHING_SETTLED: Mapping[str, str] = MappingProxyType({})
 
 
-def traces_in(sources: Sequence[Source], *, settled: Mapping[str, str] = NOTHING_SETTLED) -> Found | None:
+def traces_in(sources: Sequence[Source], *, settled: Mapping[str, str] = NOTHING_SETTLED) -> FoundOutputs | None:
     """Return the answers in traces or chat logs; ``None`` where the files hold no such thing.
 
     Parameters

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from spa.errors import TableError, shortened
-from spa.starting.found import Answer, Found, OpenQuestion
+from spa.starting.found import Answer, FoundOutputs, OpenQuestion
 from spa.starting.traces.layout import SYSTEM_MESSAGE
 from spa.starting.traces.requests import Request
 from spa.starting.traces.systems import SystemPath, called, paths_of, same_names, system_path
@@ -86,7 +86,7 @@ class _Account:
 
 def answers_of(
     requests: Sequence[Request], left: Counter[str], settled: Mapping[str, str], *, caveats: Iterable[str] = ()
-) -> Found:
+) -> FoundOutputs:
     """Return the answers of some requests.
 
     Parameters
@@ -120,7 +120,7 @@ def answers_of(
     items = _items(named, chosen, left, account)
     answers = _sampled(items, settled, left, account)
     _note_texts(kept, account)
-    return Found(
+    return FoundOutputs(
         answers=tuple(answers),
         took=tuple(account.took),
         left_out=tuple(left_out_lines(left)),

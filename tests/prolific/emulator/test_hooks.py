@@ -91,8 +91,8 @@ def test_a_change_is_told_and_signed_over_its_bytes(fresh_emulator: Emulator) ->
         timestamp = headers["x-prolific-request-timestamp"]
         assert is_recent(timestamp, time.time())
         given = headers["x-prolific-request-signature"]
-        assert is_signed(secret, given=given, timestamp=timestamp, body=body)
-        assert not is_signed(secret, given=given, timestamp=timestamp, body=body + b" ")
+        assert is_signed(secret, claimed=given, timestamp=timestamp, body=body)
+        assert not is_signed(secret, claimed=given, timestamp=timestamp, body=body + b" ")
         assert json.loads(body)["participant_id"] == visit["participant_id"]
     listed = fresh_emulator.api.get(f"/api/v1/hooks/subscriptions/{subscription}/events/?status=SUCCEEDED").json()
     assert [one["id"] for one in listed["results"]] == [headers["x-event-id"] for headers, _ in box.got]

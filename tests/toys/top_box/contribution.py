@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analysis.contribution import Analysis, Contribution, Found, SectionEntry, Term, Words
+from analysis.contribution import Analysis, Contribution, KeyValues, SectionEntry, Term, Words
 from analysis.records.results import rows
 from tests.toys.top_box.section import top_boxes
 from tests.toys.top_box.shares import TopBoxShare, top_box_shares
@@ -10,7 +10,7 @@ from tests.toys.top_box.shares import TopBoxShare, top_box_shares
 TOP_BOX = rows("top_box", TopBoxShare, "How often ratings are the highest answer given.")
 
 
-def _shares(analysis: Analysis) -> Found:
+def _shares(analysis: Analysis) -> KeyValues:
     kept, orders = analysis.prepared.kept, analysis.prepared.orders
     return {"top_box": tuple(top_box_shares(kept["ratings"], orders["ratings"])) if "ratings" in kept else ()}
 
