@@ -116,9 +116,9 @@ def _verify(prolific_study: ProlificStudy, study_id: str, session: int) -> tuple
         claim = ProlificUrlParameters(person=visit.person, study_id=study_id, submission_id=visit.external_id)
         verdict = ask(prolific_study.platform, claim)
         note(store, claim, verdict)
-        verified += verdict.found == VERIFIED
-        refuted += verdict.found == FALSE
-        if verdict.found == FALSE:
+        verified += verdict.outcome == VERIFIED
+        refuted += verdict.outcome == FALSE
+        if verdict.outcome == FALSE:
             store.visits.release(visit.submission_id, "false_claim", now=prolific_study.clock(), finished=True)
     return verified, refuted
 

@@ -152,12 +152,12 @@ class ProlificAdapter:
         if seconds:
             return self.context.ask_to_wait(seconds)
         verdict = self.asking.ask(claim)
-        if verdict.found != UNVERIFIED and not remembered:
+        if verdict.outcome != UNVERIFIED and not remembered:
             note(self.context.store, claim, verdict)
-        if verdict.found == FALSE:
+        if verdict.outcome == FALSE:
             log.warning("submission %s: not let in: %s", claim.submission_id, verdict.reason)
             return self.context.notice("unknown", HTTPStatus.FORBIDDEN)
-        if verdict.found == UNVERIFIED:
+        if verdict.outcome == UNVERIFIED:
             return self._unverified(claim, request, verdict)
         status = "" if verdict.record is None else verdict.record.status
         known = self.context.store.visits.find(SOURCE, claim.submission_id) is not None

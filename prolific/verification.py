@@ -44,7 +44,7 @@ class ProlificUrlParameters:
 class Verdict:
     """The platform's reply about a URL's parameters."""
 
-    found: VerificationOutcome
+    outcome: VerificationOutcome
     reason: str = ""
     silent: bool = False  # the platform answers nobody at the moment
     record: SubmissionRecord | None = None
@@ -71,11 +71,11 @@ class SubmissionVerifier:
         if denied is not None and now < until:
             return denied
         if now < self._again_at:
-            return Verdict(found=UNVERIFIED, reason="Prolific did not answer a moment ago")
+            return Verdict(outcome=UNVERIFIED, reason="Prolific did not answer a moment ago")
         verdict = ask(self.client, claim)
         if verdict.silent:
             self._again_at = self._clock() + LEFT_ALONE_SECONDS
-        elif verdict.found == FALSE:
+        elif verdict.outcome == FALSE:
             self._false[claim] = (self._clock() + DENIED_SECONDS, verdict)
             if len(self._false) > MOST_DENIED:
                 del self._false[next(iter(self._false))]
@@ -111,20 +111,20 @@ class SubmissionVerifier:
 def ask(client: Prolific | None, claim: ProlificUrlParameters) -> Verdict:
     """Ask the platform whether a claim is true; "unverified" if it cannot be asked at the moment."""
     if client is None:
-        return Verdict(found=UNVERIFIED, reason="there is no token", silent=True)
+        return Verdict(outcome=UNVERIFIED, reason="there is no token", silent=True)
     try:
         record = client.submissions.fetch(claim.submission_id)
     except ProlificRequestRefused as error:
         if error.missing:
-            return Verdict(found=FALSE, reason="Prolific has no such submission")
-        return Verdict(found=UNVERIFIED, reason=str(error), silent=error.status in OF_EVERYBODY)
+            return Verdict(outcome=FALSE, reason="Prolific has no such submission")
+        return Verdict(outcome=UNVERIFIED, reason=str(error), silent=error.status in OF_EVERYBODY)
     except ProlificError as error:
-        return Verdict(found=UNVERIFIED, reason=str(error), silent=True)
+        return Verdict(outcome=UNVERIFIED, reason=str(error), silent=True)
     if record.participant_id != claim.person:
-        return Verdict(found=FALSE, reason="the submission is another participant's", record=record)
+        return Verdict(outcome=FALSE, reason="the submission is another participant's", record=record)
     if record.study_id != claim.study_id:
-        return Verdict(found=FALSE, reason="the submission belongs to another study", record=record)
-    return Verdict(found=VERIFIED, record=record)
+        return Verdict(outcome=FALSE, reason="the submission belongs to another study", record=record)
+    return Verdict(outcome=VERIFIED, record=record)
 
 
 def note(store: Store, claim: ProlificUrlParameters, verdict: Verdict) -> None:
@@ -132,7 +132,7 @@ def note(store: Store, claim: ProlificUrlParameters, verdict: Verdict) -> None:
     claimed = json.dumps({"annotator_id": store.person_id(SOURCE, claim.person), "study_id": claim.study_id})
     with store.transaction() as connection:
         call = begin(connection, KIND, store.keyed(claim.submission_id), VERIFY, claimed)
-        finish(connection, call, verdict.found, response=verdict.reason or None, facts={})
+        finish(connection, call, verdict.outcome, response=verdict.reason or None, facts={})
 
 
 def in_doubt(store: Store, gone: Collection[str] = ()) -> list[PersonVisit]:

@@ -49,7 +49,7 @@ def input_files(
             table=kind,
             file=Path(table.place).name,
             sha256=table.sha256,
-            notes=(*table.said(), *(notes.get(kind, ()) if table is raw[kind][0] else ())),
+            notes=(*table.all_notes(), *(notes.get(kind, ()) if table is raw[kind][0] else ())),
         )
         for kind in sorted(raw)
         for table in raw[kind]

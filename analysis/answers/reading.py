@@ -73,7 +73,7 @@ class RawTable:
     counted: tuple[tuple[str, str, int], ...] = ()  # words that a reader explained, what each counts, in how many rows
     different: Different = field(default_factory=Different, compare=False)  # of the columns of the frame
 
-    def said(self) -> tuple[str, ...]:
+    def all_notes(self) -> tuple[str, ...]:
         """Return all that is to be said of how it was read."""
         words = ", ".join(f"{word} counts {value} ({n}x)" for word, value, n in self.counted)
         told = (shortened(words, 300),) if words else ()

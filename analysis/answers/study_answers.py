@@ -69,7 +69,7 @@ def _uneven(workspace: Workspace) -> tuple[str, ...]:
 
     drawn = workspace.store.assignments.drawn()
     _, balance = balance_of_file(workspace.study, workspace.outputs, drawn)
-    return tuple(one.found for one in balance.caveats())
+    return tuple(one.uneven for one in balance.caveats())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

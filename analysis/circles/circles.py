@@ -289,7 +289,7 @@ def _all_clear(answers: Answers, way: Sequence[int], plan: Plan) -> bool:
     """Say whether each step of a circle is clear among the tests of all pairs, corrected together."""
     p_values = []
     for pair in range(len(answers.n)):
-        values = answers.value[answers.given[:, pair], pair]
+        values = answers.value[answers.answered[:, pair], pair]
         test = one_sample(values, against=EVEN, confidence=plan.confidence)
         p_values.append(unanimous_p(test.mean, len(values)) if test.p_value is None else test.p_value)
     adjusted = adjust(p_values, correction=plan.correction, rate=plan.fwer).p_adjusted
@@ -357,7 +357,7 @@ def _triples(
             system_a=systems[a],
             system_b=systems[b],
             system_c=systems[c],
-            n=int(np.sum(answers.given[:, answers.graph.triangles[number]].any(axis=1))),
+            n=int(np.sum(answers.answered[:, answers.graph.triangles[number]].any(axis=1))),
             share_ab=steps[0].share,
             share_bc=steps[1].share,
             share_ac=third.share,
@@ -381,7 +381,7 @@ class _Step:
     def of(cls, answers: Answers, x: int, y: int) -> _Step:
         pair = _pair(answers, x, y)
         share = float(answers.share[pair])
-        away = np.where(answers.given[:, pair], answers.value[:, pair] - share, 0) / answers.n[pair]
+        away = np.where(answers.answered[:, pair], answers.value[:, pair] - share, 0) / answers.n[pair]
         flow = float(answers.flow[pair])
         return cls(share, flow, away) if x < y else cls(1 - share, -flow, -away)
 

@@ -163,7 +163,7 @@ class Answers:
     stated: bool
 
     @cached_property
-    def given(self) -> npt.NDArray[np.bool_]:
+    def answered(self) -> npt.NDArray[np.bool_]:
         """Say which units spoke of which pairs."""
         found: npt.NDArray[np.bool_] = ~np.isnan(self.value)
         return found
@@ -171,13 +171,13 @@ class Answers:
     @cached_property
     def n(self) -> Floats:
         """Units by pair; each has one vote."""
-        found: Floats = self.given.sum(axis=0).astype(np.float64)
+        found: Floats = self.answered.sum(axis=0).astype(np.float64)
         return found
 
     @cached_property
     def share(self) -> Floats:
         """Mean over units of what speaks for ``low``, shape (pairs,)."""
-        found: Floats = np.where(self.given, self.value, 0).sum(axis=0) / self.n
+        found: Floats = np.where(self.answered, self.value, 0).sum(axis=0) / self.n
         return found
 
     @cached_property
@@ -185,7 +185,7 @@ class Answers:
         """Log odds of ``low`` over ``high``, shape (pairs,): mean of the units' own, or those of the mean share."""
         if not self.stated:
             return self.log_odds(self.share[:, None])[:, 0]
-        found: Floats = np.where(self.given, self._own, 0).sum(axis=0) / self.n
+        found: Floats = np.where(self.answered, self._own, 0).sum(axis=0) / self.n
         return found
 
     def log_odds(self, share: Floats) -> Floats:
@@ -197,7 +197,7 @@ class Answers:
 
     @cached_property
     def _own(self) -> Floats:
-        within = np.clip(np.where(self.given, self.value, 0.5), NEAREST, 1 - NEAREST)
+        within = np.clip(np.where(self.answered, self.value, 0.5), NEAREST, 1 - NEAREST)
         found: Floats = np.log(within) - np.log1p(-within)
         return found
 
@@ -207,11 +207,11 @@ class Answers:
         Each unit's deviations from ``fitted`` get one sign of ``signs``, shape (units, draws).
         """
         if self.stated:
-            away = np.where(self.given, self._own - fitted, 0) / self.n
+            away = np.where(self.answered, self._own - fitted, 0) / self.n
             found: Floats = fitted[:, None] + away.T @ signs
             return found
         middle = 1 / (1 + np.exp(-fitted))
-        away = np.where(self.given, self.value - middle, 0) / self.n
+        away = np.where(self.answered, self.value - middle, 0) / self.n
         return self.log_odds(middle[:, None] + away.T @ signs)
 
 

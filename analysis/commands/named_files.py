@@ -36,14 +36,14 @@ IMPORTED = "answers"  # folder of the report with the tables that files of anoth
 class FoundTables:
     """Files by table, how they are read, and what goes into the results about it.
 
-    ``noted`` adds that to the files that were read; ``said`` was printed already; ``made`` is the folder of tables that
+    ``noted`` adds that to the files that were read; ``printed`` was said already; ``made`` is the folder of tables that
     files of another tool became, ``made_from`` what errors say in its place.
     """
 
     files: Mapping[str, tuple[Path, ...]]
     reading: Reading
     noted: Callable[[Sequence[InputFile]], tuple[InputFile, ...]] = tuple
-    said: frozenset[str] = frozenset()
+    printed: frozenset[str] = frozenset()
     made: Path | None = None
     made_from: str = ""
 
@@ -90,7 +90,7 @@ class Named:
                     raise _needs_mapping(path, tool) from None
             raise
         print_found(found, err=err)
-        return FoundTables(files=found.files, reading=found.reading, noted=found.noted, said=found.notes())
+        return FoundTables(files=found.files, reading=found.reading, noted=found.noted, printed=found.notes())
 
 
 def what_is_named(named: Sequence[Path], tables: Sequence[str]) -> Named:
@@ -242,7 +242,7 @@ def _imported(
         files={kind: (file, *([unranked[kind]] if kind in unranked else [])) for kind, file in own.items()},
         reading=replace(reading, system_roles={**roles, **reading.system_roles}),
         noted=lambda inputs: tuple(replace(one, notes=(note, *one.notes)) for one in inputs),
-        said=frozenset({note}),
+        printed=frozenset({note}),
         made=folder,
         made_from=f"{files[0].name}, read as {read_as.key}: ",
     )

@@ -365,7 +365,7 @@ def report(
         from analysis.commands.printed_answer import print_answer
 
         assert out is not None
-        print_answer(results, found.said)
+        print_answer(results, found.printed)
         click.echo(f"report: {out / ('report.pdf' if pdf else 'report.html')}")
     refuse_differences(results, verify)
 

@@ -92,7 +92,7 @@ class AuditFollower:
         self._came_in = done == sum(len(wave.drawn) for wave in waves)
         return LiveDecisions(
             group=self._group,
-            units=len(people.said),
+            units=len(people.values),
             most=study.people.annotators,
             all_decided=all_decided,
             over=all_decided or audit_is_over(study, waves, done),
@@ -102,7 +102,7 @@ class AuditFollower:
         """Bet on the forms that have come in since."""
         if not self._passed:
             self.bets = self._start()
-        said, done, k = self._people.said, self._people.done, len(self._hypotheses.listed)
+        said, done, k = self._people.values, self._people.done, len(self._hypotheses.listed)
         for form in forms_counted(self._waves, self._names, said, done, k, first=self._passed):
             bets = bets_within(self._rule, form.within)
             self.bets = self.bets.after(form.terms, self._rule, bets=bets, counted=form.counted)
@@ -117,7 +117,7 @@ class AuditFollower:
         if self._rater is None or self._rater[0] != mark:
             read = audit_answers(self._study, self._store, self._hypotheses, group=self._group, counted=())
             self._rater = mark, read
-        return replace(self._rater[1], people=self._people.said)
+        return replace(self._rater[1], people=self._people.values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,14 +133,14 @@ class AuditedPeople:
 
     Attributes
     ----------
-    said : dict of str to array of float, shape (k,)
+    values : dict of str to array of float, shape (k,)
         By assignment, of people who count.
     done : set of str
         Assignments that somebody completed who holds a place.
     """
 
     ended: EndedVisits = field(default_factory=EndedVisits)
-    said: dict[str, Floats] = field(default_factory=dict)
+    values: dict[str, Floats] = field(default_factory=dict)
     done: set[str] = field(default_factory=set)
     people: dict[str, _AuditedPerson] = field(default_factory=dict)
 
@@ -158,13 +158,13 @@ class AuditedPeople:
             changed[who] = _AuditedPerson(visits=together, assignment_id=read.assignment_id, values=read.unit.values)
         before = [self.people[who] for who in changed if who in self.people]
         for person in before:
-            self.said.pop(person.assignment_id or "", None)
+            self.values.pop(person.assignment_id or "", None)
             self.done -= _seated(person)
         for who, person in changed.items():
             self.people[who] = person
             self.done |= _seated(person)
             if person.assignment_id is not None and person.values is not None:
-                self.said[person.assignment_id] = person.values
+                self.values[person.assignment_id] = person.values
         self.ended.note(newly)
         return {visit.assignment_id for person in [*before, *changed.values()] for visit in person.visits.values()}
 

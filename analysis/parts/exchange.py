@@ -320,7 +320,7 @@ def _refuse_problems(parts: Sequence[PartFound], known: Sums, where: str, kind: 
         problems = [*problems[:SHOWN], more]
     readable = [part for part in parts if part.columns]
     if readable:
-        problems += mapping_problems({name for part in readable for name in part.given}, reading.mapping)
+        problems += mapping_problems({name for part in readable for name in part.file_columns}, reading.mapping)
         problems += chosen_problems(reading, (one for part in parts for one in part.chosen))
         taken = (part.constants for part in readable)
         problems += constant_problems(reading.constants, taken, KNOWN[kind])

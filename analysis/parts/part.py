@@ -58,7 +58,7 @@ class PartFound:
     number: int
     address: str
     problems: tuple[str, ...] = ()
-    given: tuple[str, ...] = ()  # columns as the file names them
+    file_columns: tuple[str, ...] = ()  # columns as the file names them
     columns: tuple[str, ...] = ()  # those known, renamed
     ids: IdsFound = field(default_factory=IdsFound)
     sha256: str | None = None

@@ -172,7 +172,7 @@ class ScaleTest:
     alpha: float
     exclusion_rate: float = 0.0
     seed: int = 0
-    found: dict[int, float] = field(default_factory=dict)
+    powers: dict[int, float] = field(default_factory=dict)
 
     @property
     def effect(self) -> float:
@@ -235,20 +235,20 @@ class ScaleTest:
 
     def _of_each(self, numbers: Ints) -> list[float]:
         """Return the power with each number, ascending; of few the most first, whose simulation holds the others."""
-        return [self.given(n) for n in reversed(numbers.tolist())][::-1]
+        return [self.with_annotators(n) for n in reversed(numbers.tolist())][::-1]
 
-    def given(self, n: int) -> float:
+    def with_annotators(self, n: int) -> float:
         """Return the power with n annotators, at least 2."""
-        if n not in self.found:
+        if n not in self.powers:
             if self.counted is not None:
                 won, lost = self.counted
-                self.found[n] = won_power(won, lost, n=n, alpha=self.alpha)
+                self.powers[n] = won_power(won, lost, n=n, alpha=self.alpha)
             elif n <= FEW:
                 few = few_powers(self.lattice, self.alpha, self.seed, n)
-                self.found.update(zip(range(LEAST, n + 1), few, strict=True))
+                self.powers.update(zip(range(LEAST, n + 1), few, strict=True))
             else:
-                self.found[n] = sum_power(self.points, self.chances, null=self.null, n=n, alpha=self.alpha)
-        return self.found[n]
+                self.powers[n] = sum_power(self.points, self.chances, null=self.null, n=n, alpha=self.alpha)
+        return self.powers[n]
 
 
 def _nodes(low: int, high: int) -> list[int]:

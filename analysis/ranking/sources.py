@@ -117,5 +117,5 @@ def _by_strength(table: StrengthTable) -> Ranking:
         order=tuple(tuple(systems) for systems in order.values()),
         unranked=tuple(Unranked(system=row.system, reason=row.reason) for row in table.rows if row.rank is None),
         places=tuple(places),
-        rank_interval=table.found.rank_method,
+        rank_interval=table.fit.rank_method,
     )

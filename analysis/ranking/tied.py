@@ -74,7 +74,7 @@ def fit_ties(table: StrengthTable, judgements: Judgements) -> TieFit | None:
     )
     if not np.all(tied | (won == 0) | (won == 1)):
         return replace_fields(base, reason=IN_PARTS)
-    if table.found.regularisation is not None:
+    if table.fit.regularisation is not None:
         return replace_fields(base, reason=why("regularised"))
     place = np.zeros(len(table.all_systems), dtype=np.int64)
     place[table.compared] = np.arange(len(names))
@@ -84,8 +84,8 @@ def fit_ties(table: StrengthTable, judgements: Judgements) -> TieFit | None:
     shape = (len(names), len(names))
     wins = csr_array((np.concatenate([times[first], times[second]]), outright), shape=shape)
     ties = csr_array((times[tied], (x[tied], y[tied])), shape=shape)
-    half = table.found.strength
-    known = Strengths(strength=half, reasons=table.found.reasons, regularisation=None)
+    half = table.fit.strength
+    known = Strengths(strength=half, reasons=table.fit.reasons, regularisation=None)
     fit = fit_davidson(wins, csr_array(ties + ties.T), names, half=known, errors=False)
     if fit.ties is None:
         return replace_fields(base, reason=fit.tie_reason or next(filter(None, fit.reasons), None))

@@ -43,7 +43,7 @@ class Known:
     names: Names
     source: Source | None
     group: str | None
-    found: Sequence[SupportedClaim]
+    supported: Sequence[SupportedClaim]
 
     @property
     def section(self) -> str:
@@ -84,7 +84,7 @@ def _all_excluded(known: Known) -> Lines:
 
 def _other_source_opposite(known: Known) -> Lines:
     """Say where another way of asking clearly finds the opposite on a leading pair."""
-    for claim, evidence in known.found:
+    for claim, evidence in known.supported:
         row = evidence.against
         ours = None if row is None else better(row, evidence.decided, evidence.fwer)
         if row is None or ours is None or known.source is None or known.group is None:
@@ -101,7 +101,7 @@ def _other_source_opposite(known: Known) -> Lines:
             ]
             for one in same[:1]:
                 by = known.names.source_by_group(source, known.group)
-                about = "" if len(known.found) == 1 else f" on {known.names.criterion(claim.criterion)}"
+                about = "" if len(known.supported) == 1 else f" on {known.names.criterion(claim.criterion)}"
                 yield (
                     f"The opposite is clear in {by}{about}: {known.names.system(one.winner)} is better than "
                     f"{known.names.system(one.loser)} (adjusted {p_words(one.test.p_adjusted)}).",
@@ -111,7 +111,7 @@ def _other_source_opposite(known: Known) -> Lines:
 
 def _weights_reverse(known: Known) -> Lines:
     every = _every(known)
-    said = {id(row.test) for claim, e in known.found if claim.strength == "weights_reverse" and (row := e.against)}
+    said = {id(row.test) for claim, e in known.supported if claim.strength == "weights_reverse" and (row := e.against)}
     turned = [row for row in every if row.test.weights_reverse and id(row.test) not in said]
     if turned:
         pairs = _pairs(known, turned)
@@ -132,7 +132,7 @@ def _against_order(known: Known) -> Lines:
     if known.source is None or known.group is None:
         return
     wording = Wording(known.results, known.names, known.source, known.group)
-    for claim, evidence in known.found:
+    for claim, evidence in known.supported:
         order = [
             row.order
             for row in known.results.rankings
@@ -149,8 +149,8 @@ def _against_order(known: Known) -> Lines:
             beats.setdefault(winner, []).append(loser)
             if ranks.get(winner, 0) > ranks.get(loser, len(ranks)):
                 against.append((winner, loser))
-        about = "" if len(known.found) == 1 else f"{sentence(known.names.criterion(claim.criterion))}: "
-        if claim.circle and len(known.found) == 1:
+        about = "" if len(known.supported) == 1 else f"{sentence(known.names.criterion(claim.criterion))}: "
+        if claim.circle and len(known.supported) == 1:
             yield (
                 f"{len(claim.circle)} clear comparisons go round in a circle: places and strengths mean little.",
                 known.section,
@@ -172,26 +172,26 @@ def _against_order(known: Known) -> Lines:
 
 def _no_order(known: Known) -> Lines:
     """Say where no order explains the pairs, though not each step of their circle is clear by itself."""
-    clear = {claim.criterion for claim, _ in known.found if claim.circle}
+    clear = {claim.criterion for claim, _ in known.supported if claim.circle}
     for row in known.results.circles:
         judged = (known.source, known.group) == (RATED_AS.get(row.source, row.source), row.group)
         if not judged or row.criterion in clear or not row.circle or row.verdict not in ("circle", "no scale"):
             continue
-        if any(claim.criterion == row.criterion for claim, _ in known.found):
-            about = "" if len(known.found) == 1 else f"{sentence(known.names.criterion(row.criterion))}: "
+        if any(claim.criterion == row.criterion for claim, _ in known.supported):
+            about = "" if len(known.supported) == 1 else f"{sentence(known.names.criterion(row.criterion))}: "
             text = f"no order explains the pairs: {way_round(row, known.names)}"
             yield f"{about or text[0].upper()}{text if about else text[1:]}.", "circles"
 
 
 def _disconnected(known: Known) -> Lines:
     """Say where systems fall into parts that were never compared."""
-    for claim, evidence in known.found:
+    for claim, evidence in known.supported:
         parts = evidence.parts
         if len(parts) == 1:
             continue
         first = [known.names.system(system) for system in parts[0][: MOST_NAMED + 1]]
         shown = listed(first) if len(first) <= MOST_NAMED else listed([*first[: MOST_NAMED - 1], "others"])
-        about = "" if len(known.found) == 1 else f"{sentence(known.names.criterion(claim.criterion))}: the "
+        about = "" if len(known.supported) == 1 else f"{sentence(known.names.criterion(claim.criterion))}: the "
         start = f"{about}systems" if about else "The systems"
         yield (
             f"{start} fall into {len(parts)} parts that were never compared with each other, so that no order holds "
@@ -324,7 +324,7 @@ def _highly_skewed(known: Known) -> Lines:
 def _position(known: Known) -> Lines:
     for row in known.results.first_shown:
         if row.biased:
-            about = f", {known.names.criterion(row.criterion)}" if len(known.found) > 1 else ""
+            about = f", {known.names.criterion(row.criterion)}" if len(known.supported) > 1 else ""
             place = "first" if row.first > row.second else "second"
             yield (
                 f"{_who(known, row.group)}{about}: took the output shown {place} in both orders in "
@@ -342,7 +342,7 @@ def _who(known: Known, group: str) -> str:
 def _flips(known: Known) -> Lines:
     for row in known.results.both_orders:
         if row.exceeds:
-            about = f", {known.names.criterion(row.criterion)}" if len(known.found) > 1 else ""
+            about = f", {known.names.criterion(row.criterion)}" if len(known.supported) > 1 else ""
             most = percent(known.results.settings.max_flips)
             yield (
                 f"{_who(known, row.group)}{about}: {percent(row.flip_rate)} of choices changed with the order of the "

@@ -37,7 +37,7 @@ def headline_of(results: Results) -> Headline:
     names, source = Names(results), main_source(results)
     group = None if source is None else main_group(results, source)
     found = [] if source is None or group is None else _found(results, source, group)
-    every = tuple(caveats(Known(results=results, names=names, source=source, group=group, found=found)))
+    every = tuple(caveats(Known(results=results, names=names, source=source, group=group, supported=found)))
     winner = certainty = "Cannot be determined: there are no answers that compare two systems."
     if source is not None and group is not None:
         wording = CertaintyWording(results, names, source, group)

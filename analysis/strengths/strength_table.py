@@ -114,7 +114,7 @@ class Judgements:
 class StrengthTable:
     """The fit of one source, group and criterion, and its rows of ``bradley_terry``.
 
-    ``compared`` numbers, among ``all_systems``, the systems that were compared at all: those of ``found``.
+    ``compared`` numbers, among ``all_systems``, the systems that were compared at all: those of ``fit``.
     """
 
     source: Compared
@@ -122,7 +122,7 @@ class StrengthTable:
     criterion: str
     all_systems: tuple[str, ...]
     compared: Ints
-    found: BradleyTerry
+    fit: BradleyTerry
     turned: bool  # the lowest strength ranks first
     rows: tuple[SystemStrength, ...]
     factor: Floats | None = None  # what multiplies the weight of each judgement, where units count alike
@@ -130,12 +130,12 @@ class StrengthTable:
     @property
     def known(self) -> Ints:
         """Number of each system with a strength among ``all_systems``."""
-        return self.compared[np.isfinite(self.found.strength)]
+        return self.compared[np.isfinite(self.fit.strength)]
 
     @property
     def strength(self) -> Floats:
         """Strengths of the ``known``."""
-        return self.found.strength[np.isfinite(self.found.strength)]
+        return self.fit.strength[np.isfinite(self.fit.strength)]
 
     def weights(self, judgements: Judgements) -> Floats:
         """Return what each of the judgements counts in the fit."""
@@ -145,7 +145,7 @@ class StrengthTable:
     def p_difference(self, x: str, y: str) -> float | None:
         """Return the p-value of the difference of two strengths, adjusted for all; ``None`` without an interval."""
         one, two = self._place(x), self._place(y)
-        return None if one is None or two is None else _finite(self.found.p_difference(one, two))
+        return None if one is None or two is None else _finite(self.fit.p_difference(one, two))
 
     def stronger(self, x: str, y: str) -> bool:
         """Say whether x ranks before y."""
@@ -189,7 +189,7 @@ def strength_table(
         **identity,
         all_systems=tuple(systems),
         compared=compared,
-        found=found,
+        fit=found,
         turned=turned,
         rows=tuple(_rows(identity, names, found, two_way, turned)),
         factor=None if found.alike is None else _factor(of, judgements, found, clusters[found.alike]),

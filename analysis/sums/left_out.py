@@ -20,16 +20,16 @@ class NeedsSingleAnswers:
         What results.json calls it.
     keys : tuple of str
         Keys of results.json that lack it: rows that are not there, or fields that are null.
-    said : callable
+    words : callable
         From the totals and what follows from them to what is left out, in words; ``None``: nothing is.
     """
 
     name: LeftOut
     keys: tuple[str, ...]
-    said: Callable[[Any, Results], str | None]
+    words: Callable[[Any, Results], str | None]
 
 
 def left_out_of(entries: Iterable[NeedsSingleAnswers], totals: Any, results: Results) -> dict[LeftOut, str]:
     """Return in words what is left out, by name."""
-    found = ((entry.name, entry.said(totals, results)) for entry in entries)
+    found = ((entry.name, entry.words(totals, results)) for entry in entries)
     return {name: text for name, text in found if text is not None}

@@ -94,7 +94,7 @@ def _execute(operation: str, key_id: str, given: dict[str, Any], tx: Transaction
     requester_id = owner_of(tx.connection, key_id)
     if requester_id is None:
         raise unknown_key()
-    return OPERATIONS[operation](OperationCall(tx=tx, requester_id=requester_id, operation=operation, given=given))
+    return OPERATIONS[operation](OperationCall(tx=tx, requester_id=requester_id, operation=operation, parameters=given))
 
 
 def _respond(body: bytes, status: int) -> Response:

@@ -36,7 +36,7 @@ class Departure:
     """A request or response that is not validated by the description, and why."""
 
     operation: str
-    what: str  # "request" or the status of an answer
+    part: str  # "request" or the status of an answer
     why: str
     instead: str | None = None  # name of the schema that holds instead; None: nothing is checked
 
@@ -69,7 +69,7 @@ class Contract:
         document = _completed(read_document(path))
         registry: Registry[Any] = Registry().with_resource(BASE, DRAFT4.create_resource(document))
         self.operations = _operations(document)
-        self._departures = {(one.operation, one.what): one for one in DEPARTURES}
+        self._departures = {(one.operation, one.part): one for one in DEPARTURES}
 
         def validator(pointer: str) -> Any:
             return OAS30Validator({"$ref": f"{BASE}#{pointer}"}, registry=registry, format_checker=oas30_format_checker)

@@ -189,7 +189,7 @@ def _assigned(study: Study, outputs: Outputs) -> tuple[tuple[str, ...], Balance 
     pages, balance = balance_of_file(study, outputs, draws)
     rest = len(pages.forms) - balance.forms
     unused = f"{pages.file}: {rest} of {len(pages.forms)} forms are not used, as [people] asks for {balance.forms}"
-    uneven = [f"{pages.file}: {one.found}: {one.do}" for one in balance.caveats()]
+    uneven = [f"{pages.file}: {one.uneven}: {one.do}" for one in balance.caveats()]
     return (*pages.notes, *[unused] * (rest > 0), *uneven), balance
 
 

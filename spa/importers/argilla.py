@@ -55,7 +55,7 @@ def _read(request: ImportRequest) -> ImportedTables:
     from spa.importers.foreign_rows import files_below, names_at_beginning
     from spa.importers.tables import ImportedTables
 
-    asked = QuestionsAsked.given(request.options)
+    asked = QuestionsAsked.from_options(request.options)
     answers: list[_Answer] = []
     skipped: Counter[str] = Counter()
     notes: list[str] = []

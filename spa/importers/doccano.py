@@ -97,7 +97,7 @@ def _read(request: ImportRequest) -> ImportedTables:
     from spa.importers.tables import ImportedTables
 
     options = request.options
-    asked, made = QuestionsAsked.given(options), _Labelled()
+    asked, made = QuestionsAsked.from_options(options), _Labelled()
     examples = list(_examples(request.paths, asked.values, made))
     if not examples:
         raise ResponseError(f"{request.paths[0]}: expected examples of doccano, got none")

@@ -44,7 +44,7 @@ def _read(request: ImportRequest) -> ImportedTables:
     from spa.importers.foreign_rows import files_below, names_at_beginning
     from spa.importers.tables import ImportedTables
 
-    asked = QuestionsAsked.given(request.options)
+    asked = QuestionsAsked.from_options(request.options)
     rows: dict[str, list[Row]] = {"ratings": [], "choices": []}
     skipped: dict[str, int] = {}
     notes: list[str] = []

@@ -86,7 +86,7 @@ def _read(request: ImportRequest) -> ImportedTables:
     from spa.importers.tables import ImportedTables
 
     options = request.options
-    asked, made = QuestionsAsked.given(options), _Played()
+    asked, made = QuestionsAsked.from_options(options), _Played()
     files = files_below(request.paths, lambda one: _recognise(one) == Fit.CERTAIN, "trials of jsPsych")
     records = [(path, place, record) for path in files for place, record in nested_records(path, "trial")]
     known = dict.fromkeys(name for _, _, record in records for name in record)

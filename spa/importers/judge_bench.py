@@ -57,7 +57,7 @@ def _read(request: ImportRequest) -> ImportedTables:
     from spa.importers.tables import ImportedTables
     from spa.importers.unnamed import NOTE, repeated
 
-    asked = QuestionsAsked.given(request.options)
+    asked = QuestionsAsked.from_options(request.options)
     pattern: re.Pattern[str] | None = request.options.get("id_pattern")
     skipped: Counter[str] = Counter()
     notes: list[str] = []

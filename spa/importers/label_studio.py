@@ -63,7 +63,7 @@ def _read(request: ImportRequest) -> ImportedTables:
     from spa.importers.foreign_rows import files_below, names_at_beginning
     from spa.importers.tables import ImportedTables
 
-    asked = QuestionsAsked.given(request.options)
+    asked = QuestionsAsked.from_options(request.options)
     read = _Read()
     for path in files_below(request.paths, lambda one: _recognise(one) == Fit.CERTAIN, "exports of Label Studio"):
         if _is_min(path, names_at_beginning(path)):

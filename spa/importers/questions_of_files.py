@@ -107,7 +107,7 @@ class QuestionsAsked:
     only: Sequence[str] = ()
 
     @classmethod
-    def given(cls, options: Mapping[str, Any]) -> QuestionsAsked:
+    def from_options(cls, options: Mapping[str, Any]) -> QuestionsAsked:
         """Return what a request's options say."""
         names = ("item_column", "system_column", "of", "sides", "values", "only")
         return cls(**{name: options[name] for name in names if options.get(name)})

@@ -130,7 +130,7 @@ def _read(request: ImportRequest) -> ImportedTables:
     from spa.importers.tables import ImportedTables
 
     options = request.options
-    asked = QuestionsAsked.given(options)
+    asked = QuestionsAsked.from_options(options)
     files = [one for path in request.paths for one in (_others(path) if path.is_dir() else [path])]
     if not files:
         raise ResponseError(f"{request.paths[0]}: expected responses, got a folder without any")

@@ -24,7 +24,7 @@ RATE = 16_000  # Hz, that processors of speech take
 TYPES = {".flac": "audio/flac", ".wav": "audio/wav", ".m4a": "audio/mp4", ".opus": "audio/ogg"}
 MARKS = {
     "silent": clips.SILENT,
-    "clipped": Doubt(what="are louder than full scale in places", do="they are heard clipped there; make them softer"),
+    "clipped": Doubt(does="are louder than full scale in places", do="they are heard clipped there; make them softer"),
 }
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from spa.records.form import Exhibit
 
 STYLES, SCRIPT = (Path(__file__).with_name("player.css"),), Path(__file__).with_name("player.js")
-SILENT = Doubt(what="are silent throughout", do="look whether they are meant, or remove these items")
+SILENT = Doubt(does="are silent throughout", do="look whether they are meant, or remove these items")
 
 
 def begins_as(path: Path, containers: tuple[str, ...]) -> bool:

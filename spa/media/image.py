@@ -27,10 +27,10 @@ USUAL = (1024, 1024)  # pixels of a picture that is elsewhere
 THUMBNAIL = (320, 240)  # pixels, at most
 LEAST_SECONDS = 1.0  # on screen, where there is a least time for texts
 MARKS = {
-    "film": Doubt(what="are films", do="people and models see the first picture of each, as a still"),
-    "transparent": Doubt(what="are transparent in parts", do="people and models see them on white"),
+    "film": Doubt(does="are films", do="people and models see the first picture of each, as a still"),
+    "transparent": Doubt(does="are transparent in parts", do="people and models see them on white"),
     "profile": Doubt(
-        what="have a colour profile that cannot be applied",
+        does="have a colour profile that cannot be applied",
         do="people and models see them without; convert them to sRGB where colours matter",
     ),
 }

@@ -94,10 +94,10 @@ def _doubts(source: str) -> Iterator[Doubt]:
     yield from doubts_of_tools(source)
     made = rendered(source)
     if lost := made.lost(source):
-        yield Doubt(what="hold words that are not shown", do=f"look at {shortened(', '.join(lost), 120)}")
+        yield Doubt(does="hold words that are not shown", do=f"look at {shortened(', '.join(lost), 120)}")
     if made.formulas:
         what = "have formulas that are shown as their source"
-        yield Doubt(what=what, do=f"look at {shortened(made.formulas[0], 160)}")
+        yield Doubt(does=what, do=f"look at {shortened(made.formulas[0], 160)}")
     yield from doubts_about(made.pictures)
 
 

@@ -93,7 +93,7 @@ class Doubt:
     One of ``many`` is said where more than a few texts do, one ``apart`` where not all files do.
     """
 
-    what: str
+    does: str
     do: str
     many: bool = False
     apart: bool = False

@@ -65,7 +65,7 @@ def doubts_about(pictures: Iterable[Picture]) -> Iterator[Doubt]:
     if any(picture.path is None for picture in pictures):
         what = "have pictures of which people see the words alone"
         do = "put their files beside the table and name these, or leave the items out where pictures matter"
-        yield Doubt(what=what, do=do)
+        yield Doubt(does=what, do=do)
 
 
 def with_pictures(

@@ -40,7 +40,7 @@ def _doubts(text: str) -> Iterator[Doubt]:
     yield from doubts_of_tools(text)
     found = markup_of(text)
     if found is not None:
-        yield Doubt(what=f"hold {found}, which people would read as it is written", do=REMEDIES[found], many=True)
+        yield Doubt(does=f"hold {found}, which people would read as it is written", do=REMEDIES[found], many=True)
 
 
 TEXT = Medium(

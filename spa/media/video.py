@@ -25,9 +25,9 @@ PICTURES_A_SECOND = 2.0  # that processors are given
 TYPES = {".mp4": "video/mp4", ".m4v": "video/mp4", ".webm": "video/webm"}
 MARKS = {
     "silent": clips.SILENT,
-    "soundless": Doubt(what="have no sound", do="people hear the others; take the sound off all or none", apart=True),
+    "soundless": Doubt(does="have no sound", do="people hear the others; take the sound off all or none", apart=True),
     "hdr": Doubt(
-        what="have colours of a wide range (HDR), which cannot be shown",
+        does="have colours of a wide range (HDR), which cannot be shown",
         do="people and models see them paler; convert them to SDR where colours matter",
     ),
 }

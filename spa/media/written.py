@@ -36,4 +36,4 @@ def doubts_of_tools(text: str) -> Iterator[Doubt]:
     """Say what a model or a tool left in a text, whatever its medium."""
     if (found := left_by_tools(text)) is not None:
         do = "take it out of the table, unless people are to judge it"
-        yield Doubt(what=f"hold {found}, which people would read", do=do)
+        yield Doubt(does=f"hold {found}, which people would read", do=do)

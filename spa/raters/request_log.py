@@ -68,7 +68,7 @@ class RaterCall:
     response: str | None
 
     @property
-    def said(self) -> str:
+    def reply_text(self) -> str:
         """What the model said, out of what came back; all that came back where it said nothing."""
         if self.response is None:
             return ""

@@ -107,7 +107,7 @@ class OutputColumn:
     cells: Sequence[str | None]
     more: int = 0
     system: str | None = None  # the key of a {system: output} mapping
-    said: str = ""  # what the cells are, where the name does not say it
+    description: str = ""  # what the cells are, where the name does not say it
     unread: bool = False  # whether it holds more keys, or lies deeper, than is looked into
 
     @cached_property
@@ -200,10 +200,10 @@ def _of_conversations(
     pairs = list(zip(values, talks, strict=True))
     asked = [_spoken(talk.prompt, value, talk) if talk else None for value, talk in pairs]
     if any(asked):
-        yield OutputColumn(name=name, cells=asked, said=f"what was asked in each conversation{left}")
+        yield OutputColumn(name=name, cells=asked, description=f"what was asked in each conversation{left}")
     answers = [_spoken(talk.answer, value, talk) if talk else None for value, talk in pairs]
     if any(answers):
-        yield OutputColumn(name=f"{name}{LAST}", cells=answers, said="the last answer of each conversation")
+        yield OutputColumn(name=f"{name}{LAST}", cells=answers, description="the last answer of each conversation")
 
 
 def _spoken(text: str | None, value: object, talk: Conversation) -> Spoken | None:
@@ -247,7 +247,7 @@ def _are_outputs(name: str, records: Sequence[dict[str, object]]) -> bool:
 
 def _as_json(name: str, values: Sequence[object]) -> OutputColumn:
     cells = [json_text(value, lines=True) if value and isinstance(value, dict | list) else None for value in values]
-    return OutputColumn(name=name, cells=cells, said=AS_JSON)
+    return OutputColumn(name=name, cells=cells, description=AS_JSON)
 
 
 def _of_parts(name: str, values: Sequence[object]) -> OutputColumn | None:
@@ -258,7 +258,9 @@ def _of_parts(name: str, values: Sequence[object]) -> OutputColumn | None:
     texts = [[one for one in value if _has_text(one)] if isinstance(value, list) else [] for value in values]
     others = len(parts) - sum(map(len, texts))
     said = "its parts of text" + (f", without {others:,} others" if others else "")
-    return OutputColumn(name=name, cells=[_plain(own) or None for own in texts], said=said) if any(texts) else None
+    return (
+        OutputColumn(name=name, cells=[_plain(own) or None for own in texts], description=said) if any(texts) else None
+    )
 
 
 def _of_passages(name: str, values: Sequence[object]) -> OutputColumn | None:
@@ -269,7 +271,7 @@ def _of_passages(name: str, values: Sequence[object]) -> OutputColumn | None:
     if any(text is None for own in passages for text in own) or not any(passages):
         return None
     cells = ["\n\n".join(text for text in own if text) or None for own in passages]
-    return OutputColumn(name=name, cells=cells, said="all passages of each list")
+    return OutputColumn(name=name, cells=cells, description="all passages of each list")
 
 
 def _passage(value: object) -> str | None:

@@ -17,7 +17,7 @@ from spa.starting.spoken import Spoken
 class Dialogues:
     """Answers with their dialogues, and what is said of it.
 
-    ``whole`` says that an output is all of its dialogue, ``kind`` and ``item_kind`` are keys of media; ``said`` is how
+    ``whole`` says that an output is all of its dialogue, ``kind`` and ``item_kind`` are keys of media; ``note`` is how
     lists of turns were taken, ``refused`` why they are shown as texts.
     """
 
@@ -25,7 +25,7 @@ class Dialogues:
     whole: bool = False
     kind: str = PLAIN
     item_kind: str = PLAIN
-    said: str | None = None
+    note: str | None = None
     refused: str | None = None
 
 
@@ -60,7 +60,7 @@ def with_dialogues(answers: Sequence[Answer], prompts: Mapping[str, str], kind: 
         ]
         why = f"what stands before the last reply differs by system in {differ:,} of {len(before):,} items"
         said = f"outputs are {medium.key}: whole dialogues, as {why if differ else 'was said'}"
-        return Dialogues(answers=made, whole=True, kind=medium.key, said=said)
+        return Dialogues(answers=made, whole=True, kind=medium.key, note=said)
     given = {item: next(iter(own)) or "" for item, own in before.items()}
     several = sum(len(json.loads(one or "[]")) > 1 for one in given.values())
     if not several or not all(isinstance(prompts.get(item), Spoken) and given[item] for item in before):
@@ -71,7 +71,7 @@ def with_dialogues(answers: Sequence[Answer], prompts: Mapping[str, str], kind: 
         f"prompts are {medium.key}: all before the last reply, which is the output, is one for all systems in each of "
         f"{len(before):,} items ({several:,} with several turns){left}"
     )
-    return Dialogues(answers=made, item_kind=medium.key, said=said)
+    return Dialogues(answers=made, item_kind=medium.key, note=said)
 
 
 def _taken(medium: Medium, before: str) -> str:

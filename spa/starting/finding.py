@@ -50,7 +50,7 @@ def taken_apart(sheet: OutputSheet) -> OutputSheet:
         }
         for stem, (first, second) in stems.items():
             both = sheet.columns[first], sheet.columns[second]
-            columns[stem] = OutputColumn(name=stem, cells=_doubled(*both), said=f"from {first} and {second}")
+            columns[stem] = OutputColumn(name=stem, cells=_doubled(*both), description=f"from {first} and {second}")
         said = f"{sheet.file.name}: each row holds two answers ({', '.join(sorted(sided)[:6])})"
         numbers = [number for number in sheet.numbers for _ in sides]
         return replace(sheet, columns=columns, numbers=numbers, notes=(*sheet.notes, said))

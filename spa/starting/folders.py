@@ -279,7 +279,7 @@ def line_sheets(paths: Sequence[Path]) -> list[OutputSheet]:
         numbers = range(1, len(lines) + 1)
         columns = {"line": OutputColumn(name="line", cells=[str(number) for number in numbers])}
         said = "" if name == "output" else f"the lines of {path.name}"
-        columns[name] = OutputColumn(name=name, cells=lines, said=said)
+        columns[name] = OutputColumn(name=name, cells=lines, description=said)
         sheets.append(OutputSheet(file=path, label=path.stem, columns=columns, numbers=numbers))
     return sheets
 

@@ -76,7 +76,7 @@ class SheetRows:
                 cells=cells,
                 more=sum(sheet.columns[name].more for sheet in self.sheets if name in sheet.columns),
                 system=first.system if first else None,
-                said=first.said if first else "",
+                description=first.description if first else "",
             )
         return self._columns[name]
 

@@ -166,7 +166,7 @@ def _found(
     dialogues = with_dialogues(answers, prompts, given.kind)
     answers = list(dialogues.answers)
     medium = _medium(given, [answer.output for answer in answers])
-    whole = tuple(f"{column.name}{mark}" for column in columns if column.said == AS_JSON for mark in MARKS)
+    whole = tuple(f"{column.name}{mark}" for column in columns if column.description == AS_JSON for mark in MARKS)
     taken = {*roles.columns, *(name for name in rows.names if name.startswith(whole))}
     if dialogues.whole:
         medium = medium_of(dialogues.kind)
@@ -186,7 +186,7 @@ def _found(
             f"output: {output}{f' ({medium.many})' if dialogues.whole else _size(longest, medium)}",
             *_prompt_lines(rows, roles.prompts, dialogues),
             *of_files,
-            *(() if dialogues.said is None else (dialogues.said,)),
+            *(() if dialogues.note is None else (dialogues.note,)),
             *(f"references for metrics: {_said(rows, name)}" for name in reference),
         ),
         left_out=(
@@ -351,7 +351,7 @@ def _said(rows: SheetRows, name: str) -> str:
     if name == LINE:
         only = "its place in the file" if len(rows.sheets) == 1 else "its place in each file: rows are paired in order"
         return f"{only}, as no column names it"
-    said = rows.column(name).said
+    said = rows.column(name).description
     return f"column {shortened(name)}" + (f", {said}" if said else "")
 
 
@@ -366,7 +366,7 @@ def _size(column: OutputColumn, medium: Medium) -> str:
 
 def _prompt_lines(rows: SheetRows, prompts: Sequence[str], dialogues: Dialogues) -> Iterator[str]:
     """Name the columns of prompts; what was taken of dialogues is said with these."""
-    told = dialogues.said is not None
+    told = dialogues.note is not None
     talks = {name for name in prompts if told and any(isinstance(cell, Spoken) for cell in rows.column(name).cells)}
     named = [
         f"column {shortened(name)}" if name in talks else _said(rows, name)

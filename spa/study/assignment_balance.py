@@ -20,7 +20,7 @@ LEAST_FORMS = 3  # of fewer nobody can tell
 class Caveat:
     """What is not even, and what that means or what to do."""
 
-    found: str
+    uneven: str
     do: str
 
 
@@ -90,21 +90,21 @@ class Balance:
             listed = ", ".join(f"{system} {label_name(column)} on {forms}" for system, column, forms in told[:3])
             even = f"{self.placed_forms / len(self.systems):.3g}"
             yield Caveat(
-                found=f"labels give systems away, {listed}{', ...' * (len(told) > 3)} of {self.placed_forms} forms "
+                uneven=f"labels give systems away, {listed}{', ...' * (len(told) > 3)} of {self.placed_forms} forms "
                 f"(even: {even})",
                 do="who sees two forms, or hears of one, knows them; without column position the study draws columns",
             )
         uneven = self._columns().values()
         if self.placed_forms >= LEAST_FORMS and not told and max(uneven) - min(uneven) > 1:
-            yield Caveat(found=f"systems are in each column on {_span(uneven)} forms", do="place may decide")
+            yield Caveat(uneven=f"systems are in each column on {_span(uneven)} forms", do="place may decide")
         shown = [self.outputs[system] for system in self.systems]
         if max(shown) > min(shown):
             found = f"{_most_and_least(self.outputs, self.systems)} shown"
-            yield Caveat(found=found, do="means of one are less certain")
+            yield Caveat(uneven=found, do="means of one are less certain")
         for way, counted in self.asked.items():
             if len({counted[system] for system in self.systems}) > 1:
                 found = f"in [{way}] {_most_and_least(counted, self.systems)} judged"
-                yield Caveat(found=found, do="results lean on some")
+                yield Caveat(uneven=found, do="results lean on some")
         for way, pairs in self.first.items():
             yield from _pairs_uneven(way, pairs)
 
@@ -172,14 +172,14 @@ def _pairs_uneven(way: str, pairs: Mapping[tuple[str, str], Counter[bool]]) -> I
     most, least = max(times, key=times.__getitem__), min(times, key=times.__getitem__)
     if times[most] > times[least]:
         found = f"[{way}] asks {' and '.join(most)} {times[most]} times, {' and '.join(least)} {times[least]}"
-        yield Caveat(found=found, do="tests of the latter are weaker")
+        yield Caveat(uneven=found, do="tests of the latter are weaker")
     turned = {pair: counted[True] - counted[False] for pair, counted in pairs.items()}
     odd = max(turned, key=lambda pair: abs(turned[pair]))
     if abs(turned[odd]) > 1:
         first, second = odd if turned[odd] > 0 else odd[::-1]
         counted = pairs[odd]
         yield Caveat(
-            found=f"[{way}] has {first} before {second} in {max(counted.values())} of {counted.total()}",
+            uneven=f"[{way}] has {first} before {second} in {max(counted.values())} of {counted.total()}",
             do="which comes first may decide; counterbalance them, or leave out these rows to have orders drawn",
         )
 

@@ -270,7 +270,7 @@ def _as_shown(study: Study, outputs: Outputs) -> Iterator[str]:
         found: dict[str, list[tuple[Item | Output, Doubt]]] = {}
         for one in texts:
             for doubt in medium_of(one).doubts(one.text or ""):
-                found.setdefault(doubt.what, []).append((one, doubt))
+                found.setdefault(doubt.does, []).append((one, doubt))
         for odd in found.values():
             doubt = odd[0][1]
             if not doubt.many or len(odd) >= max(FEW, len(texts) / FEW_OF_ALL):
@@ -286,7 +286,7 @@ def _odd_line(name: str, total: int, doubt: Doubt, odd: Sequence[tuple[str, str 
     counted = Counter(system for _, system in odd if system is not None).most_common()
     of = [f"{count} of {system}" for system, count in counted[:3]] + ["..."] * (len(counted) > 3)
     place = ", ".join(of) + "; " * bool(of) + f"first: item {odd[0][0]}"
-    return f"{len(odd)} of {total} {name} {doubt.what} ({place}): {doubt.do}"
+    return f"{len(odd)} of {total} {name} {doubt.does} ({place}): {doubt.do}"
 
 
 def _marked(outputs: Outputs) -> Iterator[str]:

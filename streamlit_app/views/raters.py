@@ -193,7 +193,7 @@ def _line(call: RaterCall) -> dict[str, object]:
         "Outcome": call.outcome,
         "Seconds": None if call.seconds is None else round(call.seconds, 2),
         "Problem": call.facts.get("detail"),
-        "Answer": call.said[:200],
+        "Answer": call.reply_text[:200],
     }
 
 

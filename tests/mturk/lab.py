@@ -112,7 +112,7 @@ class Lab:
         asking = requester_id or self.requester_id
 
         def work(tx: Transaction) -> dict[str, Any]:
-            call = OperationCall(tx=tx, requester_id=asking, operation=operation, given=given)
+            call = OperationCall(tx=tx, requester_id=asking, operation=operation, parameters=given)
             return OPERATIONS[operation](call)
 
         return self.endpoint.call(work)

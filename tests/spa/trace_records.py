@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from spa.starting.found import Found
+from spa.starting.found import FoundOutputs
 from spa.starting.traces import traces_in
 from spa.tables.options import TableOptions
 from spa.tables.reading import open_table
@@ -278,7 +278,7 @@ def opened(path: Path) -> Source:
     return open_table(path, Wanted(columns=columns, guarded=False), TableOptions())
 
 
-def found_in(*paths: Path, **settled: str) -> Found:
+def found_in(*paths: Path, **settled: str) -> FoundOutputs:
     """Return what is found in files, some questions settled."""
     answers = {key.replace("_", "-"): value for key, value in settled.items()}
     found = traces_in([opened(path) for path in paths], settled=answers)
@@ -292,7 +292,7 @@ def written(path: Path, rows: Iterable[object]) -> Path:
     return path
 
 
-def texts(found: Found) -> dict[tuple[str | None, str], list[str]]:
+def texts(found: FoundOutputs) -> dict[tuple[str | None, str], list[str]]:
     """Return prompt and system -> outputs."""
     cells: dict[tuple[str | None, str], list[str]] = {}
     for answer in found.answers:
@@ -300,7 +300,7 @@ def texts(found: Found) -> dict[tuple[str | None, str], list[str]]:
     return cells
 
 
-def told(found: Found) -> tuple[object, ...]:
+def told(found: FoundOutputs) -> tuple[object, ...]:
     """Return all that is found but where it stood."""
     answers = [(one.item, one.system, one.prompt, one.output, one.sample) for one in found.answers]
     return answers, found.took, found.left_out, found.caveats, found.asked

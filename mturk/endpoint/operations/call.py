@@ -44,7 +44,7 @@ class OperationCall:
     tx: Transaction
     requester_id: str
     operation: str
-    given: Answer
+    parameters: Answer
 
     @property
     def now(self) -> float:
@@ -58,15 +58,15 @@ class OperationCall:
 
     def hit(self) -> HostedHit:
         """Return the requester's HIT that the request names."""
-        return find_hit(self.tx, self.given["HITId"], requester_id=self.requester_id)
+        return find_hit(self.tx, self.parameters["HITId"], requester_id=self.requester_id)
 
     def hit_type(self) -> HitType:
         """Return the requester's HIT type that the request names."""
-        return find_type(self.tx, self.given["HITTypeId"], requester_id=self.requester_id)
+        return find_type(self.tx, self.parameters["HITTypeId"], requester_id=self.requester_id)
 
     def assignment(self) -> HitAssignment:
         """Return the assignment of the requester's HITs that the request names."""
-        return find_assignment(self.tx, self.given["AssignmentId"], requester_id=self.requester_id)
+        return find_assignment(self.tx, self.parameters["AssignmentId"], requester_id=self.requester_id)
 
 
 def one_page(
@@ -83,8 +83,8 @@ def one_page(
     The next page starts after the last row of this one, so that rows created in between neither repeat nor hide others.
     """
     query = query.add_columns(order.label("place"))
-    most = int(call.given.get("MaxResults", PAGE))
-    token = call.given.get("NextToken")
+    most = int(call.parameters.get("MaxResults", PAGE))
+    token = call.parameters.get("NextToken")
     if token is not None:
         last = _read_token(call, token)
         query = query.where(order < last if descending else order > last)
@@ -98,7 +98,7 @@ def one_page(
 def _sum(call: OperationCall, number: bytes) -> bytes:
     """Return the checksum that binds a page token to its list: operation, requester and filters."""
     paging = ("NextToken", "MaxResults")
-    filters = sorted((name, str(value)) for name, value in call.given.items() if name not in paging)
+    filters = sorted((name, str(value)) for name, value in call.parameters.items() if name not in paging)
     text = f"{call.operation} {call.requester_id} {filters}".encode() + number
     return hmac.new(secret_of(call.tx.connection), text, hashlib.sha256).digest()[:12]
 
@@ -120,7 +120,7 @@ def _read_token(call: OperationCall, token: str) -> int:
 
 def earlier_result(call: OperationCall, purpose: str) -> str | None:
     """Return the id of what an earlier call with this request token created; None if there was none recently."""
-    token, c = call.given.get("UniqueRequestToken"), request_tokens.c
+    token, c = call.parameters.get("UniqueRequestToken"), request_tokens.c
     same = (c.requester_id == call.requester_id, c.purpose == purpose, c.token == token)
     row = None if token is None else call.tx.first(select(request_tokens).where(*same))
     if row is None:
@@ -134,13 +134,13 @@ def earlier_result(call: OperationCall, purpose: str) -> str | None:
 def refuse_duplicate(call: OperationCall, purpose: str) -> None:
     """Refuse a call whose ``UniqueRequestToken`` was used before."""
     if earlier_result(call, purpose) is not None:
-        token = call.given["UniqueRequestToken"]
+        token = call.parameters["UniqueRequestToken"]
         raise refused("DuplicateRequest", f'The idempotency token "{token}" has already been processed.')
 
 
 def remember(call: OperationCall, purpose: str, made: str) -> None:
     """Record what this call created under its request token."""
-    token = call.given.get("UniqueRequestToken")
+    token = call.parameters.get("UniqueRequestToken")
     if token is not None:
         facts = {"requester_id": call.requester_id, "purpose": purpose, "token": token}
         call.tx.insert(request_tokens, **facts, made=made, at=call.now)

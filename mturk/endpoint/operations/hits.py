@@ -60,8 +60,8 @@ def list_hits(call: OperationCall) -> Answer:
 
 def list_reviewable_hits(call: OperationCall) -> Answer:
     """List HITs that wait for review."""
-    query = _own(call).where(hits.c.status == call.given.get("Status", REVIEWABLE))
-    if "HITTypeId" in call.given:
+    query = _own(call).where(hits.c.status == call.parameters.get("Status", REVIEWABLE))
+    if "HITTypeId" in call.parameters:
         query = query.where(hits.c.hit_type_id == call.hit_type().hit_type_id)
     return _list(call, query)
 
@@ -69,7 +69,7 @@ def list_reviewable_hits(call: OperationCall) -> Answer:
 def list_hits_for_qualification_type(call: OperationCall) -> Answer:
     """List HITs that require a qualification."""
     query = _own(call).join(requirement_types, requirement_types.c.hit_type_id == hits.c.hit_type_id)
-    return _list(call, query.where(requirement_types.c.qualification_type_id == call.given["QualificationTypeId"]))
+    return _list(call, query.where(requirement_types.c.qualification_type_id == call.parameters["QualificationTypeId"]))
 
 
 def list_assignments(call: OperationCall) -> Answer:
@@ -79,7 +79,7 @@ def list_assignments(call: OperationCall) -> Answer:
         raise does_not_exist("HIT", hit.hit_id)
     submissions = (c.hit_id == hit.hit_id, c.turn.is_not(None), c.submitted_at <= call.visible_until)
     query = select(*repository.ASSIGNMENT_COLUMNS).where(*submissions)
-    statuses = call.given.get("AssignmentStatuses")
+    statuses = call.parameters.get("AssignmentStatuses")
     if statuses:
         query = query.where(c.status.in_(statuses))
     return one_page(call, "Assignments", query, c.turn, write_assignment)
@@ -154,23 +154,23 @@ def create_hit_type(call: OperationCall) -> Answer:
 
 def create_hit(call: OperationCall) -> Answer:
     """Create a HIT, and its HIT type if that is new."""
-    refuse_unsupported(call.given)
+    refuse_unsupported(call.parameters)
     _refuse_repeated(call)
     return _create(call, _type_of(call))
 
 
 def create_hit_with_type(call: OperationCall) -> Answer:
     """Create a HIT of an existing HIT type."""
-    refuse_unsupported(call.given)
+    refuse_unsupported(call.parameters)
     _refuse_repeated(call)
-    return _create(call, _own_type(call, call.given["HITTypeId"]))
+    return _create(call, _own_type(call, call.parameters["HITTypeId"]))
 
 
 def create_additional_assignments(call: OperationCall) -> Answer:
     """Add assignments to a HIT."""
     refuse_duplicate(call, "extension")
     hit = _visible_hit(call)
-    after = life.extended(hit, call.given["NumberOfAdditionalAssignments"], call.now)
+    after = life.extended(hit, call.parameters["NumberOfAdditionalAssignments"], call.now)
     _save(call, hit, after, "extending the HIT")
     remember(call, "extension", hit.hit_id)
     return {}
@@ -178,7 +178,7 @@ def create_additional_assignments(call: OperationCall) -> Answer:
 
 def update_expiration(call: OperationCall) -> Answer:
     """Change a HIT's expiry; one in the past expires it at once."""
-    at = float(call.given["ExpireAt"])
+    at = float(call.parameters["ExpireAt"])
     hit = _visible_hit(call) if at > call.now else call.hit()
     return _save(call, hit, life.expiring(hit, at, call.now), "opening the HIT again")
 
@@ -186,14 +186,14 @@ def update_expiration(call: OperationCall) -> Answer:
 def update_hit_type(call: OperationCall) -> Answer:
     """Give a HIT the properties of another HIT type."""
     hit = _visible_hit(call)
-    kind = _own_type(call, call.given["HITTypeId"])
+    kind = _own_type(call, call.parameters["HITTypeId"])
     return _save(call, hit, life.retyped(hit, kind.hit_type_id, call.now), "changing the HIT's type", kind)
 
 
 def update_review_status(call: OperationCall) -> Answer:
     """Mark a HIT as being reviewed, or as not being."""
     hit = call.hit()
-    return _save(call, hit, life.in_review(hit, not call.given.get("Revert", False), call.now))
+    return _save(call, hit, life.in_review(hit, not call.parameters.get("Revert", False), call.now))
 
 
 def delete_hit(call: OperationCall) -> Answer:
@@ -215,7 +215,7 @@ def _save(
 
 
 def _create(call: OperationCall, kind: HitType) -> Answer:
-    given = call.given
+    given = call.parameters
     if "Question" not in given:
         raise invalid("Question", "expected an HTMLQuestion or ExternalQuestion, got nothing")
     _check_question(given["Question"])
@@ -253,7 +253,7 @@ def _check_question(xml: str) -> None:
 
 def _type_of(call: OperationCall) -> HitType:
     """Return the HIT type with the given properties; create it if it is new."""
-    given = call.given
+    given = call.parameters
     requirements: list[dict[str, Any]] = given.get("QualificationRequirements", [])
     check_requirements(requirements)
     kind = HitType(
@@ -317,7 +317,7 @@ def _visible_hit(call: OperationCall) -> HostedHit:
 
 def approve_assignment(call: OperationCall) -> Answer:
     """Approve an assignment, or override its rejection on request."""
-    given, override = call.given, call.given.get("OverrideRejection", False)
+    given, override = call.parameters, call.parameters.get("OverrideRejection", False)
     feedback = given.get("RequesterFeedback")
     approve(call.tx, given["AssignmentId"], requester_id=call.requester_id, feedback=feedback, override=override)
     return {}
@@ -325,6 +325,6 @@ def approve_assignment(call: OperationCall) -> Answer:
 
 def reject_assignment(call: OperationCall) -> Answer:
     """Reject an assignment."""
-    given = call.given
+    given = call.parameters
     reject(call.tx, given["AssignmentId"], requester_id=call.requester_id, feedback=given["RequesterFeedback"])
     return {}

@@ -17,7 +17,7 @@ from mturk.endpoint.webhooks import check_destination
 
 def update_settings(call: OperationCall) -> Answer:
     """Set, replace, switch on or switch off the notifications of a HIT type."""
-    given = call.given
+    given = call.parameters
     kind = call.hit_type()
     asked: dict[str, Any] | None = given.get("Notification")
     if asked is None and "Active" not in given:
@@ -44,8 +44,8 @@ def update_settings(call: OperationCall) -> Answer:
 
 def send_test_event(call: OperationCall) -> Answer:
     """Send an event as if it had happened, even if the notification's event types do not include it."""
-    asked = call.given["Notification"]
-    queue_event(call.tx, call.requester_id, asked["Destination"], {"EventType": call.given["TestEventType"]})
+    asked = call.parameters["Notification"]
+    queue_event(call.tx, call.requester_id, asked["Destination"], {"EventType": call.parameters["TestEventType"]})
     return {}
 
 

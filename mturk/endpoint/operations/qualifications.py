@@ -27,7 +27,7 @@ FOUNDED = 1_120_000_000.0  # seconds since 1970: creation time of the endpoint's
 
 def associate(call: OperationCall) -> Answer:
     """Grant a qualification to a worker, or change its value."""
-    given, kind = call.given, _named_type(call)
+    given, kind = call.parameters, _named_type(call)
     check_worker(call, given["WorkerId"])
     grant_qualification(call.tx, kind.qualification_type_id, given["WorkerId"], given.get("IntegerValue", 1))
     if given.get("SendNotification", True):
@@ -41,7 +41,7 @@ def disassociate(call: OperationCall) -> Answer:
     if row.status != "Granted":
         raise refused("InvalidQualificationState", f"The qualification of worker {row.worker_id} was revoked before.")
     own = qualifications.c.number == row.number
-    call.tx.update(qualifications, own, status="Revoked", reason=call.given.get("Reason"))
+    call.tx.update(qualifications, own, status="Revoked", reason=call.parameters.get("Reason"))
     return {}
 
 
@@ -53,7 +53,7 @@ def get_score(call: OperationCall) -> Answer:
 def list_workers(call: OperationCall) -> Answer:
     """List the workers with a qualification or, on request, those whose qualification was revoked."""
     kind, c = _named_type(call), qualifications.c
-    status = call.given.get("Status", "Granted")
+    status = call.parameters.get("Status", "Granted")
     query = select(qualifications).where(c.qualification_type_id == kind.qualification_type_id, c.status == status)
     return one_page(call, "Qualifications", query, c.number, _write_qualification)
 
@@ -61,7 +61,7 @@ def list_workers(call: OperationCall) -> Answer:
 def list_requests(call: OperationCall) -> Answer:
     """List pending requests of workers."""
     query = _own_requests(call).where(qualification_requests.c.status == "Pending")
-    if "QualificationTypeId" in call.given:
+    if "QualificationTypeId" in call.parameters:
         type_id = _named_type(call).qualification_type_id
         query = query.where(qualification_requests.c.qualification_type_id == type_id)
     return one_page(call, "QualificationRequests", query, qualification_requests.c.number, _write_request)
@@ -70,7 +70,7 @@ def list_requests(call: OperationCall) -> Answer:
 def accept_request(call: OperationCall) -> Answer:
     """Grant a requested qualification."""
     row = _find_request(call)
-    value = call.given.get("IntegerValue", 1)
+    value = call.parameters.get("IntegerValue", 1)
     grant_qualification(call.tx, row.qualification_type_id, row.worker_id, value)
     _answer(call, row, "Granted", None)
     return {}
@@ -78,12 +78,12 @@ def accept_request(call: OperationCall) -> Answer:
 
 def reject_request(call: OperationCall) -> Answer:
     """Reject a request; the worker sees the reason."""
-    _answer(call, _find_request(call), "Rejected", call.given.get("Reason"))
+    _answer(call, _find_request(call), "Rejected", call.parameters.get("Reason"))
     return {}
 
 
 def _find(call: OperationCall) -> Row[Any]:
-    type_id, worker_id = _named_type(call).qualification_type_id, call.given["WorkerId"]
+    type_id, worker_id = _named_type(call).qualification_type_id, call.parameters["WorkerId"]
     own = (qualifications.c.qualification_type_id == type_id, qualifications.c.worker_id == worker_id)
     row = call.tx.first(select(qualifications).where(*own))
     if row is None:
@@ -99,7 +99,7 @@ def _own_requests(call: OperationCall) -> Select[Any]:
 
 
 def _find_request(call: OperationCall) -> Row[Any]:
-    request_id = call.given["QualificationRequestId"]
+    request_id = call.parameters["QualificationRequestId"]
     row = call.tx.first(_own_requests(call).where(qualification_requests.c.request_id == request_id))
     if row is None:
         raise does_not_exist("QualificationRequest", request_id[:64])
@@ -134,7 +134,7 @@ def _write_request(row: Row[Any]) -> Answer:
 
 def create_type(call: OperationCall) -> Answer:
     """Create a qualification type; its name is unique among its requester's."""
-    given = call.given
+    given = call.parameters
     refuse_unsupported(given)
     name = given["Name"]
     if not given["Description"]:
@@ -164,13 +164,13 @@ def create_type(call: OperationCall) -> Answer:
 
 def get_type(call: OperationCall) -> Answer:
     """Return a qualification type."""
-    type_id = call.given["QualificationTypeId"]
+    type_id = call.parameters["QualificationTypeId"]
     return {"QualificationType": _write_system(type_id) if type_id in SYSTEM_TYPES else _write_type(_named_type(call))}
 
 
 def update_type(call: OperationCall) -> Answer:
     """Change a qualification type, except its name and keywords."""
-    refuse_unsupported(call.given)
+    refuse_unsupported(call.parameters)
     row = _named_type(call)
     names = {
         "Description": "description",
@@ -179,7 +179,7 @@ def update_type(call: OperationCall) -> Answer:
         "AutoGranted": "auto_granted",
         "AutoGrantedValue": "auto_granted_value",
     }
-    changes = {column: call.given[name] for name, column in names.items() if name in call.given}
+    changes = {column: call.parameters[name] for name, column in names.items() if name in call.parameters}
     if changes:
         call.tx.update(qualification_types, qualification_types.c.number == row.number, **changes)
     return {"QualificationType": _write_type(_named_type(call))}
@@ -206,7 +206,7 @@ def list_types(call: OperationCall) -> Answer:
 
     Other requesters' types are not shown.
     """
-    given, c = call.given, qualification_types.c
+    given, c = call.parameters, qualification_types.c
     own = (c.requester_id == call.requester_id, c.deleted_at.is_(None), c.created_at <= call.visible_until)
     query = select(qualification_types).where(*own)
     query_text = given.get("Query", "").strip().casefold()
@@ -238,7 +238,7 @@ def find_qualification_type(call: OperationCall, type_id: str) -> Row[Any]:
 
 
 def _named_type(call: OperationCall) -> Row[Any]:
-    return find_qualification_type(call, call.given["QualificationTypeId"])
+    return find_qualification_type(call, call.parameters["QualificationTypeId"])
 
 
 def _in_use(call: OperationCall, type_id: str) -> bool:

@@ -26,7 +26,7 @@ def check_worker(call: OperationCall, worker_id: str) -> None:
 
 def create_block(call: OperationCall) -> Answer:
     """Block a worker from this requester's HITs; only the requester sees the reason."""
-    worker_id, reason = call.given["WorkerId"], call.given["Reason"]
+    worker_id, reason = call.parameters["WorkerId"], call.parameters["Reason"]
     check_worker(call, worker_id)
     own = blocks.c.requester_id == call.requester_id
     if call.tx.update(blocks, own, blocks.c.worker_id == worker_id, reason=reason):
@@ -40,7 +40,7 @@ def create_block(call: OperationCall) -> Answer:
 
 def delete_block(call: OperationCall) -> Answer:
     """Remove a worker's block, if there is one."""
-    worker_id = call.given["WorkerId"]
+    worker_id = call.parameters["WorkerId"]
     check_worker(call, worker_id)
     own = (blocks.c.requester_id == call.requester_id, blocks.c.worker_id == worker_id)
     call.tx.connection.execute(delete(blocks).where(*own))
@@ -55,7 +55,7 @@ def list_blocks(call: OperationCall) -> Answer:
 
 def notify_workers(call: OperationCall) -> Answer:
     """Send a message to workers whose work this requester has reviewed; they read it on the worker site."""
-    given = call.given
+    given = call.parameters
     worker_ids = list(dict.fromkeys(given["WorkerIds"]))
     if not 1 <= len(worker_ids) <= MOST_LISTED:
         raise invalid("WorkerIds", f"expected 1 to {MOST_LISTED} workers, got {len(worker_ids)}")
@@ -94,7 +94,7 @@ def get_balance(call: OperationCall) -> Answer:
 
 def send_bonus(call: OperationCall) -> Answer:
     """Record a bonus for a worker."""
-    given, tx = call.given, call.tx
+    given, tx = call.parameters, call.tx
     refuse_duplicate(call, "bonus")
     cents = parse_money(given["BonusAmount"], "BonusAmount")
     if cents == 0:
@@ -116,11 +116,11 @@ def send_bonus(call: OperationCall) -> Answer:
 def list_bonuses(call: OperationCall) -> Answer:
     """List bonuses of an assignment or of all assignments of a HIT."""
     query = select(ledger).where(ledger.c.requester_id == call.requester_id, ledger.c.kind == "bonus")
-    if not {"AssignmentId", "HITId"} & call.given.keys():
+    if not {"AssignmentId", "HITId"} & call.parameters.keys():
         raise invalid("HITId", "expected it or AssignmentId, got neither")
-    if "AssignmentId" in call.given:
+    if "AssignmentId" in call.parameters:
         query = query.where(ledger.c.assignment_id == call.assignment().assignment_id)
-    if "HITId" in call.given:
+    if "HITId" in call.parameters:
         query = query.where(ledger.c.hit_id == call.hit().hit_id)
     return one_page(call, "BonusPayments", query, ledger.c.number, _write)
 

@@ -36,7 +36,7 @@ class Reading:
 
 def read_sets(request: ImportRequest) -> ImportedTables:
     """Read files of the sets; raise ResponseError where one is of none, or holds what the set does not write."""
-    reading = Reading(asked=QuestionsAsked.given(request.options))
+    reading = Reading(asked=QuestionsAsked.from_options(request.options))
     rows: dict[str, list[Row]] = {"ratings": [], "choices": []}
     files = files_below(request.paths, lambda one: set_of(one) is not None, "files of a set of feedback")
     kinds = {path: set_of(path) for path in files}

@@ -81,7 +81,7 @@ def read_prolific(request: ImportRequest) -> ImportedTables:
     rows: dict[str, list[Row]] = {}
     notes = list(people.notes)
     if builder:
-        asked = QuestionsAsked.given(options)
+        asked = QuestionsAsked.from_options(options)
         found = read_tasks(builder, asked, options.get("participant_column"))
         rows = rows_of(found, asked, builder[0])
         notes += found.notes

@@ -43,7 +43,7 @@ class SDKApi:
     module: str  # as it is imported
     url: str
     key_variable: str  # of the environment, where the rater names none
-    said: Callable[[LLMRequest], dict[str, Any]]  # messages, under the API's keys
+    messages: Callable[[LLMRequest], dict[str, Any]]  # messages, under the API's keys
     parameters: Callable[[Rater, LLMRequest], dict[str, Any]]  # what is sent beside them
     replies: ReplyFormat
 
@@ -157,7 +157,7 @@ class SDKEndpoint(ABC, RedactedReplies):
         parameters = self._api.parameters(self.rater, request)
         said = to_json([recorded(message) for message in request.messages])
         written = WrittenRequest(
-            body={**parameters, **self._api.said(request)},
+            body={**parameters, **self._api.messages(request)},
             record=f'{{"messages":{said},"parameters":{to_json(parameters)},{self._about}',
         )
         self._recent.append((request, written))

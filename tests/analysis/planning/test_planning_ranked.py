@@ -66,7 +66,7 @@ def test_power_is_that_of_rankers_with_tastes_of_their_own() -> None:
     tested = stats.ttest_1samp(first.mean(axis=2), 0.5, axis=1)
     seen = float(np.mean((tested.pvalue < design.alpha) & (tested.statistic > 0)))
     answers = share_answers(design.components, n_items, difference)
-    assert scale_test(design, answers, design.alpha).given(needed) == pytest.approx(seen, abs=0.02)
+    assert scale_test(design, answers, design.alpha).with_annotators(needed) == pytest.approx(seen, abs=0.02)
     assert seen == pytest.approx(0.8, abs=0.02)
 
 

@@ -69,7 +69,7 @@ class Life(RuleBasedStateMachine):
 
         def work(tx: Transaction) -> dict[str, object]:
             given_all = dict(given)
-            call = OperationCall(tx=tx, requester_id=self.requester_id, operation=operation, given=given_all)
+            call = OperationCall(tx=tx, requester_id=self.requester_id, operation=operation, parameters=given_all)
             return OPERATIONS[operation](call)
 
         try:

@@ -36,7 +36,7 @@ def test_departures_are_of_operations_that_are_there(description: Contract) -> N
     for one in DEPARTURES:
         assert one.operation in description.operations
         if one.instead is not None:
-            assert description.answer_problems(one.operation, int(one.what), {}) != []
+            assert description.answer_problems(one.operation, int(one.part), {}) != []
 
 
 def test_the_description_refuses_what_it_should(description: Contract) -> None:

@@ -368,7 +368,7 @@ def test_sources_are_known_by_their_signs(text: str, found: str | None) -> None:
 def test_what_models_and_tools_left_is_said(text: str, left: str | None) -> None:
     """Of texts and of Markdown alike."""
     for key in ("text", "markdown"):
-        said = [one.what for one in medium_of(key).doubts(text) if "which people would read" in one.what]
+        said = [one.does for one in medium_of(key).doubts(text) if "which people would read" in one.does]
         said = [what for what in said if "HTML" not in what]
         assert [what.startswith(f"hold {left}") for what in said] == ([] if left is None else [True])
 
@@ -376,7 +376,7 @@ def test_what_models_and_tools_left_is_said(text: str, left: str | None) -> None
 def test_every_medium_says_what_it_doubts() -> None:
     """What is not shown, and what is shown as it is written."""
     doubts = {
-        one.key: [found.what for found in one.doubts("A **b** ![c](https://a.org/d.png) $\\cancel{x}$")]
+        one.key: [found.does for found in one.doubts("A **b** ![c](https://a.org/d.png) $\\cancel{x}$")]
         for one in MEDIA
         if not one.nested
     }

@@ -44,7 +44,7 @@ from spa.responses.reading_evidence import (
 )
 from spa.server.preview import create_preview
 from spa.starting.finding import find_answers
-from spa.starting.input_rows import Given
+from spa.starting.input_rows import NamedColumns
 from spa.starting.proposal import proposed
 from spa.starting.settling import settled
 from spa.starting.writing import check_files, study_files, write_study
@@ -357,7 +357,7 @@ def test_a_study_begins_from_files(medium: Medium, tmp_path: Path) -> None:
         for item in range(ITEMS):
             file = tmp_path / "found" / system / f"{item}{(*medium.suffixes, '.md')[0]}"
             file.write_bytes(CONTENTS[medium.key](item, number))
-    found = find_answers([tmp_path / "found"], Given(), TableOptions(), lambda question: question.choices[0])
+    found = find_answers([tmp_path / "found"], NamedColumns(), TableOptions(), lambda question: question.choices[0])
     assert found.kind == medium.key
     study = settled(found, single=False)
     check_files(study)

@@ -46,5 +46,5 @@ def test_calls_are_counted_and_read_by_rater_and_outcome(tmp_path: Path) -> None
             assert {call.rater for call in calls} == {rater_id}
             assert [call.begun_at for call in calls] == sorted(call.begun_at for call in calls)
         unreadable = [number for each in index.raters for number in index.numbers.get((each, "unreadable"), ())]
-        assert {call.said for call in read_calls(workspace.store, unreadable)} == {"I would rather not."}
+        assert {call.reply_text for call in read_calls(workspace.store, unreadable)} == {"I would rather not."}
         assert read_calls(workspace.store, []) == []

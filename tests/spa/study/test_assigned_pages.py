@@ -149,7 +149,7 @@ def fixed_rows(forms: int = 6, orders: Sequence[tuple[str, ...]] = (ORDER,)) -> 
 
 def caveats_of(study: Study, outputs: Outputs, count: int) -> list[str]:
     balance = balance_of(study, drawn(study, outputs, count), [True] * count)
-    return [f"{one.found}: {one.do}" for one in balance.caveats()]
+    return [f"{one.uneven}: {one.do}" for one in balance.caveats()]
 
 
 def test_labels_that_give_systems_away_are_named(tmp_path: Path) -> None:

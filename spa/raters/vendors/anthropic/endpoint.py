@@ -25,7 +25,7 @@ API = SDKApi(
     module="anthropic",
     url="https://api.anthropic.com",
     key_variable="ANTHROPIC_API_KEY",
-    said=said,
+    messages=said,
     parameters=parameters,
     replies=MESSAGE,
 )

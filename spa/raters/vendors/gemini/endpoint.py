@@ -26,7 +26,7 @@ API = SDKApi(
     module="google.genai",
     url="https://generativelanguage.googleapis.com",
     key_variable="GEMINI_API_KEY",
-    said=said,
+    messages=said,
     parameters=parameters,
     replies=RESPONSE,
 )
