@@ -1,6 +1,6 @@
 """What visits add to a live study, read from the store one at a time.
 
-What came of it is kept beside the answers (:mod:`spa.responses.visit_units`): who follows from the beginning reads
+What came of it is kept beside the answers (:mod:`spa.responses.kept_units`): who follows from the beginning reads
 those visits anew that are not kept, or were read by another release, study file or plan.
 """
 
@@ -26,17 +26,17 @@ from spa.records.study import Study
 from spa.records.submission import Submission
 from spa.responses.answer_rows import read_submission
 from spa.responses.export import labels_of, visit_clock, visit_exposures, visit_tables
+from spa.responses.kept_units import keep_units, read_units
 from spa.responses.leases import Lease
 from spa.responses.outcomes import COMPLETED
 from spa.responses.store import Store
 from spa.responses.stored_assignments import AskedAssignment, asked_of_people
 from spa.responses.tidy_tables import EXPOSED
-from spa.responses.visit_units import keep_units, read_units
 from spa.study.narrowing import DealtPair
 from spa.study.study_file import written_tables
 
 KEPT_AT_ONCE = 50  # visits read, whose writing costs one transaction
-READ_AS = 1  # raised where visits are read otherwise within a release
+READ_AS = 1  # raised where visits are read otherwise within a release, as AS_READ of the tests of followers says
 NOTHING = VisitUnit(asked=False, excluded=False, values=None)
 
 

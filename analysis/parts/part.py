@@ -115,7 +115,7 @@ def read_part(task: PartTask) -> PartFound:
     try:
         for table, check, mapped, reading, ids in checked_slices(task):
             found.append(ids)
-            file = {"given": table.columns, "columns": tuple(table.frame.columns), "sha256": table.sha256}
+            file = {"file_columns": table.columns, "columns": tuple(table.frame.columns), "sha256": table.sha256}
             said.update(dict.fromkeys((*table.notes, *(f"{word} counts {value}" for word, value, _ in table.counted))))
             file |= {"chosen": table.chosen, "constants": table.constants, "notes": tuple(said)}
             problems += check.problems

@@ -21,13 +21,13 @@ from spa.records.form import Form
 from spa.records.submission import Response
 from spa.responses.answers import parse_answer
 from spa.responses.capacity import recount, seat_extra
+from spa.responses.kept_units import drop_units
 from spa.responses.leases import Lease, lease_from_row, lock_leases, select_leases
 from spa.responses.outcomes import CLAIMED, FORGOTTEN, WITHDRAWN, forgotten_name
 from spa.responses.payloads import fields_of
 from spa.responses.recounts import note_recount
 from spa.responses.store import Store
 from spa.responses.store_schema import answers, decisions, journal, meta, payloads, people, submissions, tokens
-from spa.responses.visit_units import drop_units
 from spa.widgets import widget_of
 
 DELETED = "deleted on request"

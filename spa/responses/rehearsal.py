@@ -18,12 +18,12 @@ from spa.errors import ResponseError
 from spa.responses.audit_waves import read_waves, save_wave
 from spa.responses.capacity import recount
 from spa.responses.database import note, parse_target
+from spa.responses.kept_units import drop_units
 from spa.responses.leases import PROBE, lock_leases
 from spa.responses.recounts import note_recount
 from spa.responses.store import Store
 from spa.responses.store_schema import adapted, answers, decisions, payloads, people, submissions, tokens
 from spa.responses.stored_assignments import LIVE_RULES
-from spa.responses.visit_units import drop_units
 
 FACT = "rehearsal"  # of the store
 PREREGISTERED = "preregistered"  # the fact that holds a frozen plan, see analysis.answers.preregistration

@@ -168,7 +168,7 @@ def test_a_new_secret_replaces_the_old_one_everywhere(fresh_emulator: Emulator) 
         eventually(lambda: box.got)
     headers, body = box.got[0]
     facts = {
-        "given": headers["x-prolific-request-signature"],
+        "claimed": headers["x-prolific-request-signature"],
         "timestamp": headers["x-prolific-request-timestamp"],
         "body": body,
     }
