@@ -24,13 +24,13 @@ from typing import Any, Protocol
 
 from mturk.idempotent_calls import KIND
 from spa.commands.workspace import Workspace, open_workspace
-from spa.elicitation.spa import PreferenceTarget
 from spa.journal import Journal
 from spa.responses.audit_waves import read_waves
 from spa.responses.database import Database
 from spa.responses.visits import PersonVisit
+from tests.audited_study import LIKED, WAVE, audit
 from tests.mturk.emulated import emulator
-from tests.mturk.studies import STUDY, Bench, make_bench
+from tests.mturk.studies import STUDY, make_bench
 from tests.prolific.conftest import running
 from tests.prolific.running_study import Running, running_study
 from tests.warm import WarmProcess
@@ -40,21 +40,7 @@ BORDERS = 16  # a command has some ten
 READING = ("Get", "List", "GET")  # how operations begin that change nothing
 KILLED = -signal.SIGKILL
 MOMENTS = ("before", "after")
-LIKED = ("alpha", "beta", "gamma")
-PEOPLE, WAVE = 10, 3
-AUDIT = f"""
-[[raters]]
-id = "judge"
-model = "judge"
-
-[audit]
-rater = "judge"
-rule = "when_decided"
-effect = 0.3
-least = {PEOPLE}
-wave = {WAVE}
-forms = 40
-"""
+PEOPLE = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,7 +179,7 @@ def play_on_prolific(folder: Path, killer: Killer) -> None:
     toll = killer.toll
     with (
         running(folder / "platform.sqlite") as platform,
-        running_study(folder, platform, places=PEOPLE + 1, stopping=AUDIT) as study,
+        running_study(folder, platform, places=PEOPLE + 1, stopping=audit(PEOPLE)) as study,
     ):
 
         def spa(name: str, *more: str, code: int | None = 0) -> Ended:
@@ -243,8 +229,7 @@ def _pay_bonuses(study: Running, folder: Path, spa: Callable[..., Ended], to: Se
     ended = spa("bonus", "--from", str(file), "--yes", code=None)
     if ended.code:
         assert "nothing was sent again" in ended.output, ended.output
-        there = len(study.emulator.people.payments()) > before
-        spa("bonus", "--from", str(file), "--settle", "paid" if there else "unpaid", "--yes")
+        study.settle_bonuses(file, spa, before)
 
 
 def play_as_hits(folder: Path, killer: Killer) -> None:
@@ -256,7 +241,7 @@ def play_as_hits(folder: Path, killer: Killer) -> None:
             "AWS_ACCESS_KEY_ID": endpoint.key.access_key_id,
             "AWS_SECRET_ACCESS_KEY": endpoint.key.secret_access_key,
         }
-        bench = make_bench(folder, endpoint, annotators=PEOPLE + 1, text=STUDY + AUDIT)
+        bench = make_bench(folder, endpoint, annotators=PEOPLE + 1, text=STUDY + audit(PEOPLE))
 
         def spa(name: str, *more: str) -> Ended:
             return killer.run(("mturk", name, bench.study, *more), environment)
@@ -272,7 +257,7 @@ def play_as_hits(folder: Path, killer: Killer) -> None:
                     endpoint.client.update_expiration_for_hit(HITId=name, ExpireAt=0)
                     expired.append(name)
                 else:
-                    done.append(bench.answer(name, next(workers), **_liking(bench, name)))
+                    done.append(bench.answer(name, next(workers), **bench.preferring(name)))
             spa("advance", "--yes")
             spa("approve", "--yes")
             named = [word for one in done[-len(came) :] for word in ("--assignment", one)]
@@ -288,18 +273,6 @@ def play_as_hits(folder: Path, killer: Killer) -> None:
             toll.published = toll.count(offered, drawn + again)
             toll.other_forms += len(set(offered) ^ set(drawn))
             toll.unfinished += len(Journal(workspace.store).unfinished(KIND))
-
-
-def _liking(bench: Bench, hit_id: str) -> dict[str, str]:
-    form = bench.form_of(hit_id)
-    with bench.open() as workspace:
-        systems = workspace.store.assignments.key(form.assignment_id).systems
-    said = {}
-    for question in form.questions("people"):
-        if isinstance(question.target, PreferenceTarget):
-            x, y = (LIKED.index(systems[one]) for one in (question.target.label_x, question.target.label_y))
-            said[question.question_id] = "100" if x < y else "0"
-    return said
 
 
 def _entries(ledger: Sequence[Mapping[str, Any]], kind: str) -> Counter[str]:

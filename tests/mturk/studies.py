@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +15,10 @@ from mturk.endpoints import MTurkEndpoint
 from mturk.settings import MTurkTable, read_settings
 from spa.cli import main
 from spa.commands.workspace import Workspace, open_workspace
+from spa.elicitation.spa import PreferenceTarget
 from spa.records.form import Form, Question, ScreeningTarget
 from spa.widgets import ConfirmAnswer, NumberAnswer, OptionsAnswer
+from tests.audited_study import LIKED
 from tests.mturk.emulated import Emulator
 from tests.spa.small_study import write_study
 
@@ -108,6 +110,18 @@ class Bench:
         assignment = self.emulator.accept(worker_id, hit_id)
         self.emulator.submit(worker_id, assignment, **{**answers_to(self.form_of(hit_id)), **changes})
         return assignment
+
+    def preferring(self, hit_id: str, order: Sequence[str] = LIKED) -> dict[str, str]:
+        """Return answers to the form in a HIT by which the systems stand in this order."""
+        form = self.form_of(hit_id)
+        with self.open() as workspace:
+            systems = workspace.store.assignments.key(form.assignment_id).systems
+        said = {}
+        for question in form.questions("people"):
+            if isinstance(question.target, PreferenceTarget):
+                x, y = (order.index(systems[label]) for label in (question.target.label_x, question.target.label_y))
+                said[question.question_id] = "100" if x < y else "0"
+        return said
 
 
 def make_bench(folder: Path, emulator: Emulator, *, annotators: int = 3, text: str = STUDY) -> Bench:

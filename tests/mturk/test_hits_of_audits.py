@@ -10,40 +10,12 @@ from click.testing import CliRunner
 
 from mturk.idempotent_calls import IdempotentMTurkCalls
 from spa.cli import main
-from spa.elicitation.spa import PreferenceTarget
+from tests.audited_study import audit
 from tests.load.killed_audits import KILLED, Ended, dying_at, play
 from tests.mturk.emulated import Emulator
-from tests.mturk.studies import STUDY, Bench, make_bench
+from tests.mturk.studies import STUDY, make_bench
 from tests.mturk.test_hits_exactly_once import Killed
 from tests.mturk.test_hits_waves import open_hits
-
-AUDIT = f"""{STUDY}
-[[raters]]
-id = "judge"
-model = "judge"
-
-[audit]
-rater = "judge"
-rule = "when_decided"
-effect = 0.3
-least = 7
-wave = 3
-forms = 40
-"""
-ORDER = ("alpha", "beta", "gamma")
-
-
-def preferring(bench: Bench, hit_id: str, order: Sequence[str] = ORDER) -> dict[str, str]:
-    """Return answers to the form in a HIT by which the systems stand in this order."""
-    form = bench.form_of(hit_id)
-    with bench.open() as workspace:
-        systems = workspace.store.assignments.key(form.assignment_id).systems
-    said = {}
-    for question in form.questions("people"):
-        if isinstance(question.target, PreferenceTarget):
-            x, y = (order.index(systems[label]) for label in (question.target.label_x, question.target.label_y))
-            said[question.question_id] = "100" if x < y else "0"
-    return said
 
 
 def test_a_form_of_an_audit_is_offered_until_it_is_answered(
@@ -51,14 +23,14 @@ def test_a_form_of_an_audit_is_offered_until_it_is_answered(
 ) -> None:
     """One worker is not eligible, and one HIT expires; a later wave comes when all before are answered."""
     monkeypatch.setitem(IdempotentMTurkCalls.__init__.__kwdefaults__, "sleep", lambda seconds: None)
-    bench = make_bench(tmp_path, emulated, annotators=14, text=AUDIT)
+    bench = make_bench(tmp_path, emulated, annotators=14, text=STUDY + audit(7))
     workers = iter(emulated.workers(16, country="US"))
     assert len(bench.json("publish", "--yes")["made"]) == 3
     first, second, third = open_hits(bench)
     form = bench.form_of(first)
     (native,) = (one.question_id for one in form.questions("people") if type(one.target).__name__ == "ScreeningTarget")
     bench.answer(first, next(workers), **{native: "No"})
-    bench.answer(second, next(workers), **preferring(bench, second))
+    bench.answer(second, next(workers), **bench.preferring(second))
     emulated.client.update_expiration_for_hit(HITId=third, ExpireAt=0)
     again = bench.json("advance", "--yes")
     assert (again["completed"], again["reason"], len(again["made"])) == (2, "open", 2)
@@ -71,7 +43,7 @@ def test_a_form_of_an_audit_is_offered_until_it_is_answered(
         with bench.open() as workspace:  # forms count in their order
             found.sort(key=lambda hit: workspace.store.assignments.ids().index(bench.form_of(hit).assignment_id))
         for hit in found[: 1 if made == 11 else 3]:
-            bench.answer(hit, next(workers), **preferring(bench, hit))
+            bench.answer(hit, next(workers), **bench.preferring(hit))
         ended = bench.json("advance", "--yes", "--stop")
         made += len(ended["made"])
     assert (ended["reason"], ended["free"], len(ended["expired"])) == ("enough", 2, 2)

@@ -11,22 +11,9 @@ from click.testing import CliRunner
 from spa.cli import main
 from spa.commands.workspace import open_workspace
 from spa.live import live_states
+from tests.audited_study import LIKED, audit
 from tests.prolific.conftest import Emulator
 from tests.prolific.running_study import Running, running_study
-
-AUDIT = """
-[[raters]]
-id = "judge"
-model = "judge"
-
-[audit]
-rater = "judge"
-rule = "when_decided"
-effect = 0.3
-least = 7
-wave = 3
-forms = 40
-"""
 
 
 def take_part(study: Running, study_id: str, people: int) -> str:
@@ -34,7 +21,7 @@ def take_part(study: Running, study_id: str, people: int) -> str:
     for _ in range(people):
         somebody = study.arrive(study_id)
         somebody.address = study.url + somebody.address[somebody.address.index("/", 8) :]  # as it is served now
-        somebody.answer(likes=("alpha", "beta", "gamma"))
+        somebody.answer(likes=LIKED)
         somebody.hand_in()
     return somebody.person
 
@@ -47,7 +34,7 @@ def spa(*arguments: object) -> str:
 
 def test_an_audit_is_played_until_it_is_decided(tmp_path: Path, fresh_emulator: Emulator) -> None:
     """One returns, one is late, one submits nothing, one is forgotten, and the server starts anew in between."""
-    serving = partial(running_study, tmp_path, fresh_emulator, places=14, stopping=AUDIT)
+    serving = partial(running_study, tmp_path, fresh_emulator, places=14, stopping=audit(7))
     people = fresh_emulator.people
     with serving() as study:
         planned = study.spa("plan", "--public-url", study.url).stdout

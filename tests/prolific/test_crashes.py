@@ -161,8 +161,7 @@ def test_no_bonus_twice_however_often_paying_dies(
         again = study.spa("bonus", "--from", str(file), "--yes", code=None)
         if again.exit_code == 1:
             assert "nothing was sent again" in again.stderr
-            there = len(study.emulator.people.payments()) > before
-            study.spa("bonus", "--from", str(file), "--settle", "paid" if there else "unpaid", "--yes")
+            study.settle_bonuses(file, study.spa, before)
     paid = study.emulator.people.payments()[before:]
     assert Counter(one["submission_id"] for one in paid) == Counter(ids)
 
