@@ -26,7 +26,7 @@ from spa.server.http_server import serve_on_loopback
 from tests import patience
 from tests.browser.chromium import DESK, PHONE, expect, open_context
 from tests.browser.first_page import begin
-from tests.browser.test_form_in_browser import WORDS, HandMade
+from tests.browser.hand_made import WORDS, HandMade
 from tests.spa.small_study import raw_answer, write_study
 from tests.spa.store_steps import save_payload
 from tests.spa.web_forms import small_form

@@ -19,7 +19,7 @@ from spa.server.http_server import serve_on_loopback
 from spa.server.page_responses import LONGEST
 from tests import patience
 from tests.browser.chromium import DESK, PHONE, expect, open_context
-from tests.browser.test_form_in_browser import HandMade
+from tests.browser.hand_made import HandMade
 from tests.browser.test_reading_in_browser import evidence, to_reading
 from tests.conftest import missing_part
 from tests.spa.tiny_clips import film, tone, wav

@@ -17,7 +17,7 @@ from spa.server.http_server import serve_on_loopback
 from tests.browser.chromium import open_context
 from tests.browser.first_page import begin
 from tests.spa.platforms.test_panel import PLAIN
-from tests.spa.server.test_server import build
+from tests.spa.server.served_study import build
 from tests.spa.small_study import STUDY
 
 if TYPE_CHECKING:

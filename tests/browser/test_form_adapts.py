@@ -12,7 +12,7 @@ from spa.server.app import create_app
 from spa.server.http_server import serve_on_loopback
 from spa.server.preview import create_preview
 from tests.browser.chromium import PHONE, expect, open_context
-from tests.browser.test_form_in_browser import WORDS, HandMade
+from tests.browser.hand_made import WORDS, HandMade
 from tests.browser.test_reading_in_browser import to_reading
 from tests.spa.web_forms import small_form
 

@@ -12,7 +12,7 @@ from spa.server.app import create_app
 from spa.server.http_server import serve_on_loopback
 from tests.browser.chromium import PHONE, expect, open_context
 from tests.browser.first_page import begin
-from tests.browser.test_form_in_browser import HandMade
+from tests.browser.hand_made import HandMade
 from tests.browser.test_ranking_in_browser import listed, start
 from tests.browser.test_ranking_in_browser import survey as survey
 from tests.browser.test_spans_in_browser import spans_form, stored

@@ -15,7 +15,7 @@ from spa.server.app import create_app
 from spa.server.http_server import serve_on_loopback
 from tests.browser.chromium import DESK, PHONE, expect, open_context
 from tests.browser.first_page import begin
-from tests.browser.test_form_in_browser import WORDS, HandMade
+from tests.browser.hand_made import WORDS, HandMade
 from tests.conftest import need
 from tests.spa.web_forms import small_form
 

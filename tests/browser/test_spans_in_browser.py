@@ -19,7 +19,7 @@ from spa.widgets import SpansAnswer
 from spa.widgets.marks import MarkedSpan, spans_from_json
 from tests.browser.chromium import PHONE, expect, open_context
 from tests.browser.first_page import begin
-from tests.browser.test_form_in_browser import HandMade
+from tests.browser.hand_made import HandMade
 from tests.spa.web_forms import small_form
 
 if TYPE_CHECKING:

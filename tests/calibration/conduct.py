@@ -24,7 +24,7 @@ from spa.server.app import create_app
 from spa.server.http_server import serve_on_loopback
 from tests.browser.chromium import open_browser, open_context
 from tests.browser.first_page import begin
-from tests.browser.test_form_in_browser import HandMade
+from tests.browser.hand_made import HandMade
 from tests.calibration.conduct_traces import (
     CAP,
     PASTED,

@@ -28,7 +28,7 @@ from spa.server.app import create_app
 from spa.server.http_server import listen, run
 from spa.server.rate_limits import Limits, Rate
 from tests.benchmarks.bench_server import Memory, free_port, running
-from tests.browser.test_form_in_browser import HandMade
+from tests.browser.hand_made import HandMade
 from tests.spa.web_forms import small_form
 
 PEOPLE = 50

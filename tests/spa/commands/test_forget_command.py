@@ -28,7 +28,7 @@ from spa.responses.store_schema import payloads, submissions
 from spa.server.form_progress import FormProgress
 from spa.widgets import TextAnswer
 from tests.spa.responses.test_store import draws, submission_of
-from tests.spa.server.test_server import build
+from tests.spa.server.served_study import build
 from tests.spa.small_study import STUDY, raw_answer
 from tests.spa.store_steps import save_payload
 

@@ -18,7 +18,7 @@ from spa.platforms.panel.routes import mount
 from spa.records.texts import Texts
 from spa.server.app import create_app
 from spa.server.survey_context import SurveyContext
-from tests.spa.server.test_server import build
+from tests.spa.server.served_study import build
 from tests.spa.small_study import STUDY, answer_form
 
 PANEL = '\n[panel]\nname = "panel"\nparticipant = "id"\nredirects.completed = "https://panel.example.org/end"\n'

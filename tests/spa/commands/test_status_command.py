@@ -17,7 +17,7 @@ from spa.responses.outcomes import COMPLETED, SCREENED_OUT
 from spa.responses.status import Status, summarise_visits
 from spa.responses.store import Store
 from tests.spa.responses.test_store import draws, submission_of
-from tests.spa.server.test_server import build
+from tests.spa.server.served_study import build
 from tests.spa.small_study import STUDY
 
 MINUTE = 60.0

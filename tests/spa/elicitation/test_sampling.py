@@ -6,8 +6,8 @@ import hashlib
 import json
 import random
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from itertools import combinations, groupby, islice, pairwise
+from collections.abc import Iterable, Mapping
+from itertools import groupby, islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -17,38 +17,25 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from spa.elicitation.assignment_json import assignment_from_json, assignment_to_json
-from spa.elicitation.balanced_draws import Deck, EvenHands
 from spa.elicitation.balanced_orders import Balancing, WilliamsOrders
 from spa.elicitation.spa import Spa
 from spa.errors import StudyError
 from spa.records.assignment import (
-    Assignment,
-    BlindingKey,
     key_from_json,
     key_to_json,
 )
 from spa.records.outputs import Outputs
 from spa.records.study import Study
-from spa.study.sampling import exposure_run, label_name, sample_assignments, study_rng
+from spa.study.sampling import label_name, sample_assignments, study_rng
+from tests.spa.elicitation.drawn_studies import drawn, neighbours, within_one
 from tests.spa.forks import FORKS, load_before, trace_draws
 from tests.strategies import outputs_of, small_study, studies
 
-EXPOSURE_STUDY = {"exposure_study": {"system_x": "zzgood", "system_y": "zzpoor"}}
 # Drawn once and kept: a change here changes every study that is under way.
 GOLDEN = {
     "places and neighbours": "2610a78a0ca0520abac9a08368820b2803aa324975bb7cba066867002c389b71",
     "places": "4a8d7cc6745b6935ea7c1b55978153dd2e268a83ded661327d33474286ad7bfb",  # of stores of version 0.1
 }
-
-
-def drawn(study: Study, outputs: Outputs, count: int) -> list[tuple[Assignment, BlindingKey]]:
-    return list(sample_assignments(study, outputs, count=count, rng=study_rng(study.seed)))
-
-
-def within_one(counts: Counter[Any], *, over: int) -> bool:
-    """Tell whether ``over`` things were counted equally often, to within one."""
-    values = [*counts.values(), *[0] * (over - len(counts))]
-    return len(counts) <= over and max(values) - min(values) <= 1
 
 
 def test_assignments_of_every_way_stand_in_sets():
@@ -251,28 +238,6 @@ def test_directions_and_sides_are_balanced(case: tuple[Study, Outputs], count: i
                 assert abs(counts[x, y] - counts[y, x]) <= 1
 
 
-def neighbours(orders: Iterable[Sequence[Hashable]]) -> Counter[tuple[Hashable, Hashable]]:
-    """Count how often one thing came right after another."""
-    return Counter(pair for order in orders for pair in pairwise(order))
-
-
-@given(st.integers(1, 15), st.integers(0, 3), st.integers(0, 40), st.booleans(), st.integers(0, 99))
-@hypothesis_settings(max_examples=80, deadline=None)
-def test_orders_balance_places_and_neighbours(size: int, runs: int, more: int, mirrored: bool, seed: int):
-    run = 2 * size if mirrored or size % 2 else size
-    dealing = WilliamsOrders(size, study_rng(seed), mirrored=mirrored)
-    orders = [dealing.deal() for _ in range(runs * run + more % run)]
-    assert all(sorted(order) == list(range(size)) for order in orders)
-    for start in range(0, len(orders) - size + 1, size):  # every thing once in every place
-        places = zip(*orders[start : start + size], strict=True)
-        assert all(len(set(place)) == size for place in places)
-    in_full_runs = neighbours(orders[: runs * run])
-    assert set(in_full_runs.values()) <= {runs * run // size}
-    assert len(in_full_runs) == (size * (size - 1) if runs else 0)
-    counts = neighbours(orders).values()
-    assert max(counts, default=0) - (min(counts) if len(counts) == size * (size - 1) and size > 1 else 0) <= run // size
-
-
 def test_each_run_is_drawn_anew():
     dealing = WilliamsOrders(6, study_rng(1))
     assert len({tuple(dealing.deal()) for _ in range(600)}) > 300
@@ -347,80 +312,6 @@ def test_fixed_orders_are_the_order_of_the_study():
         assert [each.directions[0] for each in assignment.comparisons] == [("C", "A"), ("B", "A")]
 
 
-def test_exposure_study_blocks_and_labels():
-    """An exposure study has disjoint blocks with labels of their own."""
-    study = small_study(spa=EXPOSURE_STUDY, likert={"outputs": "first"}, choices={"outputs": "first"})
-    outputs = outputs_of(study, items=15, samples=4)
-    order: Counter[tuple[int, ...]] = Counter()
-    first_letter: Counter[tuple[int, str]] = Counter()
-    items: Counter[str] = Counter()
-    draws = drawn(study, outputs, 40)
-    for assignment, key in draws:
-        assert [block.labels for block in assignment.blocks] == [("A", "B"), ("C", "D"), ("E", "F"), ("G", "H")]
-        shown = [{each.item_id for each in block.shown} for block in assignment.blocks]
-        assert [len(each) for each in shown] == [block.exposure for block in assignment.blocks]
-        assert len(set.union(*shown)) == 15
-        items.update(set.union(*shown))
-        order[tuple(block.exposure for block in assignment.blocks)] += 1
-        for index, (block, comparison) in enumerate(zip(assignment.blocks, assignment.comparisons, strict=True)):
-            one, other = block.labels
-            assert {key.systems[one], key.systems[other]} == {"zzgood", "zzpoor"}
-            assert {key.blocks[one], key.blocks[other], comparison.block} == {index}
-            assert {frozenset(pair) for pair in comparison.directions} == {frozenset(block.labels)}
-            assert len([each for each in block.shown if each.label == one]) == block.exposure
-            first_letter[block.exposure, key.systems[one]] += 1
-        assert len(assignment.rated) == 8
-        assert len(assignment.groups_of("choices")) == 4
-    after = Counter(pair for exposures, times in order.items() for pair in list(pairwise(exposures)) * times)
-    assert set(after.values()) == {10}
-    assert len(after) == 12
-    assert set(first_letter.values()) == {20}
-
-
-@pytest.mark.parametrize("question_order", ["counterbalanced", "fixed"])
-@given(count=st.integers(2, 6), runs=st.integers(1, 3), seed=st.integers(0, 99))
-@hypothesis_settings(max_examples=30, deadline=None)
-def test_an_exposure_study_balances_labels_and_exposures(question_order: str, count: int, runs: int, seed: int):
-    """Neither system owns a letter, nor the first column of an exposure, nor of a form."""
-    exposures = list(range(1, count + 1))
-    study = small_study(
-        seed=seed,
-        spa={"exposure_study": EXPOSURE_STUDY["exposure_study"] | {"exposures": exposures}},
-        design={"question_order": question_order},
-    )
-    draws = drawn(study, outputs_of(study, items=sum(exposures)), exposure_run(count) * runs)
-    letters = Counter(pair for _, key in draws for pair in key.systems.items())
-    first = Counter((block.exposure, key.systems[block.labels[0]]) for one, key in draws for block in one.blocks)
-    assert set(letters.values()) == set(first.values()) == {len(draws) // 2}
-    assert len(letters) == 4 * count
-    assert len(first) == 2 * count
-    for assignment, key in draws:
-        assert len({key.systems[block.labels[0]] for block in assignment.blocks}) == 2
-
-
-def test_a_fixed_exposure_study_is_as_published():
-    """Ethayarajh & Jurafsky (2022), appendix B: A-B saw 1, C-D 2, E-F 4, G-H 8; the first letter never changed."""
-    fixed = {"labels": "fixed", "question_order": "fixed", "directions": "fixed"}
-    study = small_study(spa=EXPOSURE_STUDY, design=fixed)
-    for assignment, key in drawn(study, outputs_of(study, items=15), 5):
-        assert [block.exposure for block in assignment.blocks] == [1, 2, 4, 8]
-        assert [key.systems[label] for label in "ACEG"] == ["zzgood"] * 4
-        assert [each.directions[0] for each in assignment.comparisons] == [
-            ("A", "B"),
-            ("C", "D"),
-            ("E", "F"),
-            ("G", "H"),
-        ]
-
-
-def test_fixed_labels_stay_with_exposure():
-    """Fixed labels stay with their exposure when blocks rotate."""
-    study = small_study(spa=EXPOSURE_STUDY, design={"labels": "fixed"})
-    for assignment, _ in drawn(study, outputs_of(study, items=15), 5):
-        letters = {block.exposure: block.labels for block in assignment.blocks}
-        assert letters == {1: ("A", "B"), 2: ("C", "D"), 4: ("E", "F"), 8: ("G", "H")}
-
-
 def test_rated_outputs_by_section():
     criterion = {"id": "errors", "name": "errors", "options": [{"text": "0", "score": 0}, {"text": "1", "score": 1}]}
     study = small_study(
@@ -478,58 +369,6 @@ def test_a_negative_count_is_a_programmers_mistake():
         sample_assignments(study, outputs_of(study), count=-1, rng=study_rng(0))
 
 
-@given(st.integers(1, 12), st.lists(st.integers(0, 12), max_size=12), st.integers(0, 99))
-@hypothesis_settings(max_examples=60, deadline=None)
-def test_hands_hold_no_card_twice_and_use_all_alike(cards: int, hands: list[int], seed: int):
-    deck = Deck(range(cards), study_rng(seed))
-    used: Counter[int] = Counter()
-    for size in hands:
-        hand = deck.deal(min(size, cards))
-        assert len(set(hand)) == len(hand)
-        used.update(hand)
-        assert within_one(used, over=cards)
-
-
-def test_decks_refuse_what_they_cannot_deal():
-    with pytest.raises(ValueError, match="hand of 3"):
-        Deck([1, 2], study_rng(0)).deal(3)
-    with pytest.raises(ValueError, match="at least one"):
-        Deck([], study_rng(0))
-
-
-def test_shuffles_are_uniform():
-    """A deck of three: 6,000 shuffles, each of six orders about 1,000 times (sd 29)."""
-    deck = Deck("abc", study_rng(11))
-    orders = Counter("".join(deck.deal(3)) for _ in range(6_000))
-    assert len(orders) == 6
-    assert max(abs(count - 1_000) for count in orders.values()) < 120
-
-
 def test_neighbours_follow_the_order_of_the_letters():
     names = [label_name(place) for place in range(60)]
     assert all((len(one), one) < (len(other), other) for one, other in pairwise(names))
-
-
-@pytest.mark.parametrize(("number", "size"), [(5, 4), (6, 3), (8, 4), (13, 4), (20, 4)])
-def test_even_hands_meet_evenly_after_any_number(number: int, size: int) -> None:
-    """Cards are dealt as often to within one, and every two together to within three, after every hand."""
-    hands = EvenHands(range(number), size, study_rng(3))
-    dealt = Counter(dict.fromkeys(range(number), 0))
-    met = Counter(dict.fromkeys(combinations(range(number), 2), 0))
-    for _ in range(150):
-        hand = hands.deal()
-        assert len(set(hand)) == size
-        dealt.update(hand)
-        met.update(combinations(hand, 2))
-        assert max(dealt.values()) - min(dealt.values()) <= 1
-        assert max(met.values()) - min(met.values()) <= 3
-    again = EvenHands(range(number), size, study_rng(3))
-    assert [again.deal() for _ in range(150)][-1] == hand
-
-
-def test_hands_of_all_cards_draw_nothing() -> None:
-    rng = study_rng(3)
-    assert EvenHands("abc", 3, rng).deal() == ["a", "b", "c"]
-    assert rng.bit_generator.random_raw() == study_rng(3).bit_generator.random_raw()
-    with pytest.raises(ValueError, match="hands of 4 different cards from 3"):
-        EvenHands("abc", 4, rng)

@@ -21,7 +21,7 @@ from spa.server.app import create_app
 from spa.server.rate_limits import Limits
 from spa.server.survey_context import SurveyContext
 from spa.simulation.survey_client import read_page
-from tests.spa.server.test_server import Place, build, opened
+from tests.spa.server.served_study import Place, build, opened
 from tests.spa.small_study import STUDY, write_study
 
 PANEL = """

@@ -13,8 +13,8 @@ from spa.records.study import Words
 from spa.server.app import create_app
 from spa.server.survey_context import SurveyContext
 from spa.simulation.survey_client import read_page
-from tests.spa.server.test_server import Place, opened
-from tests.spa.server.test_server import built as built
+from tests.spa.server.served_study import Place, opened
+from tests.spa.server.served_study import built as built
 
 
 def mount(app: FastAPI, context: SurveyContext) -> None:

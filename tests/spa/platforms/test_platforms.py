@@ -35,9 +35,9 @@ from spa.study.load import load_study
 from spa.study.schema_errors import REFERENCE, tables_in
 from tests.printed_strings import PACKAGES, ROOT
 from tests.spa.platforms.test_panel import answer_all
-from tests.spa.server.test_server import Place, opened
-from tests.spa.server.test_server import built as built
-from tests.spa.server.test_server import place as place
+from tests.spa.server.served_study import Place, opened
+from tests.spa.server.served_study import built as built
+from tests.spa.server.served_study import place as place
 from tests.spa.small_study import STUDY, write_study
 from tests.study_schema import DOCS, meanings, rows_of
 from tests.toys import pool_platform

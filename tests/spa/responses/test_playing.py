@@ -28,7 +28,7 @@ from spa.responses.unplayable_clips import unplayable_clips
 from spa.server.app import create_app
 from spa.simulation.simulated_annotators import ReadingHabit
 from spa.study.load import load_study, study_fingerprint
-from tests.browser.test_form_in_browser import HandMade
+from tests.browser.hand_made import HandMade
 from tests.spa.small_study import raw_answer, write_study
 from tests.spa.web_forms import small_form
 

@@ -16,7 +16,7 @@ from spa.responses.study_families import StudyFamily
 from spa.server.app import create_app
 from tests.spa.platforms.test_platform_adapters import come, mount
 from tests.spa.responses.test_store import submission_of
-from tests.spa.server.test_server import Place, build, opened
+from tests.spa.server.served_study import Place, build, opened
 from tests.spa.small_study import STUDY
 
 

@@ -24,7 +24,7 @@ from spa.server.app import create_app
 from spa.server.page_responses import LONGEST, ByteRange, parse_range, send_shown
 from spa.server.preview import create_preview
 from tests import patience
-from tests.browser.test_form_in_browser import HandMade
+from tests.browser.hand_made import HandMade
 from tests.spa.web_forms import small_form
 
 CONTENT = bytes(range(256)) * (2 * LONGEST // 256) + b"end"

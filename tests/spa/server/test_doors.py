@@ -30,8 +30,8 @@ from spa.server.survey_context import SurveyContext
 from spa.simulation.survey_client import read_page
 from tests.spa.platforms.test_platform_adapters import mount
 from tests.spa.responses.test_admission import WAITING
-from tests.spa.server.test_server import Place, opened
-from tests.spa.server.test_server import built as built
+from tests.spa.server.served_study import Place, opened
+from tests.spa.server.served_study import built as built
 from tests.spa.small_study import write_study
 
 TEXTS = load_texts("en", {})

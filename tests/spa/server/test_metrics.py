@@ -17,7 +17,7 @@ from spa.responses.admission import AdmissionRefused
 from spa.responses.running_counts import RunningCounts
 from spa.responses.status import summarise_visits
 from spa.server.app import create_app
-from tests.spa.server.test_server import build
+from tests.spa.server.served_study import build
 from tests.spa.small_study import STUDY, answer_form
 from tests.spa.store_steps import save_payload
 

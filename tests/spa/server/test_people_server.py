@@ -15,7 +15,7 @@ from spa.responses.leases import Lease
 from spa.server.app import create_app
 from spa.study.load import load_study
 from tests.spa.served_pages import ReadPage
-from tests.spa.server.test_server import Place, build, code_on, finish, opened
+from tests.spa.server.served_study import Place, build, code_on, finish, opened
 from tests.spa.small_study import PEOPLE, STUDY, write_study
 
 CONSENT = 'consent.text = "Take part **freely**."\n'

@@ -16,7 +16,7 @@ import pytest
 from spa.commands.workspace import open_workspace
 from spa.simulation.survey_client import visit
 from tests.conftest import missing_part
-from tests.spa.server.test_server import build
+from tests.spa.server.served_study import build
 from tests.spa.small_study import STUDY, raw_answer
 
 CALLS = "trace=fsync,fdatasync,pwrite64,sendto,sendmsg,write,writev,recvfrom,read"
