@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -130,16 +130,8 @@ def dashboard(
         study = Path(DEFAULT_STUDY)
     if study is not None and tables is not None:
         raise click.UsageError("expected either STUDY or --tables, got both")
-    given = {
-        name: str(value) if isinstance(value, Path) else value
-        for name, value in reading.items()
-        if value not in (None, False, ())
-    }
-    if study is not None and given:
-        option = {param.name: param.opts[0] for param in click.get_current_context().command.params}
-        named = ", ".join(option[name] for name in given)
-        raise click.UsageError(f"{named}: for --tables; a study knows its own columns and raters")
-    read_as = reading_of(given)  # before anything is served
+    reading_options = _options_set(reading, study)
+    read_as = reading_of(reading_options)  # before anything is served
     changes = {"add": add_reviewer, "renew": renew_reviewer, "remove": remove_reviewer}
     change = [(which, name) for which, name in changes.items() if name is not None]
     public_url = None if public_url is None else _public(public_url)
@@ -155,7 +147,7 @@ def dashboard(
     options = DashboardOptions(
         study=None if study is None else str(study),
         tables=None if tables is None else str(tables),
-        reading=given,
+        reading=reading_options,
         store=store,
         notice=notice,
         instead_of=None if study is None or rehearsal or store == own else own or str(default_store(study)),
@@ -177,6 +169,20 @@ def dashboard(
     from streamlit_app.serving import serve
 
     serve(options, background, links, own, host=host, port=port, public_url=public_url, browser=browser)
+
+
+def _options_set(options: Mapping[str, Any], study: Path | None) -> dict[str, Any]:
+    """Return those of the options of reading tables that are set; refuse them beside a study."""
+    options_set = {
+        name: str(value) if isinstance(value, Path) else value
+        for name, value in options.items()
+        if value not in (None, False, ())
+    }
+    if study is not None and options_set:
+        option = {param.name: param.opts[0] for param in click.get_current_context().command.params}
+        named = ", ".join(option[name] for name in options_set)
+        raise click.UsageError(f"{named}: for --tables; a study knows its own columns and raters")
+    return options_set
 
 
 def _people(names: Sequence[str]) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ import polars as pl
 
 from analysis.answers.answer_checks import CODED, check_answers, check_together, named_by_elicitation
 from analysis.answers.answer_words import unmet_words
-from analysis.answers.checked_tables import check_tables
+from analysis.answers.checked_tables import CheckedTables, check_tables
 from analysis.answers.codes import AnswerCode, find_codes, value_counts
 from analysis.answers.columns import ANSWERS, KNOWN, WITH_ITEMS, Check, Scale
 from analysis.answers.controls import ControlAnswers, without_controls
@@ -246,6 +246,10 @@ def read_annotator_tables(paths: Mapping[str, Path], reading: Reading) -> Answer
 def _check_all(
     raw: Mapping[str, Sequence[RawTable]], reading: Reading, problems: list[str], *, agreed: bool = False
 ) -> AnswerTables:
+    """Check all tables together: brought into one shape, each by itself, then what only all of them tell.
+
+    The ids of a study, ``agreed``, are one way written already, and need not all have answers.
+    """
     raw = _shaped(raw, reading, problems)
     raw = without_systems(raw) if reading.cut_system else raw
     raw = with_items(raw, reading.item_from) if reading.item_from is not None else raw
@@ -256,15 +260,7 @@ def _check_all(
         raw, reading = known.tables, known.reading
     about_people, raw = people_apart(raw, reading.people_columns, (*WITH_ITEMS, "annotators"))
     seen = [table.frame for kind, parts in raw.items() if kind in WITH_ITEMS for table in parts]
-    raw = {
-        kind: [replace(table, frame=_ungrouped(table.frame), parts=_parts(table.frame)) for table in parts]
-        if kind in WITH_ITEMS
-        else parts
-        for kind, parts in raw.items()
-    }
-    raw = without_names(raw, reading)
-    if "spans" in raw:
-        raw = {**raw, "spans": [with_places(table) for table in raw["spans"]]}
+    raw = _with_own_rows(raw, reading)
     asked = check_and_ask(raw, reading, known, problems)
     reading, checked = asked.reading, {**asked.checked.tables}
     if "spans" in checked:
@@ -272,34 +268,26 @@ def _check_all(
     if not any(kind in checked for kind in ANSWERS):
         expected = "at least one table of preferences, ratings, choices, orders, gambles or spans"
         raise AnalysisError(f"no answers: expected {expected}")
-    said: Mapping[str, Sequence[str]] = (
+    unmet: Mapping[str, Sequence[str]] = (
         {"annotators": silent_annotators(checked, WITH_ITEMS)} if known is None else _check_joins(known, checked)
     )
     grouped, controls = without_controls(with_groups(checked, reading.llms), reading.controls)
     grouped, unranked = without_unranked(grouped, reading.system_roles, complete=not agreed)
     complete: dict[str, Any] = with_item_preferences(with_gambled_choices(with_implied_choices(grouped)))
-    documents = (find_documents(frame, {name: frame[name] for name in _grouping(frame)}) for frame in seen)
-    found = tuple(dict.fromkeys(one for one in documents if one is not None))
     logins = None if known is None else reading.people
     people = [] if known is None or logins is None else [people_file(logins, known.people)]
     codes, others = _doubtful_scores(complete, reading)
-    done = {
-        "ratings": (
-            *asked.checked.averaged,
-            *rescaled_words(asked.checked.rescaled),
-            *(() if agreed else recognised_words(unranked.systems, reading.system_roles)),
-        ),
-        "spans": () if asked.checked.span_doubts is None else asked.checked.span_doubts.notes,
-    }
-    by_name = {kind: asked.llms for kind in [*raw][:1]}
+    notes = [unmet, {kind: asked.llms for kind in [*raw][:1]}, _notes(asked.checked)]
+    if not agreed:
+        notes += [{"ratings": [*recognised_words(unranked.systems, reading.system_roles)]}, own_items_words(raw)]
     return AnswerTables(
         **complete,
-        inputs=(*input_files(raw, _together(said, by_name, done, {} if agreed else own_items_words(raw))), *people),
+        inputs=(*input_files(raw, _together(*notes)), *people),
         scales=reading.scales,
         missing_codes=reading.missing,
         comparison_ends=reading.numbers,
         rescaled=asked.checked.rescaled,
-        documents=found,
+        documents=_documents(seen),
         controls=controls,
         unranked=unranked,
         codes=codes,
@@ -309,6 +297,32 @@ def _check_all(
         near_names=() if known is None else find_near_names(known.own_names),
         renamed={} if known is None else known.renamed,
     )
+
+
+def _with_own_rows(raw: Mapping[str, Sequence[RawTable]], reading: Reading) -> Mapping[str, Sequence[RawTable]]:
+    """Return tables whose rows can be checked: without columns that group items, with names and places of marks."""
+    ungrouped = {
+        kind: [replace(table, frame=_ungrouped(table.frame), parts=_parts(table.frame)) for table in parts]
+        if kind in WITH_ITEMS
+        else parts
+        for kind, parts in raw.items()
+    }
+    named = without_names(ungrouped, reading)
+    return {**named, "spans": [with_places(table) for table in named["spans"]]} if "spans" in named else named
+
+
+def _documents(frames: Sequence[pl.DataFrame]) -> tuple[Documents, ...]:
+    """Return the tables of answers whose items look like segments of documents, each once."""
+    found = (find_documents(frame, {name: frame[name] for name in _grouping(frame)}) for frame in frames)
+    return tuple(dict.fromkeys(one for one in found if one is not None))
+
+
+def _notes(checked: CheckedTables) -> dict[str, Sequence[str]]:
+    """Return what is to be said of what was made of scores and marks, by table."""
+    return {
+        "ratings": (*checked.averaged, *rescaled_words(checked.rescaled)),
+        "spans": () if checked.span_doubts is None else checked.span_doubts.notes,
+    }
 
 
 def _together(*said: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:

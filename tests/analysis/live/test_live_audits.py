@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -18,8 +19,9 @@ from spa.commands.workspace import Workspace, open_workspace
 from spa.live import LiveProgress, draw_due_wave, live_states
 from spa.platforms.waves import next_wave
 from spa.responses.admission import AdmissionRules, StudyPaused
-from spa.responses.audit_waves import read_waves
+from spa.responses.audit_waves import AuditWave, read_waves
 from spa.responses.erasure import forget
+from spa.responses.leases import Lease
 from spa.responses.outcomes import COMPLETED
 from spa.study.load import load_study
 from tests.postgres import database as database
@@ -40,6 +42,51 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     text = path.read_text().replace('model = "simulated-rater"', 'model = "simulated-rater"\nrepeats = 2')
     path.write_text(text.replace("forms = 160", 'draw = "unsure"\nrule = "when_decided"\nleast = 25\nforms = 160'))
     return path
+
+
+def answer_at_random(workspace: Workspace, lease: Lease, rng: np.random.Generator, *, now: float) -> float:
+    """Answer a form as somebody who likes the novelist in four of five pairs; return the share for the formula."""
+    form, systems = workspace.form(lease.assignment_id), workspace.store.assignments.key(lease.assignment_id).systems
+    asked = [question for question in form.questions("people") if hasattr(question.target, "label_x")]
+    liked = ["novelist" if rng.random() < 0.8 else "formula" for _ in asked]
+    raw = {
+        question.question_id: "x" if systems[question.target.label_x] == name else "y"
+        for question, name in zip(asked, liked, strict=True)
+    }
+    workspace.store.visits.finish(answer_form(lease, form, **raw), COMPLETED, "code", now=now)
+    return float(np.mean([name == "formula" for name in liked]))
+
+
+def bets_by_hand(
+    waves: Sequence[AuditWave], names: Sequence[str], said: Mapping[str, float], *, least: int = 25
+) -> tuple[list[float], int]:
+    """Bet on each form in its order until the capital is 20; return the terms of the mean, and how many answered."""
+    capital, terms, people = np.zeros((2, 3)), list[float](), 0
+    for wave, number in [(each, number) for each in waves for number in range(each.first, each.end)]:
+        asked_now = number in wave.drawn
+        if asked_now and names[number] not in said:
+            break
+        ((a,), chance) = wave.expected[number - wave.first], wave.chances[number - wave.first] * wave.kept
+        terms.append(a + (said[names[number]] - a) / chance if asked_now else a)
+        stakes = np.minimum(0.1 / (wave.sd[0] ** 2 + 0.01) * np.array([1.0, 0.4, 2.0]), 0.9 / wave.reach[0])
+        capital += np.log1p(np.array([[1.0], [-1.0]]) * stakes * (terms[-1] - 0.5))
+        people += asked_now
+        if people >= least and (np.exp(capital) @ [0.7, 0.1, 0.2]).mean() >= 20:
+            break
+    return terms, people
+
+
+def check_report(study: Path, database: str, people: int, mean: float) -> None:
+    """Compare what the report of the audit says with what was decided."""
+    out = study.with_name("report")
+    spa("report", study, "--store", database, "--rehearsal", "--out", out)
+    shown, printed = json.loads((out / "results.json").read_text()), (out / "report.md").read_text()
+    assert "What was decided, and when: [What the audit found](<#audit>)" in printed
+    assert printed.count(f"Novelist is better, after {people} |") == 1
+    assert [row["decision"] for row in shown["choices"]["pairs"]] == ["y", "not_deciding"]  # no test of a fixed number
+    assert (shown["live"]["audited"], shown["live"]["pairs"][0]["mean"]) == (True, pytest.approx(mean))
+    assert shown["headline"]["certainty"].startswith(f"Decided after {people} annotators; Novelist")
+    assert sum("looked at after every" in line for line in shown["warnings"]) == 1
 
 
 def test_waves_follow_one_another_until_all_is_decided(study: Path, database: str) -> None:
@@ -69,53 +116,25 @@ def test_waves_follow_one_another_until_all_is_decided(study: Path, database: st
                 rules = AdmissionRules(more_to_come=servers[0].more_to_come)
                 with pytest.raises(StudyPaused, match="the next one is drawn"):
                     lease_assignment(store, "early", source="link", annotator_kind="simulated", rules=rules)
-            form, systems = workspace.form(lease.assignment_id), store.assignments.key(lease.assignment_id).systems
-            asked = [question for question in form.questions("people") if hasattr(question.target, "label_x")]
-            liked = ["novelist" if rng.random() < 0.8 else "formula" for _ in asked]
-            raw = {
-                question.question_id: "x" if systems[question.target.label_x] == name else "y"
-                for question, name in zip(asked, liked, strict=True)
-            }
-            store.visits.finish(answer_form(lease, form, **raw), COMPLETED, "code", now=1000.0 + person)
-            said[lease.assignment_id] = float(np.mean([name == "formula" for name in liked]))
+            said[lease.assignment_id] = answer_at_random(workspace, lease, rng, now=1000.0 + person)
             if person == 8:
                 assert not draw_due_wave(workspace.study, store)  # one is still asked
         (state,) = live_states(workspace.study, store)
         anew = LiveProgress(workspace.study, store, "simulated").refresh()
         assert anew == servers[0].refresh() == servers[1].refresh() == state.decisions
         assert not draw_due_wave(workspace.study, store)
-        names = store.assignments.ids()
         assert [wave.first for wave in waves] == [0, *(wave.end for wave in waves[:-1])]
         drawn = [number for wave in waves for number in wave.drawn]
         assert len(set(drawn)) == len(drawn) == store.assignments.for_people == 10 * len(waves)
         assert all(0.15 <= chance <= 1 for wave in waves for chance in wave.chances)
-    capital, terms, people = np.zeros((2, 3)), [], 0
-    for wave, number in [(each, number) for each in waves for number in range(each.first, each.end)]:
-        asked_now = number in wave.drawn
-        if asked_now and names[number] not in said:
-            break
-        ((a,), chance) = wave.expected[number - wave.first], wave.chances[number - wave.first] * wave.kept
-        terms.append(a + (said[names[number]] - a) / chance if asked_now else a)
-        stakes = np.minimum(0.1 / (wave.sd[0] ** 2 + 0.01) * np.array([1.0, 0.4, 2.0]), 0.9 / wave.reach[0])
-        capital += np.log1p(np.array([[1.0], [-1.0]]) * stakes * (terms[-1] - 0.5))
-        people += asked_now
-        if people >= 25 and (np.exp(capital) @ [0.7, 0.1, 0.2]).mean() >= 20:
-            break
+        terms, people = bets_by_hand(waves, store.assignments.ids(), said)
     (pair,) = state.pairs
     assert (pair.decision, pair.decided_after) == ("y", people)
     assert pair.mean == pytest.approx(np.mean(terms))
     assert state.audit is not None
     at_platform = next_wave(state, wave=10, most=PEOPLE, places=state.audit.drawn)
     assert at_platform.reason == "enough"
-    out = study.with_name("report")
-    spa("report", study, "--store", database, "--rehearsal", "--out", out)
-    shown, printed = json.loads((out / "results.json").read_text()), (out / "report.md").read_text()
-    assert "What was decided, and when: [What the audit found](<#audit>)" in printed
-    assert printed.count(f"Novelist is better, after {people} |") == 1
-    assert [row["decision"] for row in shown["choices"]["pairs"]] == ["y", "not_deciding"]  # no test of a fixed number
-    assert (shown["live"]["audited"], shown["live"]["pairs"][0]["mean"]) == (True, pytest.approx(pair.mean))
-    assert shown["headline"]["certainty"].startswith(f"Decided after {people} annotators; Novelist")
-    assert sum("looked at after every" in line for line in shown["warnings"]) == 1
+    check_report(study, database, people, pair.mean)
     with open_workspace(study, database, rehearsal=True) as workspace:
         _a_form_of_the_first_wave_loses_its_answers(workspace)
 
