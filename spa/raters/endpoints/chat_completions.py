@@ -20,7 +20,7 @@ from spa.raters.endpoints.endpoint import (
     read_error,
     without_reasoning,
 )
-from spa.raters.endpoints.http_api import OPENAI_URL, TOP_LOGPROBS, HTTPApi, given
+from spa.raters.endpoints.http_api import OPENAI_URL, TOP_LOGPROBS, HTTPApi, set_keys
 from spa.records.raters import Rater
 
 OPENAI_HOST = urlsplit(OPENAI_URL).hostname
@@ -32,7 +32,7 @@ REASONING = re.compile(r"(^|/)(o[1-9]|gpt-[5-9])")  # OpenAI's reasoning models,
 def parameters(rater: Rater, request: LLMRequest) -> dict[str, Any]:
     """Return what is sent beside the messages."""
     protocol = request.protocol
-    sent = {"model": rater.model, **given(protocol, "temperature", "top_p", "seed", "reasoning_effort")}
+    sent = {"model": rater.model, **set_keys(protocol, "temperature", "top_p", "seed", "reasoning_effort")}
     if (schema := request.schema) is not None:
         form = {"name": "form", "strict": True, "schema": schema}
         sent["response_format"] = {"type": "json_schema", "json_schema": form}

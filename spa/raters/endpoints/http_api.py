@@ -32,6 +32,6 @@ class HTTPApi:
     replies: ReplyFormat
 
 
-def given(protocol: RaterProtocol, *names: str) -> dict[str, Any]:
+def set_keys(protocol: RaterProtocol, *names: str) -> dict[str, Any]:
     """Return those of some keys of a protocol that are set."""
     return {name: value for name in names if (value := getattr(protocol, name)) is not None}

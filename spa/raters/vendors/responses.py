@@ -19,7 +19,7 @@ from spa.raters.endpoints.endpoint import (
     mapping,
     read_error,
 )
-from spa.raters.endpoints.http_api import OPENAI_KEYS, TOP_LOGPROBS, HTTPApi, given
+from spa.raters.endpoints.http_api import OPENAI_KEYS, TOP_LOGPROBS, HTTPApi, set_keys
 from spa.raters.vendors.vendor import Vendor, over_http
 from spa.records.raters import Rater
 
@@ -29,7 +29,7 @@ FEWEST_TOKENS = 16  # the least that the API takes for max_output_tokens
 def parameters(rater: Rater, request: LLMRequest) -> dict[str, Any]:
     """Return what is sent beside the messages."""
     protocol = request.protocol
-    sent = {"model": rater.model, "store": False, "stream": False, **given(protocol, "temperature", "top_p")}
+    sent = {"model": rater.model, "store": False, "stream": False, **set_keys(protocol, "temperature", "top_p")}
     if (schema := request.schema) is not None:
         sent["text"] = {"format": {"type": "json_schema", "name": "form", "strict": True, "schema": schema}}
     most = protocol.limit

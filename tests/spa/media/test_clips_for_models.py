@@ -77,10 +77,10 @@ def test_tokens_are_those_of_seconds(parts: dict[str, Part]) -> None:
 
 def test_vendors_take_files_or_refuse_them_in_one_line(parts: dict[str, Part]) -> None:
     for part, kind in ((parts["audio"], "audio/wav"), (parts["video"], "video/mp4")):
-        sent = gemini.said(asked(part))["contents"][0]["parts"][1]
+        sent = gemini.messages_of(asked(part))["contents"][0]["parts"][1]
         assert sent["inline_data"]["mime_type"] == kind
         with pytest.raises(spa.PlatformError, match="Anthropic's API takes no part of type"):
-            anthropic.said(asked(part))
+            anthropic.messages_of(asked(part))
         with pytest.raises(spa.PlatformError, match="the Responses API takes no part of type"):
             responses.as_input(asked(part).messages[0])
 

@@ -16,7 +16,7 @@ from spa.raters.budget import Price, RaterBudget
 from spa.raters.endpoints.endpoint import LLMReply, LLMRequest
 from spa.raters.summary import RatingSummary
 from spa.raters.vendors import read_body
-from spa.raters.vendors.anthropic import enforced, read_message, said
+from spa.raters.vendors.anthropic import enforced, messages_of, read_message
 from spa.raters.vendors.anthropic.endpoint import AnthropicEndpoint, hint_of
 from spa.records.raters import Rater, RaterProtocol
 from spa.records.submission import Missing, Response
@@ -207,7 +207,7 @@ def test_a_number_out_of_range_is_not_an_answer(bench: Bench) -> None:
 
 def test_what_stands_before_the_talk_goes_apart() -> None:
     messages = ({"role": "system", "content": "You are a reader."}, {"role": "user", "content": "Which?"})
-    sent = said(LLMRequest(messages=messages, questions=(), protocol=RaterProtocol()))
+    sent = messages_of(LLMRequest(messages=messages, questions=(), protocol=RaterProtocol()))
     assert sent == {"system": "You are a reader.", "messages": [{"role": "user", "content": "Which?"}]}
 
 

@@ -13,7 +13,7 @@ from spa.errors import PlatformError
 from spa.raters.endpoints.endpoint import LLMReply, LLMRequest
 from spa.raters.summary import RatingSummary
 from spa.raters.vendors import top_tokens
-from spa.raters.vendors.gemini import said
+from spa.raters.vendors.gemini import messages_of
 from spa.raters.vendors.gemini.endpoint import GeminiEndpoint
 from spa.records.raters import Rater, RaterProtocol
 from spa.records.submission import Response
@@ -163,7 +163,7 @@ def test_what_stands_before_the_talk_goes_apart() -> None:
     parts = [{"type": "text", "text": "Which?"}, {"type": "image_url", "image_url": {"url": url}}]
     messages = ({"role": "system", "content": "You are a reader."}, {"role": "user", "content": parts})
     request = LLMRequest(messages=messages, questions=(), protocol=RaterProtocol(answer_format="json"))
-    assert said(request)["system_instruction"] == "You are a reader."
+    assert messages_of(request)["system_instruction"] == "You are a reader."
     server = GeminiServer()
     server.says[1] = response("70")
 

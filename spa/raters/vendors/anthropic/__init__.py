@@ -55,11 +55,11 @@ STATUSES = {  # of errors that arrive without one
 }
 
 
-def said(request: LLMRequest) -> dict[str, Any]:
+def messages_of(request: LLMRequest) -> dict[str, Any]:
     """Return the messages as the API takes them: what stands before the conversation apart.
 
     >>> message = {"role": "user", "content": [{"type": "text", "text": "Which?"}]}
-    >>> said(LLMRequest(messages=(message,), questions=(), protocol=RaterProtocol()))
+    >>> messages_of(LLMRequest(messages=(message,), questions=(), protocol=RaterProtocol()))
     {'messages': [{'role': 'user', 'content': [{'type': 'text', 'text': 'Which?'}]}]}
     """
     system = [str(message["content"]) for message in request.messages if message["role"] == "system"]

@@ -16,7 +16,7 @@ from spa.raters.endpoints.http_endpoint import CONNECT_SECONDS, readable, ssl_co
 from spa.raters.endpoints.keys import without_password
 from spa.raters.endpoints.rate_limit_headers import RateLimitHint, rate_limit_hint
 from spa.raters.endpoints.sdk_endpoint import BROKEN, SDKApi, SDKEndpoint, check_installed, lost
-from spa.raters.vendors.anthropic import MESSAGE, STATUSES, parameters, said
+from spa.raters.vendors.anthropic import MESSAGE, STATUSES, messages_of, parameters
 from spa.records.raters import Rater
 
 API = SDKApi(
@@ -25,7 +25,7 @@ API = SDKApi(
     module="anthropic",
     url="https://api.anthropic.com",
     key_variable="ANTHROPIC_API_KEY",
-    messages=said,
+    messages=messages_of,
     parameters=parameters,
     replies=MESSAGE,
 )

@@ -20,7 +20,7 @@ from spa.raters.endpoints.endpoint import (
     mapping,
     read_error,
 )
-from spa.raters.endpoints.http_api import TOP_LOGPROBS, given
+from spa.raters.endpoints.http_api import TOP_LOGPROBS, set_keys
 from spa.raters.vendors.vendor import Vendor
 from spa.records.raters import Rater
 
@@ -40,11 +40,12 @@ OWN_KEYS = (
 )
 
 
-def said(request: LLMRequest) -> dict[str, Any]:
+def messages_of(request: LLMRequest) -> dict[str, Any]:
     """Return the messages as the API takes them: what stands before the conversation apart.
 
     >>> from spa.records.raters import RaterProtocol
-    >>> said(LLMRequest(messages=({"role": "user", "content": "Which?"},), questions=(), protocol=RaterProtocol()))
+    >>> asked = {"role": "user", "content": "Which?"}
+    >>> messages_of(LLMRequest(messages=(asked,), questions=(), protocol=RaterProtocol()))
     {'contents': [{'role': 'user', 'parts': [{'text': 'Which?'}]}]}
     """
     system = [str(message["content"]) for message in request.messages if message["role"] == "system"]
@@ -76,7 +77,7 @@ def _part(part: Mapping[str, Any]) -> dict[str, Any]:
 def parameters(rater: Rater, request: LLMRequest) -> dict[str, Any]:
     """Return what is sent beside the messages, under the library's names."""
     protocol = request.protocol
-    sent = {"model": rater.model, **given(protocol, "temperature", "top_p", "seed")}
+    sent = {"model": rater.model, **set_keys(protocol, "temperature", "top_p", "seed")}
     if (schema := request.schema) is not None:  # not response_schema, which takes no numbers in an enum
         sent |= {"response_mime_type": "application/json", "response_json_schema": schema}
     most = protocol.limit

@@ -17,7 +17,7 @@ from spa.raters.endpoints.endpoint import LLMReply, listed, mapping
 from spa.raters.endpoints.http_endpoint import CONNECT_SECONDS, readable
 from spa.raters.endpoints.rate_limit_headers import seconds_of
 from spa.raters.endpoints.sdk_endpoint import BROKEN, SDKApi, SDKEndpoint, check_installed
-from spa.raters.vendors.gemini import RESPONSE, parameters, said
+from spa.raters.vendors.gemini import RESPONSE, messages_of, parameters
 from spa.records.raters import Rater, rater_variants
 
 API = SDKApi(
@@ -26,7 +26,7 @@ API = SDKApi(
     module="google.genai",
     url="https://generativelanguage.googleapis.com",
     key_variable="GEMINI_API_KEY",
-    messages=said,
+    messages=messages_of,
     parameters=parameters,
     replies=RESPONSE,
 )
