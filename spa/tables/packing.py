@@ -100,10 +100,16 @@ PACKINGS = (
 def packing_of(path: PurePath) -> Packing | None:
     """Return how a file is packed, by its name; ``None`` where that says of nothing.
 
+    An archive is a packed file where its name says what it holds: others are of tools that write several files.
+
     >>> packing_of(PurePath("rows.jsonl.gz")).kind, packing_of(PurePath("rows.jsonl"))
     ('a gzip file', None)
+    >>> packing_of(PurePath("rows.csv.zip")).kind, packing_of(PurePath("export.zip")), packing_of(PurePath("v1.5.zip"))
+    ('a workbook or zip file', None, None)
     """
-    return next((packing for packing in PACKINGS if path.suffix.lower() == packing.suffix), None)
+    found = next((packing for packing in PACKINGS if path.suffix.lower() == packing.suffix), None)
+    archive = found is not None and found.open is _zip
+    return None if archive and not PurePath(path.stem).suffix[1:].isalpha() else found
 
 
 def start_of(path: Path, n_bytes: int) -> bytes:
