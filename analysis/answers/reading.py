@@ -388,6 +388,7 @@ def _coded(column: pl.Series, different: Different, *, several: bool) -> tuple[p
         else:
             seen = column.unique()
             column = column.replace_strict(seen, as_texts(seen).cast(pl.Categorical), return_dtype=pl.Categorical)
+    column = column.rechunk()  # what lies together is looked through once
     seen = different.of(column).cast(pl.String)
     plain, spaces = _plain(seen)
     if seen.equals(plain):

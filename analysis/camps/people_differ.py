@@ -9,7 +9,6 @@ from typing import ClassVar, Literal
 from zlib import crc32
 
 import numpy as np
-import polars as pl
 
 from analysis.answers.plan import Plan
 from analysis.camps.mixtures import two_camps
@@ -151,20 +150,40 @@ def _used(pair: PairAnswers) -> tuple[Floats, Ints, bool]:
     if not len(value):
         return value, person, counted
     person = fold(person).of
+    if (given := _given(value, person)) is not None:
+        few, times = given
+        n = times.sum(axis=1)
+        order = _in_order(times @ few / n, times @ few**2 / n, n)
+        who, which = np.divmod(np.repeat(np.arange(times.size), times[order].ravel()), len(few))
+        return few[which], who, counted
     n = np.bincount(person)
-    means = np.round(np.bincount(person, weights=value) / n, 12)
-    squares = np.round(np.bincount(person, weights=value**2) / n, 12)
-    order = np.lexsort((squares, n, means))
+    order = _in_order(np.bincount(person, weights=value) / n, np.bincount(person, weights=value**2) / n, n)
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order))
     person = place[person]
-    few = pl.Series(value).unique().sort().to_numpy()
-    if len(few) * len(order) < len(value):  # sorted by counting
-        given = np.bincount(person * len(few) + np.searchsorted(few, value), minlength=len(order) * len(few))
-        who, which = np.divmod(np.repeat(np.arange(len(given)), given), len(few))
-        return few[which], who, counted
     rows = np.lexsort((value, person))
     return value[rows], person[rows], counted
+
+
+def _in_order(means: Floats, squares: Floats, n: Ints) -> Ints:
+    """Return people by the means of their answers, by how many these are, and by the means of their squares."""
+    return np.lexsort((np.round(squares, 12), n, np.round(means, 12)))
+
+
+def _given(value: Floats, person: Ints) -> tuple[Floats, Ints] | None:
+    """Return the values from the least on and how often each person gave each, where they are few whole numbers.
+
+    Their sums are whole, so that no order in which they are added up leaves a trace.
+    """
+    low, n = float(value.min()), int(person.max()) + 1
+    width = float(value.max()) - low + 1
+    if not width * n < len(value) or low % 1:
+        return None
+    which = (value - low).astype(np.int64)
+    if not np.array_equal(which, value - low):
+        return None
+    few = low + np.arange(int(width))
+    return few, np.bincount(person * len(few) + which, minlength=n * len(few)).reshape(n, -1)
 
 
 def _place(pair: PairAnswers) -> dict[str, str]:
