@@ -94,7 +94,7 @@ def find_documents(table: pl.DataFrame, columns: Mapping[str, pl.Series]) -> Doc
     rows = table.select(name for name in ("item_id", "system") if name in table.columns).with_columns(
         pl.Series(f"document:{name}", column) for name, column in columns.items() if name != SEGMENT
     )
-    rows = rows.drop_nulls("item_id")
+    rows = rows.drop_nulls("item_id") if rows["item_id"].has_nulls() else rows
     items = rows["item_id"].unique(maintain_order=True).cast(pl.String)
     if "system" in rows.columns and not constant(rows["system"]):
         item, system = number(rows["item_id"]), number(rows["system"])

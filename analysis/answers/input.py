@@ -105,8 +105,9 @@ def _written(plan: Plan, tables: AnswerTables) -> Plan:
         for name in ("system", "system_x", "system_y")
         if name in table.columns
     )
-    systems = {name for column in (*scored, *judged) for name in column.unique().to_list()}
-    criteria = {name for table in tables.answers().values() for name in table["criterion"].unique().to_list()}
+    systems = {name for column in (*scored, *judged) for name in column.unique(maintain_order=True).to_list()}
+    asked = (table["criterion"] for table in tables.answers().values())
+    criteria = {name for column in asked for name in column.unique(maintain_order=True).to_list()}
     return written_plan(plan, systems, criteria, tables.renamed)
 
 

@@ -373,15 +373,19 @@ def _plain(column: pl.Series) -> tuple[pl.Series, bool]:
 
 
 def _coded(column: pl.Series, different: Different, *, several: bool) -> tuple[pl.Series, bool]:
-    """Return the strings of a column as categories, each different one cast and stripped once."""
+    """Return the strings of a column as categories, each different one cast and stripped once.
+
+    ``several``: where these are many, all are stripped as strings.
+    """
+    given, few = column, not several or isinstance(column.dtype, pl.Categorical)
     if not isinstance(column.dtype, pl.Categorical):
         if len(column) <= (min(FEW, WIDE) if several else FEW):
             strings, spaces = _plain(column)
             return strings.cast(pl.Categorical), spaces
         if (close := _of_close_numbers(column)) is not None:
             return close, False
-        few = not several or column.n_unique() <= WIDE
-        if not few:
+        some = column.head(LOOKED_AT) if column.dtype == pl.String else column  # as categories, texts are told apart
+        if not few and some.n_unique() > WIDE:
             return _plain(column)
         if column.dtype == pl.String or isinstance(column.dtype, pl.Enum):
             column = column.cast(pl.Categorical)
@@ -390,6 +394,8 @@ def _coded(column: pl.Series, different: Different, *, several: bool) -> tuple[p
             column = column.replace_strict(seen, as_texts(seen).cast(pl.Categorical), return_dtype=pl.Categorical)
     column = column.rechunk()  # what lies together is looked through once
     seen = different.of(column).cast(pl.String)
+    if not few and len(seen) > WIDE:
+        return _plain(given)
     plain, spaces = _plain(seen)
     if seen.equals(plain):
         return column, False

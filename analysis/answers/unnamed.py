@@ -35,7 +35,7 @@ def is_nameless(annotator: str = "annotator_id") -> pl.Expr:
 
 def named_rows(table: pl.DataFrame) -> pl.DataFrame:
     """Return the rows whose annotators have names: the table itself where all have."""
-    names = table.select(pl.col("annotator_id").unique())
+    names = table["annotator_id"].unique(maintain_order=True).to_frame()  # in order is faster
     return table.filter(~is_nameless()) if names.select(is_nameless().any()).item() else table
 
 

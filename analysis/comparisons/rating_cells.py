@@ -91,9 +91,12 @@ def cells_of(columns: Mapping[str, npt.NDArray[Any]], value: Floats, order: Orde
     columns = {name: column[: len(first)] if name in alike else there[id(column)] for name, column in columns.items()}
     once = times is None and columns["assignment"] is columns["annotator"] and {"variant", "sample"} <= alike
     del first, there
-    part = fold(columns["group"], columns["criterion"]).of
+    one_part = {"group", "criterion"} <= alike
+    part = np.zeros(len(averaged), np.int64) if one_part else fold(columns["group"], columns["criterion"]).of
     block = join_keys(part, columns["assignment"], columns["variant"], columns["item_id"])  # ascending
-    block = np.cumsum(np.diff(block, prepend=block[:1]) != 0)
+    begins = np.zeros(len(block), dtype=np.bool_)
+    np.not_equal(block[1:], block[:-1], out=begins[1:])
+    block = np.cumsum(begins)
     ends: list[int] = np.cumsum(np.bincount(part)).tolist()
     for start, end in pairwise((0, *ends)):
         rows = slice(start, end)  # folds are sorted by their columns

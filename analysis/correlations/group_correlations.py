@@ -154,7 +154,7 @@ def correlate_groups(
     if ratings is None or order is None or not targets:
         return Correlations()
     answered = answered_rows(ratings)
-    if len(groups) < 2 and metrics is None and answered["annotator_id"].n_unique() > LISTED:
+    if len(groups) < 2 and metrics is None and len(answered["annotator_id"].unique(maintain_order=True)) > LISTED:
         return Correlations()
     by_criterion, measured, without, ids = sides_of_ratings(answered, metrics, order, plan)
     people = [cells for rated in by_criterion.values() for group, cells in rated.items() if group in targets]

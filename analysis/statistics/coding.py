@@ -51,7 +51,7 @@ def code(column: pl.Series, order: Sequence[str] = ()) -> Codes:
         return Codes(ids=tuple(place), of=np.array([place[name] for name in names], dtype=np.int64))
     if not isinstance(column.dtype, pl.Categorical):
         column = column.cast(pl.String).fill_null("").cast(pl.Categorical)
-    seen = column.unique(maintain_order=True)
+    seen = _first_met(column)
     found = seen.cast(pl.String).fill_null("").to_list()
     if not order and len(found) > FEW and not (seen.has_nulls() and found.count("") > 1):
         return Codes(ids=tuple(found), of=_look_up(column, seen, np.arange(len(found))))
@@ -123,7 +123,7 @@ def _first_met(column: pl.Series) -> pl.Series:
     """Return the different values of a column in the order in which they first appear."""
     if len(column) <= FEW and _is_named(column):
         return pl.Series(column.name, [*dict.fromkeys(column.to_list())], dtype=column.dtype)
-    return column.unique(maintain_order=True)  # in order is faster
+    return column[:1] if constant(column) else column.unique(maintain_order=True)  # in order is faster
 
 
 def _is_named(column: pl.Series) -> bool:
@@ -269,7 +269,8 @@ def all_differ(*columns: Numbers) -> bool:
     """
     key = join_keys(*columns)
     if not len(key) or key.min() < 0 or (size := int(key.max()) + 1) > MARKED * len(key):
-        return pl.Series(key).n_unique() == len(key)
+        ordered = np.sort(key)
+        return not np.any(ordered[1:] == ordered[:-1])
     marked = np.zeros(size, dtype=np.bool_)
     marked[key] = True
     return int(np.count_nonzero(marked)) == len(key)
