@@ -182,8 +182,9 @@ def _given(value: Floats, person: Ints) -> tuple[Floats, Ints] | None:
     which = (value - low).astype(np.int64)
     if not np.array_equal(which, value - low):
         return None
-    few = low + np.arange(int(width))
-    return few, np.bincount(person * len(few) + which, minlength=n * len(few)).reshape(n, -1)
+    few: Floats = low + np.arange(int(width), dtype=np.float64)
+    times: Ints = np.bincount(person * len(few) + which, minlength=n * len(few)).reshape(n, -1)
+    return few, times
 
 
 def _place(pair: PairAnswers) -> dict[str, str]:

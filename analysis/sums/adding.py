@@ -32,6 +32,7 @@ DIGITS = 14  # of the largest score of a group and criterion, in which scores ar
 OPTIONS = 20  # different answers to a criterion up to which each output's are counted one by one
 PACKED, ROOM = 4, 15  # counts in one whole number, and bits of each
 MASS = 1e9  # parts of probability in which mass is added up
+LONG = 8  # values in a run, on average, from which on what is about them is worked out once a run
 LISTED = 1000  # different scores of a group and criterion that are counted each by itself
 UNITS = ("annotator", "assignment", "item")
 OVER = {"scores": ("system",), "pairs": ("x", "y")}
@@ -84,18 +85,28 @@ class Grid:
 
     def spelt_out(self, frame: pl.DataFrame, of: str) -> pl.DataFrame:
         """Put group, criterion and the systems in the place of their one number."""
-        rest, columns = frame["about"].to_numpy(), list[pl.Series]()
+        rest, times = _in_runs(frame["about"].to_numpy())
+        numbers = dict[str, Ints]()
         for name in reversed(OVER[of]):
-            rest, number = np.divmod(rest, len(self.order.systems))
-            columns.append(pl.Series(name, number.astype(np.int32)))
-        for name, number in zip(reversed(PART), reversed(np.divmod(rest, len(self.order.criteria))), strict=True):
-            columns.append(pl.Series(name, number.astype(np.int32)))
-        return pl.DataFrame([*reversed(columns), *(own for own in frame.iter_columns() if own.name != "about")])
+            rest, numbers[name] = np.divmod(rest, len(self.order.systems))
+        numbers |= zip(reversed(PART), reversed(np.divmod(rest, len(self.order.criteria))), strict=True)
+        narrow = {name: own.astype(np.int32) for name, own in reversed(numbers.items())}
+        columns = [pl.Series(name, own if times is None else np.repeat(own, times)) for name, own in narrow.items()]
+        return pl.DataFrame([*columns, *(own for own in frame.iter_columns() if own.name != "about")])
 
     def part_of(self, about: Ints, of: str) -> Ints:
         """Return one number for group and criterion of what is about a system or two."""
         part: Ints = about // len(self.order.systems) ** len(OVER[of])
         return part
+
+
+def _in_runs(numbers: Ints) -> tuple[Ints, Ints | None]:
+    """Return each number of long runs once, and how often; others as they are, and nothing."""
+    starts = np.flatnonzero(numbers[1:] != numbers[:-1]) + 1
+    if len(numbers) <= FEW or len(starts) * LONG > len(numbers):
+        return numbers, None
+    starts = np.concatenate([[0], starts])
+    return numbers[starts], np.diff(starts, append=len(numbers))
 
 
 def grid_of(order: Order, groups: Iterable[tuple[str, str]], described: Sums, names: Mapping[str, str]) -> Grid:

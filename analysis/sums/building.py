@@ -242,7 +242,10 @@ def _centred(frame: pl.DataFrame, means: Mapping[int, Fraction]) -> pl.DataFrame
 def _in_scores(frame: pl.DataFrame, of: str, grid: Grid) -> pl.DataFrame:
     """Turn sums of multiples into sums of scores, and say what they are about."""
     frame = grid.spelt_out(frame, of)
-    factor = pl.Series(grid.factor[frame["group"].to_numpy(), frame["criterion"].to_numpy()])
+    if grid.factor.min() == grid.factor.max():  # a column, as polars multiplies by what one divisor goes into 1
+        factor = pl.Series(np.full(frame.height, grid.factor.min()))
+    else:
+        factor = pl.Series(grid.factor[frame["group"].to_numpy(), frame["criterion"].to_numpy()])
     once, twice = ("total", "value", "first", "second"), ("squares", "squares_x", "squares_y", "product")
     powers = {**dict.fromkeys(once, factor), **dict.fromkeys(twice, factor * factor)}
     there = powers.keys() & {*frame.columns}
