@@ -13,9 +13,12 @@ from scipy.special import betainc
 from scipy.stats import beta, betabinom, norm
 
 from analysis import Plan
+from analysis.camps import people_differ
 from analysis.camps.mixtures import two_camps
+from analysis.camps.own_answers import PairAnswers
 from analysis.camps.true_preferences import TruePreferences, true_preferences
 from analysis.statistics.coding import Floats, Ints
+from analysis.statistics.record import Source
 from tests.analysis.made_answers import choices, preferences, ratings, render_report, run
 from tests.calibration.camps import chosen as chosen_each
 from tests.calibration.camps import cut_off
@@ -258,3 +261,26 @@ def test_people_differ_ties_samples_and_lower_scores() -> None:
     ]
     assert [one["ahead"] for one in found] == ["x", "y"]
     assert found[0]["estimate"] == -found[1]["estimate"] > 1
+
+
+@pytest.mark.parametrize("source", ["ratings", "choices"])
+def test_answers_are_counted_as_they_are_sorted(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few whole values are sorted by counting them, others one by one: people and answers stand alike."""
+    rng = np.random.default_rng(4)
+    value = rng.choice([-2.0, 0.0, 1.0] if source == "ratings" else [0.0, 0.5, 1.0], 300)
+    pair = PairAnswers(
+        source=source,
+        group="human",
+        criterion="overall",
+        system_x="x",
+        system_y="y",
+        names=tuple(map(str, range(12))),
+        person=rng.integers(0, 12, 300),
+        value=value,
+        even=0.0,
+    )
+    counted = people_differ._used(pair)
+    assert people_differ._given(value - value.min() / 3, pair.person) is None or source == "choices"
+    monkeypatch.setattr(people_differ, "_given", lambda value, person: None)
+    for one, other in zip(counted, people_differ._used(pair), strict=True):
+        assert np.array_equal(one, other)

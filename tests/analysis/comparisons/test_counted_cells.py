@@ -11,13 +11,14 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from analysis import Reading, check_frames
-from analysis.answers.order import order_of
+from analysis.answers.order import Order, order_of
 from analysis.answers.tables import AnswerTables
 from analysis.comparisons.counted_cells import counted_cells, counted_sums
 from analysis.comparisons.counted_weights import counted_weighed
 from analysis.comparisons.rated_parts import grid_of_cells, rows_of_cells
 from analysis.comparisons.rating_cells import RatingCells, rating_cells
 from analysis.statistics import cell_sums
+from analysis.sums import adding
 from analysis.sums.adding import Grid, Sums, add_up, add_weighed
 from analysis.sums.clusters import with_clusters
 from analysis.sums.weighing import uneven_weights
@@ -189,3 +190,17 @@ def test_sums_of_one_system_have_no_pairs() -> None:
     assert counted is not None
     assert counted["pairs_item"].is_empty()
     assert_frame_equal(counted["scores_item"], whole["scores_item"], check_row_order=False)
+
+
+def test_runs_are_spelt_out_as_single_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What long runs are about is worked out once a run."""
+    order = Order(groups=("human", "gpt"), criteria=("c", "d", "e"), systems=("A", "B", "C", "D"), pairs=())
+    options = pl.DataFrame()
+    grid = Grid(order=order, factor=np.ones((2, 3)), criteria={}, llm=(), options=options)
+    about = np.repeat(np.random.default_rng(2).permutation(96), 10)
+    frame = pl.DataFrame({"about": about, "n": np.arange(len(about))})
+    whole = grid.spelt_out(frame, "pairs")
+    monkeypatch.setattr(adding, "FEW", 10)
+    assert_frame_equal(grid.spelt_out(frame, "pairs"), whole)
+    number = ((whole["group"].cast(pl.Int64) * 3 + whole["criterion"]) * 4 + whole["x"]) * 4 + whole["y"]
+    assert number.to_list() == about.tolist()
