@@ -150,7 +150,8 @@ def check_nothing_lost(document: Document) -> None:
 def test_report_sections_are_reachable() -> None:
     """Every section belongs to the report or is linked from it."""
     linked = {name for names in FURTHER.values() for name in names}
-    assert set(section_ids()) == set(FURTHER) | linked
+    told = "each section needs a place in FURTHER of analysis/report/parts.py: as a key, or beside one"
+    assert set(section_ids()) == set(FURTHER) | linked, told
     assert not set(FURTHER) & linked
 
 
