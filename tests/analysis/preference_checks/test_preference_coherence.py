@@ -59,6 +59,19 @@ def test_a_hand_worked_triple() -> None:
     assert (triple["group_weak"], triple["group_strong"]) == (False, True)
 
 
+@pytest.mark.parametrize("first", ["a", "z"])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_of_two_alike_the_one_preferred_to_the_other_stands_first(first: str, reverse: bool) -> None:
+    """Both are preferred by 1.2 in all; neither names nor the order of rows turn the sign of what is left."""
+    rows = asked([(0.61, 0.8, 0.59), (0.59, 0.8, 0.61)])
+    rows = [(who, *(first if name == "a" else name for name in pair), p) for who, *pair, p in rows]
+    _, triple = rows_of(
+        run(preferences=preferences(sorted(rows, key=lambda row: row[1] != "b") if reverse else rows), plan=OPEN)
+    )
+    assert [triple[f"system_{place}"] for place in "abc"] == [first, "b", "c"]
+    assert triple["group_discrepancy"] == pytest.approx(-logit(0.8))
+
+
 def test_what_bradley_terry_implies_has_no_discrepancy() -> None:
     answers: list[Three] = []
     for a, b in ((0.6, 0.7), (0.55, 0.8), (0.3, 0.4)):
