@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from pathlib import PurePath
 
 import polars as pl
 
@@ -149,7 +150,8 @@ def with_choices_of_pages(table: RawTable, options: Sequence[str]) -> RawTable:
         placed=pl.lit(False),
         _page=pl.Series(rows),
     )
-    own = _visits(own, pl.Series([str(numbers[row]) for row in rows]))
+    file = PurePath(table.place).name  # rows of several files have the same numbers
+    own = _visits(own, pl.Series([f"{file}:{numbers[row]}" for row in rows]))
     return replace(table, frame=own, rows=pl.Series([numbers[row] for row in rows]), notes=(*table.notes, *said))
 
 

@@ -101,6 +101,20 @@ def test_scores_are_best_less_worst(tmp_path: Path) -> None:
     assert {(row.clustered, row.n_clusters) for row in found} == {("annotator", 3)}
 
 
+def test_files_with_the_same_rows_are_one_table(tmp_path: Path) -> None:
+    """Their rows have the same numbers, and are answers each."""
+    drawn = answers()
+    parts = [tmp_path / "1", tmp_path / "2"]
+    for part, folder in enumerate(parts):
+        folder.mkdir()
+        written(folder, "names", drawn[part * 12 : part * 12 + 12]).rename(folder / f"{part}.csv")
+    found = recognise_tables([folder / f"{n}.csv" for n, folder in enumerate(parts)], Reading())
+    tables = read_tables(dict(found.files), found.reading)
+    assert {*told(tables)} == implied(drawn)
+    assert tables.choices is not None
+    assert tables.choices["assignment_id"].n_unique() == len(drawn)
+
+
 def test_rows_of_one_person_and_item_are_answers_each(tmp_path: Path) -> None:
     """Nobody submitted twice: the same two outputs may stand in several rows of a design."""
     drawn = [(who, "i0", *rest) for who, _, *rest in answers()]
