@@ -61,7 +61,7 @@ def test_a_hand_worked_triple() -> None:
 
 @pytest.mark.parametrize("first", ["a", "z"])
 @pytest.mark.parametrize("reverse", [False, True])
-def test_of_two_alike_the_one_preferred_to_the_other_stands_first(first: str, reverse: bool) -> None:
+def test_of_two_alike_the_preferred_one_stands_first(first: str, reverse: bool) -> None:
     """Both are preferred by 1.2 in all; neither names nor the order of rows turn the sign of what is left."""
     rows = asked([(0.61, 0.8, 0.59), (0.59, 0.8, 0.61)])
     rows = [(who, *(first if name == "a" else name for name in pair), p) for who, *pair, p in rows]
