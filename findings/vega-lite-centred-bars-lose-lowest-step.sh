@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
-# Vega-Lite 6.4.3 (so Altair): a histogram of ratings with bars centred on the steps has lost all answers at the lowest step.
+# Vega-Lite 6.4.3 (so Altair): in a histogram of ratings with bars centred on the steps, the lowest step is not there.
 #
-# Guess: "bin": {"step": 1, "anchor": 0.5} gives ratings from 1 to 5 five bars, each around its step; the anchor is said to
-# shift the boundaries, not to leave anything out. Seen: the first boundary is 1.5. What lies below has no bin
-# (minus infinity) and is filtered away, in whichever bar the anchor stands: of 3, 1, 1, 1, 1 answers the chart shows four
-# bars of one, without a word. Without the anchor the two highest steps share a bar: 1 to 2 holds the 1s, 4 to 5 the 4s and
-# 5s, and by "bin": true so do 9 and 10 of a scale to 10. "extent": [0.5, 5.5] beside the anchor gives all five; so does no
-# bin, with an ordinal field.
+# Guess: "bin": {"step": 1, "anchor": 0.5} gives ratings from 1 to 5 five bars, each around its step; the anchor is said
+# to shift the boundaries, not to leave anything out. Seen: the first boundary is 1.5. What lies below has no bin (minus
+# infinity) and is filtered away, in whichever bar the anchor stands: of 3, 1, 1, 1, 1 answers the chart shows four bars
+# of one, without a word. Without the anchor the two highest steps share a bar, 4 to 5, and by "bin": true so do 9 and
+# 10 of a scale to 10. "extent": [0.5, 5.5] beside the anchor gives all five; so does an ordinal field without bins.
 set -euo pipefail
 command -v npm >/dev/null || { echo "needs npm"; exit 1; }
 place=$(mktemp -d)
