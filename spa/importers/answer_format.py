@@ -127,3 +127,11 @@ class AnswerFormat:
         """Return the request that reads files without a mapping, each option at its default."""
         options = click.Command(self.key, params=list(self.options)).make_context(self.key, []).params
         return ImportRequest(paths=paths, options=options)
+
+
+def key_options() -> tuple[click.Option, ...]:
+    """Return the options that say under which keys of an object its system and its item stand."""
+    return tuple(
+        click.Option([f"--{name}-key", name], metavar="KEY", help=f"Key that names the {name}; dots lead into objects.")
+        for name in ("system", "item")
+    )

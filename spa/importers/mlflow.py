@@ -9,10 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from spa.errors import ResponseError, TableError, shortened
-from spa.importers.answer_format import AnswerFormat, FileMeaning, Fit, ImportRequest
+from spa.importers.answer_format import AnswerFormat, FileMeaning, Fit, ImportRequest, key_options
 from spa.importers.foreign_files import LIST, OBJECT, TEXT, beginning, counted, of_kind, shown
 from spa.importers.label_scores import LabelScores, score_option
 from spa.tables.json_files import json_value, read_json
@@ -244,10 +242,7 @@ FORMAT = AnswerFormat(
     "model or run unless --system-key names a key, the item its request unless --item-key does.",
     example="spa import mlflow traces.jsonl --system-key request.model --item-key request.question --out tables",
     options=(
-        click.Option(
-            ["--system-key", "system"], metavar="KEY", help="Key that names the system; dots lead into objects."
-        ),
-        click.Option(["--item-key", "item"], metavar="KEY", help="Key that names the item; dots lead into objects."),
+        *key_options(),
         score_option(),
     ),
     meaning=FileMeaning(

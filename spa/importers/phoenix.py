@@ -11,10 +11,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from spa.errors import ResponseError, TableError, shortened
-from spa.importers.answer_format import AnswerFormat, FileMeaning, Fit, ImportRequest
+from spa.importers.answer_format import AnswerFormat, FileMeaning, Fit, ImportRequest, key_options
 from spa.importers.foreign_files import OBJECT, beginning, counted, of_kind, shown
 from spa.importers.label_scores import LabelScores, score_option
 
@@ -294,10 +292,7 @@ FORMAT = AnswerFormat(
     "code gave (CODE) and notes are left out.",
     example="spa import phoenix annotations.parquet spans.parquet --item-key attributes.metadata.item --out tables",
     options=(
-        click.Option(
-            ["--system-key", "system"], metavar="KEY", help="Key that names the system; dots lead into objects."
-        ),
-        click.Option(["--item-key", "item"], metavar="KEY", help="Key that names the item; dots lead into objects."),
+        *key_options(),
         score_option(),
     ),
     meaning=FileMeaning(

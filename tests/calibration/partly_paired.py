@@ -19,7 +19,7 @@ from analysis.comparisons.rating_cells import RatingCells
 from analysis.statistics.clustered_difference import SystemClusters, clustered_t
 from analysis.statistics.coding import Floats, Ints
 from tests.calibration.command import write_table
-from tests.calibration.two_systems import TwoSystems
+from tests.calibration.two_systems import TwoSystems, empty_cells
 
 LEVEL, PROMISED = 0.05, 0.06
 How = Literal["draw", "turn", "uneven", "apart"]
@@ -96,7 +96,7 @@ def shares(
     for _ in range(runs):
         who = np.concatenate(rotation.draw(rng))
         order = np.lexsort((system, item, who))
-        design = _cells(system[order], who[order], item[order])
+        design = empty_cells(system[order], who[order], item[order])
         annotators, items = (rng.normal(0, 1, (3, size)) for size in (rotation.annotators, n))
         noise = rng.normal(0, 0.8, 2 * n)
         few = rotation.annotators < ENOUGH_ANNOTATORS
@@ -116,22 +116,6 @@ def shares(
             p_value = p_values[name]
             found[name] += p_value is not None and p_value <= LEVEL
     return {name: count / runs for name, count in found.items()}
-
-
-def _cells(system: Ints, annotator: Ints, item: Ints) -> RatingCells:
-    return RatingCells(
-        group="human",
-        criterion="overall",
-        llm=False,
-        systems=("x", "y"),
-        system=system,
-        annotator=annotator,
-        assignment=annotator,
-        item=item,
-        block=annotator * (int(item.max()) + 1) + item,
-        value=np.zeros(len(system)),
-        scale=5.0,
-    )
 
 
 def _scores(

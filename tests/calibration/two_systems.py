@@ -18,7 +18,7 @@ from analysis.comparisons.rating_cells import RatingCells
 from analysis.comparisons.ratings import compare_ratings
 from analysis.comparisons.unpaired import compare_clusters
 from analysis.statistics.clustered_difference import SystemClusters
-from analysis.statistics.coding import Floats
+from analysis.statistics.coding import Floats, Ints
 from analysis.statistics.t_tests import welch
 
 COMPARED = 20  # studies of a design that are tested both ways
@@ -102,3 +102,20 @@ def _alike(one: Tested, other: Tested) -> bool:
         return False
     same = math.isclose(one.difference, other.difference, rel_tol=1e-9, abs_tol=1e-9)
     return same and math.isclose(one.p_value or 0.0, other.p_value or 0.0, rel_tol=1e-6, abs_tol=1e-12)
+
+
+def empty_cells(system: Ints, annotator: Ints, item: Ints) -> RatingCells:
+    """Return ratings of one scale of two systems, 0 in every cell, by the numbers of system, annotator and item."""
+    return RatingCells(
+        group="human",
+        criterion="overall",
+        llm=False,
+        systems=("x", "y"),
+        system=system,
+        annotator=annotator,
+        assignment=annotator,
+        item=item,
+        block=annotator * (int(item.max()) + 1) + item,
+        value=np.zeros(len(system)),
+        scale=5.0,
+    )

@@ -12,11 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from analysis import Plan
-from analysis.comparisons.rating_cells import RatingCells
 from analysis.comparisons.unpaired import FEW, TOO_UNEVEN
 from analysis.statistics.coding import Floats, Ints
 from tests.calibration.command import write_table
-from tests.calibration.two_systems import TwoSystems
+from tests.calibration.two_systems import TwoSystems, empty_cells
 
 PLANS = {"clustered": Plan(), "Welch by item": Plan(unit="item"), "Welch by annotator": Plan(unit="annotator")}
 LEVEL, PROMISED = 0.05, 0.07
@@ -117,20 +116,7 @@ def shares(layout: Layout, spread: tuple[float, ...], *, skewed: bool, runs: int
     system, annotator, item = layout.rows()
     order = np.lexsort((system, item, annotator))
     system, annotator, item = system[order], annotator[order], item[order]
-    block = annotator * (int(item.max()) + 1) + item
-    cells = RatingCells(
-        group="human",
-        criterion="overall",
-        llm=False,
-        systems=("x", "y"),
-        system=system,
-        annotator=annotator,
-        assignment=annotator,
-        item=item,
-        block=block,
-        value=np.zeros(len(system)),
-        scale=5.0,
-    )
+    cells = empty_cells(system, annotator, item)
     plans = dict(list(PLANS.items())[:1]) if skewed else PLANS
     testing = {name: TwoSystems(plan) for name, plan in plans.items()}
     found = dict.fromkeys(plans, 0)

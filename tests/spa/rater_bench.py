@@ -15,6 +15,7 @@ from spa.forms.prompt_turns import PromptTurn, turns_of
 from spa.forms.texts import load_texts
 from spa.journal import Journal, JournalEntry
 from spa.raters.endpoints.chat_completions import CHAT_API
+from spa.raters.endpoints.endpoint import LLMReply, LLMRequest
 from spa.raters.endpoints.http_endpoint import HTTPEndpoint
 from spa.raters.prompt_messages import Message, PromptWriter
 from spa.raters.reading import ReplyTurn
@@ -126,6 +127,22 @@ def rater_bench(folder: Path, *, assignments: int = 3) -> Iterator[Bench]:
         store = stack.enter_context(Store.create(folder / "s.sqlite"))
         store.assignments.save("f", draws)
         yield Bench(store=store, made=made, stack=stack, waits=[])
+
+
+class Killed(Exception):
+    """The process ends while a request is under way."""
+
+
+@contextmanager
+def killed_while_asking() -> Iterator[None]:
+    """Have the first request raise :class:`Killed`."""
+
+    async def ask(endpoint: HTTPEndpoint, request: LLMRequest) -> LLMReply:
+        raise Killed
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(HTTPEndpoint, "ask", ask)
+        yield
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from spa.responses.reading_evidence import minimum_seconds
 from spa.server.preview import create_preview
 from spa.study.load import load_study, study_fingerprint
 from spa.study.outputs import load_outputs
-from tests.spa.media.test_media import SYSTEMS, made, shown_on
+from tests.spa.media.test_media import STUDY, SYSTEMS, made, shown_on
 from tests.spa.tiny_images import tiny_png
 
 REMOTE = "![far away](https://pictures.example/zzgood.png)"
@@ -37,22 +37,6 @@ WRITINGS: dict[str, Callable[[str], str]] = {  # ways to name a file within an o
     "twice": lambda path: f"One **cat** ![a cat]({path}) and words. {REMOTE}\n\n- ![a cat]({path})",
     "quoted": lambda path: f"> One **cat**\n> ![a cat]({path})\n> and words. {REMOTE}",
 }
-STUDY = """id = "pictures"
-title = "Pictures"
-[outputs]
-files = ["outputs.jsonl"]
-kind = "{kind}"
-[[systems]]
-id = "zzgood"
-[[systems]]
-id = "zzpoor"
-[people]
-annotators = 3
-seconds_per_100_words = 10
-[spa]
-exposure = 2
-[likert]
-"""
 
 
 def study_of(folder: Path, kind: str, output: Callable[[str], str], items: int = 4) -> Path:

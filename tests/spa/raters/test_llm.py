@@ -18,8 +18,6 @@ from sqlalchemy import update
 from spa.errors import PlatformError, ResponseError
 from spa.forms.prompt_turns import turns_of
 from spa.journal import Journal, JournalEntry
-from spa.raters.endpoints.endpoint import LLMReply, LLMRequest
-from spa.raters.endpoints.http_endpoint import HTTPEndpoint
 from spa.raters.endpoints.keys import find_key
 from spa.raters.reading import read_turn
 from spa.raters.summary import stop_if_unfinished
@@ -35,7 +33,7 @@ from spa.server.http_server import serve_on_loopback
 from spa.widgets.free_text.json_replies import UnreadableReply, find_payload
 from tests.spa.faulty_endpoint import SimulatedFaults
 from tests.spa.hand_made import hand_made
-from tests.spa.rater_bench import KEY, Bench
+from tests.spa.rater_bench import KEY, Bench, Killed, killed_while_asking
 from tests.spa.rater_bench import bench as bench
 from tests.spa.scripted_server import Asked, Said, chat, http, middle, scripted
 from tests.spa.store_steps import lease_for_rater
@@ -95,17 +93,9 @@ def test_a_key_that_the_server_repeats_is_blotted_out(bench: Bench, tmp_path: Pa
     assert all(KEY.encode() not in path.read_bytes() for path in tmp_path.iterdir())
 
 
-def test_a_request_is_on_record_before_it_is_sent(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Killed(Exception):
-        """The process ends while the request is under way."""
-
-    async def ask(endpoint: HTTPEndpoint, request: LLMRequest) -> LLMReply:
-        raise Killed
-
-    with monkeypatch.context() as patched:
-        patched.setattr(HTTPEndpoint, "ask", ask)
-        with pytest.raises(Killed):
-            bench.rate("http://127.0.0.1:9/v1", limit=1)
+def test_a_request_is_on_record_before_it_is_sent(bench: Bench) -> None:
+    with killed_while_asking(), pytest.raises(Killed):
+        bench.rate("http://127.0.0.1:9/v1", limit=1)
     assert [(call.outcome, call.response) for call in bench.calls()] == [("started", None)]
     url, seen = bench.endpoint()
     assert (bench.rate(url, limit=1).finished, seen.requests) == (1, 1)

@@ -12,14 +12,13 @@ import pytest
 
 from spa.raters.budget import Price, RaterBudget
 from spa.raters.endpoints.chat_completions import CHAT_API
-from spa.raters.endpoints.endpoint import LLMReply, LLMRequest
 from spa.raters.endpoints.http_endpoint import HTTPEndpoint
 from spa.raters.run import rate_visits
 from spa.raters.summary import RatingSummary
 from spa.raters.visits import rater_visits
 from spa.records.raters import Rater, rater_variants
 from spa.records.submission import Response
-from tests.spa.rater_bench import Bench, PlainPrompts, rater_bench
+from tests.spa.rater_bench import Bench, Killed, PlainPrompts, killed_while_asking, rater_bench
 from tests.spa.raters.test_rater_capabilities import EVERYTHING, Server
 from tests.spa.rehearsed import built_example, spa
 from tests.spa.scripted_server import Asked, Said, Served, chat, http, middle, scripted
@@ -125,19 +124,10 @@ def test_samples_rerun_asks_what_is_open(bench: Bench) -> None:
     assert answered(bench, 6)
 
 
-def test_samples_killed_mid_request_stay_on_record(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_samples_killed_mid_request_stay_on_record(bench: Bench) -> None:
     """A kill while a shared request is under way leaves every call on record."""
-
-    class Killed(Exception):
-        """The process ends."""
-
-    async def ask(endpoint: HTTPEndpoint, request: LLMRequest) -> LLMReply:
-        raise Killed
-
-    with monkeypatch.context() as patched:
-        patched.setattr(HTTPEndpoint, "ask", ask)
-        with pytest.raises(Killed):
-            rate(bench, "http://127.0.0.1:9/v1", concurrency=1)
+    with killed_while_asking(), pytest.raises(Killed):
+        rate(bench, "http://127.0.0.1:9/v1", concurrency=1)
     assert [bench.calls(f"judge/{repeat}/a00001")[0].outcome for repeat in (1, 2, 3)] == ["started"] * 3
     with scripted(several) as server:
         assert rate(bench, server.url).finished == 6

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from decimal import Decimal
-from pathlib import Path
 from threading import Barrier
 
 import pytest
@@ -27,6 +25,7 @@ from spa.responses.two_reviewers import (
     visible_to,
 )
 from tests.spa.responses.test_decisions import decide as entry
+from tests.spa.responses.test_decisions import store as store
 from tests.spa.responses.test_export import PREFERENCE, answered, build_by_hand, hand_in
 
 
@@ -159,14 +158,6 @@ def test_two_reviewers_nothing_stands_by_one(
                 same = [one for one in log if (one.action in pair) == (each.action in pair) and one.action != "undo"]
                 assert len({one.reviewer for one in same}) >= 2
     assert visit_decisions(log).keys() == {each.submission_id for each in log}
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with build_by_hand(tmp_path / "s.sqlite", count=2) as built:
-        hand_in(built, "a person", answered(PREFERENCE, 0.8))
-        hand_in(built, "another", answered(PREFERENCE, 0.6))
-        yield built
 
 
 def keep(store: Store, **given: object) -> int:
