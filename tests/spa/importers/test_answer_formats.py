@@ -266,9 +266,9 @@ def refused(*words: object) -> str:
 
 
 def test_a_file_of_no_format_or_of_several_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    nothing, own = tmp_path / "notes.txt", tally(tmp_path)[0]
+    monkeypatch.chdir(tmp_path)  # a long address would be shortened in a line
+    nothing, own, table = Path("notes.txt"), tally(Path())[0], csv(Path())[0]
     nothing.write_text("nothing")
-    table = csv(tmp_path)[0]
     assert f"{table}: read as csv, which needs a mapping: " in refused("import", table, "--out", "x")
     assert f"{nothing}: expected answers as another tool keeps them (" in refused("import", nothing, "--out", "x")
     line = refused("import", own, "--from", "taly", "--out", "x")
