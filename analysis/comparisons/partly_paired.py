@@ -5,6 +5,7 @@ An answer is paired where the same annotator (assignment, variant) rated the oth
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -21,6 +22,8 @@ from analysis.statistics.t_tests import TTest, is_highly_skewed, no_test, one_sa
 
 ENOUGH_PAIRED = 9, 10  # share of the outputs from which on those that do not pair may be left out
 BY_CHANCE = 0.05  # chance below which annotators' shares of two systems are not taken for those of a fair draw
+
+FEWEST_ITEMS = 3  # of both systems, below which they cannot speak against the others
 
 Kind = Literal["annotators", "items"]
 
@@ -58,25 +61,25 @@ class PairedOutputs:
         together = (one * self.n_x + other * self.n_y) / (self.n_x + self.n_y)
         return float(chdtrc(len(one) - 1, float(np.sum((one - other) ** 2 / together)) / drawn)) >= BY_CHANCE
 
-    def about_items(self, x: ClusteredValues, y: ClusteredValues, *, confidence: float) -> dict[str, Any]:
+    def about_items(self, x: ClusteredValues, y: ClusteredValues, test: TTest, *, confidence: float) -> dict[str, Any]:
         """Say, as fields of a row, what the items about which both were rated show, where others were rated of one.
 
-        Each item's difference of means is one value of a one-sample t.
+        Each item's difference of means d is one value of a one-sample t. Items decide where d shows nobody ahead on the
+        side of the ``test``'s difference D, and |D - d| > √(h² + H²), the half widths of both intervals.
         """
         if x.items.times is not None or y.items.times is not None or self.even(x, y, "items"):
             return {}
         shared, at_x, at_y = np.intersect1d(x.items.cluster, y.items.cluster, return_indices=True)
         if len(shared) < 2:
             return {"n_shared_items": len(shared)} if len(shared) else {}
-        means = [
-            side.mean + side.items.rest[at] / side.items.share[at] for side, at in ((x, at_x), (y, at_y))
-        ]  # fmt: skip
+        means = [side.mean + side.items.rest[at] / side.items.share[at] for side, at in ((x, at_x), (y, at_y))]
         found = one_sample(means[0] - means[1], against=0.0, confidence=confidence)
         fields = {"n_shared_items": len(shared), "shared_difference": found.mean}
-        if found.ci_low is None or found.ci_high is None or found.ci_low <= x.mean - y.mean <= found.ci_high:
+        half, own_half = _half_width(test), _half_width(found)
+        if len(shared) < FEWEST_ITEMS or half is None or own_half is None:
             return fields
-        ahead = found.ci_low > 0 if x.mean > y.mean else found.ci_high < 0
-        return fields | {"items_decide": not ahead}
+        ahead = found.mean * test.mean > 0 and abs(found.mean) > own_half
+        return fields | {"items_decide": not ahead and abs(test.mean - found.mean) > math.hypot(half, own_half)}
 
 
 def compare_all(
@@ -130,6 +133,10 @@ def compare_all(
         test = no_test(test.n, test.mean, None, why("needs_single_answers"))
         holds["level_problem"] = None
     return found_unit, test, holds
+
+
+def _half_width(test: TTest) -> float | None:
+    return None if test.ci_low is None or test.ci_high is None else (test.ci_high - test.ci_low) / 2
 
 
 def _shares(x: ClusterSums, y: ClusterSums) -> tuple[Floats, Floats]:

@@ -160,8 +160,8 @@ class RatingTest(Record):
     shared_difference: float | None = None
     """x minus y about these items, each of which weighs the same; null as n_shared_items, and below two of them."""
     items_decide: bool = False
-    """Whether mean_difference lies outside the interval of shared_difference, which shows no difference on its side:
-    then the items of one system alone make it, and no winner is named."""
+    """Whether mean_difference is farther from shared_difference than both intervals allow, and that shows nobody ahead
+    on its side: then the items of one system alone make it, and no winner is named."""
 
     @property
     def estimate(self) -> float:
@@ -301,7 +301,7 @@ def _compare(
         else:
             unit, result, holds = compare_clusters(*sides, names, who=who, llm=totals.llm, confidence=plan.confidence)
         row = replace(_rating_test(totals, x, y, unit, CLUSTERED, result), **holds)
-        row = replace(row, **outputs.about_items(*sides, confidence=plan.confidence))
+        row = replace(row, **outputs.about_items(*sides, result, confidence=plan.confidence))
     if units is not None:
         return row
     return replace(row, separated_by=separating_column(*totals.sides(x, y, who, True), who))
