@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
-from dataclasses import dataclass
-from typing import TypeAlias, cast
+from collections.abc import Callable, Iterable, Sequence, Sized
+from typing import cast
 
 from analysis.answers.units import ENOUGH_ANNOTATORS
 from analysis.camps.subgroups_section import declared_differences
@@ -14,44 +13,23 @@ from analysis.comparisons.pair_tables import partly_paired
 from analysis.comparisons.ratings import RatingTest
 from analysis.contamination.contribution import contaminations
 from analysis.contamination.results import seen_words
-from analysis.printing.circle_words import RATED_AS, way_round
-from analysis.printing.lookup import SOURCES, PairResult, grouped, pair_results, rank_of, tests_by_source
-from analysis.printing.names import Names
-from analysis.printing.words import listed, percent, plural, sentence
+from analysis.printing.lookup import SOURCES, PairResult, grouped, pair_results, tests_by_source
+from analysis.printing.words import percent, plural, sentence
 from analysis.records.overview import WarningKind
-from analysis.records.results import Results
+from analysis.results.caveat_evidence import Known, Lines
 from analysis.results.certainty_words import FEW_USED, p_words
-from analysis.results.claim_words import SupportedClaim, Wording
-from analysis.results.claims import better, path
+from analysis.results.claims import better
 from analysis.results.headline_rows import CaveatKind, HeadlineProblem
-from analysis.results.live import about_live, live_row
+from analysis.results.live import about_live
+from analysis.results.order_caveats import circle, disconnected
 from analysis.results.sign_words import groups_with_signs, signs_of_group
 from analysis.statistics.corrections import OUTSIDE_FAMILY
 from analysis.statistics.record import Source
 from spa.responses.outcomes import NEVER_SHOWN
 
 MOST_PROBLEMS = 3
-MOST_NAMED = 3  # pairs, or systems of a part
+MOST_NAMED = 3  # pairs
 LARGE_SHARE = 1 / 3  # of annotators excluded
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
-    """What caveats are looked up in: the results, and the claims with their evidence."""
-
-    results: Results
-    names: Names
-    source: Source | None
-    group: str | None
-    supported: Sequence[SupportedClaim]
-
-    @property
-    def section(self) -> str:
-        """Return the section of the source that the headline speaks of."""
-        return self.source or "warnings"
-
-
-Lines: TypeAlias = Iterator[tuple[str, str]]  # texts, each with the section that holds the details
 
 
 def caveats(known: Known) -> list[HeadlineProblem]:
@@ -118,85 +96,6 @@ def _weights_reverse(known: Known) -> Lines:
         yield (
             f"Who is ahead turns with how answers are weighed in {_of(turned, every)}: {pairs}.",
             known.section,
-        )
-
-
-def _circle(known: Known) -> Lines:
-    """Say where no order fits: clear comparisons contradict it, or more goes round than noise leaves."""
-    yield from _against_order(known)
-    yield from _no_order(known)
-
-
-def _against_order(known: Known) -> Lines:
-    """Say where clear comparisons contradict the order that all of them together give."""
-    if known.source is None or known.group is None:
-        return
-    wording = Wording(known.results, known.names, known.source, known.group)
-    for claim, evidence in known.supported:
-        order = [
-            row.order
-            for row in known.results.rankings
-            if (row.source, row.group, row.criterion) == (known.source, known.group, claim.criterion) and row.order
-        ]
-        ranks = rank_of(order[0]) if order else {}
-        beats: dict[str, list[str]] = {}
-        against: list[tuple[str, str]] = []
-        for row in evidence.latest:
-            winner = better(row, live_row(known.results, row.source, row.test), evidence.fwer)
-            if winner is None:
-                continue
-            loser = row.y if row.x == winner else row.x
-            beats.setdefault(winner, []).append(loser)
-            if ranks.get(winner, 0) > ranks.get(loser, len(ranks)):
-                against.append((winner, loser))
-        about = "" if len(known.supported) == 1 else f"{sentence(known.names.criterion(claim.criterion))}: "
-        if claim.circle and len(known.supported) == 1:
-            yield (
-                f"{len(claim.circle)} clear comparisons go round in a circle: places and strengths mean little.",
-                known.section,
-            )
-            continue
-        for winner, loser in against:
-            if way := path(beats, loser, winner):
-                yield f"{about}{sentence(wording.round(way))}: no order fits.", known.section
-                break
-        else:
-            if against:
-                better_than = [
-                    f"{known.names.system(x)} is clearly better than {known.names.system(y)}" for x, y in against[:2]
-                ]
-                more = f" and {len(against) - 2} more" if len(against) > 2 else ""
-                text = plural(len(against), "clear comparison contradicts", "clear comparisons contradict")
-                yield f"{about}{text} the order: {listed(better_than)}{more}.", known.section
-
-
-def _no_order(known: Known) -> Lines:
-    """Say where no order explains the pairs, though not each step of their circle is clear by itself."""
-    clear = {claim.criterion for claim, _ in known.supported if claim.circle}
-    for row in known.results.circles:
-        judged = (known.source, known.group) == (RATED_AS.get(row.source, row.source), row.group)
-        if not judged or row.criterion in clear or not row.circle or row.verdict not in ("circle", "no scale"):
-            continue
-        if any(claim.criterion == row.criterion for claim, _ in known.supported):
-            about = "" if len(known.supported) == 1 else f"{sentence(known.names.criterion(row.criterion))}: "
-            text = f"no order explains the pairs: {way_round(row, known.names)}"
-            yield f"{about or text[0].upper()}{text if about else text[1:]}.", "circles"
-
-
-def _disconnected(known: Known) -> Lines:
-    """Say where systems fall into parts that were never compared."""
-    for claim, evidence in known.supported:
-        parts = evidence.parts
-        if len(parts) == 1:
-            continue
-        first = [known.names.system(system) for system in parts[0][: MOST_NAMED + 1]]
-        shown = listed(first) if len(first) <= MOST_NAMED else listed([*first[: MOST_NAMED - 1], "others"])
-        about = "" if len(known.supported) == 1 else f"{sentence(known.names.criterion(claim.criterion))}: the "
-        start = f"{about}systems" if about else "The systems"
-        yield (
-            f"{start} fall into {len(parts)} parts that were never compared with each other, so that no order holds "
-            f"across them; {shown} are one.",
-            "strengths",
         )
 
 
@@ -464,8 +363,8 @@ SEVERITY: tuple[tuple[CaveatKind, Callable[[Known], Lines]], ...] = (
     ("other_source_opposite", _other_source_opposite),
     ("weights_reverse", _weights_reverse),
     ("items_decide", _as_warned("items_decide")),
-    ("circle", _circle),
-    ("disconnected", _disconnected),
+    ("circle", circle),
+    ("disconnected", disconnected),
     ("live", _live),
     ("audit_drawn", _as_warned("audit_drawn")),
     ("careless", _careless),

@@ -19,7 +19,8 @@ from analysis.printing.lookup import (
 from analysis.printing.names import Names
 from analysis.printing.words import listed, plural, rule_name, sentence
 from analysis.records.results import Results
-from analysis.results.caveats import MOST_PROBLEMS, Known, caveats
+from analysis.results.caveat_evidence import Known
+from analysis.results.caveats import MOST_PROBLEMS, caveats
 from analysis.results.certainty_words import CertaintyWording
 from analysis.results.claim_words import SupportedClaim
 from analysis.results.claims import claim_of, evidence_of
