@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -151,7 +152,11 @@ def rater_table(
     kinds = [(about.group, about.annotator_kind) for about in elsewhere.groups]
     if "llm" not in {kind for _, kind in kinds}:
         return []
-    targets = people_of(kinds)
+    given: Counter[str] = Counter()
+    for of_source in counted.values():
+        for (group, _), own in of_source.items():
+            given[group] += own["n_asked"]
+    targets = sorted(people_of(kinds), key=lambda group: (-given[group], group))  # first who answered most
     rows = []
     for source in SOURCES:
         if source not in counted:

@@ -5,6 +5,7 @@ First people and every LLM or variant in one table: verdicts, correlations, agre
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from statistics import fmean
 
@@ -179,7 +180,8 @@ def raters_compared(rows: Sequence[RaterRow], shown: Shown) -> Table:
     """Return one row an LLM and way of asking, first those that find most often what people find."""
     names = shown.names
     by_rater = grouped(rows, lambda row: (row.source, row.group))
-    people = min(names.groups, key=lambda group: KIND_ORDER.get(names.kind(group), 2))
+    given = Counter({group: sum(row.n_asked for row in rows if row.group == group) for group in names.groups})
+    people = min(names.groups, key=lambda group: (KIND_ORDER.get(names.kind(group), 2), -given[group], group))
     same_form = {row.form for row in rows} <= {None, "identical"}
     lines = [
         _compared_line(shown, source, group, people, own)
