@@ -95,6 +95,11 @@ class CertaintyWording(Wording):
             return "No test tells apart who shares it." if shared else "No test of the first place could be run."
         if row.test.p_value is None and row.p_unanimous is not None:
             return f"{sentence(self.alike(evidence))}."
+        if claim.strength == "items_decide" and isinstance(row.test, RatingTest):
+            on_both = row.test.shared_difference or 0.0
+            side = "ahead" if on_both * row.test.mean_difference > 0 else "behind"
+            both = f"{number(abs(on_both), 2)} points {side} on those of both"
+            return f"Over all items, {self._estimate(row, evidence)}{self._used(row)}; {both}."
         return f"{self._estimate(row, evidence)}{self._used(row)}."
 
     def _estimate(self, row: PairResult, evidence: Evidence) -> str:

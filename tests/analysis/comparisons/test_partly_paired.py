@@ -246,5 +246,8 @@ def test_different_items_of_two_systems_name_no_winner(shift: float) -> None:
         assert (row["items_decide"], claim["winner"], claim["strength"]) == (True, None, "items_decide")
         assert "x is not clearly ahead on the 20 of both" in found["headline"]["winner"]
         assert "items_decide" in kinds
+        certainty = found["headline"]["certainty"]
+        assert certainty.startswith("Over all items, x is ")
+        assert f" points {'behind' if row['shared_difference'] < 0 else 'ahead'} on those of both." in certainty
     even = pair_of(run(ratings=ratings(rotation(60, 4))))
     assert (even["n_shared_items"], even["items_decide"]) == (None, False)
