@@ -72,7 +72,7 @@ def _walk(client: httpx2.Client, url: str, answering: AnswerSource, *, share: fl
         page = next(page for page in form.pages if page.page_id == served.page_id)
         action = urljoin(place.url, served.action)
         if decline and page.kind == "consent":
-            place = _send(client, f"{action}?go=decline", dict(served.hidden))
+            place = _send(client, str(httpx2.URL(action).copy_merge_params({"go": "decline"})), dict(served.hidden))
         else:
             place = _send(client, action, fill_in(served, form, answers))
     return place
