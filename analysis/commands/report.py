@@ -305,9 +305,6 @@ def report(
         raise click.UsageError("--thumbnails: expected a STUDY, got files")
     own = () if study is None else (store or default_store(study),)
     _tune_process([*own, *given_by_name.files, *(path for several in paths.values() for path in several)])
-    from analysis.statistics.loading import load_scipy
-
-    load_scipy()
     from analysis.results.analyse import analyse
     from analysis.results.files import to_json
 
