@@ -21,7 +21,6 @@ from importlib.util import find_spec
 from multiprocessing import forkserver, get_context
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import Any
 
@@ -37,6 +36,7 @@ MARK = "one_process"
 MANY = 1000  # tests, from which on some surely need each of these
 PRELOADED = ("scipy.stats", "statsmodels.api", "altair", "vl_convert", "analysis.report", *LOADED)
 IDLE = {"jemalloc_bg_thd", "polars-ooc-clea"}  # threads that an import of polars begins, which a fork may lack
+OF_THE_FIRST: list[object] = []  # whose end would remove what the first process still uses
 Unit = tuple[int, ...]  # places of items that one process runs one after another
 
 
@@ -273,8 +273,11 @@ def _begin_anew(config: pytest.Config, name: str) -> None:
     folders = config._tmp_path_factory  # type: ignore[attr-defined]
     folders._basetemp = folders.getbasetemp() / name
     folders._basetemp.mkdir(mode=0o700)
-    if apps := sys.modules.get("streamlit.testing.v1.app_test"):
-        apps.TMP_DIR = TemporaryDirectory()  # type: ignore[attr-defined]  # same scripts are the same file there
+    apps: Any = sys.modules.get("streamlit.testing.v1.app_test")
+    if apps is not None:  # the scripts of apps lie in files named by their text
+        OF_THE_FIRST.append(apps.TMP_DIR)
+        apps.TMP_DIR = SimpleNamespace(name=str(folders._basetemp / "apps"))
+        Path(apps.TMP_DIR.name).mkdir()
 
 
 class _Kept:

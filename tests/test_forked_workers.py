@@ -97,7 +97,7 @@ def test_the_results_are_those_of_one_process(suite: Path) -> None:
 def test_scripts_of_apps_lie_in_a_folder_of_each_process(suite: Path) -> None:
     """Streamlit names them by their text: of two processes that test the same app, one would read half a script."""
     (suite / "test_some.py").write_text(f"import os, pytest\n{APPS}")
-    assert outcomes(suite, "--processes", "2")[1] == {"passed": 8}
+    assert outcomes(suite, "--processes", "2", "-W", "error")[1] == {"passed": 8}
     pairs = {tuple(line.split()) for line in (suite / "apps").read_text().splitlines()}
     assert len(pairs) == len({process for process, _ in pairs}) == len({folder for _, folder in pairs}) == 2
 
