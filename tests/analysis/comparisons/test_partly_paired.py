@@ -216,14 +216,14 @@ def test_no_difference_is_found_as_rarely_as_promised(null: str, shared: float) 
     assert found["report"] <= most_by_luck(200, 0.06)
 
 
-def uneven_items(shift: float, *, seed: int = 2) -> list[Row]:
+def uneven_items(shift: float, *, easier: float = 0.1, noise: float = 0.5, seed: int = 2) -> list[Row]:
     """Have x rated on easy items and y on hard ones, both on 20 between, where x is ``shift`` better, by two each."""
     rng, rows = np.random.default_rng(seed), []
     for item in range(60):
         for side, system in enumerate("xy"):
             if 20 * side <= item < 40 + 20 * side:
                 for who in range(2):
-                    level = 6 - item / 10 + shift * (1 - side) + rng.normal(0, 0.5)
+                    level = 6 - easier * item + shift * (1 - side) + rng.normal(0, noise)
                     rows.append((f"a{(item + who + side) % 6}", f"i{item:03}", system, round(level, 1)))
     return rows
 
@@ -249,5 +249,7 @@ def test_different_items_of_two_systems_name_no_winner(shift: float) -> None:
         certainty = found["headline"]["certainty"]
         assert certainty.startswith("Over all items, x is ")
         assert f" points {'behind' if row['shared_difference'] < 0 else 'ahead'} on those of both." in certainty
+    alike = pair_of(run(ratings=ratings(uneven_items(shift, easier=0.0, noise=1.5))))
+    assert alike["items_decide"] is False  # no item is easier, whatever noise leaves of the difference on those of both
     even = pair_of(run(ratings=ratings(rotation(60, 4))))
     assert (even["n_shared_items"], even["items_decide"]) == (None, False)

@@ -139,8 +139,11 @@ def test_a_tab_shown_before_takes_nothing_from_another(place: Place) -> None:
     assert [body[first] for body in bodies()] == ["70", "", "70"]
     assert sent(0, "stay", **{first: "20"}) == everything | {first: "20"}
     assert sent(1, "stay", **(everything | {second: "30"})) == everything | {first: "20", second: "30"}
+    seen, were = len(bodies()), bodies()[-1]
+    assert sent(seen, "stay", **(were | {first: "25"}))[first] == "25"
+    assert sent(seen, "stay", **(were | {second: "40"})) == were | {first: "25", second: "40"}  # shown with 20 and 30
     assert sent(len(bodies()), "stay")[first] == ""  # who saw it may take it away
-    assert all(f'value="{value}"' not in shown() for value in ("20", "30"))
+    assert all(f'value="{value}"' not in shown() for value in ("20", "25", "30", "40"))
 
 
 def test_a_page_to_read_counts_only_when_left_forward(place: Place) -> None:
