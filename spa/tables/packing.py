@@ -28,13 +28,15 @@ Opened = tuple[BufferedIOBase, tuple[type[Exception], ...]]
 class Packing:
     """How the names of packed files end, how the files begin, what they are, and what opens one.
 
-    ``open`` returns what unpacks a file, and the errors that it raises of a damaged one.
+    ``open`` returns what unpacks a file, and the errors that it raises of a damaged one. An ``archive`` is a packed
+    file only where its name says what it holds: others are of tools that write several files.
     """
 
     suffix: str
     begins: bytes
     kind: str
     open: Callable[[Path], Opened]
+    archive: bool = False
 
 
 def _gzip(path: Path) -> Opened:
@@ -93,14 +95,12 @@ PACKINGS = (
         kind="a bzip2 file",
         open=lambda path: (bz2.open(path), (EOFError, OSError, ValueError)),
     ),
-    Packing(suffix=".zip", begins=b"PK\x03\x04", kind="a workbook or zip file", open=_zip),
+    Packing(suffix=".zip", begins=b"PK\x03\x04", kind="a workbook or zip file", open=_zip, archive=True),
 )
 
 
 def packing_of(path: PurePath) -> Packing | None:
     """Return how a file is packed, by its name; ``None`` where that says of nothing.
-
-    An archive is a packed file where its name says what it holds: others are of tools that write several files.
 
     >>> packing_of(PurePath("rows.jsonl.gz")).kind, packing_of(PurePath("rows.jsonl"))
     ('a gzip file', None)
@@ -108,8 +108,8 @@ def packing_of(path: PurePath) -> Packing | None:
     ('a workbook or zip file', None, None)
     """
     found = next((packing for packing in PACKINGS if path.suffix.lower() == packing.suffix), None)
-    archive = found is not None and found.open is _zip
-    return None if archive and not PurePath(path.stem).suffix[1:].isalpha() else found
+    unnamed = not PurePath(path.stem).suffix[1:].isalpha()
+    return None if found is not None and found.archive and unnamed else found
 
 
 def start_of(path: Path, n_bytes: int) -> bytes:
