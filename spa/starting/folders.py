@@ -19,7 +19,7 @@ from spa.starting.sheets import OutputSheet, read_sheet
 from spa.study.output_files import decoded, display_path
 from spa.tables.json_files import read_json
 from spa.tables.options import TableOptions
-from spa.tables.reading import table_suffix
+from spa.tables.reading import OTHERWISE, table_suffix
 
 PROMPTS = frozenset(("prompt", "prompts", "input", "inputs", "source", "sources", "instruction", "question"))
 SOURCES, REFERENCES = (
@@ -28,7 +28,12 @@ SOURCES, REFERENCES = (
 )  # in names of files
 ARROW, DESCRIBING = ".arrow", frozenset(("dataset_info.json", "state.json", "dataset_dict.json"))  # of a saved data set
 NUMBERED = re.compile(r"\d$")
+NUMBERED_ITEM = re.compile(  # what only items are called
+    r"(?i)(?:p|q|prompt|question|query|item|utt|utterance|sentence|sent|doc|document|scene|story|example)[-_ ]?\d+"
+)
+N_BEST = re.compile(r"(\d+) \|\|\| (.*?) \|\|\| ?(.*)")  # as Moses writes: the sentence from 0, a translation, scores
 LIST = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*\"")  # of texts, in JSON
+LANGUAGE = re.compile("[a-z]{2,3}").fullmatch
 PARTED = ("_", "-", " ", ".")  # what parts the words of a name
 MOST_FILES, MOST_BYTES = 200_000, 10_000_000
 
@@ -72,10 +77,7 @@ def paths_in(paths: Sequence[Path]) -> OutputPaths:
         elif ours:
             folders.append(path)
         else:
-            plain, *others = all_media()
-            of_others = (f"{medium.suffixes[0]} or other {medium.many}" for medium in others if medium.suffixes)
-            kinds = f"tables, or of {', '.join((*plain.suffixes[:2], *of_others))}"
-            raise StudyError(f"{display_path(path)}: expected a folder of {kinds}, got none in it; name the right one")
+            raise StudyError(_nothing_read(path, files))
     if folders and (tables or inside):
         raise StudyError(
             f"{display_path(folders[0])}: expected tables or folders with a file for each output, got both; "
@@ -87,6 +89,19 @@ def paths_in(paths: Sequence[Path]) -> OutputPaths:
         folders=tuple(folders),
         aside=tuple(aside),
     )
+
+
+def _nothing_read(folder: Path, files: Sequence[Path]) -> str:
+    """Say what a folder without tables and outputs holds, and what becomes of it."""
+    plain, *others = all_media()
+    of_others = (f"{medium.suffixes[0]} or other {medium.many}" for medium in others if medium.suffixes)
+    kinds = f"tables, or of {', '.join((*plain.suffixes[:2], *of_others))}"
+    endings = [ending for ending, _ in Counter(file.suffix.lower() for file in files).most_common(3)]
+    if not endings:
+        return f"{display_path(folder)}: expected a folder of {kinds}, got none in it; name the right one"
+    listed = ", ".join(shortened(ending, 20) or "names without an ending" for ending in endings)
+    do = OTHERWISE.get(endings[0], "if these are texts, add .txt to their names (a.de.txt)")
+    return f"{display_path(folder)}: expected a folder of {kinds}, got files of other endings ({listed}); {do}"
 
 
 def _files(folder: Path) -> Iterator[Path]:
@@ -127,7 +142,8 @@ def found_in_folders(folders: Sequence[Path]) -> FoundOutputs:
             f"{where}: expected a folder for each system with a file for each item, as in system/item.txt, got files "
             f"beside each other ({shortened(example)}); put the files of each system into a folder of its own"
         )
-    systems_first = _systems_first(files)
+    lists = [path for path in aside if table_suffix(path.name) is not None] if together is None else []
+    systems_first = _systems_first(files, lists[0] if len(lists) == 1 else None)
     named = {
         ((outer, inner) if systems_first else (inner, outer)): path for (outer, inner), path in files.items()
     }  # fmt: skip
@@ -175,11 +191,8 @@ class PromptsBeside:
 def _prompts_beside(aside: Sequence[Path], items: set[str]) -> PromptsBeside | None:
     """Return the prompts in the only table of some files, where a column of it names the file of every item."""
     tables = [path for path in aside if table_suffix(path.name) is not None]
-    if len(tables) != 1:
-        return None
-    try:
-        sheet, _ = read_sheet(tables[0], frozenset(), TableOptions())
-    except StudyError:
+    sheet = _list_in(tables[0]) if len(tables) == 1 else None
+    if sheet is None:
         return None
     for name, column in sheet.columns.items():
         keys = [_item_of(cell or "") for cell in column.cells]
@@ -191,6 +204,13 @@ def _prompts_beside(aside: Sequence[Path], items: set[str]) -> PromptsBeside | N
             if items <= texts.keys() and not sheet.columns[prompt].is_number:
                 return PromptsBeside(file=tables[0], column=prompt, texts=texts)
     return None
+
+
+def _list_in(path: Path) -> OutputSheet | None:
+    try:
+        return read_sheet(path, frozenset(), TableOptions())[0]
+    except StudyError:
+        return None
 
 
 def _item_of(cell: str) -> str:
@@ -236,9 +256,20 @@ def records_in(paths: Sequence[Path]) -> dict[tuple[str, str], Path] | None:
     return {((outer, inner) if systems_first else (inner, outer)): path for (outer, inner), path in files.items()}
 
 
-def _systems_first(files: dict[tuple[str, str], Path]) -> bool:
-    """Return whether the outer folders are systems: there are fewer of them than of the inner names."""
+def _systems_first(files: dict[tuple[str, str], Path], listing: Path | None = None) -> bool:
+    """Return whether the outer folders are systems: there are fewer of them than of the inner names.
+
+    What a table beside them lists, one a row, are items, however few; so is what is called as items are.
+    """
     outer, inner = {one for one, _ in files}, {one for _, one in files}
+    if listing is not None and (sheet := _list_in(listing)) is not None:
+        listed = [{_item_of(cell or "") for cell in column.cells} for column in sheet.columns.values()]
+        inner_listed, outer_listed = (any(names <= cells for cells in listed) for names in (inner, outer))
+        if inner_listed != outer_listed:
+            return inner_listed
+    inner_items, outer_items = (all(map(NUMBERED_ITEM.fullmatch, names)) for names in (inner, outer))
+    if inner_items != outer_items:
+        return inner_items
     if PROMPTS & {name.casefold() for name in inner} or all(map(NUMBERED.search, outer)):
         return all(map(NUMBERED.search, inner)) and len(outer) <= len(inner)
     return bool(PROMPTS & {name.casefold() for name in outer}) or len(outer) <= len(inner)
@@ -263,9 +294,11 @@ def line_sheets(paths: Sequence[Path]) -> list[OutputSheet]:
     have not as many lines, or a single one.
     """
     texts = {path: _lines(path) for path in paths}
-    counts = {len(lines) for lines in texts.values()}
+    best = {path: found for path, lines in texts.items() if (found := _n_best(lines))}
+    counts = {len(lines) for path, lines in texts.items() if path not in best}
     if len(counts) > 1 or counts == {1}:
-        listed = ", ".join(f"{len(lines):,} in {path.name}" for path, lines in list(texts.items())[:3])
+        others = [path for path in paths if path not in best]
+        listed = ", ".join(f"{len(texts[path]):,} in {path.name}" for path in others[:3])
         raise StudyError(
             f"{display_path(paths[0])}: expected a line for each output, as many in each file, got {shortened(listed)}"
             "; of longer texts give a folder for each system with a file for each item"
@@ -274,14 +307,48 @@ def line_sheets(paths: Sequence[Path]) -> list[OutputSheet]:
     if sum(name == "output" for name in names.values()) < 2:
         names = dict.fromkeys(paths, "output")
     sheets = []
+    labels = _bare_stems([path for path in paths if names[path] == "output"])
     for path, lines in texts.items():
         name = names[path]
+        label = labels.get(path, path.stem)
         numbers = range(1, len(lines) + 1)
+        if path in best:
+            listing = ("line", "output", "scores")
+            cells = {key: [one[key] for one in best[path]] for key in listing}
+            columns = {key: OutputColumn(name=key, cells=cells[key]) for key in listing}
+            notes = (f"{display_path(path)}: an n-best list, of which the first text to a sentence is the likeliest",)
+            sheets.append(OutputSheet(file=path, label=label, columns=columns, numbers=numbers, notes=notes))
+            continue
         columns = {"line": OutputColumn(name="line", cells=[str(number) for number in numbers])}
         said = "" if name == "output" else f"the lines of {path.name}"
         columns[name] = OutputColumn(name=name, cells=lines, description=said)
-        sheets.append(OutputSheet(file=path, label=path.stem, columns=columns, numbers=numbers))
+        sheets.append(OutputSheet(file=path, label=label, columns=columns, numbers=numbers))
     return sheets
+
+
+def _bare_stems(paths: Sequence[Path]) -> dict[Path, str]:
+    """Return names of files without what all have in common: what ends in a word for outputs, languages at the end.
+
+    >>> _bare_stems([Path("news.en-de.hyp.a-7b.de.txt"), Path("news.en-de.hyp.b.de.txt")]).values()
+    dict_values(['a-7b', 'b'])
+    >>> _bare_stems([Path("gpt-3.5.txt"), Path("gpt-4.5.txt")]).values()
+    dict_values(['gpt-3.5', 'gpt-4.5'])
+    """
+    parts = [path.stem.split(".") for path in paths]
+    while min(map(len, parts), default=0) > 1 and len({own[-1] for own in parts}) == 1 and LANGUAGE(parts[0][-1]):
+        parts = [own[:-1] for own in parts]
+    shared = [words[0] for words in zip(*parts, strict=False) if len({*words}) == 1]
+    ends = [at for at, word in enumerate(shared) if place_in("output", word) is not None and parts[0][at] == word]
+    bare = [".".join(own[ends[-1] + 1 :] if ends else own) for own in parts]
+    plain = all(bare) and len({*bare}) == len(bare)
+    return dict(zip(paths, bare, strict=True)) if plain else {path: path.stem for path in paths}
+
+
+def _n_best(lines: Sequence[str]) -> list[dict[str, str]]:
+    """Return the rows of an n-best list, none of other lines; sentences are numbered from 1, as lines are."""
+    rows = [N_BEST.fullmatch(line) for line in lines]
+    found = [{"line": str(int(row[1]) + 1), "output": row[2], "scores": row[3]} for row in rows if row is not None]
+    return found if len(found) == len(lines) else []
 
 
 def _column_of(path: Path) -> str:

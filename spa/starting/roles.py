@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -87,18 +88,38 @@ def _with_output(rows: SheetRows, given: NamedColumns, output: str) -> Roles | N
                 ):
                     continue
                 prompts = prompts_in(rows, given, items, {item, system, output})
-                rank = fits.share * _agreeing(rows, given, items, {item, system, output})
-                if item == LINE and 2 * rank < fits.share:
+                share = min(1.0, fits.share * _samples(rows, names, item))
+                rank = share * _agreeing(rows, given, items, {item, system, output})
+                if item == LINE and 2 * rank < share:
                     continue  # rows in one place were given different prompts
                 if best is None or rank > best.rank + 0.01:
                     best = Roles(
-                        item=item, system=system, output=output, prompts=prompts, share=fits.share, rank=rank
+                        item=item, system=system, output=output, prompts=prompts, share=share, rank=rank
                     )  # fmt: skip
                 if best is not None and best.rank > PERFECT:
                     return _prompted(rows, given, best)
         if best is not None and best.rank >= ENOUGH:
             break
     return None if best is None else _prompted(rows, given, best)
+
+
+def _samples(rows: SheetRows, systems: Sequence[str | None], item: str) -> int:
+    """Return how often each system answers each of the prompts that name the items; 1 where that differs.
+
+    So it is as well where anything else that may name items differs within them: then rows are parts, no samples.
+    """
+    if place_in("prompt", item) is None or is_passages(item):
+        return 1
+    items = rows.identified(item)
+    counts = {*Counter((system, one) for system, one in zip(systems, items, strict=True) if system and one).values()}
+    others = [name for name in rows.names if name != item and any(place_in(role, name) is not None for role in ITEMS)]
+    if len(counts) != 1 or any(varies(items, rows.identified(name)) > 0 for name in others if not _is_answered(name)):
+        return 1
+    return counts.pop()
+
+
+def _is_answered(name: str) -> bool:
+    return place_in("output", name) is not None and place_in("item", name) is None
 
 
 def _prompted(rows: SheetRows, given: NamedColumns, roles: Roles) -> Roles:

@@ -140,9 +140,14 @@ def missing_outputs(outputs: FoundOutputs) -> OpenQuestion | None:
 
 def with_items(outputs: FoundOutputs, which: ItemsKept) -> FoundOutputs:
     """Return what was found with the items common to all systems, or with all."""
+    by_item, systems = _by_item(outputs.answers)
+    if which == "single" and all(len(own) == 1 for own in by_item.values()):
+        firsts = {next(iter(own)): item for item, own in reversed(by_item.items())}
+        listed = ", ".join(f"{shortened(firsts[one], 30)} of {shortened(one, 30)}" for one in [*systems][:LISTED])
+        caveat = f"no item has outputs of two systems ({listed}); where these are the same items, name them alike"
+        return replace(outputs, caveats=(*outputs.caveats, caveat))
     if which == "single":
         return outputs
-    by_item, systems = _by_item(outputs.answers)
     kept = tuple(answer for answer in outputs.answers if len(by_item[answer.item]) == len(systems))
     items = sum(len(own) < len(systems) for own in by_item.values())
     line = f"items that not every system answers: {items:,}, with {len(outputs.answers) - len(kept):,} answers"

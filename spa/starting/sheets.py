@@ -9,7 +9,7 @@ from pathlib import Path
 
 from spa.errors import StudyError, TableError, called, shortened
 from spa.starting.columns import MOST, OutputColumn, columns_in
-from spa.starting.names import Role, is_unnamed, place_in
+from spa.starting.names import Role, is_unnamed, last_part, place_in
 from spa.study.output_files import OutputFileRow, display_path
 from spa.tables.addresses import address_of, at_hand
 from spa.tables.json_files import read_json, rows_within
@@ -28,6 +28,7 @@ JOINING: tuple[Role, ...] = ("item", "prompt")  # what joins the rows of files
 ROLES: tuple[Role, ...] = ("item", "output", "prompt")
 FoundColumns = tuple[dict[str, OutputColumn], tuple[str, ...], tuple[str, ...]]  # by name; unread; without a name
 PART = re.compile(r"-\d{5}-of-\d{5}$")  # as data sets of Hugging Face are parted
+OUTPUTS = frozenset(("results", "test", "preds", "predictions", "generations", "outs", "out"))  # of a file
 DATES = re.compile(r"[\d\W_]+|(?i:t|z)(?=\d)")
 
 
@@ -80,16 +81,20 @@ def read_sheets(path: Path, named: frozenset[str], options: TableOptions) -> lis
     titles = () if options.sheet is not None or table_suffix(path.name) != ".xlsx" else _titles(path)
     if len(titles) < 2:
         return [read_sheet(path, named, options)]
-    found: list[tuple[OutputSheet, Source]] = []
+    found: dict[str, tuple[OutputSheet, Source]] = {}
     for title in titles:
         try:
-            sheet, source = read_sheet(path, named, replace(options, sheet=title))
-        except StudyError:
-            return [read_sheet(path, named, options)]
-        notes = (f"{display_path(path)}: each of {len(titles)} sheets is read",)
-        found.append((replace(sheet, label=title, notes=notes), source))
-    alike = all(sheet.columns.keys() == found[0][0].columns.keys() for sheet, _ in found)
-    return found if alike else [read_sheet(path, named, options)]
+            found[title] = read_sheet(path, named, replace(options, sheet=title))
+        except StudyError:  # a sheet that holds no table
+            continue
+    first = found.get(titles[0])
+    alike = [] if first is None else [one for one in found if found[one][0].columns.keys() == first[0].columns.keys()]
+    if len(alike) < 2 or len(alike) * 2 < len(titles):
+        return [read_sheet(path, named, options)]
+    others = shortened(", ".join(title for title in titles if title not in alike), 80)
+    said = f"{len(alike)} of {len(titles)} sheets are read; other columns, or none: {others}"
+    notes = (f"{display_path(path)}: {said if others else f'each of {len(titles)} sheets is read'}",)
+    return [(replace(found[title][0], label=title, notes=notes), found[title][1]) for title in alike]
 
 
 def _titles(path: Path) -> tuple[str, ...]:
@@ -242,8 +247,8 @@ def labelled(sheets: Sequence[OutputSheet]) -> list[OutputSheet]:
         firsts = {whole[sheet.file]: replace(sheet, label=whole[sheet.file][1]) for sheet in reversed(sheets)}
         labels = {key: one.label for key, one in zip(firsts, labelled([*firsts.values()]), strict=True)}
         return [replace(sheet, label=labels[whole[sheet.file]]) for sheet in sheets]
-    stems = [sheet.label for sheet in sheets]
-    alike = len({DATES.sub("", stem) for stem in stems}) == 1
+    stems = [PART.sub("", sheet.label) for sheet in sheets]
+    alike = len({DATES.sub("", stem) for stem in stems}) == 1 or all(map(_says_outputs, stems))
     if len(sheets) > 1 and (alike or len({*stems}) < len(stems)):
         above = [sheet.file.resolve().parent.parts for sheet in sheets]
         depths = range(1, min(map(len, above)) + 1)
@@ -253,7 +258,7 @@ def labelled(sheets: Sequence[OutputSheet]) -> list[OutputSheet]:
     if len({*stems}) < len(stems):
         return [replace(sheet, label=f"{sheet.file.resolve().parent.name}/{sheet.label}") for sheet in sheets]
     shared = _shared_end(stems) if len(stems) > 1 else ""
-    return [replace(sheet, label=sheet.label.removesuffix(shared) or sheet.label) for sheet in sheets]
+    return [replace(sheet, label=stem.removesuffix(shared) or stem) for sheet, stem in zip(sheets, stems, strict=True)]
 
 
 def aligned(sheets: Sequence[OutputSheet]) -> list[OutputSheet]:
@@ -296,6 +301,9 @@ def _shared_end(stems: Sequence[str]) -> str:
     """Return "_outputs" of "a_outputs" and "b_outputs"."""
     endings = {re.sub(r"^.*?(?=[._-][^\W\d_]+$)", "", stem) for stem in stems}
     ending = endings.pop() if len(endings) == 1 else ""
-    return (
-        ending if place_in("output", ending) is not None or ending.lower()[1:] in ("results", "test", "preds") else ""
-    )
+    return ending if _says_outputs(ending) else ""
+
+
+def _says_outputs(word: str) -> bool:
+    """Return whether a file's name, or its end, says that outputs are in it, and not whose."""
+    return place_in("output", word) is not None or last_part(word) in OUTPUTS

@@ -10,6 +10,7 @@ from spa.starting.traces.turns import Json, chat_in, is_reply, turns_of
 ASKED = ("request", "messages", "input", "prompt", "body")
 REPLIES = ("response", "completion", "output", "choices", "result")
 CHATS = ("conversation_id", "chat_id", "thread_id", "session_id", "dialogue_id", "dialog_id")
+GEMINI = ("response.modelVersion", "response.model_version")
 MODELS = ("model", "provider_data.model", "metadata.model")
 
 
@@ -65,10 +66,28 @@ TOOL = TraceTool(
     begun=("begun", "start_time", "startTime", "timestamp", "created_at", "time", "created"),
     status=("status", "response.status_code", "status_code"),
     errors=("error",),
-    given=("request.messages", "request.input", "request.prompt", "body.messages", "body.input", *ASKED[1:4]),
+    given=(
+        "request.messages",
+        "request.input",
+        "request.prompt",
+        "request.contents",
+        "body.messages",
+        "body.input",
+        *ASKED[1:4],
+    ),
     made=("reply",),
-    systems=("system", "system_id", "request.model", "body.model", "model", "response.model", "reply.model"),
-    answered_by=("response.model", "reply.model"),
+    systems=(
+        "system",
+        "system_id",
+        "request.model",
+        "body.model",
+        "model",
+        "response.model",
+        "reply.model",
+        *GEMINI,
+        FILE,
+    ),
+    answered_by=("response.model", "reply.model", *GEMINI),
     facts=("metadata", "request.metadata", "tags"),
     items=("item_id", "item", "example_id", "question_id", "prompt_id", "sample_id", "id"),
     unrolled=_with_replies,

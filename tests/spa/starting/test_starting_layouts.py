@@ -8,7 +8,12 @@ from typing import Any
 
 import pytest
 
+from spa.starting.finding import find_answers
+from spa.starting.found import FoundOutputs
+from spa.starting.input_rows import NamedColumns
+from spa.starting.settling import missing_outputs, with_items, without_repeats
 from spa.study.load import load_study
+from spa.tables.options import TableOptions
 from tests.spa.output_shapes import (
     PROMPTS,
     SYSTEMS,
@@ -350,3 +355,108 @@ def test_starting_files_named_by_folder(tmp_path: Path) -> None:
         rows = [{"id": n, "output": f"{run[-1]} tells of a {word}"} for n, word in enumerate(WORDS)]
         files.append(write_lines(tmp_path / run / "out" / "texts.jsonl", rows))
     assert started(tmp_path / "s", *files)["overview"]["systems"] == ["run-a", "run-b"]
+
+
+def found_in(path: Path, **options: str) -> FoundOutputs:
+    """Return what is found where nothing has to be asked."""
+    return find_answers([path], NamedColumns(), TableOptions(**options), lambda one: pytest.fail(one.question))
+
+
+def test_items_of_a_list_are_items_however_few(tmp_path: Path) -> None:
+    """Folders are systems where a table beside them lists their files, or these are called as items are."""
+    for system in ("red", "green", "blue"):
+        for item in ("one", "two"):
+            file = tmp_path / "x" / system / f"{item}.png"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(PNG)
+    assert {one.system for one in found_in(tmp_path / "x").answers} == {"one", "two"}
+    listing = write_csv(tmp_path / "x" / "list.csv", [{"id": "one", "prompt": "A"}, {"id": "two", "prompt": "B"}])
+    found = found_in(tmp_path / "x")
+    assert {(one.item, one.prompt) for one in found.answers} == {("one", "A"), ("two", "B")}
+    assert {one.system for one in found.answers} == {"red", "green", "blue"}
+    listing.write_text("id,prompt\nred,A\ngreen,B\nblue,C\n", encoding="utf-8")
+    assert {one.item for one in found_in(tmp_path / "x").answers} == {"red", "green", "blue"}
+    listing.unlink()
+    for file in [*(tmp_path / "x").rglob("*.png")]:
+        file.rename(file.with_name(file.name.replace("one", "q1").replace("two", "q2")))
+    assert {one.system for one in found_in(tmp_path / "x").answers} == {"red", "green", "blue"}
+
+
+def test_samples_of_a_prompt_are_no_items(tmp_path: Path) -> None:
+    """Lists of samples, and n-best lists, of which every system has as many."""
+    for system in "ab":
+        rows = [{"prompt": f"Say {word}", "samples": [f"{system} {word} {n}" for n in range(3)]} for word in WORDS[:4]]
+        write_lines(tmp_path / "x" / f"{system}.jsonl", rows)
+        lines = [f"{at} ||| {system} {word} {n} ||| LM= -2 ||| -{n}" for at, word in enumerate(WORDS) for n in (0, 1)]
+        (tmp_path / "y").mkdir(exist_ok=True)
+        (tmp_path / "y" / f"news.en-de.hyp.{system}.de.txt").write_text("\n".join(lines), encoding="utf-8")
+    for found, items, repeats in (
+        (found_in(tmp_path / "x", each="samples"), 4, 8),
+        (found_in(tmp_path / "y"), 10, 20),
+    ):
+        assert len({one.item for one in found.answers}) == items
+        question = without_repeats(found)[1]
+        assert question is not None
+        assert question.question.startswith(f"{repeats} times a system has several answers")
+        assert {one.system for one in found.answers} == {"a", "b"}
+    assert {one.output for one in found.answers if one.item == "1"} == {
+        f"{one} river {n}" for one in "ab" for n in (0, 1)
+    }
+
+
+def test_names_of_files_that_say_outputs_name_nobody(tmp_path: Path) -> None:
+    """Nor do sheets with other columns; parts of one table have its name."""
+    from openpyxl import Workbook
+
+    for system, name in (("one", "preds"), ("two", "generations")):
+        write_lines(tmp_path / "x" / system / f"{name}.jsonl", [{"id": n, "answer": f"{system} {n}"} for n in range(3)])
+        part = tmp_path / "y" / f"{system}-00000-of-00001.jsonl"
+        write_lines(part, [{"id": n, "answer": f"{system} {n}"} for n in range(3)])
+    book = Workbook()
+    for n, title in enumerate(("one", "two", "Notes")):
+        sheet = book.active if n == 0 else book.create_sheet()
+        sheet.title = title
+        sheet.append(["Who made it", "When"] if title == "Notes" else ["Prompt", "Answer"])
+        for item, prompt in PROMPTS.items():
+            sheet.append([prompt, f"{title} on {item}"])
+    book.save(tmp_path / "z.xlsx")
+    for path in ("x", "y", "z.xlsx"):
+        found = found_in(tmp_path / path)
+        assert {one.system for one in found.answers} == {"one", "two"}
+    assert any("2 of 3 sheets are read; other columns, or none: Notes" in line for line in found.caveats)
+
+
+def test_replies_of_gemini_are_read_with_what_was_asked(tmp_path: Path) -> None:
+    """As batches write them: the request beside the response, a file for each model."""
+    for model in ("pro", "flash"):
+        rows = [
+            {
+                "request": {"contents": [{"role": "user", "parts": [{"text": prompt}]}]},
+                "response": {
+                    "candidates": [{"content": {"role": "model", "parts": [{"text": f"{model} on {item}"}]}}],
+                    "modelVersion": model,
+                },
+            }
+            for item, prompt in PROMPTS.items()
+        ]
+        write_lines(tmp_path / "x" / f"{model}.jsonl", rows)
+    assert {(one.prompt, one.system, one.output) for one in found_in(tmp_path / "x").answers} == {
+        (prompt, model, f"{model} on {item}") for item, prompt in PROMPTS.items() for model in ("pro", "flash")
+    }
+
+
+def test_what_a_folder_holds_instead_is_said(tmp_path: Path) -> None:
+    for name, do in (("a.de", "add .txt to their names"), ("b.eval", "inspect log convert")):
+        folder = tmp_path / name[0]
+        folder.mkdir()
+        (folder / name).write_text("Ja.", encoding="utf-8")
+        line = refused(tmp_path / "s", folder)
+        assert f"got files of other endings ({folder.joinpath(name).suffix}); " in line
+        assert do in line
+    for system, item in (("one", "out0"), ("two", "gen0")):
+        (tmp_path / "x" / system).mkdir(parents=True)
+        (tmp_path / "x" / system / f"{item}.txt").write_text(f"{system} said so.", encoding="utf-8")
+    found = found_in(tmp_path / "x")
+    assert missing_outputs(found) is not None
+    said = with_items(found, "single").caveats[-1]
+    assert said.startswith("no item has outputs of two systems (out0 of one, gen0 of two)")
