@@ -54,6 +54,7 @@ calibrate: $(VENV)/.installed-test
 	$(BIN)/python -m tests.calibration.unpaired --out tests/calibration/unpaired.md
 	$(BIN)/python -m tests.calibration.one_gave_most --out tests/calibration/one_gave_most.md
 	$(BIN)/python -m tests.calibration.partly_paired --out tests/calibration/partly_paired.md
+	$(BIN)/python -m tests.calibration.own_items --out tests/calibration/own_items.md
 	$(BIN)/python -m tests.calibration.uneven --out tests/calibration/uneven.md
 	$(BIN)/python -m tests.calibration.audit --out tests/calibration/audit.md
 	$(BIN)/python -m tests.calibration.circle_shares --out tests/calibration/circle_shares.md

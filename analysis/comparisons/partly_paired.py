@@ -65,21 +65,30 @@ class PairedOutputs:
         """Say, as fields of a row, what the items about which both were rated show, where others were rated of one.
 
         Each item's difference of means d is one value of a one-sample t. Items decide where d shows nobody ahead on the
-        side of the ``test``'s difference D, and |D - d| > √(h² + H²), the half widths of both intervals.
+        side of the ``test``'s difference D, and |D - d| > √(h² + H²), the half widths of both intervals. Else the test
+        rests on items of one system each where d shows nobody ahead on that side, or there is no d, and less than nine
+        tenths of the ratings are about items of both. Below three items of both, a fair draw of ratings says nothing of
+        them: each may have one rating.
         """
-        if x.items.times is not None or y.items.times is not None or self.even(x, y, "items"):
+        if x.items.times is not None or y.items.times is not None:
             return {}
         shared, at_x, at_y = np.intersect1d(x.items.cluster, y.items.cluster, return_indices=True)
+        if len(shared) >= FEWEST_ITEMS and self.even(x, y, "items"):
+            return {}
+        of, whole = ENOUGH_PAIRED
+        about_both = float(x.items.count[at_x].sum() + y.items.count[at_y].sum())
+        own_items = whole * about_both < of * float(x.items.count.sum() + y.items.count.sum())
         if len(shared) < 2:
-            return {"n_shared_items": len(shared)} if len(shared) else {}
+            return {"n_shared_items": len(shared), "own_items": True} if own_items else {}
         means = [side.mean + side.items.rest[at] / side.items.share[at] for side, at in ((x, at_x), (y, at_y))]
         found = one_sample(means[0] - means[1], against=0.0, confidence=confidence)
-        fields = {"n_shared_items": len(shared), "shared_difference": found.mean}
+        fields = {"n_shared_items": len(shared), "shared_difference": found.mean, "own_items": own_items}
         half, own_half = _half_width(test), _half_width(found)
         if len(shared) < FEWEST_ITEMS or half is None or own_half is None:
             return fields
         ahead = found.mean * test.mean > 0 and abs(found.mean) > own_half
-        return fields | {"items_decide": not ahead and abs(test.mean - found.mean) > math.hypot(half, own_half)}
+        decide = not ahead and abs(test.mean - found.mean) > math.hypot(half, own_half)
+        return fields | {"items_decide": decide, "own_items": own_items and not ahead}
 
 
 def compare_all(

@@ -162,6 +162,9 @@ class RatingTest(Record):
     items_decide: bool = False
     """Whether mean_difference is farther from shared_difference than both intervals allow, and that shows nobody ahead
     on its side: then the items of one system alone make it, and no winner is named."""
+    own_items: bool = False
+    """Whether less than nine tenths of the ratings are about items of both, and these show nobody ahead on the side of
+    mean_difference, or are fewer than three: it speaks of the systems if the items of each are equally hard."""
 
     @property
     def estimate(self) -> float:

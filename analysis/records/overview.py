@@ -51,6 +51,7 @@ WarningKind = Literal[
     "output_lengths",
     "weights_reverse",
     "items_decide",
+    "own_items",
     "looked_at",
     "not_ended",
     "decision_contradicted",

@@ -20,7 +20,7 @@ from analysis.printing.words import (
     share_interval,
 )
 from analysis.results.claim_words import SupportedClaim, Wording, unit_of
-from analysis.results.claims import FIRST, NAMED, Evidence
+from analysis.results.claims import FIRST, NAMED, Evidence, rests_on_own_items
 from analysis.results.headline_rows import Crossed, HeadlineClaim
 
 FEW_USED = 0.9  # share of a pair's answers; where fewer enter its test, the share is said
@@ -182,6 +182,8 @@ class CertaintyWording(Wording):
         if all(isinstance(row.test, PreferenceTest) for row in rows):
             return ["It holds for annotators like these with these outputs."]
         if all(isinstance(row.test, RatingTest) and row.test.n_items for row in rows):
+            if all(map(rests_on_own_items, rows)):
+                return ["It holds for annotators like these, and of each system for items like its own."]
             return ["It holds for annotators and items like these."]
         if self.names.unnamed(self.group):
             return ["It holds for further items judged by such people; other people were not tested."]

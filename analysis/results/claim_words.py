@@ -13,7 +13,7 @@ from analysis.printing.lookup import MOST_CLAIMS, PairResult
 from analysis.printing.names import Names
 from analysis.printing.words import listed, number, percent, plural, sentence, shortened_list
 from analysis.records.results import Results
-from analysis.results.claims import FIRST, Evidence
+from analysis.results.claims import FIRST, Evidence, rests_on_own_items
 from analysis.results.headline_rows import HeadlineClaim
 from analysis.statistics.record import Source, replace_fields
 from spa.records.submission import SIMULATED_RATER
@@ -109,11 +109,13 @@ class Wording:
             case "clear":
                 return f"{first}, clearly ahead of {other}{self._passed_over(claim)}"
             case "these_only":
-                return f"{first}, ahead of {other} {self._these_only(claim, evidence)}{self._passed_over(claim)}"
+                these, hard = self._these_only(claim, evidence), self._if_equally_hard(evidence)
+                both = "," if these and hard else ""
+                return f"{first}, ahead of {other}{these}{both}{hard}{self._passed_over(claim)}"
             case "skewed":
                 return (
                     f"{first}, ahead of {other} by a test of highly skewed values, which finds too much"
-                    f"{self._passed_over(claim)}"
+                    f"{self._if_equally_hard(evidence)}{self._passed_over(claim)}"
                 )
             case "unanimous":
                 return self.alike(evidence)
@@ -168,11 +170,23 @@ class Wording:
 
     def _these_only(self, claim: HeadlineClaim, evidence: Evidence) -> str:
         row = evidence.against
+        by_item = claim.crossed is None and row is not None and unit_of(row) == "item"
+        level_problem = row is not None and isinstance(row.test, RatingTest) and row.test.level_problem
+        if claim.crossed != "not_shown" and not by_item and not level_problem:
+            return ""  # but for the items of each
         if self.llm:
-            return "in these answers only"
-        if claim.crossed is None and row is not None and unit_of(row) == "item":
-            return f"with these {'people' if self.names.unnamed(self.group) else 'annotators'} only"
-        return "on these items with these annotators only"
+            return " in these answers only"
+        if by_item:
+            return f" with these {'people' if self.names.unnamed(self.group) else 'annotators'} only"
+        return " on these items with these annotators only"
+
+    def _if_equally_hard(self, evidence: Evidence) -> str:
+        """Return the condition on which a test of different items speaks of the systems; nothing of other tests."""
+        row = evidence.against
+        if row is None or not isinstance(row.test, RatingTest) or not rests_on_own_items(row):
+            return ""
+        n = row.test.n_shared_items or 0
+        return f" if their items are equally hard ({n or 'none'} {'is' if n < 2 else 'are'} of both)"
 
     def round(self, systems: Sequence[str]) -> str:
         """Return a circle: "A is chosen over B, B over C and C over A"."""

@@ -264,7 +264,14 @@ def strength_of(evidence: Evidence) -> Strength:
         return "these_only"
     if getattr(test, "unit", "annotator") == "item" and evidence.crossed is None:
         return "these_only"
-    return "skewed" if test.highly_skewed else "clear"
+    if test.highly_skewed:
+        return "skewed"
+    return "these_only" if rests_on_own_items(row) else "clear"
+
+
+def rests_on_own_items(row: PairResult | None) -> bool:
+    """Tell whether a test speaks of the systems only if the items that each alone has are equally hard."""
+    return row is not None and isinstance(row.test, RatingTest) and row.test.own_items and row.test.decision is None
 
 
 def _items_decide(row: PairResult) -> bool:

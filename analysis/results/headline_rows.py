@@ -83,12 +83,12 @@ class HeadlineClaim(Record):
     """The best placed of those that the leader was tested against."""
     strength: Strength
     """Clear: the test against the next finds a difference, and the crossed test does not contradict it; these_only:
-    it finds one for these annotators and items alone; skewed: it finds one in highly skewed values; unanimous: every
-    value is the same; not_clear: it finds none; contradicted: it finds the next better; circle: the leader lost
-    clearly to one that it is ahead of by others; tests_opposed: the crossed test finds the next better;
-    weights_reverse: who is ahead turns with the weight of one annotator; items_decide: the systems were rated on
-    different items, and those of both do not show who is ahead; no_leader: nothing is alone in first place;
-    untested: no test could be run. A live study's decision stands in for the test."""
+    it finds one for these annotators and items alone, or on different items of the two; skewed: it finds one in
+    highly skewed values; unanimous: every value is the same; not_clear: it finds none; contradicted: it finds the
+    next better; circle: the leader lost clearly to one that it is ahead of by others; tests_opposed: the crossed
+    test finds the next better; weights_reverse: who is ahead turns with the weight of one annotator; items_decide:
+    the systems were rated on different items, and those of both do not show who is ahead; no_leader: nothing is
+    alone in first place; untested: no test could be run. A live study's decision stands in for the test."""
     p_adjusted: Probability | None
     """Null where no test could be run, and where a live study decided."""
     p_crossed_adjusted: Probability | None

@@ -292,8 +292,9 @@ def _about_weights(results: Results) -> Iterator[WarningRow]:
 
 def _about_items(results: Results) -> Iterator[WarningRow]:
     """Say what the items of both systems show, where different items of the two make the difference."""
-    for group in dict.fromkeys(row.group for row in results.ratings.pairs if row.items_decide):
-        own = [row for row in results.ratings.pairs if row.group == group and row.items_decide]
+    decided = [row for row in results.ratings.pairs if row.items_decide and row.verdict in ("x", "y")]
+    for group in dict.fromkeys(row.group for row in decided):
+        own = [row for row in decided if row.group == group]
         row = max(own, key=lambda one: abs(one.mean_difference))
         text = (
             f"{plural(len(own), 'test')} of ratings {'rests' if len(own) == 1 else 'rest'} on different items of the "
@@ -302,6 +303,16 @@ def _about_items(results: Results) -> Iterator[WarningRow]:
             "same items."
         )
         yield _of_group("items_decide", group, text)
+    few = [row for row in results.ratings.pairs if row.own_items and not row.items_decide and not row.separated_by]
+    for group in dict.fromkeys(row.group for row in few):
+        own = [row for row in few if row.group == group]
+        row = min(own, key=lambda one: one.n_shared_items or 0)
+        text = (
+            f"{plural(len(own), 'test')} of ratings {'compares' if len(own) == 1 else 'compare'} two systems mostly on "
+            f"items that only one of them has ({row.system_x}\u2013{row.system_y}: {row.n_shared_items} of both), and "
+            "that may be the easier ones; rate both on the same items."
+        )
+        yield _of_group("own_items", group, text)
 
 
 def _few_paired(rows: Sequence[RatingTest], n_tests: int) -> str:

@@ -16,6 +16,7 @@ from analysis import Plan, rating_tests
 from analysis.comparisons.partly_paired import BY_CHANCE, PairedOutputs
 from analysis.statistics.clustered_difference import SystemClusters
 from tests.analysis.made_answers import ratings, render_report, run
+from tests.calibration.own_items import OwnItems
 from tests.calibration.partly_paired import NULLS, Rotation, shares
 from tests.calibration.table import most_by_luck
 
@@ -253,3 +254,14 @@ def test_different_items_of_two_systems_name_no_winner(shift: float) -> None:
     assert alike["items_decide"] is False  # no item is easier, whatever noise leaves of the difference on those of both
     even = pair_of(run(ratings=ratings(rotation(60, 4))))
     assert (even["n_shared_items"], even["items_decide"]) == (None, False)
+
+
+@pytest.mark.parametrize(("shared", "said"), [(0, "none is of both"), (1, "1 is of both"), (2, "2 are of both")])
+def test_few_items_of_both_make_a_condition(shared: int, said: str) -> None:
+    """Equal systems: the easier items of one are named as what its lead rests on."""
+    found = run(ratings=OwnItems(systems=2, shared=shared, easier=1.0).ratings(np.random.default_rng(3)))
+    row, (claim,) = pair_of(found), found["headline"]["claims"]
+    assert (row["own_items"], row["n_shared_items"], claim["strength"]) == (True, shared, "these_only")
+    assert f"ahead of s1 if their items are equally hard ({said})" in found["headline"]["winner"]
+    kinds = {one["kind"] for one in found["warning_rows"]}
+    assert ("own_items" in kinds, "unpaired_ratings" in kinds) == (shared > 0, shared == 0)
