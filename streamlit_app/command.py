@@ -16,6 +16,7 @@ from spa.commands.options import (
     INPUT,
     Aliased,
     StudyPath,
+    given_options,
     host_option,
     port_option,
     rehearsal_option,
@@ -174,9 +175,7 @@ def dashboard(
 def _options_set(options: Mapping[str, Any], study: Path | None) -> dict[str, Any]:
     """Return those of the options of reading tables that are set; refuse them beside a study."""
     options_set = {
-        name: str(value) if isinstance(value, Path) else value
-        for name, value in options.items()
-        if value not in (None, False, ())
+        name: str(value) if isinstance(value, Path) else value for name, value in given_options(options).items()
     }
     if study is not None and options_set:
         option = {param.name: param.opts[0] for param in click.get_current_context().command.params}

@@ -15,6 +15,7 @@ from analysis.commands.making_again import OPTIONS, report_of_study
 from analysis.commands.verifying import verify_options
 from spa.commands.options import (
     NEW_FILE,
+    given_options,
     json_option,
     licence_option,
     print_result,
@@ -133,7 +134,7 @@ def _study(named: tuple[Path, ...], options: Mapping[str, Any]) -> Path | None:
     from analysis.commands.named_files import what_is_named
     from analysis.commands.report import TABLES
 
-    given = [name for name, value in options.items() if value not in (None, False, ())]
+    given = [*given_options(options)]
     if len(named) == 1 and named[0].is_dir() and not study_file(named[0]).is_file():
         return None
     study = what_is_named(named, [name for name in given if name in TABLES]).study

@@ -20,6 +20,7 @@ from analysis.commands.making_again import Words, given_words, names_file, repor
 from analysis.commands.named_files import ANSWERS, what_is_named
 from analysis.commands.reading_options import reading_of
 from analysis.commands.report import LARGE, TABLES
+from spa.commands.options import given_options
 from spa.errors import AnalysisError, shortened
 from spa.tables.reading import table_stem, table_suffix
 
@@ -72,7 +73,7 @@ def _is_empty(path: Path, kind: str) -> bool:
 
 def add_tables(contents: Contents, tables: NamedTables, report: Path, *, keep_ids: bool, verify: Verify) -> Path:
     """Make the report of tables and put both into an archive; return the newest of the files."""
-    given = {name: value for name, value in tables.options.items() if value not in (None, False, ())}
+    given = given_options(tables.options)
     kinds = [kind for kind in TABLES if kind in given]
     known = what_is_named(tables.named, kinds)
     if known.read_as is not None:

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from analysis.commands.rendering_options import Rendering
 from analysis.commands.report import TABLES, report
-from analysis.commands.verifying import verified, verifying
+from analysis.commands.verifying import verifying
+from spa.commands.options import given_options
 from spa.commands.terminal import Stages
 from spa.errors import AnalysisError, shortened
 
@@ -30,10 +32,9 @@ Words = tuple[tuple[str, tuple[str, ...]], ...]  # an option and its values, in 
 def given_words(values: Mapping[str, Any]) -> Words:
     """Return the options that were given to a command, as they would be typed, from their values."""
     found: list[tuple[str, tuple[str, ...]]] = []
-    for option in OPTIONS:
-        value = values.get(option.name or "")
-        if value is None or value is False or value == ():
-            continue
+    given = given_options(values)
+    for option in (one for one in OPTIONS if one.name in given):
+        value = given[option.name or ""]
         each = value if option.multiple else [value]
         found += [(option.opts[0], _typed(one)) for one in each]
     return tuple(found)
@@ -59,8 +60,6 @@ def names_file(option: str) -> bool:
 
 def report_of_study(inputs: StudyInputs, place: Path, folder: Path) -> Results:
     """Write the report of a study's tables, which lie in ``place``, to a folder as ``spa report`` does."""
-    from analysis.report import made_before
-    from analysis.report.files import write_results
     from analysis.results.analyse import analyse
 
     with Stages() as told, verifying(inputs.verify, no_verify=False, now=True) as verifier:
@@ -75,10 +74,7 @@ def report_of_study(inputs: StudyInputs, place: Path, folder: Path) -> Results:
             verifier=verifier,
         )
         told("writing the report")
-        before = None if verifier is None else made_before(results)
-        results = verified(results, verifier)
-        write_results(results, folder, paper=inputs.paper, before=before)
-    return results
+        return Rendering(folder=folder, paper=inputs.paper).write(results, verifier)
 
 
 def report_of_tables(named: Iterable[Path], words: Words, folder: Path, *, verify: Verify) -> None:

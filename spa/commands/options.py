@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, is_dataclass
 from decimal import Decimal, InvalidOperation
 from functools import partial, wraps
@@ -226,6 +226,11 @@ def out_folder_option(text: str, *, required: bool = False, default: str | None 
 def out_file_option(text: str, name: str = "--out") -> Callable[[Command], Command]:
     """Return ``--out``, or an option of another name, for a file that is written."""
     return click.option(name, type=NEW_FILE, help=text)
+
+
+def given_options(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that were given to a command that has no defaults; a 0 was given."""
+    return {name: value for name, value in values.items() if value is not None and value is not False and value != ()}
 
 
 def values_of_columns(pairs: Iterable[str], option: str) -> dict[str, tuple[str, ...]]:

@@ -269,7 +269,8 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     need("rocrate")
     folder = tmp_path_factory.mktemp("tables")
     (folder / "scores.csv").write_text(RATINGS)
-    done("bundle", "--ratings", folder / "scores.csv", "--scale", "1:5", "--pair", "x", "y", "--out", folder / "t.zip")
+    options = ("--scale", "1:5", "--pair", "x", "y", "--max-failed-checks", 0)
+    done("bundle", "--ratings", folder / "scores.csv", *options, "--out", folder / "t.zip")
     return folder / "t.zip"
 
 
@@ -280,6 +281,7 @@ def test_replay_of_tables_uses_the_options(tables: Path) -> None:
         ["--ratings", ["tables/scores.csv"]],
         ["--scale", ["1:5"]],
         ["--pair", ["x", "y"]],
+        ["--max-failed-checks", ["0"]],  # a 0 was given, too
     ]
     assert json.loads(held["report/results.json"])["settings"]["scales"] != []
     assert "byte by byte" in done("replay", tables)

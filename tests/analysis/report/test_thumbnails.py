@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 from PIL import Image
 
-from analysis.commands.thumbnails import thumbnails_of
+from analysis.commands.rendering_options import thumbnails_of
 from analysis.descriptives.explanations import ExplanationRow
 from analysis.descriptives.explanations_section import _outputs_of
 from analysis.printing.document import Document, Fold, Paragraph, Section
