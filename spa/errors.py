@@ -127,7 +127,8 @@ def unreadable(place: object, error: OSError, do: str = "check its name") -> str
         return f"{place}: no such file; {do}"
     if isinstance(error, IsADirectoryError):
         return f"{place}: expected a file, got a directory; name the file in it"
-    remedy = "make it readable" if isinstance(error, PermissionError) else "check its name"
+    damaged = "make or download it again" if error.errno is None else "check its name"  # a codec's has none
+    remedy = "make it readable" if isinstance(error, PermissionError) else damaged
     return f"{place}: cannot be read ({error.strerror or error}); {remedy}"
 
 

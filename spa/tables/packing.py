@@ -56,19 +56,22 @@ def _zstd(path: Path) -> Opened:
 
 def _zip(path: Path) -> Opened:
     """Open the one file of an archive; folders, and what macOS puts beside each file, are none."""
-    damaged = (EOFError, BadZipFile, zlib.error)
+    damaged = (EOFError, BadZipFile, zlib.error, lzma.LZMAError, OSError)
     try:
         archive = ZipFile(path)
-    except damaged as error:
-        raise _broken(path, "zip file") from error
-    inside = [one for one in archive.infolist() if not (one.is_dir() or one.filename.startswith("__MACOSX/"))]
-    names = shortened(", ".join(one.filename for one in inside), 120) or "none"
-    if len(inside) != 1:
-        raise TableError(f"{path}: expected one file in it, got {len(inside):,} ({names}); unpack it: unzip FILE")
-    if not inside[0].filename.lower().endswith(PurePath(path.stem).suffix.lower()):
-        raise TableError(f"{path}: expected a file of that name in it, got {names}; unpack it: unzip FILE")
-    try:
+        inside = [
+            one
+            for one in archive.infolist()
+            if not (one.filename.endswith("/") or one.filename.startswith("__MACOSX/"))
+        ]
+        names = shortened(", ".join(one.filename for one in inside), 120) or "none"
+        if len(inside) != 1:
+            raise TableError(f"{path}: expected one file in it, got {len(inside):,} ({names}); unpack it: unzip FILE")
+        if not inside[0].filename.lower().endswith(PurePath(path.stem).suffix.lower()):
+            raise TableError(f"{path}: expected a file of that name in it, got {names}; unpack it: unzip FILE")
         opened: Any = archive.open(inside[0])
+    except BadZipFile as error:
+        raise _broken(path, "zip file") from error
     except (RuntimeError, NotImplementedError) as error:  # of one with a password, or packed in another way
         raise TableError(f"{path}: cannot be unpacked: {error}; unpack it: unzip FILE") from error
     return opened, damaged

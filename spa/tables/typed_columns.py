@@ -11,7 +11,7 @@ from pathlib import Path
 
 import polars as pl
 
-from spa.errors import TableError, shortened
+from spa.errors import TableError, shortened, unreadable
 from spa.tables.bounds import check_depth
 from spa.tables.source import Number, Source, json_decoder
 
@@ -68,6 +68,8 @@ def typed_source(
             raise TableError(
                 f"{path}, {shortened(name, 40)}: cannot be read as {kind}: {reason}; make or download it again"
             ) from error
+        except OSError as error:  # of the disk, or what a codec says of a damaged block
+            raise TableError(unreadable(path, error)) from error
 
     return Source(
         place=str(path),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from analysis import Plan
+from analysis.answers.live_rows import AuditedStudy, LiveGroup, LivePairRow
 from analysis.audit.audit_rows import audit_rows
 from analysis.audit.audited_mean import audited_mean
 from spa.commands.build import build
@@ -24,11 +27,12 @@ FORMS, ASKED = 60, 20
 OPEN = Plan(consistency_tau=None)
 
 
-def rows_of(kind: str, frame: pl.DataFrame) -> list[Any]:
+def rows_of(kind: str, frame: pl.DataFrame, plan: Plan = OPEN, audited: AuditedStudy | None = None) -> list[Any]:
     from analysis.answers.input import prepare_input
 
-    prepared = prepare_input(check(llms=("judge",), **{kind: frame}), OPEN)
-    return list(audit_rows(prepared.kept, prepared.orders, prepared.plan, rater="judge"))
+    llms = tuple(sorted({"judge", "judge2"} & set(frame["annotator_id"])))
+    prepared = prepare_input(check(llms=llms, **{kind: frame}), plan)
+    return list(audit_rows(prepared.kept, prepared.orders, prepared.plan, rater="judge", audited=audited))
 
 
 def test_audits_of_every_kind_have_a_value_a_form() -> None:
@@ -64,6 +68,61 @@ def test_audits_of_every_kind_have_a_value_a_form() -> None:
         assert 0 < row.saved < 1
         (other,) = rows_of(kind, frame.sample(fraction=1, shuffle=True, seed=2))
         assert other.estimate == pytest.approx(row.estimate)
+
+
+def decided(pairs: Sequence[dict[str, Any]], answers: str, **more: Any) -> AuditedStudy:
+    """Return an audit that ends when decided, with what it says of pairs."""
+    group = LiveGroup(group="human", units=ASKED, excluded=0, enough=True, all_decided=True)
+    about = {"group": "human", "exposure": None, "mean_asked": None, "expected_more": None, "n_asked": ASKED}
+    rows = [LivePairRow(**about | {"decided_after": 9 if one["decision"] else None, **one}) for one in pairs]
+    chances = {f"f{form}": 0.5 for form in range(FORMS)}
+    about_all = {"chances": chances, "drawn": tuple(chances)[:ASKED], "by_doubt": False, "people": group}
+    known = {"error_rate": 0.05, "scale_width": None, **about_all, **more}
+    return AuditedStudy(answers=answers, pairs=tuple(rows), **known)
+
+
+def test_decisions_of_audits_keep_their_side_and_scale() -> None:
+    """A pair noted the other way round: its side is turned, on the scale of the ratings; what is low there is good."""
+    rng = np.random.default_rng(2)
+    said = [(who, f"f{form}") for form in range(FORMS) for who in ("judge", *([f"p{form}"] if form < ASKED else []))]
+    rows = [(who, "i", system, int(rng.integers(1, 6))) for who, _ in said for system in ("x", "y")]
+    where = [form for _, form in said for _ in range(2)]
+    both = pl.concat([ratings(rows, assignment_id=where, criterion=name) for name in ("overall", "errors")])
+    pair = {"system_x": "y", "system_y": "x", "n": 9, "low": 0.2, "mean": 0.3, "high": 0.6}
+    noted = decided([{**pair, "criterion": name, "decision": "y"} for name in ("overall", "errors")], "ratings")
+    plan = replace(OPEN, lower_is_better=frozenset({"errors"}))
+    scaled = replace(noted, scale_width=4.0)
+    found = {row.criterion: row for row in rows_of("ratings", both, plan, scaled)}
+    for name, bounds in {"overall": (-0.8, 1.6, 2.4), "errors": (-2.4, -1.6, 0.8)}.items():
+        row = found[name]
+        assert (row.system_x, row.decision, row.decided_after, row.n) == ("x", "x", 9, 9)
+        assert (row.ci_low, row.estimate, row.ci_high) == pytest.approx(bounds)
+
+
+def test_decisions_of_audits_are_those_of_their_exposure() -> None:
+    rows = [(who, "x", "y", 0.25 + (form % 3) / 4) for form in range(FORMS) for who in ("judge", f"p{form}")]
+    where = [f"f{form}" for form in range(FORMS) for _ in range(2)]
+    both = pl.concat([preferences(rows, assignment_id=where, exposure=str(seen)) for seen in (1, 3)])
+    pair = {"criterion": "overall", "system_x": "x", "system_y": "y", "n": 9, "low": 0.2, "mean": 0.3, "high": 0.4}
+    noted = [{**pair, "exposure": 1, "decision": None}, {**pair, "exposure": 3, "decision": "y"}]
+    found = rows_of("preferences", both, OPEN, decided(noted, "preferences"))
+    assert [(row.exposure, row.decision) for row in found] == [(1, "open"), (3, "y")]
+
+
+def test_audits_weight_what_was_drawn_by_who_counts() -> None:
+    """Forms never drawn or passed over are no part; who was left out makes the others stand for more."""
+    rng = np.random.default_rng(5)
+    values = {who: rng.choice([0.25, 0.5, 0.75], FORMS) for who in ("judge", "judge2", "p")}
+    said = [(who, form) for form in range(FORMS) for who in ("judge", "judge2", *(["p"] if form < 15 else []))]
+    rows = [(f"p{form}" if who == "p" else who, "x", "y", values[who][form]) for who, form in said]
+    frame = preferences(rows, assignment_id=[f"f{form}" for _, form in said])
+    chances = {f"f{form}": 0.4 + form % 2 / 5 for form in range(40)}
+    noted = decided([], "preferences", error_rate=None, chances=chances)
+    (row,) = rows_of("preferences", frame, OPEN, noted)  # of 20 who were given one 15 count; nothing of another rater
+    people = np.where(np.arange(40) < 15, values["p"][:40], np.nan)
+    wanted = audited_mean(people, values["judge"][:40], np.array([*chances.values()]) * 15 / 20)
+    assert (row.group, row.n_forms, row.n) == ("judge", 40, 15)
+    assert (row.estimate, row.ci_high) == pytest.approx((wanted.estimate, wanted.ci_high))
 
 
 @pytest.fixture(scope="module")

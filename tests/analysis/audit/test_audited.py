@@ -62,6 +62,23 @@ def test_audits_spend_degrees_of_freedom_on_tuning() -> None:
     assert audited_mean(people, llm, chance, llm_weight=1.0).df == pytest.approx(59)
 
 
+def test_a_mean_that_even_llms_leave_to_people() -> None:
+    """Where the LLM said the same of all that people answered, nothing of it counts, whatever it said of the others."""
+    rng = np.random.default_rng(3)
+    people = np.where(np.arange(40) < 16, rng.normal(size=40), np.nan)
+    llm = np.where(np.arange(40) < 16, 2.0, rng.normal(size=40))
+    found = audited_mean(people, llm, np.full(40, 0.4))
+    assert found.llm_weight == 0
+    assert found.estimate == pytest.approx(audited_mean(people, np.zeros(40), np.full(40, 0.4)).estimate)
+
+
+def test_a_mean_of_uneven_chances_has_fewer_answers() -> None:
+    """The degrees of freedom are those of the effective number: (8 + 2)^2 / (8 + 4), less the one of the mean."""
+    people = np.array([*np.arange(9.0), *[np.nan] * 9])
+    chance = np.array([1.0] * 8 + [0.5] + [0.7] * 9)
+    assert audited_mean(people, np.zeros(18), chance, llm_weight=1.0).df == pytest.approx(10**2 / 12 - 1)
+
+
 def test_people_who_answer_all_need_no_llm() -> None:
     people = np.random.default_rng(1).normal(size=50)
     found = audited_mean(people, np.arange(50.0), np.ones(50))

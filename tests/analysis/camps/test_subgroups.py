@@ -158,7 +158,9 @@ def test_subgroups_declared_are_a_caveat() -> None:
     def caveats(*columns: str) -> list[str]:
         frozen = Preregistration(frozen_at=0, sha256="f" * 64, submissions=0, deviations=(), people_by=columns)
         facts = StudyFacts(id="s", title="s", language="en", systems=(), criteria=(), preregistration=frozen)
-        head = analyse(tables, plan, study=facts)["headline"]
+        results = analyse(tables, plan, study=facts)
+        assert [row["n_tests"] for row in results["people_by_tests"]] == [2, 2]  # of both columns together
+        head = results["headline"]
         found = [row for row in (*head["problems"], *head["more_problems"]) if row["kind"] == "subgroups_differ"]
         assert all(row["section"] == "camps" for row in found)
         return [row["text"] for row in found]

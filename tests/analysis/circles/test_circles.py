@@ -16,7 +16,7 @@ from scipy.stats import ttest_1samp
 
 from analysis import Plan
 from analysis.circles import flows
-from analysis.circles.circles import CircleRow, _with_verdicts
+from analysis.circles.circles import CircleRow, _all_clear, _with_verdicts
 from analysis.circles.flows import Answers, PairGraph, against_one_order, cyclic_intervals, strongest_circle
 from analysis.statistics.coding import Floats
 from analysis.statistics.record import replace_fields
@@ -211,6 +211,28 @@ def test_circles_too_small_to_matter_leave_an_order() -> None:
     larger = replace_fields(row, share_gradient=0.94)
     assert [one.verdict for one in _with_verdicts([row], [True], Plan())] == ["order"]
     assert [one.verdict for one in _with_verdicts([larger], [True], Plan())] == ["circle"]
+    noisy = replace_fields(larger, expected_cyclic=0.011)  # of which the rest is less
+    assert [one.verdict for one in _with_verdicts([noisy], [True], Plan())] == ["order"]
+    two = _with_verdicts([larger, replace_fields(larger, criterion="tone", p_value=0.03)], [True, True], Plan())
+    assert [(one.p_adjusted, one.n_tests) for one in two] == [(0.002, 2), (0.03, 2)]
+
+
+def test_steps_of_a_circle_are_clear_among_all_pairs() -> None:
+    """Each step by the tests of all compared pairs together, whether or not they are steps."""
+    way, rng = (0, 1, 2), np.random.default_rng(1)
+    pairs = np.array([0, 0, 0, 1, 1, 2]), np.array([1, 2, 3, 2, 3, 3])
+    value = rng.permuted(np.tile(np.repeat([0.0, 1.0], [4, 16])[:, None], 6), axis=0)  # 16 of 20: p = .004
+    value[:, 1] = 1 - value[:, 1]
+    value[:, [2, 4, 5]] = np.repeat([0.0, 1.0], 10)[:, None]
+
+    def clear(fwer: float) -> bool:
+        answers = Answers(
+            graph=PairGraph(k=4, low=pairs[0], high=pairs[1]), value=value, n_answers=np.full(6, 20.0), stated=False
+        )
+        return _all_clear(answers, way, Plan(fwer=fwer))
+
+    p_value = ttest_1samp(value[:, 0], 0.5).pvalue
+    assert [clear(fwer) for fwer in (p_value, 3 * p_value, 5.9 * p_value, 6.1 * p_value)] == [False, False, False, True]
 
 
 def test_ratings_count_as_shares_never_means() -> None:
@@ -252,6 +274,11 @@ def test_seven_people_are_not_tested() -> None:
     assert (row["p_value"], row["verdict"]) == (None, None)
     assert row["share_curl"] > 0.5
     assert "7 units a pair are too few" in row["reason"]
+    apart = rock_paper_scissors(21).filter(
+        pl.col("annotator_id").str.slice(1).cast(int) % 3 == pl.col("system_x").rank("dense") - 1
+    )
+    (row,) = run(choices=apart, plan=Plan(unit="annotator"))["circles"]
+    assert (row["n"], row["p_value"]) == (21, None)  # each pair was judged by seven
 
 
 def test_a_circle_of_unclear_steps_is_a_caveat() -> None:

@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from spa.errors import SpaError, TableError
+from spa.importers.foreign_files import beginning
 from spa.tables import bounds
 from spa.tables.options import TableOptions
 from spa.tables.reading import open_slices, open_table, table_suffix
@@ -90,9 +91,9 @@ def as_arrow(rows: Sequence[Row], write: str) -> bytes:
     return file.getvalue()
 
 
-def as_zip(files: Mapping[str, bytes]) -> bytes:
+def as_zip(files: Mapping[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
     file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(file, "w", method) as archive:
         for name, content in files.items():
             archive.writestr(name, content)
     return file.getvalue()
@@ -290,6 +291,36 @@ PACKED = gzip.compress(b"id,text\n" + b"i1,one\n" * 99, mtime=0)
 )
 def test_packed_files_that_cannot_be_read_are_told(tmp_path: Path, name: str, content: bytes, said: str) -> None:
     assert said in problem_of(tmp_path / name, content)
+
+
+ZIPPED = b"id,text\n" + b"".join(b"i%d,one\n" % number for number in range(300))
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_zip_files_with_any_byte_wrong_are_told(tmp_path: Path, method: int) -> None:
+    """Contents, names, sizes, what it is packed by: each that can be told from a whole file is told in a line."""
+    whole = as_zip({"t.csv": ZIPPED}, method)
+    path, ends, refused = tmp_path / "t.csv.zip", len(whole) - 22 - 46 - len("t.csv"), 0
+    for place in (*range(50), len(whole) // 2, ends - 9, *range(ends, len(whole))):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x81]) + whole[place + 1 :])
+        start = beginning(path, 20)
+        try:
+            found = columns_of(open_table(path, WANTED, TableOptions()))
+        except TableError:
+            refused += 1
+        else:
+            assert (len(found["id"]), start) == (300, ZIPPED[:20])
+    assert refused > 50
+
+
+def test_files_cut_off_of_a_codec_are_told(tmp_path: Path) -> None:
+    """What a codec says of a damaged block is no wrong name."""
+    whole = bytearray(as_arrow([{"id": f"{number}", "text": f"{number * 7}"} for number in range(900)], "write_ipc"))
+    file = io.BytesIO()
+    pl.read_ipc(bytes(whole)).write_ipc(file, compression="lz4")
+    content = bytearray(file.getvalue())
+    content[len(content) // 2] ^= 0xFF
+    assert "; make or download it again" in problem_of(tmp_path / "t.arrow", bytes(content))
 
 
 def test_packed_file_that_unpacks_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
