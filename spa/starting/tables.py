@@ -44,6 +44,7 @@ SHOWN = 8  # names that a line lists
 FAILURE = re.compile(  # what tools write in the place of an output
     r"(?is)#(?:N/A|NAME\?|VALUE!|REF!|DIV/0!|NUM!|NULL!)$|(?:nan|none|null|n/a|undefined|\[?(?:object Object)\]?)$"
     r"|Traceback \(most recent call last\)|(?:\w*Error|\w*Exception|HTTP [45]\d\d|Error code)\s*:"
+    r"|\{\s*[\"']error[\"']\s*:|(?:<!doctype html>\s*)?<html\b.{0,300}?<title>\s*(?:[45]\d\d|error)\b"
 )
 Words = str | None
 

@@ -13,12 +13,16 @@ from spa.records.study import Study
 
 SHOWN = 3  # names that a line lists
 NUMBERED = re.compile(r"([^\W\d_]{3,}[\s_-]*\d[\w.]*)(?=[\s_-])")  # "Llama-3" of "Llama-3-8B-Instruct"
+SAYS_I = r"(?:\b(?:I am|I[’']m|As|[Mm]y name is|[Cc]all me|I,)|我是|我叫|作为) ?"
 KNOWN = re.compile(  # models and makers; those that are words, too, where a model speaks of itself
     r"(?<![A-Za-z])(?:ChatGPT|OpenAI|Anthropic|DeepMind|Google AI|Meta AI|Mistral AI|xAI|DeepSeek|Qwen|Tongyi|"
     r"GPT-?[345](?:\.5|o)?)(?![A-Za-z])|通义千问|文心一言|豆包"
-    r"|(?:\b(?:I am|I[’']m|As|[Mm]y name is)|我是|我叫|作为) ?"
-    r"(?P<own>Claude|Gemini|Bard|Llama|Le Chat|Mistral|Grok|Copilot|Gemma|Vicuna|Alpaca|Kimi|Ernie)\b(?! [A-Z])"
+    rf"|{SAYS_I}(?P<own>Claude|Gemini|Bard|Llama|Le Chat|Mistral|Grok|Copilot|Gemma|Vicuna|Alpaca|Kimi|Ernie)\b"
+    r"(?! [A-Z])"
+    r"|\b(?:model|assistant|AI|chatbot)\b[^.!?\n]{0,40}\b(?:created|made|developed|trained|built|designed) by (?:the )?"
+    r"(?P<maker>[A-Z][\w.-]*\w(?: [A-Z][\w.-]*\w){0,3})"
 )
+FIRST_WORD = re.compile(r"[^\W\d_]{2,}")  # of a system's name: "Falcon" of "falcon-40b-instruct"
 
 
 def name_leaks(study: Study, outputs: Outputs) -> Iterator[str]:
@@ -60,10 +64,12 @@ def _told(
         *(one for name in names for one in NUMBERED.findall(name)),
     }
     parts = [(word, _pattern(word)) for word in sorted(words)]
+    parts += [(word, _introduced(word)) for word in sorted(_first_words(study))]
     found: dict[str, list[tuple[str, str]]] = {}
     for system, item_id, text in made:
-        told = {word for word, part in parts if part.search(text)}
-        told |= {one["own"] or one[0] for one in KNOWN.finditer(text)}
+        known = [one["own"] or one["maker"] or one[0] for one in KNOWN.finditer(text)]
+        spelled = {word.casefold(): word for word in (*(word for word, part in parts if part.search(text)), *known)}
+        told = {*spelled.values()}
         asked = items[item_id].casefold()
         if not any(word.search(text) for word in whole):
             for word in sorted(told):
@@ -79,6 +85,19 @@ def _told(
             f"{len(told_in)} of {len(made)} outputs name a model or its maker ({'; '.join(listed[:SHOWN])}"
             f"{'; ...' * (len(listed) > SHOWN)}): annotators may recognise the system; change them"
         )
+
+
+def _first_words(study: Study) -> set[str]:
+    """Return the words with which names of systems begin, by which a model may call itself, unless they are let."""
+    allowed = {name.casefold() for name in study.allowed_names}
+    names = [name for one in study.systems if one.role == "system" for name in (one.id, one.name) if name]
+    found = (FIRST_WORD.match(name) for name in names if name.casefold() not in allowed)
+    return {one[0] for one in found if one is not None}
+
+
+def _introduced(word: str) -> re.Pattern[str]:
+    """Match a word where a text speaks of itself by it ("As Falcon, I"), in capitals as names are."""
+    return re.compile(rf"{SAYS_I}(?![a-z])(?i:{re.escape(word)})(?![^\W_])(?! [A-Z])")
 
 
 def _words_shown(shown: Material) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from itertools import islice
 
 from spa.media import medium_of
@@ -26,6 +27,8 @@ ALSO = {"fa": "ar", "ur": "ar", "uk": "ru", "bg": "ru", "sr": "ru", "mr": "hi", 
 KANA = 0.05  # of Chinese and Japanese characters, from which on a text is Japanese
 LATIN, UNKNOWN = "latin", "und"  # the latter as in BCP 47
 LOOKED_AT, BEGINNING = 500, 1_000  # outputs, and characters of each
+WORD = re.compile(r"[^\W\d_]+")
+COMMONEST, ENOUGH_WORDS, LEAST_COMMON = 50, 100, 0.15  # words; of all, the share of running text at least
 
 
 def script_of(text: str) -> str | None:
@@ -39,6 +42,30 @@ def script_of(text: str) -> str | None:
         counted["ja"] += counted.pop("zh")
     most, count = counted.most_common(1)[0]
     return most if count else None
+
+
+def share_of_common_words(texts: Mapping[str, Iterable[str]]) -> dict[str, float]:
+    """Return how much of each system's texts is made of the commonest words of the others, as a share of theirs.
+
+    About 1 where systems write in one language, near 0 where one writes in another or does not write texts. Systems
+    with fewer than :data:`ENOUGH_WORDS` words, beside their like or alone, are left out.
+
+    >>> found = share_of_common_words({"a": ["the cat and the dog"] * 30, "b": ["die Katze und der Hund"] * 30})
+    >>> found
+    {'a': 0.0, 'b': 0.0}
+    """
+    counts = {
+        system: Counter(word.casefold() for text in own for word in WORD.findall(text[:BEGINNING]))
+        for system, own in texts.items()
+    }
+    shares: dict[str, float] = {}
+    for system, own in counts.items():
+        others = sum((counts[one] for one in counts if one != system), Counter[str]())
+        common = {word for word, _ in others.most_common(COMMONEST)}
+        of_others = sum(others[word] for word in common) / max(1, others.total())
+        if min(own.total(), others.total()) >= ENOUGH_WORDS and of_others >= LEAST_COMMON:
+            shares[system] = sum(own[word] for word in common) / own.total() / of_others
+    return shares
 
 
 def language_of(study: Study, outputs: Outputs) -> str:

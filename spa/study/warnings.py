@@ -20,7 +20,7 @@ from spa.records.study import People, Study
 from spa.study.clip_warnings import clip_warnings
 from spa.study.name_leaks import name_leaks
 from spa.study.output_files import display_files
-from spa.study.output_language import LATIN, LETTERS, language_of
+from spa.study.output_language import LATIN, LETTERS, LOOKED_AT, language_of, share_of_common_words
 from spa.study.outputs import count_rules
 from spa.study.validation import parse_expected
 from spa.tables.near_matches import matches_shown, near_matches
@@ -34,6 +34,14 @@ CENT = Decimal("0.01")
 LEAST_LETTERS = 10  # fewer say nothing of a text's script
 FEW, FEW_OF_ALL = 3, 50  # odd texts that are not worth a word: fewer, and fewer than one in so many
 BEGINNING = 400  # characters; a text is in the script in which it begins
+HARDLY = 0.2  # of the others' share of their commonest words: two languages have less
+CANNOT = r"I(?:[’']m| am)? (?:can(?:no|[’']?)t|unable to|not able to|won[’']t|will not) (?:be able to )?"
+SORRY = r"(?:I[’']m|I am|I apologi[sz]e|my apologies|sorry)\b[^.!?\n]{0,40}(?:\bbut|[,.]) "
+AS_MODEL = r"as an? (?:AI|artificial intelligence|(?:large )?language model)\b[^.!?\n]{0,40}?,? "
+REFUSAL = re.compile(
+    rf"(?i)\W*(?:unfortunately,? )?(?:(?:{SORRY}|{AS_MODEL}){{1,2}}{CANNOT}|{CANNOT}(?:assist|help with|fulfil|comply))"
+    r"|(?:很?抱歉|对不起)[^。！？\n]{0,20}(?:无法|不能)"
+)
 READ_LANGUAGES = ("en", "zh", "ar")  # of the words in spa/widgets/free_text
 SCRIPTS = {  # letters by language; of other languages no script is checked
     **{language: LETTERS[language] for language in ("ar", "zh")},
@@ -45,7 +53,7 @@ def study_warnings(study: Study, outputs: Outputs) -> tuple[str, ...]:
     """Return the warnings to read before annotators are paid, one line each."""
     of_analysis = (_checks, _careless, _expected_pairs)
     has_words = medium_of(study.outputs.kind).has_words
-    of_texts = (_single_words, _other_scripts, _other_language, _lengths, _equal_outputs) if has_words else ()
+    of_texts = (_single_words, _refusals, _other_scripts, _other_language, _other_words, _lengths) if has_words else ()
     checks = (_sections, _annotators, _never_used, _item_name, *of_analysis, _alike, _scales, _free_text_read)
     of_outputs = (
         _how_read,
@@ -54,6 +62,7 @@ def study_warnings(study: Study, outputs: Outputs) -> tuple[str, ...]:
         _unreadable,
         _as_shown,
         *of_texts,
+        _equal_outputs,
         clip_warnings,
         _equal_items,
         name_leaks,
@@ -261,6 +270,12 @@ def _single_words(study: Study, outputs: Outputs) -> Iterator[str]:
     )
 
 
+def _refusals(study: Study, outputs: Outputs) -> Iterator[str]:
+    reads = medium_of(study.outputs.kind).reads
+    do = "people judge them as they stand; remove these items unless that is meant"
+    yield from _some_outputs(outputs, lambda text: REFUSAL.match(reads(text)) is not None, "begin as refusals do", do)
+
+
 def _as_shown(study: Study, outputs: Outputs) -> Iterator[str]:
     """Say what may be wrong with how outputs, and what systems were given, are shown."""
     yield from _marked(outputs)
@@ -330,6 +345,22 @@ def _other_language(study: Study, outputs: Outputs) -> Iterator[str]:
         )
 
 
+def _other_words(study: Study, outputs: Outputs) -> Iterator[str]:
+    """Warn of systems that hardly use the commonest words of the others."""
+    reads = medium_of(study.outputs.kind).reads
+    texts: dict[str, list[str]] = {one.id: [] for one in study.compared}
+    for one in outputs.all():
+        if one.system in texts and one.text and len(texts[one.system]) < LOOKED_AT:
+            texts[one.system].append(reads(one.text))
+    shares = share_of_common_words(texts)
+    if odd := [system for system, share in shares.items() if share < HARDLY]:
+        listed = ", ".join(f"{system} {shares[system]:.0%} of their share" for system in odd[:3])
+        yield (
+            f"outputs of {len(odd)} of {len(texts)} systems hardly hold the commonest words of the others ({listed}"
+            f"{', ...' * (len(odd) > 3)}): another language, or no texts? People recognise a system by that"
+        )
+
+
 def _some_outputs(outputs: Outputs, is_odd: Callable[[str], bool], what: str, do: str) -> Iterator[str]:
     """Say how many outputs are odd and whose; where all of them are, the study is about such outputs."""
     texts = [one for one in outputs.all() if one.text is not None]
@@ -367,12 +398,13 @@ def _equal_outputs(study: Study, outputs: Outputs) -> Iterator[str]:
         first: dict[str, str] = {}
         for one in study.compared:
             for output in outputs.of(item.item_id, one.id)[:1]:
-                text = (output.text or "").strip()
-                if text in first:
-                    equal[first[text], one.id] += 1
-                first.setdefault(text, one.id)
+                shown = (output.text or "").strip() if output.shown_file is None else str(output.shown_file)
+                if shown in first:
+                    equal[first[shown], one.id] += 1
+                first.setdefault(shown, one.id)
+    what = "text" if medium_of(study.outputs.kind).files is None else "file"
     for (system_x, system_y), count in equal.items():
-        same = f"{system_x} and {system_y} gave the same text for {count} of {len(outputs.items)} items"
+        same = f"{system_x} and {system_y} gave the same {what} for {count} of {len(outputs.items)} items"
         yield f"{same}: nobody can tell them apart there; remove these items unless ties are meant, as no filter does"
 
 

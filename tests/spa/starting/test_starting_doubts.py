@@ -288,13 +288,13 @@ def test_starting_choices_name_no_system(tmp_path: Path) -> None:
 
 def test_starting_failures_are_said(tmp_path: Path) -> None:
     """What a program wrote where there was no output is counted, with the first."""
-    failures = {2: "ERROR: rate limit exceeded", 5: "#NAME?", 6: "nan"}
+    failures = {2: "ERROR: rate limit exceeded", 5: "#NAME?", 6: "nan", 7: '{"error": {"code": 429}}'}
     rows = [{**row, "response": failures.get(n, row["response"])} for n, row in enumerate(long_rows())]
     rows += [{**rows[0], "id": "Average", "response": "a text of 14 words"}]
     facts = started(tmp_path / "a", write_csv(tmp_path / "x.csv", rows))
     assert "x.csv: rows at the end begin with Average, as totals do: --drop id=Average" in facts["caveats"]
     (line,) = [one for one in facts["caveats"] if "failures" in one]
-    assert "are shown as they stand: 3 (" in line
+    assert "are shown as they stand: 4 (" in line
     assert "first: ERROR: rate limit exceeded); --drop COLUMN=VALUE leaves rows out" in line
 
 

@@ -8,7 +8,8 @@ from spa.commands.check import overview_of
 from spa.study.load import load_study
 from spa.study.outputs import load_outputs
 from spa.study.warnings import study_warnings
-from tests.spa.study_files import OUTPUTS, SPA, long_rows, write_rows, write_study
+from tests.spa.study_files import HEAD, OUTPUTS, SPA, long_rows, write_rows, write_study
+from tests.spa.tiny_images import tiny_png
 
 
 def test_warning_counts_outputs_that_cannot_be_judged(tmp_path: Path) -> None:
@@ -88,3 +89,59 @@ def test_warning_of_free_text_in_other_languages(tmp_path: Path) -> None:
         lines = study_warnings(study.model_copy(update={"language": language, "raters": raters}), outputs)
         found = [line for line in lines if "is not read reliably" in line]
         assert [('answer_format = "json"' in line, '"de"' in line) for line in found] == [(True, True)] * told
+
+
+def test_warning_of_systems_that_introduce_themselves(tmp_path: Path) -> None:
+    """By the first word of a system's name or by who made them; not where the word is a word."""
+    told = {
+        "i0": ("As Falcon, I fly.", "An AI assistant developed by Big Labs."),
+        "i1": ("A Falcon flies.", "Yes, sir."),
+    }
+    texts = {item: dict(zip(("falcon-40b", "y"), own, strict=True)) for item, own in told.items()}
+    write_rows(tmp_path / "outputs.jsonl", long_rows(texts))
+    systems = '[[systems]]\nid = "falcon-40b"\n[[systems]]\nid = "y"\n'
+    beginning = "2 of 4 outputs name a model or its maker (falcon, 1 of falcon-40b; Big Labs, 1 of y): "
+    for allowed, said in (
+        ("", beginning),
+        ('allowed_names = ["falcon-40b"]\n', "1 of 4 outputs name a model or its maker"),
+    ):
+        study = load_study(write_study(tmp_path, head=HEAD + allowed, systems=systems))
+        (line,) = (one for one in study_warnings(study, load_outputs(study)) if "name a model" in one)
+        assert line.startswith(said)
+
+
+def test_warning_of_refusals_languages_and_same_files(tmp_path: Path) -> None:
+    """Each is told with whose outputs these are; systems that write alike are not."""
+    ways = {
+        "x": "The river is wide in the north and it is cold in the winter of the year, day {}.",
+        "y": "It is in the winter that the cold of the north is seen on the river, day {}.",
+        "z": "Der Fluss ist im Norden breit und im Winter eines jeden Jahres wird er kalt, Tag {}.",
+    }
+    texts = {f"i{n}": {system: way.format(n) for system, way in ways.items()} for n in range(8)}
+    texts["i2"]["x"] = "I'm sorry, but I can't help with that."
+    texts["i3"]["x"] = "As an AI language model, I cannot say."
+    texts["i4"]["x"] = "I can't help but smile at it, as it is in the north that the river is wide."
+    write_rows(tmp_path / "outputs.jsonl", long_rows(texts))
+    systems = "".join(f'[[systems]]\nid = "{one}"\n' for one in ways)
+    study = load_study(write_study(tmp_path, systems=systems))
+    lines = study_warnings(study, load_outputs(study))
+    for beginning in (
+        "2 of 24 outputs begin as refusals do (2 of x; first: item i2): people judge",
+        "outputs of 1 of 3 systems hardly hold the commonest words of the others (z 6% of their share): another",
+    ):
+        assert len([line for line in lines if line.startswith(beginning)]) == 1, lines
+    for name, content in (("a", 0), ("b", 1), ("same", 0)):
+        (tmp_path / f"{name}.png").write_bytes(tiny_png(content, 1))
+    files = {"i1": ("same", "same"), "i2": ("a", "b")}
+    rows = [
+        {"item_id": item, "system": system, "output": f"{file}.png"}
+        for item, own in files.items()
+        for system, file in zip("ab", own, strict=True)
+    ]
+    write_rows(tmp_path / "outputs.jsonl", rows)
+    systems = '[[systems]]\nid = "a"\n[[systems]]\nid = "b"\n'
+    images = load_study(write_study(tmp_path, outputs=OUTPUTS + 'kind = "image"\n', systems=systems))
+    assert [line for line in study_warnings(images, load_outputs(images)) if "gave the same" in line] == [
+        "a and b gave the same file for 1 of 2 items: nobody can tell them apart there; remove these items unless ties "
+        "are meant, as no filter does"
+    ]
