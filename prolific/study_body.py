@@ -10,7 +10,7 @@ from urllib.parse import quote
 from prolific.api.money import cents
 from prolific.offer import SessionOffer
 from prolific.settings import OutcomeCode, ProlificTable
-from spa.records.study import PeopleGroup
+from spa.records.people import PeopleGroup
 
 ENTRY_PATH = "/prolific"
 PLACEHOLDERS = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")

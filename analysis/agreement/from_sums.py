@@ -11,8 +11,8 @@ from analysis.agreement.units import AnsweredUnits, units_of_counts, units_of_su
 from analysis.answers.plan import Plan
 from analysis.answers.scales import Steps, scale_steps
 from analysis.records.results import Results
-from analysis.sums.adding import OPTIONS
 from analysis.sums.criterion_sums import CriterionSums, by_criterion, option_counts, ways_of_totals
+from analysis.sums.grid import OPTIONS
 from analysis.sums.left_out import NeedsSingleAnswers
 from analysis.sums.totals import AnswerTotals
 

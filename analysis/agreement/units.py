@@ -17,7 +17,7 @@ from analysis.agreement.resampling import Statistic
 from analysis.agreement.result import CONSTANT, no_answer, too_few
 from analysis.statistics.coding import Floats, Ints, scale_of, snap
 from analysis.statistics.reasons import Reason
-from analysis.sums.adding import OPTIONS
+from analysis.sums.grid import OPTIONS
 
 Sums = Mapping[str, npt.NDArray[Any]]  # answers of each unit (``n``), their sum, and the sum of their squares
 

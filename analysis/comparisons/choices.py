@@ -18,8 +18,8 @@ from analysis.statistics.corrections import Verdict
 from analysis.statistics.reasons import Reason
 from analysis.statistics.record import Count, Probability, Record, Share
 from analysis.statistics.t_tests import one_sample, sign_test
-from analysis.sums.adding import UNITS
 from analysis.sums.criterion_sums import PAIR, equal_sums, items_of_pair, people_of_pair, rows_of_units, votes_of
+from analysis.sums.grid import UNITS
 
 CHANCE = 0.5
 

@@ -20,8 +20,8 @@ from analysis.records.results import Results
 from analysis.statistics.coding import Floats, Folded, Ints, fold
 from analysis.strengths.fit import DENSE
 from analysis.strengths.strength_table import Judgements
-from analysis.sums.adding import TOGETHER, multiples_of
 from analysis.sums.criterion_sums import PAIR, Columns, CriterionSums, counted_outcomes, sums_of_pairs
+from analysis.sums.grid import TOGETHER, multiples_of
 from analysis.sums.left_out import NeedsSingleAnswers
 from analysis.sums.totals import AnswerTotals
 

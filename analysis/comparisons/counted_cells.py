@@ -18,7 +18,8 @@ from analysis.comparisons.rating_cells import RatingCells, rating_differences
 from analysis.statistics.cell_sums import BITS, ByNumber, WholeSums, numbered_keys, packed, unpacked
 from analysis.statistics.coding import DENSE, Floats, Ints, all_differ
 from analysis.statistics.differences import DifferencePart, Differences
-from analysis.sums.adding import LISTED, OVER, PACKED, PART, ROOM, TOGETHER, Grid, Sums
+from analysis.sums.adding import LISTED, PACKED, ROOM
+from analysis.sums.grid import OVER, PART, TOGETHER, Grid, Sums
 
 FEW = 256  # values from the least to the largest score up to which what is added up is looked up by value
 PROFILES = 4096  # possible scores of all systems side by side up to which all pairs are looked up together

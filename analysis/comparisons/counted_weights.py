@@ -11,7 +11,7 @@ import polars as pl
 from analysis.comparisons.counted_cells import CountedCells, of_both, sides
 from analysis.statistics.cell_sums import BITS, ByNumber, WholeSums, numbered_keys
 from analysis.statistics.coding import Floats, Ints
-from analysis.sums.adding import TOGETHER, Sums
+from analysis.sums.grid import TOGETHER, Sums
 
 AT_ONCE = 1 << 16  # rows of large sums that are put together from small ones at a time
 

@@ -18,10 +18,11 @@ from analysis.comparisons.rating_cells import RatingCells, rating_cells, rating_
 from analysis.statistics.clustered_difference import SystemClusters
 from analysis.statistics.differences import Differences
 from analysis.statistics.record import AnnotatorKind
-from analysis.sums.adding import OPTIONS, SYSTEMS, UNITS, Grid, Sums, add_up, add_weighed, multiples_of
+from analysis.sums.adding import add_up, add_weighed
 from analysis.sums.building import build_sums
 from analysis.sums.clusters import alike
 from analysis.sums.criterion_sums import CriterionSums, by_criterion
+from analysis.sums.grid import OPTIONS, SYSTEMS, UNITS, Grid, Sums, multiples_of
 from analysis.sums.totals import SummedKind
 from analysis.sums.units import UnitCodes
 from analysis.sums.weighing import uneven_weights

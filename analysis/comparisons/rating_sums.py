@@ -14,7 +14,6 @@ from analysis.comparisons.rated_parts import RatedPart
 from analysis.comparisons.score_totals import RatingTotals, ScoreTotals
 from analysis.statistics.clustered_difference import ClusteredValues, ClusterSums
 from analysis.statistics.coding import Floats, Ints, snap
-from analysis.sums.adding import UNITS
 from analysis.sums.criterion_sums import (
     PAIR,
     Columns,
@@ -27,6 +26,7 @@ from analysis.sums.criterion_sums import (
     rows_of_units,
     votes_of,
 )
+from analysis.sums.grid import UNITS
 from spa.errors import AnalysisError
 
 

@@ -10,7 +10,8 @@ import polars as pl
 from analysis.comparisons.sides import PEOPLE, PeopleKind
 from analysis.llm_vs_people.alternative_annotator import AnnotatorSums, closer_to_others, cluster_sums
 from analysis.statistics.record import AnnotatorKind, names_of
-from analysis.sums.adding import DIGITS, PART, SYSTEMS, Grid, Sums, merged
+from analysis.sums.adding import merged
+from analysis.sums.grid import DIGITS, PART, SYSTEMS, Grid, Sums
 from analysis.sums.totals import SummedKind
 
 UNIT = ("criterion", "item", "sample", "system_x", "system_y")  # what was judged: an output, or two of one item

@@ -16,7 +16,8 @@ from analysis.parts.rows import ExchangeFile, bucket_of, by_bucket, write_rows
 from analysis.parts.scratch import scratch_errors
 from analysis.parts.slices import Flags, SliceFile, SliceRows, read_rows
 from analysis.statistics.coding import Ints
-from analysis.sums.adding import Grid, Sums, add_up, add_weighed, doubled, in_cells
+from analysis.sums.adding import add_up, add_weighed, doubled, in_cells
+from analysis.sums.grid import Grid, Sums
 from analysis.sums.totals import SummedKind
 
 

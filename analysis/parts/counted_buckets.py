@@ -15,7 +15,7 @@ from analysis.comparisons.counted_weights import counted_weighed
 from analysis.comparisons.rating_cells import cells_as_they_stand, cells_of
 from analysis.parts.slices import SliceRows
 from analysis.statistics.coding import Floats, Ints
-from analysis.sums.adding import UNITS, Grid, Sums
+from analysis.sums.grid import UNITS, Grid, Sums
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

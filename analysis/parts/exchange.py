@@ -42,8 +42,9 @@ from analysis.parts.slices import Met, SliceFile
 from analysis.parts.tasks import run_tasks
 from analysis.statistics.coding import Ints
 from analysis.statistics.record import AnnotatorKind
-from analysis.sums.adding import Sums, merged
+from analysis.sums.adding import merged
 from analysis.sums.building import NAMED
+from analysis.sums.grid import Sums
 from analysis.sums.keys import key_of
 from analysis.sums.totals import LargeKind
 from spa.errors import AnalysisError

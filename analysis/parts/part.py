@@ -24,8 +24,9 @@ from analysis.parts.ids import IdsFound, Visits, identified_slice, together
 from analysis.parts.rows import BUCKETS, ExchangeFile, by_bucket, write_rows
 from analysis.parts.slices import SliceFile, coded_rows, write_slice
 from analysis.statistics.coding import Different, Ints
-from analysis.sums.adding import Sums, described, keyed_rows, merged
+from analysis.sums.adding import described, keyed_rows, merged
 from analysis.sums.building import NAMED
+from analysis.sums.grid import Sums
 from analysis.sums.totals import LargeKind
 from spa.errors import AnalysisError
 from spa.tables.source import RowsChosen

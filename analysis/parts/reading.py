@@ -28,9 +28,9 @@ from analysis.parts.exchange import Progress, RunningSums, accepted, exchanged, 
 from analysis.parts.ids import near_names_of_parts, refuse_unmet
 from analysis.parts.rows import ExchangeFile
 from analysis.parts.tasks import run_tasks
-from analysis.sums.adding import grid_of
 from analysis.sums.building import build_totals
 from analysis.sums.clusters import joined, told
+from analysis.sums.grid import grid_of
 from analysis.sums.totals import AnswerTotals, SummedKind
 from analysis.sums.weighing import uneven_weights
 

@@ -18,7 +18,8 @@ import polars as pl
 
 from analysis.parts.scratch import scratch_errors, write_whole
 from analysis.statistics.coding import Different, Ints, Numbers, fold, number, number_each
-from analysis.sums.adding import IDS, PART, SAMPLES, SYSTEMS, Grid
+from analysis.sums.adding import IDS, SAMPLES
+from analysis.sums.grid import PART, SYSTEMS, Grid
 from analysis.sums.keys import coded_keys, key_of
 from analysis.sums.totals import SummedKind
 

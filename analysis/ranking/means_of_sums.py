@@ -10,8 +10,8 @@ import numpy as np
 from analysis.answers.plan import Plan
 from analysis.answers.units import UnitRule
 from analysis.ranking.replicates import ReplicateSums, sums_of_units
-from analysis.sums.adding import UNITS
 from analysis.sums.criterion_sums import CriterionSums
+from analysis.sums.grid import UNITS
 from analysis.sums.totals import AnswerTotals
 
 

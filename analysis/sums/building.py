@@ -12,9 +12,11 @@ from analysis.answers.columns import Scale
 from analysis.answers.input_files import InputFile
 from analysis.statistics.coding import FEW, Ints
 from analysis.statistics.record import AnnotatorKind, fields_of
-from analysis.sums.adding import LISTED, MASS, OVER, PART, SQUARED, TOGETHER, UNITS, Grid, Sums
+from analysis.sums.adding import LISTED, MASS
 from analysis.sums.clusters import of_single_values
+from analysis.sums.grid import OVER, PART, TOGETHER, UNITS, Grid, Sums
 from analysis.sums.totals import AnswerSums, AnswerTotals, RaterCounts, SummedKind, ValueTotals
+from analysis.sums.weighing import SQUARED
 
 NAMED = 10_000  # annotators up to which their names are kept
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from analysis.sums.adding import OVER, TOGETHER, Sums, merged
+from analysis.sums.adding import merged
+from analysis.sums.grid import OVER, TOGETHER, Sums
 
 
 def of_single_values(by_unit: pl.DataFrame, unit: str) -> pl.DataFrame:

@@ -16,7 +16,8 @@ from analysis.statistics.coding import Floats, Ints, snap
 from analysis.statistics.reasons import why
 from analysis.statistics.record import names_of
 from analysis.statistics.weighed_items import WeighedItems
-from analysis.sums.adding import PACKED, PART, ROOM, UNITS
+from analysis.sums.adding import PACKED, ROOM
+from analysis.sums.grid import PART, UNITS
 from analysis.sums.totals import AnswerSums, AnswerTotals, SummedKind, ValueTotals
 
 ADDED = ("n", "total", "above", "tied")  # by pair and unit

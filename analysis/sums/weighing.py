@@ -8,9 +8,10 @@ import polars as pl
 
 from analysis.answers.units import who_answers
 from analysis.statistics.coding import Ints
-from analysis.sums.adding import OVER, SQUARED, TOGETHER, Grid, Sums
+from analysis.sums.grid import OVER, TOGETHER, Grid, Sums
 
 MANY = 100_000  # annotators of a pair from which on weights have fewer digits, so that their sums have room
+SQUARED = 100  # bits of the largest squared weight of an answer
 BITS, FEWER = 62, 50  # of the largest weight, and of the same for many
 
 

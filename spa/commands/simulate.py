@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from spa.commands.workspace import Workspace
     from spa.records.form import Form
-    from spa.records.study import People
+    from spa.records.people import People
     from spa.responses.store import Store
     from spa.simulation.simulated_annotators import Temperament
     from spa.simulation.survey_client import Answering, CompletedVisit

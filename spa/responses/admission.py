@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from spa.errors import ResponseError
-from spa.records.study import People
+from spa.records.people import People
 from spa.records.submission import AnnotatorKind
 from spa.responses.capacity import (
     OF_PEOPLE,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Connection, func, select, true
 
-from spa.records.study import People
+from spa.records.people import People
 from spa.responses.database import CHUNK
 from spa.responses.leases import LEASE_COLUMNS, lease_from_row
 from spa.responses.status import Status, VisitTally

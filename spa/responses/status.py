@@ -13,7 +13,7 @@ from typing import Literal
 
 from sqlalchemy import Connection, func, select
 
-from spa.records.study import People
+from spa.records.people import People
 from spa.responses.leases import Lease
 from spa.responses.outcomes import COMPLETED, OUTCOMES, REPLACED, WITHDRAWN
 from spa.responses.store_schema import decisions, payloads, submissions

@@ -110,3 +110,8 @@ def systems_listed(answers: Sequence[Answer]) -> str:
     names = list(dict.fromkeys(answer.system for answer in answers))
     listed = ", ".join(shortened(name, 40) for name in names[:SHOWN]) + ", ..." * (len(names) > SHOWN)
     return f"({len(names)} systems: {listed})"
+
+
+def names_listed(names: Sequence[str]) -> str:
+    """Return the first names, each cut short, with commas between."""
+    return shortened(", ".join(shortened(name, 40) for name in names[:SHOWN]), 300) + ", ..." * (len(names) > SHOWN)

@@ -98,6 +98,16 @@ class SheetRows:
         """Return the file of a row."""
         return self.sheets[self._file_at(row)]
 
+    @property
+    def unread(self) -> list[str]:
+        """The columns that hold neither texts nor numbers, or more records within records than are looked into."""
+        return list(dict.fromkeys(name for sheet in self.sheets for name in sheet.unread))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is said of how the files were read."""
+        return tuple(dict.fromkeys(note for sheet in self.sheets for note in sheet.notes))
+
     def _file_at(self, row: int) -> int:
         return bisect_right(self._starts, row) - 1
 

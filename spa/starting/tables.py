@@ -14,9 +14,10 @@ from spa.media import JOINED, PLAIN, medium_of, medium_of_paths, text_with_files
 from spa.media.medium import Medium
 from spa.starting.columns import AS_JSON, LAST, OutputColumn
 from spa.starting.dialogues import Dialogues, with_dialogues
-from spa.starting.found import Answer, FoundOutputs, OpenQuestion, systems_listed
-from spa.starting.input_rows import FILE, LINE, NamedColumns, SheetRows, joined, varies
+from spa.starting.found import SHOWN, Answer, FoundOutputs, OpenQuestion, names_listed, systems_listed
+from spa.starting.input_rows import FILE, LINE, NamedColumns, SheetRows, varies
 from spa.starting.names import ITEM_NAMES, NAMES, is_passages, last_part, place_in
+from spa.starting.refusals import why_no_study
 from spa.starting.roles import (
     ALIKE,
     ENOUGH,
@@ -24,10 +25,7 @@ from spa.starting.roles import (
     Roles,
     answers_of_people,
     doubtful_output,
-    is_other,
-    items_in,
     of_one_system,
-    outputs_in,
     roles_in,
 )
 from spa.starting.sheets import OutputSheet
@@ -40,7 +38,6 @@ from spa.tables.paths import MARKS
 SAMPLES = frozenset("sample sample_id sample_idx sample_index sample_number try attempt repeat replicate".split())
 FEW = 20  # values of a column that tells answers of one system apart
 BEGINNING = 3  # columns in which a row's first cell stands
-SHOWN = 8  # names that a line lists
 FAILURE = re.compile(  # what tools write in the place of an output
     r"(?is)#(?:N/A|NAME\?|VALUE!|REF!|DIV/0!|NUM!|NULL!)$|(?:nan|none|null|n/a|undefined|\[?(?:object Object)\]?)$"
     r"|Traceback \(most recent call last\)|(?:\w*Error|\w*Exception|HTTP [45]\d\d|Error code)\s*:"
@@ -61,8 +58,8 @@ def found_in_tables(
     if named.output is None and len(named.systems) < 2 and (names := answers_of_people(rows)):
         place = display_files(sheet.file for sheet in rows.sheets)
         raise StudyError(
-            f"{place}: expected the systems' outputs as texts, got what people answered ({_names(names)}); a report of "
-            "finished answers: spa report FILE; if a column holds outputs, name it with --output"
+            f"{place}: expected the systems' outputs as texts, got what people answered ({names_listed(names)}); a "
+            "report of finished answers: spa report FILE; if a column holds outputs, name it with --output"
         )
     long = roles_in(rows, named) if len(named.systems) < 2 else None
     one_column = bool(named.output) or len(named.systems) == 1
@@ -77,7 +74,7 @@ def found_in_tables(
         return _of_long(rows, named, long)
     if wide is not None:
         return _of_wide(rows, named, wide)
-    raise StudyError(_missing(rows, named))
+    raise StudyError(why_no_study(rows, named))
 
 
 def _check_places(rows: SheetRows, roles: Roles) -> None:
@@ -134,7 +131,7 @@ def _of_wide(rows: SheetRows, given: NamedColumns, roles: WideRoles) -> FoundOut
 def _places(roles: WideRoles) -> tuple[str, ...]:
     if not are_places([*roles.systems]):
         return ()
-    names = _names([*roles.systems.values()])
+    names = names_listed([*roles.systems.values()])
     return (f"{names} are compared as systems: right only where each is one system's in all rows",)
 
 
@@ -173,7 +170,7 @@ def _found(
         medium = medium_of(dialogues.kind)
         named = [column.name.removesuffix(LAST) for column in columns]
         taken |= {*named}
-        output = f"column{'s' * (len(named) > 1)} {_names(named)}, all of each conversation"
+        output = f"column{'s' * (len(named) > 1)} {names_listed(named)}, all of each conversation"
     if medium.files is not None:
         answers = [replace(answer, output=str(_with_file(rows, answer.output))) for answer in answers]
     longest = max(columns, key=lambda column: column.length)
@@ -197,7 +194,7 @@ def _found(
             *_unused(rows, {*taken, *reference}),
         ),
         caveats=(
-            *_notes(rows),
+            *rows.notes,
             *caveats,
             *(() if dialogues.refused is None else (dialogues.refused,)),
             *(() if dialogues.whole else _differing(rows, items, roles.prompts)),
@@ -216,7 +213,7 @@ def _totals(rows: SheetRows) -> Iterator[str]:
         if found := totals({name: column.cells for name, column in [*sheet.columns.items()][:BEGINNING]}):
             name, words = found
             drop = " --drop ".join(shlex.quote(f"{name}={word}") for word in words)
-            yield f"{sheet.file.name}: rows at the end begin with {_names(words)}, as totals do: --drop {drop}"
+            yield f"{sheet.file.name}: rows at the end begin with {names_listed(words)}, as totals do: --drop {drop}"
 
 
 def _failures(answers: Sequence[Answer]) -> Iterator[str]:
@@ -299,12 +296,12 @@ def _passages_aside(rows: SheetRows, items: Sequence[Words], taken: frozenset[st
     own = [name for name in names if name not in differ]
     if differ:
         yield (
-            f"{_names(differ)}: passages that differ by system, and are not shown: answers are judged without what "
-            "each system was given; what it was given is part of what is compared"
+            f"{names_listed(differ)}: passages that differ by system, and are not shown: answers are judged without "
+            "what each system was given; what it was given is part of what is compared"
         )
     if len(own) > 1 or any(of_one_system(rows, name) for name in own):
         yield (
-            f"{_names(own)}: passages that are not shown, as they may be a single system's: answers are judged "
+            f"{names_listed(own)}: passages that are not shown, as they may be a single system's: answers are judged "
             "without; those that all systems were given are shown with --prompt"
         )
 
@@ -394,107 +391,8 @@ def _further(column: OutputColumn) -> Iterator[str]:
 def _unused(rows: SheetRows, taken: Iterable[str]) -> Iterator[str]:
     rest = [name for name in rows.names if name not in {*taken} and rows.column(name).filled]
     if rest:
-        yield f"other columns: {len(rest)} ({_names(rest)})"
-    if unread := _unread(rows):
-        yield f"columns that are not read: {len(unread)} ({_names(unread)})"
+        yield f"other columns: {len(rest)} ({names_listed(rest)})"
+    if unread := rows.unread:
+        yield f"columns that are not read: {len(unread)} ({names_listed(unread)})"
     if any(sheet.unnamed for sheet in rows.sheets):
         yield "an index without a name"
-
-
-def _unread(rows: SheetRows) -> list[str]:
-    """Return the columns that hold neither texts nor numbers, or more records within records than are looked into."""
-    return list(dict.fromkeys(name for sheet in rows.sheets for name in sheet.unread))
-
-
-def _names(names: Sequence[str]) -> str:
-    return shortened(", ".join(shortened(name, 40) for name in names[:SHOWN]), 300) + ", ..." * (len(names) > SHOWN)
-
-
-def _notes(rows: SheetRows) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(note for sheet in rows.sheets for note in sheet.notes))
-
-
-def _missing(rows: SheetRows, given: NamedColumns) -> str:
-    """Say why no study can be made of the files, and what to do."""
-    place = display_files(sheet.file for sheet in rows.sheets)
-    if one_sheet := next((note for note in _notes(rows) if "read from the sheet" in note), None):
-        place = f"{one_sheet} (--sheet)"
-    names = _names(rows.names) or "none"
-    names += f"; not read: {_names(unread)}" if (unread := _unread(rows)) else ""
-    outputs = outputs_in(rows, given)
-    if given.output is not None and not rows.column(given.output).filled:
-        return (
-            f"{place}: expected outputs in {shortened(given.output)}, got empty cells; name another column (--output)"
-        )
-    if not outputs:
-        empty = [name for name in rows.names if not rows.column(name).filled]
-        got = f"empty cells in {_names(empty)}" if empty else f"only numbers, ids or prompts ({names})"
-        usual = [name for name in rows.names if place_in("output", name) is not None and rows.column(name).filled]
-        do = f"name it with --output{''.join(f' {shlex.quote(name)}' for name in usual[:1])}{_columns_as_systems(rows)}"
-        return f"{place}: expected a column with the systems' outputs as texts, got {got}; {do}"
-    if rows.height > 1 and rows.column(outputs[0]).distinct == 1 and len(rows.column(outputs[0]).filled) == rows.height:
-        text = shortened(rows.column(outputs[0]).filled[0], 80)
-        return f"{place}: expected outputs that differ, got one text in every row of {shortened(outputs[0])} ({text})"
-    if _are_alike(rows, given, outputs[0]):
-        column = shortened(outputs[0])
-        return f"{place}: expected outputs that differ, got one text of all systems for each item in {column}; check it"
-    known = [name for name in rows.names if place_in("system", name) is not None and rows.column(name).filled]
-    systems = [*(given.systems or known)[:1]]
-    if systems and rows.column(systems[0]).distinct == 1:
-        only = shortened(rows.column(systems[0]).filled[0], 40)
-        return (
-            f"{place}: expected outputs of two systems or more, got one ({systems[0]} is {only} in every row); "
-            "give the other systems' files, too"
-        )
-    if systems and rows.column(systems[0]).distinct > 1:
-        item = given.item or "none of the columns"
-        return (
-            f"{place}: expected items that two systems answer, got none: {item} joins rows of different "
-            f"{systems[0]} ({names}); name the column that they share with --item"
-        )
-    if len(rows.sheets) > 1:
-        return (
-            f"{place}: expected the same items in each system's file, got none in common{_first_names(rows, given)}; "
-            f"name the column that they share with --item, of {shortened(names, 120)}"
-        )
-    if given.systems:
-        return (
-            f"{place}: expected items that two systems answer, got none by {', '.join(given.systems)}; name the column "
-            f"of the items with --item, of {names}"
-        )
-    return (
-        f"{place}: expected outputs of two systems or more, got one column of texts ({outputs[0]}) and none that names "
-        f"a system; name it with --system, or give a file for each system{_columns_as_systems(rows)}"
-    )
-
-
-def _first_names(rows: SheetRows, given: NamedColumns) -> str:
-    """Say how the items of two files are called, where a column of all files names them."""
-    usual = [name for name in rows.names if given.item == name or place_in("item", name) is not None]
-    column = next((name for name in usual if all(name in sheet.columns for sheet in rows.sheets)), None)
-    if column is None:
-        return ""
-    said = (
-        f"{shortened(str(sheet.cells(column)[0]), 30)} in {shortened(sheet.file.name, 40)}" for sheet in rows.sheets[:2]
-    )
-    return f" ({column} begins with {', '.join(said)})"
-
-
-def _are_alike(rows: SheetRows, given: NamedColumns, output: str) -> bool:
-    """Return whether a column of items joins rows of several files or systems, all with the same text."""
-    known = [name for name in rows.names if place_in("system", name) is not None]
-    texts = rows.identified(output)
-    for system in given.systems[:1] or (*known, FILE):
-        for item in items_in(rows, given, (output, system)):
-            items = rows.identified(item)
-            joins = item != LINE and joined(rows.identified(system), items, texts).share > ENOUGH
-            if joins and varies(items, texts) == 0.0:
-                return True
-    return False
-
-
-def _columns_as_systems(rows: SheetRows) -> str:
-    """Say how columns are named that are systems, of those whose names say nothing else."""
-    free = [name for name in rows.names if rows.column(name).filled and not is_other(name)]
-    words = " ".join(f"--system {shlex.quote(shortened(name, 40))}" for name in free[:4])
-    return f"; if columns are systems: {words}" if len(free) > 1 else ""

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from spa.elicitation import ways
 from spa.media import medium_of, sent_media
 from spa.raters.vendors import batch_providers, in_batches, provider_with, providers, vendor_of
+from spa.records.people import PeopleGroup
 from spa.records.problems import StudyProblem, mistake, nearest, quote, repeated, unfit_system
 from spa.records.raters import (
     CONTINUED,
@@ -22,7 +23,7 @@ from spa.records.raters import (
     may_be_cached,
     rater_variants,
 )
-from spa.records.study import OVERALL, PeopleGroup, Study
+from spa.records.study import OVERALL, Study
 
 RESERVED_RATERS = ("human", "simulated")  # groups of annotators that are analysed apart
 

@@ -14,9 +14,10 @@ from spa.media import medium_of
 from spa.media.medium import Doubt
 from spa.media.words import count_words
 from spa.records.outputs import Item, Output, Outputs
+from spa.records.people import People
 from spa.records.platforms import lowest_hourly_pay
 from spa.records.raters import rater_variants
-from spa.records.study import People, Study
+from spa.records.study import Study
 from spa.study.clip_warnings import clip_warnings
 from spa.study.name_leaks import name_leaks
 from spa.study.output_files import display_files

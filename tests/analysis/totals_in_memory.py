@@ -8,8 +8,9 @@ from analysis.answers.groups import group_order
 from analysis.answers.order import order_of
 from analysis.answers.tables import AnswerTables, answered_rows
 from analysis.llm_vs_people.stand_in import NOBODY, compared_people, judged, stand_in_sums
-from analysis.sums.adding import add_up, add_weighed, described, grid_of, in_cells, keyed_rows, numbered
+from analysis.sums.adding import add_up, add_weighed, described, in_cells, keyed_rows, numbered
 from analysis.sums.building import build_totals
+from analysis.sums.grid import grid_of
 from analysis.sums.totals import AnswerTotals, LargeKind
 from analysis.sums.weighing import uneven_weights
 

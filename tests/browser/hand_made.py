@@ -12,7 +12,8 @@ import pytest
 from spa.forms.texts import load_texts
 from spa.records.assignment import Assignment, BlindingKey
 from spa.records.form import Form
-from spa.records.study import OutputFiles, People, Study, System
+from spa.records.people import People
+from spa.records.study import OutputFiles, Study, System
 from spa.records.submission import Response
 from spa.responses.answers import parse_answers
 from spa.responses.store import Store

@@ -19,8 +19,9 @@ from analysis.comparisons.rated_parts import grid_of_cells, rows_of_cells
 from analysis.comparisons.rating_cells import RatingCells, rating_cells
 from analysis.statistics import cell_sums
 from analysis.sums import adding
-from analysis.sums.adding import Grid, Sums, add_up, add_weighed
+from analysis.sums.adding import add_up, add_weighed
 from analysis.sums.clusters import with_clusters
+from analysis.sums.grid import Grid, Sums
 from analysis.sums.weighing import uneven_weights
 from spa.errors import AnalysisError
 from tests.analysis.random_tables import random_table

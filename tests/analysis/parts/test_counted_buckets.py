@@ -9,8 +9,9 @@ from analysis.answers.groups import group_order
 from analysis.answers.order import order_of
 from analysis.answers.tables import answered_rows
 from analysis.parts.counted_buckets import counted_rows
-from analysis.sums.adding import add_up, add_weighed, described, grid_of, in_cells, keyed_rows, merged, numbered
+from analysis.sums.adding import add_up, add_weighed, described, in_cells, keyed_rows, merged, numbered
 from analysis.sums.clusters import with_clusters
+from analysis.sums.grid import grid_of
 from analysis.sums.weighing import uneven_weights
 from tests.analysis.comparisons.test_counted_cells import checked
 

@@ -17,7 +17,8 @@ from analysis.parts import buckets, part, reading, slices
 from analysis.parts.reading import read_totals
 from analysis.parts.slices import Met, coded_rows
 from analysis.statistics.coding import Different
-from analysis.sums.adding import Grid, keyed_rows
+from analysis.sums.adding import keyed_rows
+from analysis.sums.grid import Grid
 from tests.analysis.parts.test_parts_read import TABLES, assert_same, ratings, split
 
 NAMES = ("system", "criterion", "elicitation", "annotator", "variant")  # those that are listed as they first appear

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from spa.cli import main
 from spa.commands.workspace import open_workspace
-from spa.records.study import People, PeopleGroup
+from spa.records.people import People, PeopleGroup
 from spa.responses.admission import AdmissionRules
 from spa.responses.outcomes import COMPLETED, SCREENED_OUT
 from spa.responses.status import Status, summarise_visits

@@ -16,7 +16,7 @@ from spa.commands.simulate import annotators_by_link, reserve_links
 from spa.commands.workspace import Workspace, open_workspace
 from spa.errors import ResponseError
 from spa.records.form import Form, Page
-from spa.records.study import People
+from spa.records.people import People
 from spa.records.submission import Response
 from spa.server.app import create_app
 from spa.server.http_server import serve_on_loopback
