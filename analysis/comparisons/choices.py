@@ -18,7 +18,7 @@ from analysis.statistics.corrections import Verdict
 from analysis.statistics.reasons import Reason
 from analysis.statistics.record import Count, Probability, Record, Share
 from analysis.statistics.t_tests import one_sample, sign_test
-from analysis.sums.criterion_sums import PAIR, equal_sums, items_of_pair, people_of_pair, rows_of_units, votes_of
+from analysis.sums.criterion_sums import PAIR, items_of_pair, people_of_pair, rows_of_units
 from analysis.sums.grid import UNITS
 
 CHANCE = 0.5
@@ -132,7 +132,7 @@ def compare_choices(chosen: ChosenPart, plan: Plan) -> list[ChoiceTest]:
     part, pairs = chosen.tested, chosen.listed
     k, overall = len(part.systems), part.pairs["overall"]
     annotators = np.bincount(part.pairs["annotator"][PAIR], minlength=len(pairs)).astype(np.int64)
-    equal, bad = equal_sums(part, "pairs", votes_of(part)), chosen.both_bad
+    equal, bad = chosen.equal_pairs, chosen.both_bad
 
     def averages(units: Sequence[Unit]) -> list[UnitValues | None]:
         rows = rows_of_units(part.pairs, np.array([UNITS.index(unit) for unit in units], dtype=np.int64))

@@ -20,7 +20,16 @@ from analysis.records.results import Results
 from analysis.statistics.coding import Floats, Folded, Ints, fold
 from analysis.strengths.fit import DENSE
 from analysis.strengths.strength_table import Judgements
-from analysis.sums.criterion_sums import PAIR, Columns, CriterionSums, counted_outcomes, sums_of_pairs
+from analysis.sums.criterion_sums import (
+    PAIR,
+    Columns,
+    CriterionSums,
+    EqualSums,
+    counted_outcomes,
+    equal_sums,
+    sums_of_pairs,
+    votes_of,
+)
 from analysis.sums.grid import TOGETHER, multiples_of
 from analysis.sums.left_out import NeedsSingleAnswers
 from analysis.sums.totals import AnswerTotals
@@ -56,6 +65,11 @@ class ChosenPart:
     def tested(self) -> CriterionSums:
         """The sums of these pairs, numbered in their order."""
         return sums_of_pairs(self.sums, self.listed)
+
+    @cached_property
+    def equal_pairs(self) -> EqualSums:
+        """Those with everybody weighing the same."""
+        return equal_sums(self.tested, "pairs", votes_of(self.tested))
 
     @property
     def n_untested(self) -> int:

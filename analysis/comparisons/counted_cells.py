@@ -19,7 +19,7 @@ from analysis.statistics.cell_sums import BITS, ByNumber, WholeSums, numbered_ke
 from analysis.statistics.coding import DENSE, Floats, Ints, all_differ
 from analysis.statistics.differences import DifferencePart, Differences
 from analysis.sums.adding import LISTED, PACKED, ROOM
-from analysis.sums.grid import OVER, PART, TOGETHER, Grid, Sums
+from analysis.sums.grid import OVER, PART, TOGETHER, UNITS, Grid, Sums
 
 FEW = 256  # values from the least to the largest score up to which what is added up is looked up by value
 PROFILES = 4096  # possible scores of all systems side by side up to which all pairs are looked up together
@@ -85,10 +85,9 @@ class CountedCells:
         found: Ints = place[part.x * k + part.y]
         return found
 
-    def units(self) -> Mapping[str, Ints]:
-        """Return who (of LLMs also in which assignment) gave each score, and about which item."""
-        names = ("annotator", *(("assignment",) if self.cells.llm else ()), "item")
-        return {unit: self.cells.column(unit) for unit in names}
+    def units(self) -> tuple[str, ...]:
+        """Return by whom (of LLMs also in which assignment) and about which item scores are added up."""
+        return ("annotator", *(("assignment",) if self.cells.llm else ()), "item")
 
 
 def counted_cells(
@@ -130,35 +129,56 @@ def _once(cells: RatingCells) -> bool:
     return not cells.sampled and all_differ(cells.annotator[starts], cells.item[starts])
 
 
-def counted_sums(own: CountedCells) -> Sums:
+def counted_sums(own: CountedCells, *, by_item: bool = True) -> Sums:
     """Return what :func:`analysis.sums.adding.add_up` does of one group and criterion; O(cells + differences) time.
 
-    But for clusters, in which each value is alone (:mod:`analysis.sums.clusters`).
+    But for clusters, in which each value is alone (:mod:`analysis.sums.clusters`), and without ``by_item`` for the
+    sums by item, which have no rows then: :func:`item_sums` returns them.
     """
-    cells, k = own.cells, len(own.cells.systems)
-    sums: Sums = {"scores_counts": _counts(own)}
-    added: dict[str, _Added] = {}
-    for unit, column in own.units().items():
-        width = int(column.max()) + 1
+    cells, units = own.cells, own.units()
+    sums, added = _scores_by(own, [unit for unit in units if by_item or unit != "item"])
+    sums |= {"scores_counts": _counts(own)} | _pairs_by(own, added)
+    for of in OVER:
+        people = [one.clear() for one in sums[f"{of}_annotator"].iter_columns()]
+        for unit in UNITS:
+            there = [one for one in people if unit in TOGETHER.values() or one.name not in BESIDE]
+            nobody = [one.alias(unit) if one.name == "annotator" else one for one in there]
+            sums.setdefault(f"{of}_{unit}", pl.DataFrame(nobody))
+    blocks = int(cells.block.max() - cells.block.min()) + 1
+    layout = {"clusters": blocks, "blocks": blocks, "answers": len(cells.value)}
+    placed = [pl.Series(name, np.array([one], dtype=np.int32)) for name, one in zip(PART, own.place, strict=True)]
+    sums["layout"] = pl.DataFrame([*placed, *(pl.Series(name, np.array([one])) for name, one in layout.items())])
+    return sums
+
+
+def item_sums(own: CountedCells, of: str) -> pl.DataFrame:
+    """Return the sums of scores, or of pairs, by item."""
+    sums, added = _scores_by(own, ["item"])
+    return (sums if of == "scores" else _pairs_by(own, added))[f"{of}_item"]
+
+
+def _scores_by(own: CountedCells, units: Sequence[str]) -> tuple[Sums, dict[str, _Added]]:
+    """Return the sums of scores by each unit, as tables and as those of pairs are made of them."""
+    k, sums, added = len(own.cells.systems), Sums(), dict[str, _Added]()
+    for unit in units:
+        width = int(own.cells.column(unit).max()) + 1
         key, columns, options = _scores(own, unit, width)
         added[unit] = _Added(width=width, scores=columns, pairs=WholeSums(k * (k - 1) // 2 * width))
         sums |= _by_unit(own, "scores", unit, width, key, columns, options)
+    return sums, added
+
+
+def _pairs_by(own: CountedCells, added: Mapping[str, _Added]) -> Sums:
+    """Add pairs up by each unit."""
     if own.side_by_side is not None:
         _add_side_by_side(own, own.side_by_side, added)
     for part in own.differences.parts() if own.side_by_side is None else ():
         (values, which), pair = _of_pairs(part, own), own.pair(part)
         for unit, one in added.items():
             one.pairs.add(pair * one.width + getattr(part, unit), _kept(values, unit), which=which)
+    sums = Sums()
     for unit, one in added.items():
         sums |= _by_unit(own, "pairs", unit, one.width, *one.pairs.found())
-    for of in OVER:
-        people = sums[f"{of}_annotator"].iter_columns()
-        nobody = [one.clear().alias("assignment") if one.name == "annotator" else one.clear() for one in people]
-        sums.setdefault(f"{of}_assignment", pl.DataFrame(nobody))
-    blocks = int(cells.block.max() - cells.block.min()) + 1
-    layout = {"clusters": blocks, "blocks": blocks, "answers": len(cells.value)}
-    placed = [pl.Series(name, np.array([one], dtype=np.int32)) for name, one in zip(PART, own.place, strict=True)]
-    sums["layout"] = pl.DataFrame([*placed, *(pl.Series(name, np.array([one])) for name, one in layout.items())])
     return sums
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -12,16 +12,25 @@ import numpy as np
 import polars as pl
 
 from analysis.answers.order import Order
-from analysis.comparisons.counted_cells import counted_cells, counted_sums
+from analysis.comparisons.counted_cells import CountedCells, counted_cells, counted_sums, item_sums
 from analysis.comparisons.counted_weights import counted_weighed
 from analysis.comparisons.rating_cells import RatingCells, rating_cells, rating_differences
 from analysis.statistics.clustered_difference import SystemClusters
 from analysis.statistics.differences import Differences
 from analysis.statistics.record import AnnotatorKind
 from analysis.sums.adding import add_up, add_weighed
-from analysis.sums.building import build_sums
+from analysis.sums.building import build_sums, in_order, in_scores, weighed_in_floats
 from analysis.sums.clusters import alike
-from analysis.sums.criterion_sums import CriterionSums, by_criterion
+from analysis.sums.criterion_sums import (
+    Columns,
+    CriterionSums,
+    EqualSums,
+    Placed,
+    SumsWhenAsked,
+    by_criterion,
+    equal_sums,
+    votes_of,
+)
 from analysis.sums.grid import OPTIONS, SYSTEMS, UNITS, Grid, Sums, multiples_of
 from analysis.sums.totals import SummedKind
 from analysis.sums.units import UnitCodes
@@ -48,6 +57,11 @@ class RatedPart:
         """What one annotator gave to two systems on one item."""
         assert self.cells is not None
         return rating_differences(self.cells)
+
+    @cached_property
+    def equal_pairs(self) -> EqualSums:
+        """Sums of pairs with everybody weighing the same."""
+        return equal_sums(self.sums, "pairs", votes_of(self.sums))
 
     def clusters(self, who: str, *, alike: bool) -> SystemClusters:
         """Return the sums of each system by annotator (assignment), item and both."""
@@ -79,7 +93,8 @@ def _sums(parts: Sequence[RatingCells], kind: SummedKind, order: Order) -> Itera
     if not parts:
         return
     grid = grid_of_cells(parts, order)
-    each = alike([_sums_of_part(part, kind, grid) for part in parts])
+    added = [_added_up(part, kind, grid) for part in parts]
+    each = alike([own.sums for own in added])
     tables = {name: [own[name] for own in each if name in own] for name in dict.fromkeys(chain.from_iterable(each))}
     sums = {name: own[0] if len(own) == 1 else pl.concat(own, how="diagonal_relaxed") for name, own in tables.items()}
     del each, tables
@@ -95,20 +110,59 @@ def _sums(parts: Sequence[RatingCells], kind: SummedKind, order: Order) -> Itera
         sampled=sampled,
         numbers={unit: 1 + max(int(part.column(unit).max()) for part in parts) for unit in UNITS},
     )
-    for found, part in zip(by_criterion(built), parts, strict=True):
-        yield found if part.answers is None else replace(found, answers=part.answers)
+    for found, part, own in zip(by_criterion(built), parts, [one.items for one in added], strict=True):
+        whole = found if own is None else own.beside(found)
+        yield whole if part.answers is None else replace(whole, answers=part.answers)
 
 
-def _sums_of_part(part: RatingCells, kind: SummedKind, grid: Grid) -> Sums:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _AddedUp:
+    """Sums of one group and criterion, those by item only where nothing makes them when they are asked for."""
+
+    sums: Sums
+    items: _ByItem | None = None
+
+
+def _added_up(part: RatingCells, kind: SummedKind, grid: Grid) -> _AddedUp:
     """Add up one group and criterion."""
     place = grid.order.groups.index(part.group), grid.criteria[part.criterion]
     if (own := counted_cells(part, grid, place, complete=True)) is not None:
-        sums = counted_sums(own)
-        return sums | counted_weighed(own, uneven_weights(sums, grid))
+        sums = counted_sums(own, by_item=False)
+        return _AddedUp(sums=sums, items=_ByItem(cells=own, weights=uneven_weights(sums, grid)))
     rows = rows_of_cells(part, grid.order)
     rows = rows.sort("annotator", "item", "assignment", "variant", *SYSTEMS[kind], "sample")
     sums = add_up(rows, kind, grid)
-    return sums | add_weighed(rows, kind, grid, uneven_weights(sums, grid))
+    return _AddedUp(sums=sums | add_weighed(rows, kind, grid, uneven_weights(sums, grid)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _ByItem:
+    """Adds cells up by item when it is asked to: few reports need all of these tables, each as large as the ratings.
+
+    ``weights`` are those of :func:`analysis.sums.weighing.uneven_weights`.
+    """
+
+    cells: CountedCells
+    weights: Mapping[str, pl.DataFrame]
+
+    def beside(self, sums: CriterionSums) -> CriterionSums:
+        """Return the sums of a group and criterion with those by item."""
+        return replace(sums, scores=self._tables("scores", sums.scores), pairs=self._tables("pairs", sums.pairs))
+
+    def _tables(self, of: str, known: Mapping[str, Columns]) -> SumsWhenAsked:
+        later = {"item": lambda: self._columns(item_sums(self.cells, of), of)}
+        if of in self.weights:
+            later["weighed"] = lambda: self._columns(self._weighed(of), of)
+        return SumsWhenAsked(known, later)
+
+    def _weighed(self, of: str) -> pl.DataFrame:
+        found = counted_weighed(self.cells, {of: self.weights[of]})
+        return weighed_in_floats(found.get(f"{of}_weighed_item"), of)
+
+    def _columns(self, frame: pl.DataFrame, of: str) -> Columns:
+        grid = self.cells.grid
+        placed = Placed.of(in_scores(in_order(frame, "about", "item"), of, grid), len(grid.order.systems))
+        return placed.at(self.cells.place)
 
 
 def grid_of_cells(parts: Sequence[RatingCells], order: Order) -> Grid:

@@ -13,7 +13,7 @@ import polars as pl
 
 from analysis.answers.order import Order
 from analysis.answers.tables import answered_rows
-from analysis.statistics.coding import Floats, Ints, all_differ, code, fold, join_keys, rows_in_order, scale_of
+from analysis.statistics.coding import Floats, Ints, all_differ, code, fold, rows_in_order, scale_of
 from analysis.statistics.differences import Differences
 from analysis.sums.units import UnitCodes, unit_codes
 
@@ -78,26 +78,33 @@ def cells_of(columns: Mapping[str, npt.NDArray[Any]], value: Floats, order: Orde
     ``group``, ``criterion``, ``system``, ``annotator``, ``assignment``, ``item_id``, ``variant`` and ``sample`` are
     whole numbers, ``llm`` a bool.
     """
-    alike = {name for name, column in columns.items() if column.min() == column.max()}
+    alike = {name for name, column in columns.items() if column[0] == column[-1] and np.all(column == column[0])}
     names = ("group", "criterion", "assignment", "variant", "item_id", "system", "sample")
-    varied = [columns[name] for name in names if name not in alike]
-    first, times = rows_in_order(*varied) if varied else None, None
-    if first is None:
+    varied = [name for name in names if name not in alike]
+    found, times, there = rows_in_order(*(columns[name] for name in varied)) if varied else None, None, {}
+    if found is None:
         cells = fold(*(columns[name] for name in names))
         averaged, first, times = cells.mean(value), cells.first, np.bincount(cells.of)
     else:
-        averaged = value[first] + 0.0
-    there = {id(column): column[first] for name, column in columns.items() if name not in alike}
+        first, ordered = found
+        averaged = value[first]
+        averaged += 0.0
+        there = {id(columns[name]): column for name, column in zip(varied, ordered, strict=True)}
+    for name in columns.keys() - alike:
+        if id(columns[name]) not in there:
+            there[id(columns[name])] = columns[name][first]
     columns = {name: column[: len(first)] if name in alike else there[id(column)] for name, column in columns.items()}
     once = times is None and columns["assignment"] is columns["annotator"] and {"variant", "sample"} <= alike
-    del first, there
-    one_part = {"group", "criterion"} <= alike
-    part = np.zeros(len(averaged), np.int64) if one_part else fold(columns["group"], columns["criterion"]).of
-    block = join_keys(part, columns["assignment"], columns["variant"], columns["item_id"])  # ascending
-    begins = np.zeros(len(block), dtype=np.bool_)
-    np.not_equal(block[1:], block[:-1], out=begins[1:])
-    block = np.cumsum(begins)
-    ends: list[int] = np.cumsum(np.bincount(part)).tolist()
+    del first, there, found
+    begins = np.zeros(len(averaged), dtype=np.bool_)
+    for own in [
+        columns[name] for name in ("group", "criterion", "assignment", "variant", "item_id") if name not in alike
+    ]:
+        begins[1:] |= own[1:] != own[:-1]
+    block: Ints = np.cumsum(begins)
+    ends = [len(averaged)]
+    if not {"group", "criterion"} <= alike:
+        ends = np.cumsum(np.bincount(fold(columns["group"], columns["criterion"]).of)).tolist()
     for start, end in pairwise((0, *ends)):
         rows = slice(start, end)  # folds are sorted by their columns
         yield RatingCells(

@@ -24,7 +24,6 @@ from analysis.sums.criterion_sums import (
     items_of_pair,
     people_of_pair,
     rows_of_units,
-    votes_of,
 )
 from analysis.sums.grid import UNITS
 from spa.errors import AnalysisError
@@ -69,10 +68,6 @@ def rating_totals(rated_part: RatedPart) -> RatingTotals:
     def of_systems(who: Unit) -> EqualSums:
         return equal_sums(part, "scores", who)
 
-    @cache
-    def of_pairs() -> EqualSums:
-        return equal_sums(part, "pairs", votes_of(part))
-
     people, number = np.unique(rated["annotator"], return_inverse=True)
     table = csr_array((np.ones(len(number), dtype=np.int64), (number, rated["system"])), shape=(len(people), k))
 
@@ -97,8 +92,8 @@ def rating_totals(rated_part: RatedPart) -> RatingTotals:
         same_annotators=lambda x, y: np.array_equal(raters(x), raters(y)),
         sides=lambda x, y, who, alike: sides_of_sums(rated_part, of_systems(who), x, y, alike=alike),
         raters=lambda system, who: people_of_pair(of_systems(who), system),
-        people=lambda pair: people_of_pair(of_pairs(), pair),
-        items=lambda pair: items_of_pair(of_pairs(), pair, scale=part.scale),
+        people=lambda pair: people_of_pair(rated_part.equal_pairs, pair),
+        items=lambda pair: items_of_pair(rated_part.equal_pairs, pair, scale=part.scale),
         scale=part.scale,
     )
 

@@ -71,7 +71,7 @@ def part_sums(rated: RatedPart, plan: Plan) -> PartSums:
             share=np.zeros(len(rows["n"])),
             square=np.zeros(len(rows["n"])),
         )
-        return _with_weights(own, equal_sums(part, "pairs", votes_of(part)), lookup) if weighed.any() else own
+        return _with_weights(own, rated.equal_pairs, lookup) if weighed.any() else own
 
     return PartSums(
         systems=part.systems,
@@ -83,7 +83,12 @@ def part_sums(rated: RatedPart, plan: Plan) -> PartSums:
         z_scores=lambda own: _z_tests(rated, own, plan),
         ordinal=lambda own: _ordinal_tests(rated, own),
         crossed=lambda own: crossed_tests_of(
-            part, pair_lookup(own.x, own.y, k).ravel(), len(own), against=0.0, confidence=plan.confidence
+            part,
+            rated.equal_pairs,
+            pair_lookup(own.x, own.y, k).ravel(),
+            len(own),
+            against=0.0,
+            confidence=plan.confidence,
         ),
         sides=lambda x, y: sides_of_sums(rated, equal_sums(part, "scores", votes_of(part)), x, y, alike=True),
     )
@@ -238,15 +243,16 @@ def _single_z_tests(rated: RatedPart, pairs: PairDifferences, plan: Plan) -> tup
 
 
 def crossed_tests_of(
-    part: CriterionSums, number: Ints, n_tests: int, *, against: float, confidence: float
+    part: CriterionSums, equal: EqualSums, number: Ints, n_tests: int, *, against: float, confidence: float
 ) -> ManyTests:
-    """Test pairs, whose tests ``number`` numbers, over annotators (of few LLMs: assignments) and items at once."""
+    """Test pairs, whose tests ``number`` numbers, over annotators (of few LLMs: assignments) and items at once.
+
+    ``equal`` are the sums of pairs with everybody weighing the same.
+    """
     overall = part.pairs["overall"]
     place = number[overall[PAIR]]
     n, same = np.zeros(n_tests, dtype=np.int64), np.zeros(n_tests, dtype=np.bool_)
     n[place], same[place] = overall["n"], overall["squares"] == 0
-    who = votes_of(part)
-    equal = equal_sums(part, "pairs", who)
 
     def added(pair: Ints, values: Floats) -> Floats:
         return np.bincount(pair, weights=values, minlength=n_tests).astype(np.float64)
@@ -257,7 +263,7 @@ def crossed_tests_of(
         mean = added(of_own, own["total"] / own["n"]) / people
     rest = distances(own["total"] / own["n"], mean[of_own], part.scale) / people[of_own]
     annotators = ClusterSquares(squares=added(of_own, rest**2), clusters=people)
-    both = part.pairs["clusters" if who == "annotator" else "visits"]
+    both = part.pairs["clusters" if equal.who == "annotator" else "visits"]
     of_both, weight = number[both[PAIR]], weights_of(equal, both)
     cells = ClusterSquares(
         squares=added(of_both, weight**2 * both["squares"]),

@@ -267,8 +267,10 @@ def analyse_chosen_parts(
     for chosen in parts:
         part, tested = chosen.sums, chosen.tested
         tests += compare_choices(chosen, plan)
-        number = np.arange(tested.n_pairs)
-        crossed = crossed_tests_of(tested, number, len(number), against=CHANCE, confidence=plan.confidence)
+        n = tested.n_pairs
+        crossed = crossed_tests_of(
+            tested, chosen.equal_pairs, np.arange(n), n, against=CHANCE, confidence=plan.confidence
+        )
         checks.choices.append(crossed)
         sources.add_comparisons("choices", part.group, part.criterion, chosen.judgements(plan), part.systems, names)
         if chosen.n_untested:

@@ -77,7 +77,7 @@ def build_sums(
     keys = {unit: np.arange(numbers[unit]) if numbers else _keys(sums, unit) for unit in UNITS}
     about = "scores" if kind == "ratings" else "pairs"
     units = {
-        f"{of}_{unit}": _sorted(_numbered(sums[f"{of}_{unit}"], unit, keys[unit]), "about", unit)
+        f"{of}_{unit}": in_order(_numbered(sums[f"{of}_{unit}"], unit, keys[unit]), "about", unit)
         for of in OVER
         for unit in UNITS
         if f"{of}_{unit}" in sums
@@ -146,14 +146,14 @@ def _value_totals(sums: Sums, of: str, keys: Mapping[str, Ints], grid: Grid, uni
         if (own := sums.get(f"{of}_{kind}")) is None:
             clusters = of_single_values(by_unit[unit], unit)
         else:
-            clusters = _sorted(_numbered(own, unit, keys[unit]), "about", unit, "n")
+            clusters = in_order(_numbered(own, unit, keys[unit]), "about", unit, "n")
         together[kind] = _about_equal_mean(clusters, by_unit[unit])
     for unit in TOGETHER.values() if "first" in by_unit["annotator"].columns else ():
         by_unit[unit] = _beside(by_unit[unit], units[f"scores_{unit}"], len(grid.order.systems))
-    frames = {"overall": _sorted(overall, "about"), **together, **by_unit}
-    frames["weighed"] = _sorted(_weighed(sums, of, keys), "about", "item")
+    frames = {"overall": in_order(overall, "about"), **together, **by_unit}
+    frames["weighed"] = _weighed(sums, of, keys)
     del clusters, by_unit, together, overall
-    found = {name: _in_scores(frames.pop(name), of, grid) for name in [*frames]}  # one at a time, as they are large
+    found = {name: in_scores(frames.pop(name), of, grid) for name in [*frames]}  # one at a time, as they are large
     return ValueTotals(**found)
 
 
@@ -163,7 +163,7 @@ def _with(frame: pl.DataFrame, columns: Mapping[str, pl.Series], without: Collec
     return pl.DataFrame([one.alias(name) for name, one in (kept | dict(columns)).items()])
 
 
-def _sorted(frame: pl.DataFrame, *by: str) -> pl.DataFrame:
+def in_order(frame: pl.DataFrame, *by: str) -> pl.DataFrame:
     """Sort rows by whole numbers; ``about`` sorts by group, criterion and systems."""
     columns = [frame[name].to_numpy() for name in by]
     later = np.zeros(max(frame.height - 1, 0), dtype=np.bool_)
@@ -218,9 +218,13 @@ def _beside(by_unit: pl.DataFrame, scores: pl.DataFrame, k: int) -> pl.DataFrame
 
 
 def _weighed(sums: Sums, of: str, keys: Mapping[str, Ints]) -> pl.DataFrame:
-    """Return what is weighed; no rows where everybody gave as many answers."""
+    frame = weighed_in_floats(sums.pop(f"{of}_weighed_item", None), of)
+    return in_order(_numbered(frame, "item", keys["item"]), "about", "item")
+
+
+def weighed_in_floats(frame: pl.DataFrame | None, of: str) -> pl.DataFrame:
+    """Return what is weighed as floats; no rows where everybody gave as many answers."""
     names = ("share", "square", "total", *(("higher",) if of == "pairs" else ()))
-    frame = sums.pop(f"{of}_weighed_item", None)
     if frame is None:
         nobody: dict[str, pl.DataType] = {"about": pl.Int64(), "item": pl.Int64(), **dict.fromkeys(names, pl.Float64())}
         return pl.DataFrame([pl.Series(name, [], dtype=dtype) for name, dtype in nobody.items()])
@@ -231,7 +235,7 @@ def _weighed(sums: Sums, of: str, keys: Mapping[str, Ints]) -> pl.DataFrame:
     columns["square"] = columns["square"] / 2.0**SQUARED
     if of == "pairs":
         columns["higher"] = columns["higher"] / 2
-    return _numbered(pl.DataFrame([*columns.values()]), "item", keys["item"])
+    return pl.DataFrame([*columns.values()])
 
 
 def _centred(frame: pl.DataFrame, means: Mapping[int, Fraction]) -> pl.DataFrame:
@@ -241,7 +245,7 @@ def _centred(frame: pl.DataFrame, means: Mapping[int, Fraction]) -> pl.DataFrame
     return _with(frame, {"squares": pl.Series(squares, dtype=pl.Float64)})
 
 
-def _in_scores(frame: pl.DataFrame, of: str, grid: Grid) -> pl.DataFrame:
+def in_scores(frame: pl.DataFrame, of: str, grid: Grid) -> pl.DataFrame:
     """Turn sums of multiples into sums of scores, and say what they are about."""
     frame = grid.spelt_out(frame, of)
     if grid.factor.min() == grid.factor.max():  # a column, as polars multiplies by what one divisor goes into 1
@@ -260,6 +264,6 @@ def _counts(counted: pl.DataFrame, of: str, grid: Grid) -> pl.DataFrame:
     if counted["value"].has_nulls() or counted.height > LISTED:
         many = (pl.col("value").is_null().any() | (pl.col("value").n_unique() > LISTED)).over(PART)
         few = counted.filter(~grid.spelt_out(counted, of).select(many).to_series())
-    found = _in_scores(few, of, grid)
+    found = in_scores(few, of, grid)
     found = pl.DataFrame([one.alias("score") if one.name == "value" else one for one in found.iter_columns()])
     return found.sort(*PART, *OVER[of], "score")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
@@ -58,6 +58,24 @@ class CriterionSums:
     def n_pairs(self) -> int:
         """One more than the largest number of a pair."""
         return len(self.systems) ** 2 if self.listed is None else len(self.listed)
+
+
+class SumsWhenAsked(Mapping[str, Columns]):
+    """Sums by name; those of ``later`` are added up when they are first asked for."""
+
+    def __init__(self, known: Mapping[str, Columns], later: Mapping[str, Callable[[], Columns]]) -> None:
+        self._known, self._later = {**known}, {**later}
+
+    def __getitem__(self, name: str) -> Columns:
+        if name in self._later:
+            self._known[name] = self._later.pop(name)()
+        return self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
 
 
 def by_criterion(totals: AnswerTotals | AnswerSums) -> Iterator[CriterionSums]:
@@ -181,12 +199,12 @@ def rows_of_units(pairs: Mapping[str, Columns], kind: Ints) -> dict[str, npt.NDA
     kind : array of int, shape (n_pairs,)
         Unit of each pair, as a place in ``UNITS``.
     """
-    kept = []
-    for place, unit in enumerate(UNITS):
-        own = pairs[unit]
-        there = kind[own[PAIR]] == place
-        kept.append({"unit": own[unit][there], **{name: own[name][there] for name in (PAIR, *ADDED)}})
-    return {name: np.concatenate([rows[name] for rows in kept]) for name in kept[0]}
+    kept, there = [], np.unique(kind).tolist() or [0]
+    for place in there:
+        own = pairs[unit := UNITS[place]]
+        rows: Any = slice(None) if len(there) == 1 else kind[own[PAIR]] == place
+        kept.append({"unit": own[unit][rows], **{name: own[name][rows] for name in (PAIR, *ADDED)}})
+    return {name: np.concatenate([own[name] for own in kept]) for name in kept[0]}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -232,24 +250,35 @@ def equal_sums(part: CriterionSums, of: Literal["scores", "pairs"], who: Unit) -
     np.minimum.at(least, about, own["n"])
     np.maximum.at(most, about, own["n"])
     uneven = least < most
-    plain, weighed = values["item"], values["weighed"]
-    alike, kept = ~uneven[plain[key]], uneven[weighed[key]]
-    n = np.bincount(about, weights=own["n"], minlength=n_about)[plain[key][alike]]
+    weighed = values["weighed"]
     unit = np.bincount(weighed[key], weights=weighed["share"], minlength=n_about)[weighed[key]]
-    count, places = plain["n"][alike], {"share": unit, "total": unit, "square": people[weighed[key]] ** 2.0}
-    even = {"share": count / n, "square": count / n**2, "total": plain["total"][alike] / n}
+    places = {"share": unit, "square": people[weighed[key]] ** 2.0, "total": unit}
     if of == "pairs":
         places["higher"] = unit
-        even["higher"] = (plain["above"][alike] + plain["tied"][alike] / 2) / n
-    rows = {name: weighed[name] / places[name] for name in even}
-    items: Columns = {key: weighed[key], "item": weighed["item"], **rows}
-    if count.size or not kept.all() or np.any(np.diff(weighed[key]) < 0):
-        rows = {name: np.concatenate([even[name], own[kept]]) for name, own in rows.items()}
-        ids = {name: np.concatenate([plain[name][alike], weighed[name][kept]]) for name in (key, "item")}
-        order = np.argsort(ids[key], kind="stable")
-        items = {name: column[order] for name, column in (ids | rows).items()}
+    items = {name: weighed[name] for name in (key, "item")}
+    items |= {name: weighed[name] / by for name, by in places.items()}
+    if not (kept := uneven[weighed[key]]).all():
+        items = {name: column[kept] for name, column in items.items()}
+    if people[~uneven].any():
+        even = _even_items(values["item"], key, ~uneven, np.bincount(about, weights=own["n"], minlength=n_about))
+        items = {name: np.concatenate([even[name], column]) for name, column in items.items()}
+    if np.any(np.diff(items[key]) < 0):
+        order = np.argsort(items[key], kind="stable")
+        items = {name: column[order] for name, column in items.items()}
     with_weight = {**own, "weight": 1 / (people[about] * own["n"])}
     return EqualSums(key=key, who=who, by_unit=with_weight, people=people, uneven=uneven, items=items)
+
+
+def _even_items(plain: Columns, key: str, even: npt.NDArray[np.bool_], n: npt.NDArray[Any]) -> Columns:
+    """Return the items of pairs (systems) of which everybody gave as many values; ``n`` are all values of each."""
+    rows = even[plain[key]]
+    own = {name: column[rows] for name, column in plain.items() if name in (key, "item", *ADDED)}
+    every = n[own[key]]
+    found = {name: own[name] for name in (key, "item")}
+    found |= {"share": own["n"] / every, "square": own["n"] / every**2, "total": own["total"] / every}
+    if "above" in own:
+        found["higher"] = (own["above"] + own["tied"] / 2) / every
+    return found
 
 
 def people_of_pair(equal: EqualSums, number: int) -> AnnotatorTotals:

@@ -172,7 +172,8 @@ def test_rows_differ_as_folds_say(rows: list[tuple[int, int]], marked: int) -> N
         assert all_differ(*columns) == (len({*rows}) == len(rows))
     found = rows_in_order(*columns)
     assert (found is None) == (len({*rows}) < len(rows) or not rows)
-    assert found is None or [rows[place] for place in found] == sorted(rows)
+    assert found is None or [rows[place] for place in found[0]] == sorted(rows)
+    assert found is None or [*zip(*(column.tolist() for column in found[1]), strict=True)] == sorted(rows)
     folded = fold(*(column[np.lexsort(columns[::-1])] for column in columns))  # in order already
     assert [sorted(rows)[place] for place in folded.first] == sorted({*rows})
     assert [sorted({*rows})[place] for place in folded.of] == sorted(rows)

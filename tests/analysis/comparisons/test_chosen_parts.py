@@ -58,7 +58,7 @@ def test_crossed_tests_of_sums_in_fractions(seed: int) -> None:
     for cells in choice_cells(prepared.kept["choices"], prepared.orders["choices"]):
         part = chosen_part(cells)
         n, who = len(part.listed), getattr(cells, votes_of(part.sums)).tolist()
-        found = crossed_tests_of(part.tested, np.arange(n), n, against=0.5, confidence=0.95)
+        found = crossed_tests_of(part.tested, part.equal_pairs, np.arange(n), n, against=0.5, confidence=0.95)
         pair = cells.x * len(cells.systems) + cells.y
         for number in range(n):
             df = degrees_of_freedom(cells, who, (pair == part.listed[number]).tolist())

@@ -13,7 +13,7 @@ from polars.testing import assert_frame_equal
 from analysis import Reading, check_frames
 from analysis.answers.order import Order, order_of
 from analysis.answers.tables import AnswerTables
-from analysis.comparisons.counted_cells import counted_cells, counted_sums
+from analysis.comparisons.counted_cells import counted_cells, counted_sums, item_sums
 from analysis.comparisons.counted_weights import counted_weighed
 from analysis.comparisons.rated_parts import grid_of_cells, rows_of_cells
 from analysis.comparisons.rating_cells import RatingCells, rating_cells
@@ -54,7 +54,12 @@ def complete(cells: RatingCells, grid: Grid) -> Sums:
     place = grid.order.groups.index(cells.group), grid.criteria[cells.criterion]
     own = counted_cells(cells, grid, place, complete=True)
     assert own is not None
-    counted = with_clusters(counted_sums(own))
+    counted, without = counted_sums(own), counted_sums(own, by_item=False)
+    assert counted.keys() == without.keys()
+    for name, frame in counted.items():  # those by item are the same when they are asked for
+        of, _, unit = name.partition("_")
+        assert_frame_equal(item_sums(own, of) if unit == "item" else without[name], frame, check_exact=True)
+    counted = with_clusters(counted)
     return counted | counted_weighed(own, uneven_weights(counted, grid))
 
 
