@@ -21,6 +21,7 @@ import openai
 from spa.addresses import is_loopback
 from spa.media import recorded
 from spa.raters.endpoints.absences import absence_of
+from spa.raters.endpoints.bounded_replies import BoundedReplies
 from spa.raters.endpoints.endpoint import LLMReply, LLMRequest, ReplyFormat, is_filtered, mapping, read_reply
 from spa.raters.endpoints.http_api import OPENAI_URL, HTTPApi
 from spa.raters.endpoints.keys import NO_KEY, SHORTEST_SECRET, find_key, named_values, without_password
@@ -44,6 +45,10 @@ def ssl_context(trust_env: bool, file: str | None, folder: str | None) -> ssl.SS
     ``file`` and ``folder`` are what the environment says of them, which is read where ``trust_env`` is true.
     """
     return httpx2.create_ssl_context(trust_env=trust_env)
+
+
+class _Client(BoundedReplies, openai.DefaultAioHttpClient):
+    """The library's client, whose replies end."""
 
 
 class SerializedRequest(NamedTuple):
@@ -134,7 +139,7 @@ class HTTPEndpoint(RedactedReplies):
         # Redirects are not followed: a request that is paid for goes where the study says, or nowhere.
         trusts = not is_loopback(self.base_url)
         context = ssl_context(trusts, os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
-        http = openai.DefaultAioHttpClient(verify=context, trust_env=trusts, follow_redirects=False)
+        http = _Client(verify=context, trust_env=trusts, follow_redirects=False)
         self.client = openai.AsyncOpenAI(
             base_url=self.base_url,
             api_key=self._key,

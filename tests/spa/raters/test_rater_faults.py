@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import re
 from collections.abc import Callable
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 
 from spa.errors import PlatformError
+from spa.raters.endpoints import bounded_replies
 from spa.raters.endpoints.chat_completions import CHAT_API
 from spa.raters.endpoints.failures import LONGEST_WAIT, backoff
 from spa.raters.endpoints.http_endpoint import HTTPEndpoint
@@ -124,6 +126,22 @@ def test_each_fault_has_its_outcome(bench: Bench, fault: Fault) -> None:
     with scripted(lambda asked: http(middle(asked))) as server:  # no failure is kept as an answer
         again = bench.rate(server.url, limit=1)
     assert (again.finished, again.missing) == (1, {})
+
+
+def test_answers_without_end_are_left(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Too many bytes, packed or not, and bytes that are never late and never all: no run waits or keeps them."""
+    small = http(gzip.compress(b" " * 50_000), content_encoding="gzip")
+    monkeypatch.setattr(bounded_replies, "LARGEST", 20_000)
+    for said in (http(" " * 50_000), small, http(" " * 50_000, status=400)):
+        with scripted(lambda asked, said=said: said) as server:  # type: ignore[misc]
+            summary = bench.rate(server.url, limit=1)
+        assert summary.outcomes == {"dropped": 4}
+        assert "(more than 20,000 bytes)" in (summary.problem or "")
+    monkeypatch.setattr(bounded_replies, "LONGER", 0.2 / patience.SECONDS)
+    with scripted(lambda asked: Said(raw=b"HTTP/1.1 200 OK\r\ncontent-length: 900\r\n\r\n" + CUT)) as server:
+        summary = bench.rate(server.url, limit=1, timeout=patience.SECONDS)
+    assert summary.outcomes == {"timeout": 1}
+    assert "(no end within 0.2 s)" in (summary.problem or "")
 
 
 @pytest.mark.parametrize("fault", [fault for fault in FAULTS if fault.does == "stop" and fault.requests])

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from spa.addresses import is_loopback
+from spa.raters.endpoints.bounded_replies import BoundedReplies
 from spa.raters.endpoints.endpoint import LLMReply, mapping
 from spa.raters.endpoints.http_endpoint import CONNECT_SECONDS, readable, ssl_context
 from spa.raters.endpoints.keys import without_password
@@ -40,6 +41,9 @@ class AnthropicEndpoint(SDKEndpoint):
         super().__init__(rater, API, **given)
         import anthropic
 
+        class Client(BoundedReplies, anthropic.DefaultAioHttpClient):  # type: ignore[misc]  # of a library that may be absent
+            """The library's client, whose replies end."""
+
         self.errors = (anthropic.APIError, *BROKEN)
         self._timed_out, self._refused = anthropic.APITimeoutError, anthropic.APIStatusError
         # Redirects are not followed: a request that is paid for goes where the study says, or nowhere.
@@ -52,7 +56,7 @@ class AnthropicEndpoint(SDKEndpoint):
             default_query=self._query,
             max_retries=0,  # every request is an attempt of ours, recorded as such; it makes two more
             timeout=anthropic.Timeout(timeout, connect=min(CONNECT_SECONDS, timeout)),
-            http_client=anthropic.DefaultAioHttpClient(verify=context, trust_env=trusts, follow_redirects=False),
+            http_client=Client(verify=context, trust_env=trusts, follow_redirects=False),
         )
         self._arguments = frozenset(inspect.signature(self.client.messages.create).parameters)
 
