@@ -157,10 +157,12 @@ def group_order(tables: Sequence[pl.DataFrame]) -> tuple[tuple[str, AnnotatorKin
 
 
 def people_of(groups: Sequence[tuple[str, str]]) -> list[str]:
-    """Return the groups that stand for people: those of kind human, or simulated where there is none.
+    """Return the groups that stand for people, by name: those of kind human, or simulated where there is none.
 
-    >>> people_of([("human", "human"), ("gpt", "llm")])
-    ['human']
+    Which of them a table happens to name first must not decide what is compared with what.
+
+    >>> people_of([("experts", "human"), ("crowd", "human"), ("gpt", "llm")])
+    ['crowd', 'experts']
     """
-    by_kind = {kind: [group for group, of in groups if of == kind] for kind in ("human", "simulated")}
+    by_kind = {kind: sorted(group for group, of in groups if of == kind) for kind in ("human", "simulated")}
     return by_kind["human"] or by_kind["simulated"]

@@ -28,6 +28,7 @@ from analysis.printing.words import (
     slug,
 )
 from analysis.records.results import Results
+from analysis.statistics.reasons import commonest
 
 INTRO = (
     "A mean over people is the taste of those who were asked. Here subgroups of them are compared: each person counts "
@@ -77,7 +78,7 @@ def _said(
     tested = [test for test in own if test.p_adjusted is not None]
     clear = [test for test in tested if test.differ]
     if not tested:
-        reason = next((str(test.reason) for test in own if test.reason is not None), "no pair was answered")
+        reason = commonest(test.reason for test in own) or "no pair was answered"
         yield f"{who}: not tested ({reason}).{missing}"
     elif not clear:
         yield f"{who}: no clear difference in {len(tested)} of {len(tested)} tests.{missing}"

@@ -16,7 +16,7 @@ from analysis.covariates.comparisons import Controlled
 from analysis.covariates.logistic import Compared, LogisticFit, fit_logistic, left_out
 from analysis.statistics.coding import Floats, Ints
 from analysis.statistics.rank_orders import STRENGTH_TIE, order_systems, ranks
-from analysis.statistics.reasons import Reason, why
+from analysis.statistics.reasons import Reason, commonest, why
 from analysis.statistics.record import Count, Positive, Record
 from analysis.statistics.t_tests import t_bound
 from analysis.strengths.existence import determined_systems
@@ -122,7 +122,7 @@ def held_constant(
         )
 
     if compared is None or not there:
-        none = next((reason for reason in reasons if reason is not None), why("no_answers_left"))
+        none = commonest(reasons) or why("no_answers_left")
         effects = [effect(place, _no_effect(reason or none)) for place, reason in enumerate(lacking)]
         return [], effects
     judged = part.judgements

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 
 from analysis.statistics.coding import Floats
 from analysis.statistics.rank_orders import STRENGTH_TIE, order_systems
-from analysis.statistics.reasons import Reason, why
+from analysis.statistics.reasons import Reason, commonest, why
 from analysis.statistics.record import Positive, Record, Share, replace_fields
 from analysis.strengths.fit import Strengths
 from analysis.strengths.strength_table import Compared, Judgements, StrengthTable
@@ -88,7 +88,7 @@ def fit_ties(table: StrengthTable, judgements: Judgements) -> TieFit | None:
     known = Strengths(strength=half, reasons=table.fit.reasons, regularisation=None)
     fit = fit_davidson(wins, csr_array(ties + ties.T), names, half=known, errors=False)
     if fit.ties is None:
-        return replace_fields(base, reason=fit.tie_reason or next(filter(None, fit.reasons), None))
+        return replace_fields(base, reason=fit.tie_reason or commonest(fit.reasons))
     return replace_fields(
         base,
         nu=fit.ties,
@@ -97,7 +97,7 @@ def fit_ties(table: StrengthTable, judgements: Judgements) -> TieFit | None:
             TiedStrength(system=name, strength=_number(fit.strength[at]), strength_half=_number(half[at]))
             for at, name in enumerate(names)
         ),
-        reason=next(filter(None, fit.reasons), None),
+        reason=commonest(fit.reasons),
     )
 
 

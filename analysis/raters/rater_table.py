@@ -19,7 +19,7 @@ from analysis.correlations.group_correlations import CorrelationRow
 from analysis.llm_vs_people.people_saved import PeopleSavedRow
 from analysis.ranking.agreement import RankingAgreement
 from analysis.records.overview import ExclusionRow, Group, MissingCount
-from analysis.statistics.reasons import Reason, why
+from analysis.statistics.reasons import Reason, commonest, why
 from analysis.statistics.record import (
     AnnotatorKind,
     AtMostOne,
@@ -263,7 +263,7 @@ def _correlations(found: FoundElsewhere, place: RowSubject, targets: Sequence[st
         known = {name: value for name, (value, _) in by_name.items() if name in SHOWN and value is not None}
         if known:
             return nothing | known | {"people": people}
-        reason = next((why for _, why in by_name.values() if why), None) if by_name else reason
+        reason = commonest(why for _, why in by_name.values()) if by_name else reason
     return nothing | {"correlation_reason": reason or NO_PEOPLE}
 
 

@@ -51,6 +51,7 @@ from analysis.printing.words import (
 )
 from analysis.rating_checks.other_tests import RespacingRow, RobustnessRow
 from analysis.rating_checks.part import Method
+from analysis.statistics.reasons import commonest
 from analysis.statistics.record import Source
 
 LISTED = 40  # rows of a table; all stand in the CSV tables
@@ -186,7 +187,7 @@ def _crossed(pairs: Sequence[RatingTest], chosen: Sequence[ChoiceTest], names: N
         other = [row for row in compared if row.disagree]
         if not compared:
             if rows:
-                reason = next((row.crossed_reason for row in rows if row.crossed_reason), None)
+                reason = commonest(row.crossed_reason for row in rows)
                 lines.append(f"{sentence(source)}: not tested ({reason or 'no test of its own to compare with'}).")
             continue
         lost = sum(row.crossed_verdict == "indifferent" for row in other)

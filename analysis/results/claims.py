@@ -20,6 +20,7 @@ from analysis.records.results import Results
 from analysis.results.headline_rows import Crossed, Direction, HeadlineClaim, Strength
 from analysis.results.live import live_row
 from analysis.statistics.graphs import connected_parts
+from analysis.statistics.reasons import commonest
 from analysis.statistics.record import Source
 from analysis.strengths.fit import DENSE
 
@@ -218,6 +219,8 @@ def _leader(
 def path(beats: Mapping[str, Sequence[str]], start: str, end: str) -> tuple[str, ...]:
     """Return the fewest systems from one to another, each clearly better than the next; none where there is no way.
 
+    Of several such ways, the first by the systems' names.
+
     >>> path({"a": ["b"], "b": ["c"], "c": ["a"]}, "a", "c")
     ('a', 'b', 'c')
     """
@@ -228,7 +231,7 @@ def path(beats: Mapping[str, Sequence[str]], start: str, end: str) -> tuple[str,
         for way in ways:
             if way[-1] == end:
                 return way
-            for one in beats.get(way[-1], ()):
+            for one in sorted(beats.get(way[-1], ())):
                 if one not in seen:
                     seen.add(one)
                     longer.append((*way, one))
@@ -293,7 +296,7 @@ def claim_of(evidence: Evidence, direction: Direction | None) -> HeadlineClaim:
         p_adjusted=None if tested is None else tested.p_adjusted,
         p_crossed_adjusted=None if tested is None else tested.p_crossed_adjusted,
         unbeaten=evidence.unbeaten,
-        reason=next((one.test.reason for one in evidence.tested if one.test.reason), None) if not run else None,
+        reason=None if run else commonest(one.test.reason for one in evidence.tested),
         exposure=None if row is None or evidence.leader is None else row.exposure,
         winner=evidence.leader if strength in NAMED else None,
         crossed=evidence.crossed,

@@ -26,7 +26,7 @@ from analysis.results.claim_words import SupportedClaim
 from analysis.results.claims import claim_of, evidence_of
 from analysis.results.headline_rows import Direction, Headline, HeadlineClaim
 from analysis.results.live import NOT_UNDER_LOOKING
-from analysis.statistics.reasons import why
+from analysis.statistics.reasons import commonest, why
 from analysis.statistics.record import Source
 from spa.live import ranked
 
@@ -132,7 +132,7 @@ def _stand_in(results: Results, names: Names) -> str:
     nobody = why("no_people_shared")
     if not (results.ratings.pairs or results.choices.pairs):
         nobody = why("no_single_outputs")
-    reason = next((row.reason for row in rows if row.reason), nobody)
+    reason = commonest(row.reason for row in rows) or nobody
     if any("stand_in" in row.left_out for row in results.warning_rows):
         reason = why("several_samples_summed")
     return f"Cannot be determined: {reason}."

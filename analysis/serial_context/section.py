@@ -10,6 +10,7 @@ from analysis.printing.document import Block, Bullets, Heading, Paragraph, Secti
 from analysis.printing.levels import correction_name
 from analysis.printing.words import count, interval, number, p_value, p_words, sentence, signed, t_value
 from analysis.serial_context.contexts import SerialArms, SerialContext
+from analysis.statistics.reasons import commonest
 
 OPENING = (
     "People compare what they read with what they read before (Chiang & Lee 2023, section 5). Exploratory: these tests "
@@ -47,7 +48,7 @@ def _said(rows: Sequence[SerialContext], shown: Shown) -> list[str]:
         tested = [row for row in own if row.p_adjusted is not None]
         clear = [row for row in tested if row.p_adjusted is not None and row.p_adjusted <= shown.settings.fwer]
         if not tested:
-            said.append(f"{sentence(what)}: not tested ({next(str(row.reason) for row in own)}).")
+            said.append(f"{sentence(what)}: not tested ({commonest(row.reason for row in own)}).")
         elif not clear:
             said.append(f"{sentence(what)}: no clear effect in {len(tested)} of {len(tested)} tests.")
         else:

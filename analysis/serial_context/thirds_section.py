@@ -10,6 +10,7 @@ from analysis.printing.document import Bullets, Paragraph, Section
 from analysis.printing.levels import correction_name
 from analysis.printing.words import count, interval, number, p_value, p_words, percent, plural, sentence
 from analysis.serial_context.thirds import CONTEXTS, ThirdSystem
+from analysis.statistics.reasons import commonest
 
 OPENING = (
     "Exploratory. Where a ranking shows some of the systems, or each item two of them, a choice between two may follow "
@@ -50,7 +51,7 @@ def _said(context: str, rows: Sequence[ThirdSystem], shown: Shown) -> str:
     if not rows:
         return f"{what}: no system varies there, or nobody knows which page came before."
     if not tested:
-        return f"{what}: not tested ({next(str(row.reason) for row in rows)})."
+        return f"{what}: not tested ({commonest(row.reason for row in rows)})."
     if not clear:
         return f"{what}: no clear effect in {plural(len(tested), 'test')}."
     listed = "; ".join(_effect(row, shown) for row in clear[:MOST_SAID])

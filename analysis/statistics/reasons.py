@@ -7,6 +7,7 @@ that any sentence can be worded anew without a number, an order or a section cha
 from __future__ import annotations
 
 import string
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, cast, get_args
@@ -269,6 +270,17 @@ def several(reasons: Iterable[Reason | None]) -> Reason | None:
     """
     parts = tuple(dict.fromkeys(part for reason in reasons if reason is not None for part in parts_of(reason)))
     return why("several", reasons=parts) if len(parts) > 1 else next(iter(parts), None)
+
+
+def commonest(reasons: Iterable[Reason | None]) -> Reason | None:
+    """Return the reason that stands for all, the commonest by its words; ``None`` where there is none.
+
+    >>> print(commonest([why("no_variation"), None, why("one_unit"), why("one_unit")]))
+    one value only (n = 1): no spread to test against
+    """
+    found = [reason for reason in reasons if reason is not None]
+    times = Counter(map(str, found))
+    return min(found, key=lambda reason: (-times[str(reason)], str(reason)), default=None)
 
 
 def parts_of(reason: Reason) -> tuple[Reason, ...]:

@@ -20,6 +20,7 @@ COLUMNS = {
     "annotators": ("annotator_id",),
     "criteria": ("criterion",),
 }
+WHO = ("annotator_id", "group", "variant", "criterion", "system", "item_id")  # what exports are sorted by
 KEPT = "overall"  # a criterion whose name means something
 
 
@@ -30,6 +31,17 @@ def shuffled(study: RandomStudy, rng: np.random.Generator) -> Changed:
         for kind, table in study.tables.items()
     }
     tables = {kind: table.select(rng.permutation(table.columns).tolist()) for kind, table in tables.items()}
+    return replace(study, tables=tables), {}
+
+
+def sorted_by_a_column(study: RandomStudy, rng: np.random.Generator) -> Changed:
+    """Put rows in the order of one column, or in its opposite, as an export does."""
+    column = str(rng.choice(sorted({name for table in study.tables.values() for name in table.columns if name in WHO})))
+    back = bool(rng.random() < 0.5)
+    tables = {
+        kind: table.sort(column, descending=back, maintain_order=True) if column in table.columns else table
+        for kind, table in study.tables.items()
+    }
     return replace(study, tables=tables), {}
 
 
@@ -71,6 +83,7 @@ def sides_swapped(study: RandomStudy, rng: np.random.Generator) -> Changed:
 
 CHANGES: Mapping[str, Change] = {
     "shuffled": shuffled,
+    "sorted": sorted_by_a_column,
     **{what: renamed(what) for what in COLUMNS},
     "sides_swapped": sides_swapped,
 }

@@ -18,12 +18,14 @@ from tests.analysis.random_study_changes import changed_figures
 from tests.analysis.second_opinion import SecondOpinion
 
 # Of each, something once changed: the group that the first page names, the reason why a model was not fitted, what is
-# drawn about circles, the group that LLMs are compared with.
+# drawn about circles, the group that LLMs are compared with; why nothing was tested, why no ties were fitted.
 CASES = (
     ("together", 2, "shuffled"),
     ("ratings", 0, "shuffled"),
     ("choices", 0, "criteria"),
     ("orders", 40, "shuffled"),
+    ("preferences", 22, "sorted"),
+    ("choices", 15, "sorted"),
 )
 SAID = (  # in which the first page names a winner
     ("ratings", 97),
