@@ -20,7 +20,6 @@ from analysis.answers.columns import (
     Check,
     Scale,
     empty_column,
-    rows_named,
     with_column,
 )
 from analysis.answers.documents import SEGMENT
@@ -312,14 +311,28 @@ def _check_cells(check: Check, cell: Sequence[str]) -> None:
     doubled = answered.group_by(key).len().filter(pl.col("len") > 1)
     if doubled.is_empty():
         return
+    answered = check.frame.with_row_index("at").filter(pl.col("value").is_not_null())
     twice = answered.join(doubled, on=key, how="semi", nulls_equal=True, maintain_order="left")
-    twice = twice.group_by(key, maintain_order=True).agg(pl.col("row"))
+    twice = twice.group_by(key, maintain_order=True).agg("row", "at", alike=pl.col("value").n_unique() == 1)
+    if twice.height > DOUBLED_SHOWN and twice["alike"].all():
+        check.problems.append(_said_again(check, twice))
+        return
     for found in twice.head(DOUBLED_SHOWN).to_dicts():
-        place = f"{check.place}, {rows_named(pl.Series(found['row']))}"
+        place = f"{check.place}, {check.rows_named(found['row'], found['at'])}"
         own = {name: found[name] for name in cell}
         check.problems.append(answered_twice(place, len(found["row"]), own, parts=check.parts))
     if twice.height > DOUBLED_SHOWN:
         check.problems.append(f"{check.place}: {twice.height - DOUBLED_SHOWN} more cells are answered twice")
+
+
+def _said_again(check: Check, twice: pl.DataFrame) -> str:
+    """Return the problem of many cells with several answers that are all the same, as in an export given twice."""
+    first = twice.row(0, named=True)
+    return (
+        f"{check.place}: {twice.height:,} cells are answered twice, always alike (the first: "
+        f"{check.rows_named(first['row'], first['at'])}), as where an export is given or saved twice: leave one "
+        "out; where they were indeed asked twice, take each as given again (--set repeat={row})"
+    )
 
 
 def answered_twice(place: str, times: int, cell: Mapping[str, str | None], *, parts: Sequence[str] = ()) -> str:

@@ -104,5 +104,6 @@ def _one_table(checks: Sequence[Check], kind: str) -> Check:
     whole = Check(
         pl.concat([check.frame for check in checks], how="diagonal_relaxed"), f"{len(checks)} files of {kind}"
     )
+    whole.files = tuple((check.place, check.frame.height) for check in checks)
     whole.problems = [problem for check in checks for problem in check.problems]
     return whole

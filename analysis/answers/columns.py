@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable
+from bisect import bisect
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 import polars as pl
@@ -29,6 +31,7 @@ OVERALL = "overall"
 NOTHING = ("NaN", "nan", "NA")  # a cell that is empty, as pandas and R write it
 COMPARED = ("system_x", "system_y")
 SHOWN = 5  # row numbers that a message names
+FILES_SHOWN = 2  # with the names of their files
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,6 +201,7 @@ class Check:
         self.nothing = [word for word in NOTHING if word not in named]  # in columns of names
         self.parts = parts  # columns by which items of one id are several
         self.different = different or Different()
+        self.files: tuple[tuple[str, int], ...] = ()  # of several files together: each, and how many rows it has
         self.problems: list[str] = []
 
     def coded(self, column: str) -> bool:
@@ -212,6 +216,17 @@ class Check:
             value = found["value"][0]
             got = "nothing" if value is None else shortened(repr(value))
             self.problems.append(f"{self.place}, {rows_named(found['row'])}: {rule}, got {got}")
+
+    def rows_named(self, rows: Sequence[int], at: Sequence[int]) -> str:
+        """Name rows, those at these places of all; of several files together with the file of each."""
+        ends = list(accumulate(height for _, height in self.files))
+        if not ends or ends[-1] != self.frame.height:
+            return rows_named(pl.Series(rows))
+        named = [
+            f"row {row} of {shortened(self.files[bisect(ends, place)][0], 60)}"
+            for row, place in zip(rows[:FILES_SHOWN], at, strict=False)
+        ]
+        return ", ".join([*named, *([f"{len(rows) - FILES_SHOWN} more"] if len(rows) > FILES_SHOWN else [])])
 
     def names(self, column: str) -> None:
         """Require something in every row of a column; "NaN" and "NA" are nothing, unless they were said to be names."""

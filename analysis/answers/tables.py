@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from analysis.answers.answer_checks import CODED, check_answers, check_together, named_by_elicitation
+from analysis.answers.answer_checks import CODED, REQUIRED, check_answers, check_together, named_by_elicitation
 from analysis.answers.answer_words import unmet_words
 from analysis.answers.checked_tables import CheckedTables, check_tables
 from analysis.answers.codes import AnswerCode, find_codes, value_counts
@@ -118,16 +118,20 @@ def read_tables(paths: Mapping[str, Path | Sequence[Path]], reading: Reading, *,
     """
     raw: dict[str, list[RawTable]] = {}
     problems: list[str] = []
+    empty: list[str] = []
     told("reading the answers")
     for kind, given in paths.items():
         for path in [given] if isinstance(given, Path) else given:
             try:
                 table = read_raw(path, _options(reading, kind), _columns_read(kind, reading), coded=kind in CODED)
             except AnalysisError as error:
-                problems += () if excludes_nobody(kind, error) else error.problems
+                without_rows = exported_empty(kind, error)
+                problems += () if without_rows else error.problems
+                empty += error.problems if without_rows and kind in WITH_ITEMS else ()
             else:
                 raw.setdefault(kind, []).append(table)
     told("checking the answers")
+    problems += () if {*WITH_ITEMS} & {*raw} else empty
     if raw:
         given_columns = {column for parts in raw.values() for table in parts for column in table.columns}
         problems += mapping_problems(given_columns, reading.mapping)
@@ -136,9 +140,13 @@ def read_tables(paths: Mapping[str, Path | Sequence[Path]], reading: Reading, *,
     return _check_all(raw, reading, problems)
 
 
-def excludes_nobody(kind: str, error: AnalysisError) -> bool:
-    """Whether a table without rows is one of exclusions, as an export or import of nobody's writes it."""
-    return kind == "exclusions" and isinstance(error, EmptyTable) and {"annotator_id", "rule"} <= {*error.columns}
+def exported_empty(kind: str, error: AnalysisError) -> bool:
+    """Whether a table has all columns of an export and no row, as of a way in which nobody was asked.
+
+    Exclusions of nobody need no more than the columns that every table of them has.
+    """
+    columns = {*REQUIRED.get(kind, ()), *(() if kind == "exclusions" else ("annotator_kind",))}
+    return isinstance(error, EmptyTable) and not error.chosen and columns <= {*error.columns}
 
 
 def _options(reading: Reading, kind: str) -> Reading:
@@ -235,7 +243,7 @@ def read_annotator_tables(paths: Mapping[str, Path], reading: Reading) -> Answer
         try:
             raw[kind] = [shaped(read_raw(path, _options(reading, kind), KNOWN[kind]), kind, reading)]
         except EmptyTable as error:
-            if not excludes_nobody(kind, error):
+            if not exported_empty(kind, error):
                 raise
     known = identified(raw, reading, complete=False)
     checked = check_tables(known.tables, replace(known.reading, missing=(), rescale={}), []).tables

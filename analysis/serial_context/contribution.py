@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import polars as pl
+
 from analysis.contribution import Analysis, Contribution, KeyValues, SectionEntry, Words
 from analysis.records.results import Results, rows
 from analysis.serial_context.claims import claims
@@ -38,20 +40,23 @@ def _of_choices(analysis: Analysis) -> dict[str, Any]:
     prepared = analysis.prepared
     if "choices" not in prepared.kept:
         return {"third_systems": ()}
-    tables = prepared.tables
-    reading = tables.seen if tables.reading is None else tables.reading
     choices, order = prepared.kept["choices"], prepared.orders["choices"]
-    return {"third_systems": tuple(third_systems(choices, reading, prepared.groups, order, prepared.plan))}
+    return {"third_systems": tuple(third_systems(choices, _reading(analysis), prepared.groups, order, prepared.plan))}
 
 
 def _of_ratings(analysis: Analysis) -> dict[str, Any]:
     prepared = analysis.prepared
     if "ratings" not in prepared.kept:
         return {"serial_context": (), "serial_arms": ()}
-    contexts, arms = serial_contexts(
-        prepared.kept["ratings"], prepared.tables.reading, prepared.groups, prepared.orders["ratings"], prepared.plan
-    )
+    ratings, order = prepared.kept["ratings"], prepared.orders["ratings"]
+    contexts, arms = serial_contexts(ratings, _reading(analysis), prepared.groups, order, prepared.plan)
     return {"serial_context": tuple(contexts), "serial_arms": tuple(arms)}
+
+
+def _reading(analysis: Analysis) -> pl.DataFrame | None:
+    """Return on which page each output was read, whether or not a declared rule is about reading."""
+    tables = analysis.prepared.tables
+    return tables.seen if tables.reading is None else tables.reading
 
 
 def _left_out(totals: TableTotals, results: Results) -> str | None:
