@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # statsmodels 0.15.0: AnovaRM takes a design in which each annotator rated some of the systems, and its F is then too large.
 #
-# Guess: "only fully balanced within-subject designs", as its documentation has it, means that ratings where everybody saw
-# two of six systems are refused like a table with one row missing ("Data is unbalanced"). Seen: only systems are counted.
-# If each was rated as often as the others, as in any tidy assignment of outputs to people, there is a table, without
-# a warning, whose F is that of a model with annotators and systems times 4/3 (two of three systems each), 3/2 (two of
-# four) or 5/3 (two of six), on the right degrees of freedom: of 300 studies with equal systems, 43 and 52 of the last
-# two designs "differ" at 5 %. Fit a model with annotators in it (ols and anova_lm, or mixedlm) unless everybody rated every system.
+# Guess: "only fully balanced within-subject designs", as its documentation has it, means that ratings where everybody
+# saw two of six systems are refused like a table with one row missing ("Data is unbalanced"). Seen: only systems are
+# counted. If each was rated as often as the others, as in any tidy assignment of outputs to people, there is a table,
+# without a warning, whose F is that of a model with annotators and systems times 4/3 (two of three systems each), 3/2
+# (two of four) or 5/3 (two of six), on the right degrees of freedom: of 300 studies with equal systems, 43 and 52 of
+# the last two designs "differ" at 5 %. Fit a model with annotators in it (ols and anova_lm, or mixedlm) unless
+# everybody rated every system.
 set -euo pipefail
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
