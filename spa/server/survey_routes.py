@@ -179,7 +179,7 @@ class SurveyRoutes:
         return self._due(request, token, visit, remember=ELSEWHERE not in fields)
 
     async def show_page(self, request: Request) -> Response:
-        """Show a page with its saved answers; a page beyond the due one redirects back."""
+        """Show a page with its saved answers, ``marked`` with its gaps; a page beyond the due one redirects back."""
         token, page_id = request.path_params["token"], request.path_params["page_id"]
         visit = self._recent.pop(token) or await self._find(token)
         if visit is None:
@@ -189,7 +189,10 @@ class SurveyRoutes:
             raise HTTPException(404)
         if visit.lease.finished or visit.is_ahead(page):
             return redirect_to(self._due_address(token, visit))
-        return self._render(request, visit, page, script="script" in request.query_params)
+        asked = request.query_params
+        shown = self._render(request, visit, page, mark_gaps="marked" in asked, script="script" in asked)
+        shown.status_code = HTTPStatus.OK
+        return shown
 
     async def submit_page(self, request: Request) -> Response:
         """Save a page, then redirect forward or back, or show it again with its gaps marked."""

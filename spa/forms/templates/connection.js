@@ -81,6 +81,7 @@
     let sent = 0; // how many changes are at the server, or on their way
     let lost = false;
     let waiting = null; // the button that was pressed
+    let clicked = null; // the last one, for browsers whose submissions do not name it
     let passes = false; // this submission goes through
     let busy = false;
 
@@ -101,13 +102,19 @@
     const post = async (address, options = {}) => {
       const change = sent = changes;
       const headers = { accept: "application/json" };
-      const signal = AbortSignal.timeout(TIMEOUT);
+      const late = new AbortController(); // AbortSignal.timeout is younger than phones that are in use
+      setTimeout(() => late.abort(), TIMEOUT);
+      const { signal } = late;
       const answer = await fetch(address, { method: "POST", body: fields(), headers, signal, ...options });
       setSeen(answer.headers.get("seen"));
       if (answer.status >= 500 || answer.status === 429) throw new Error(answer.status);
       const taken = answer.status !== 409 && answer.status !== 413; // else the entries stay here alone
       if (taken && change === changes) store("localStorage", storageName, null);
       return answer;
+    };
+    const submit = (button) => {
+      if (form.requestSubmit) form.requestSubmit(button);
+      else (button ?? form.querySelector("button:not([formaction])")).click();
     };
     const draft = () => `${action}?${seen() === null ? "" : `seen=${seen()}&`}go=stay`;
     const sendDraft = (options) => post(draft(), options);
@@ -118,7 +125,8 @@
       if (lost) store("sessionStorage", `${PREFIX}saved`, true);
       passes = true;
       if (next) window.location.assign(next);
-      else form.requestSubmit(button); // for the page that says what is wrong
+      else if (answer.status === 422) window.location.replace(`${action}?script&marked`); // no step of the history
+      else submit(button); // for the page that says what is wrong
     };
     const resend = async () => {
       if (!lost || busy) return;
@@ -134,7 +142,7 @@
       } catch { /* still offline */ } finally {
         busy = false;
       }
-      if (!lost && !passes && waiting) form.requestSubmit(waiting); // pressed meanwhile
+      if (!lost && !passes && waiting) submit(waiting); // pressed meanwhile
     };
     const noteChange = () => {
       changes += 1;
@@ -147,10 +155,11 @@
     };
     form.addEventListener("change", noteChange);
     form.addEventListener("input", noteChange);
+    form.addEventListener("click", (event) => { clicked = event.target.closest("button") ?? clicked; });
     form.addEventListener("submit", async (event) => {
       if (passes || !mayFetch) return;
       event.preventDefault();
-      waiting = event.submitter;
+      waiting = event.submitter ?? clicked;
       if (busy) return;
       busy = true;
       try {

@@ -37,7 +37,9 @@ function foldRepeated() {
 // What was read before opens by its tab, or its name at the questions.
 function openRepeated() {
   const open = (stage, column) => {
-    for (const item of stage.querySelectorAll(`details.repeated:has(.column-${column})`)) item.open = true;
+    for (const item of stage.querySelectorAll("details.repeated")) {
+      if (item.querySelector(`.column-${column}`)) item.open = true;
+    }
   };
   for (const tab of document.querySelectorAll(".switch input")) {
     tab.addEventListener("change", () => open(tab.closest(".stage"), tab.value));
