@@ -18,21 +18,24 @@ from spa.study.file_schema import SCHEMA_FILE, Meanings, file_schema
 from spa.study.schema_errors import REFERENCE, tables_in
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-ROW = re.compile(r"^\| `(\w+)` \| .*? \| (.*) \|$", re.MULTILINE)
+ROW = re.compile(r"^\| (`\w+`(?:, `\w+`)*) \| (.*?) \|(?: (.*))? \|$", re.MULTILINE)
+AS_THERE = "as there"  # the default of keys that are as in the table which their meaning names
 LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 
 
 def meanings() -> Meanings:
     """Return what the reference of the study file says of each key."""
-    return dict(_rows())
+    return {(header, key): meaning.replace("\\|", "|") for header, key, _, meaning in reference_rows() if meaning}
 
 
-def _rows() -> Iterator[tuple[tuple[str, str], str]]:
+def reference_rows() -> Iterator[tuple[str, str, str, str]]:
+    """Yield each key of the reference: header of its table, name, default, meaning; keys alike share a row."""
     for section in re.split(r"^## ", (DOCS / REFERENCE).read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
         title = section.partition("\n")[0]
         header = "" if title == "Top level" else title.strip("`")
-        for key, meaning in ROW.findall(section):
-            yield (header, key), LINK.sub(r"\1", meaning).replace("`", "").replace("\\|", "|")
+        for keys, default, meaning in ROW.findall(section):
+            for key in keys.split(", "):
+                yield header, key.strip("`"), default.strip("`"), LINK.sub(r"\1", meaning).replace("`", "")
 
 
 def written() -> str:

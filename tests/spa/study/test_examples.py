@@ -23,6 +23,7 @@ from spa.study.outputs import load_outputs
 from spa.study.schema_errors import study_tables
 from tests.analysis.figures.walked import broken
 from tests.analysis.verification.in_process import Unasked
+from tests.study_schema import AS_THERE, reference_rows
 
 EXAMPLES = Path(spa.examples.__file__).parent
 assert {path.parent.name for path in EXAMPLES.glob("*/study.toml")} == set(NAMES)
@@ -117,23 +118,24 @@ def test_the_stories_show_every_key() -> None:
 
 
 def test_the_reference_names_every_key_with_its_default() -> None:
-    """Each table of a study file has a heading, each key a row that gives its default."""
-    sections = re.split(r"^## ", REFERENCE.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    for header, record in study_tables():
-        name = header or "Top level"
-        section = next((part for part in sections if part.startswith((f"`{name}`", name))), "")
-        assert section, f"no section on {name}"
+    """Each table of a study file has a heading, each key a row that gives its default, or the table it is alike in."""
+    text, tables = REFERENCE.read_text(encoding="utf-8"), dict(study_tables())
+    rows = {(header, key): (default, meaning) for header, key, default, meaning in reference_rows()}
+    for header, record in tables.items():
+        assert f"\n## `{header}`\n" in text if header else "\n## Top level\n" in text, header
         for key, field in record.model_fields.items():
             if record is Variant and key != "id":  # the keys of a rater, explained there
                 continue
-            row = next((line for line in section.splitlines() if line.startswith(f"| `{key}` |")), "")
-            assert row, f"no row on {name} {key}"
-            default = row.split(" | ")[1].strip("` ")
+            default, meaning = rows[header, key]
+            if default == AS_THERE:
+                there = tables[meaning].model_fields[key]
+                assert (there.default, there.is_required()) == (field.default, field.is_required()), (header, key)
+                default = rows[meaning, key][0]
             if field.is_required():
-                assert default == "needed", row
+                assert default == "needed", (header, key)
             elif isinstance(field.default, bool | int | float | str):
                 written = str(field.default).lower() if isinstance(field.default, bool) else str(field.default)
-                assert default.strip('"') == written, row
+                assert default.strip('"') == written, (header, key)
 
 
 def test_the_examples_in_the_reference_are_toml() -> None:
