@@ -20,6 +20,7 @@ from analysis.contamination.scores import (
     familiarity_scores,
 )
 from analysis.figures.plain_text import percent, shown_name
+from analysis.statistics.coding import Floats
 from analysis.statistics.record import Count, Positive, Record, Share
 from analysis.statistics.wilson import wilson
 from spa.errors import AnalysisError
@@ -194,25 +195,14 @@ def contamination(
     if not by_source:
         raise AnalysisError("expected texts of at least two tokens, got none")
     aucs: dict[Measure, Auc] = {}
-    thresholds: dict[Measure, float] = {}
-    predicted = []
-    for measure in MEASURES:
-        values = {source: _values(own, measure) for source, own in by_source.items()}
-        if SEEN in values and UNSEEN in values:
-            aucs[measure] = auc(values[SEEN], values[UNSEEN], confidence=confidence)
-        limit = calibrated_threshold(values.get(UNSEEN, []), false_positive_rate=false_positive_rate)
-        if limit is None:
-            continue
-        thresholds[measure] = limit
-        for source, scores in values.items():
-            if source != UNSEEN:
-                count, n = sum(score > limit for score in scores), len(scores)
-                low, high = wilson(count, n, confidence)
-                predicted.append(
-                    PredictedShare(
-                        source=source, measure=measure, n=n, seen=count, share=count / n, ci_low=low, ci_high=high
-                    )
-                )
+    if SEEN in by_source and UNSEEN in by_source:
+        seen, unseen = by_source[SEEN], by_source[UNSEEN]
+        aucs = {name: auc(_values(seen, name), _values(unseen, name), confidence=confidence) for name in MEASURES}
+    limits = {
+        name: calibrated_threshold(_values(by_source.get(UNSEEN, ()), name), false_positive_rate=false_positive_rate)
+        for name in MEASURES
+    }
+    thresholds = {name: limit for name, limit in limits.items() if limit is not None}
     every = [value for own in by_source.values() for value in _values(own, "min_k")]
     edges = np.linspace(min(every), max(*every, min(every) + 1e-6), BINS + 1)
     return Contamination(
@@ -223,23 +213,38 @@ def contamination(
         share=share,
         confidence=confidence,
         false_positive_rate=false_positive_rate,
-        sources=tuple(
-            SourceScores(
-                source=source,
-                n=len(own),
-                n_tokens=float(median(one.n_tokens for one in own)),
-                **{name: median(_values(own, name)) for name in (*MEASURES, "perplexity")},
-                histogram=tuple(np.histogram(_values(own, "min_k"), edges)[0].tolist()),
-            )
-            for source, own in by_source.items()
-        ),
+        sources=tuple(_source_scores(source, own, edges) for source, own in by_source.items()),
         edges=tuple(edges.tolist()),
         aucs=aucs,
         thresholds=thresholds,
-        predicted=tuple(predicted),
+        predicted=tuple(
+            _predicted(source, measure, _values(own, measure), limit, confidence)
+            for measure, limit in thresholds.items()
+            for source, own in by_source.items()
+            if source != UNSEEN
+        ),
         unscored=sum(one.scores is None for one in texts),
         windowed=sum(one.windows > 1 for one in texts),
     )
+
+
+def _source_scores(source: Source, own: Sequence[ScoredText], edges: Floats) -> SourceScores:
+    return SourceScores(
+        source=source,
+        n=len(own),
+        n_tokens=float(median(one.n_tokens for one in own)),
+        **{name: median(_values(own, name)) for name in (*MEASURES, "perplexity")},
+        histogram=tuple(np.histogram(_values(own, "min_k"), edges)[0].tolist()),
+    )
+
+
+def _predicted(
+    source: Source, measure: Measure, scores: Sequence[float], limit: float, confidence: float
+) -> PredictedShare:
+    """Return how many texts of a source are predicted as seen, those above the limit."""
+    count, n = sum(score > limit for score in scores), len(scores)
+    low, high = wilson(count, n, confidence)
+    return PredictedShare(source=source, measure=measure, n=n, seen=count, share=count / n, ci_low=low, ci_high=high)
 
 
 def _values(texts: Sequence[ScoredText], name: str) -> list[float]:

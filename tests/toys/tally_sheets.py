@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from spa.errors import ResponseError
 from spa.importers.answer_format import AnswerFormat, FileMeaning, Fit, ImportRequest
-from spa.importers.tables import ImportedTables, Row
-from spa.tables.text_files import utf8_lines
+
+if TYPE_CHECKING:
+    from spa.importers.tables import ImportedTables, Row
 
 LINE = re.compile(r"(?P<annotator_id>\S+) gave (?P<system>\S+) (?P<score>[0-9]+) for (?P<item_id>\S+)")
 
@@ -22,7 +24,10 @@ def recognise(path: Path) -> Fit:
 
 
 def read(request: ImportRequest) -> ImportedTables:
-    """Return a rating for each line; comments are left out."""
+    """Return a rating for each line; comments are left out. What it needs is loaded when a file is read."""
+    from spa.importers.tables import ImportedTables
+    from spa.tables.text_files import utf8_lines
+
     rows: list[Row] = []
     skipped: Counter[str] = Counter()
     for path in request.paths:
