@@ -115,7 +115,7 @@ def agreement_of_rankings(
 
 def _too_few(sums: Sequence[ReplicateSums], needed: int) -> Reason | None:
     """Say that one of two rankings rests on too few units for an interval."""
-    fewest = min(sums, key=lambda own: len(own.names), default=None)
+    fewest = min(sums, key=lambda own: (len(own.names), own.unit), default=None)
     if fewest is None or not 1 < len(fewest.names) < needed:
         return None
     return why("no_interval_few_units", n=len(fewest.names), unit=fewest.unit, needed=needed)

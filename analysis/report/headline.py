@@ -51,12 +51,12 @@ MOST_RANKINGS = 9  # columns that a reader can still compare
 MOST_DOTS = 30  # of the picture, so that it stays on the first page
 
 
-def headline(results: Results) -> Section | None:
-    """Open with who wins, three more lines and a picture, then say whether other ways of asking agree."""
+def headline(results: Results) -> Section:
+    """Open with who wins, three more lines and a picture, then say whether other ways of asking agree.
+
+    Of answers that compare no systems, the lines alone, which say so.
+    """
     source, names = main_source(results), Names(results)
-    if source is None:
-        return None
-    group, criteria = main_group(results, source), first_criteria(results, source)
     found = results.headline or headline_of(results)
     (_, winner), *rest, (title, text) = found.lines()
     problems = tuple(Link(text=problem.text, target=problem.section) for problem in found.problems)
@@ -66,14 +66,17 @@ def headline(results: Results) -> Section | None:
     blocks: list[Block] = [Paragraph(text=winner, weight="headline"), lines]
     if discovery_words(results.settings):
         blocks.append(Paragraph(text=discovery_words(results.settings)))
-    blocks.extend(_picture(results, names, source, group, criteria[0], found))
-    others, more_others = _others(results, names, source, group, criteria)
-    blocks += others
-    cautions = warning_lines(results)
-    if cautions:
+    more_others: list[Block] = []
+    ranking = None
+    if source is not None:
+        group, criteria = main_group(results, source), first_criteria(results, source)
+        blocks.extend(_picture(results, names, source, group, criteria[0], found))
+        others, more_others = _others(results, names, source, group, criteria)
+        blocks += others
+        ranking = _ranking_table(results, names, criteria)
+    if cautions := warning_lines(results):
         link = Link(text=plural(len(cautions), "warning"), target="warnings")
         blocks.append(Links(label="Read first:", items=(link,)))
-    ranking = _ranking_table(results, names, criteria)
     blocks += [ranking] if ranking else []
     return Section(id="answer", title="The answer", blocks=tuple(blocks), appendix=tuple(more_others))
 

@@ -89,11 +89,9 @@ def _blocks(results: Results) -> Iterator[Block]:
     """Yield what stands on the first page, then the tables of the main source."""
     shown = shown_results(results)
     answer, source = make_section(shown, "answer"), main_source(shown)
-    if answer is None or source is None:
-        yield Paragraph(text="There are no answers that compare two systems.")
-        return
-    yield from (block for block in answer.blocks if isinstance(block, Paragraph | Terms | Figure | Table))
-    section = make_section(shown, source)
+    if answer is not None:
+        yield from (block for block in answer.blocks if isinstance(block, Paragraph | Terms | Figure | Table))
+    section = None if source is None else make_section(shown, source)
     tables = [block for block in section.blocks if isinstance(block, Table)] if section is not None else []
     yield from tables[:MOST_TABLES]
 

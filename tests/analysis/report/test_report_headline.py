@@ -48,7 +48,6 @@ def strength(results: dict[str, Any]) -> str:
 
 def items(results: dict[str, Any]) -> list[str]:
     section = headline(from_plain(results))
-    assert section is not None
     return [item for block in section.blocks if isinstance(block, Bullets) for item in block.items]
 
 
@@ -76,6 +75,15 @@ def test_the_section_opens_with_the_four_lines():
     assert isinstance(rest, Terms)
     assert first.text == winner(pair_results())
     assert [title for title, _ in rest.items] == ["By how much", "Can an LLM replace annotators?", "Main caveats"]
+
+
+def test_answers_that_compare_no_systems_have_a_first_page_too():
+    page = headline(from_plain(empty_results()))
+    (said, lines) = page.blocks[:2]
+    assert isinstance(said, Paragraph)
+    assert isinstance(lines, Terms)
+    assert said.text == "Cannot be determined: there are no answers that compare two systems."
+    assert [title for title, _ in lines.items] == ["By how much", "Can an LLM replace annotators?", "Main caveats"]
 
 
 def test_a_pair_that_was_asked_the_other_way_round_is_turned():
