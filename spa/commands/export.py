@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from spa.commands.workspace import Workspace
+    from spa.records.study import Study
     from spa.records.submission import Submission
     from spa.responses.table_files import Names, TableFormat
 
@@ -113,6 +114,7 @@ def export(
 
             path, calls = write_calls(workspace.store, out)
             rows[path] = calls
+        notes = [*notes, *known_to_the_study(workspace.study)]
         if (apart := count_apart(workspace.store)) > 0:
             notes = [*notes, f"{apart:,} visits of LLM raters are set apart (spa rate --again): on record, in no table"]
     if as_json:
@@ -126,6 +128,16 @@ def export(
         click.echo(note)
     if tables.annotators.height == 0:
         click.echo("No visit is complete yet; --incomplete exports what has been answered so far.")
+
+
+def known_to_the_study(study: Study) -> Iterator[str]:
+    """Yield what a report of the study allows for and one of its tables cannot."""
+    live = study.stopping.rule != "fixed"
+    if live or (study.audit is not None and study.audit.in_waves):
+        yield (
+            f"Answers decided {'how many people were asked' if live else 'which forms people were given'}: "
+            "`spa report STUDY` allows for that; p-values and means of these tables alone do not hold"
+        )
 
 
 def unfinished(workspace: Workspace) -> Iterator[Submission]:

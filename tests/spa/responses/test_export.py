@@ -13,11 +13,13 @@ from click.testing import CliRunner
 from polars.testing import assert_frame_equal
 
 from spa.cli import main
+from spa.commands.export import known_to_the_study
 from spa.commands.workspace import Workspace, open_workspace
 from spa.elicitation.choices import ChoiceTarget
 from spa.elicitation.ratings import RatingTarget
 from spa.elicitation.spa import PreferenceTarget
 from spa.errors import ResponseError
+from spa.records.analysis import Audit
 from spa.records.assignment import Assignment, BlindingKey, Block, ShownOutput
 from spa.records.form import CheckTarget, Form, Question, ScreeningTarget, Target
 from spa.records.submission import Missing, Response, Submission
@@ -375,6 +377,28 @@ def test_the_command_writes_each_format(workspace: Workspace, tmp_path: Path) ->
         names = [*(f"{name}.{suffix}" for name in TABLES if name not in absent), "codebook.tsv"]
         assert sorted(each.name for each in out.iterdir()) == sorted(names)
         assert [each["file"] for each in json.loads(result.output)] == [str(out / name) for name in names]
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({}, None),
+        ({"audit": {"draw": "even"}}, None),
+        ({"audit": {"draw": "unsure"}}, "which forms people were given"),
+        ({"audit": {"rule": "when_decided"}}, "which forms people were given"),
+        ({"stopping": {"rule": "when_decided"}}, "how many people were asked"),
+    ],
+)
+def test_export_says_where_tables_alone_mislead(
+    workspace: Workspace, changed: dict[str, dict[str, str]], said: str | None
+) -> None:
+    """Where answers decided who was asked what, tests of a fixed number of people do not hold."""
+    audit = Audit.model_validate({"rater": "r", "forms": 8, **changed["audit"]}) if "audit" in changed else None
+    stopping = workspace.study.stopping.model_copy(update=changed.get("stopping", {}))
+    study = workspace.study.model_copy(update={"audit": audit, "stopping": stopping})
+    lines = [*known_to_the_study(study)]
+    assert len(lines) == bool(said)
+    assert all(str(said) in line for line in lines)
 
 
 def test_submissions_of_several_chunks_are_exported_whole(tmp_path: Path) -> None:
