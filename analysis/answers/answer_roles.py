@@ -10,6 +10,8 @@ from analysis.answers.column_roles import ColumnRoles
 from analysis.answers.unsettled import better_and_worse
 from analysis.answers.wide_columns import (
     best_and_rest,
+    is_made,
+    restated,
     scored_columns,
     systems_on_one_scale,
     vote_columns,
@@ -147,11 +149,27 @@ def _wide(table: ColumnRoles, scored: Sequence[str]) -> None:
         if "system" not in table.settled:
             find_systems(table)
         if "system" in table.settled:
-            table.criteria = tuple(scored)
+            table.criteria = tuple(_stated_once(table, scored))
         else:
             table.unsettled.systems_or_criteria(scored)
     table.settled |= {"system", "score", *(("criterion",) if table.criteria else ())}
     table.free = table.without(scored)
+
+
+def _stated_once(table: ColumnRoles, scored: Sequence[str]) -> list[str]:
+    """Leave out columns made of others, as their names and their numbers say.
+
+    Asked is where the numbers alone say it, and where one is turned: then nobody knows in which high means good.
+    """
+    if "annotator_id" not in table.roles or len(scored) < 2:
+        return [*scored]
+    for made, of, way in restated(table.columns, scored, table.roles["annotator_id"]):
+        if way > 0 and is_made(made) and not is_made(of):
+            table.restated[made] = of
+        else:
+            left = [name for name in scored if name != made and name not in table.restated]
+            table.unsettled.stated_twice(of, made, way, left, [*scored])
+    return [name for name in scored if name not in table.restated]
 
 
 def find_systems(table: ColumnRoles) -> None:

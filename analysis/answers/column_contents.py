@@ -23,6 +23,7 @@ QUESTION = 3  # words of a column's name that say a sentence: "The text is fluen
 BEGINNING = 3  # columns in which a row's first cell stands
 LONGEST_STATE, MOST_WORDS = 40, 12  # letters of a state, and different words of a scale
 LEAST_ORDERS, LEAST_OF_TWO = 6, 20  # orders that tell ranks from scores, and those of two alone
+STARTS, LEAST_STEPS = 1_000, 8  # rows looked at first, and steps between values that tell one column from another's
 LEAST_WINNERS = 0.5  # least share of the rows in which a winner is a system of its row
 NO_NAMES = re.compile(
     r"(?i)(?:^|[\W_])(?:text|output|response|answer|comment|comments|explanation|reason|reasoning|rationale|feedback"
@@ -227,6 +228,23 @@ class Columns:
         enough = len(sizes) == 1 and len(groups) >= _least_orders(len(ranks))
         return enough and all({*group} == ranks for group in groups)
 
+    def follow(self, one: str, other: str, within: str) -> int:
+        """Return 1 where a column's numbers rise with another's, -1 where they fall, of everybody ``within`` a column.
+
+        0 where neither holds: a value of one stands beside two of the other, people differ, or there are few values.
+        """
+        way = 0
+        for rows in (self.frame.head(STARTS), self.frame):
+            pairs = rows.select(within, one, other).unique().drop_nulls(within)
+            numbers = pairs.select(within, one=_number(one), other=_number(other)).unique().drop_nulls()
+            if numbers.height < pairs.filter(pl.col(one).is_not_null() | pl.col(other).is_not_null()).height:
+                return 0  # one was answered where the other was not
+            steps = numbers.sort(within, "one", "other").select(pl.col("one", "other").diff().over(within)).drop_nulls()
+            way = next((sign for sign in (1, -1) if (steps["other"] * sign > 0).all()), 0)
+            if way == 0 or steps.height < LEAST_STEPS or not (steps["one"] > 0).all():
+                return 0
+        return way
+
     def totals(self) -> tuple[str, list[str]] | None:
         """Return the column in which rows of totals begin at the end of the file, and their words."""
         return totals({name: self.frame[name].to_list() for name in self.frame.columns[:BEGINNING]})
@@ -269,6 +287,11 @@ class Columns:
 def _least_orders(size: int) -> float:
     """Return how many orders of a size tell ranks from scores."""
     return math.inf if size < 2 else LEAST_OF_TWO if size == 2 else LEAST_ORDERS
+
+
+def _number(name: str) -> pl.Expr:
+    """Return a column's texts as numbers."""
+    return pl.col(name).str.replace(DECIMAL_COMMA, "$1.$2").cast(pl.Float64, strict=False)
 
 
 def is_vote(word: str) -> bool:

@@ -23,6 +23,7 @@ PEOPLE = (
     "evaluator",
     "assessor",
     "respondent",
+    "resp(?:id|no)",
     "subject",
     "labeler",
     "labeller",

@@ -37,6 +37,8 @@ class ColumnRoles:
         Columns of answers that are a system each -> the system.
     constants : mapping of str to str
         Columns of ours that stand in no file, as those that are found say -> their value.
+    restated : dict of str to str
+        Columns that are not read, as they say what another says -> that one.
     counts_rows : str, optional
         The column that is taken for the item, though it may number the rows.
     """
@@ -61,6 +63,7 @@ class ColumnRoles:
         self.systems: Mapping[str, str] = {}
         self.constants: Mapping[str, str] = {}
         self.annotator_columns: tuple[str, ...] = ()
+        self.restated: dict[str, str] = {}
         self.counts_rows: str | None = None
 
     def _answered(self, names: Sequence[str]) -> str:

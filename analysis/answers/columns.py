@@ -236,7 +236,11 @@ class Check:
         if not self.frame.select((name.is_null() | name.is_in(self.nothing)).any()).item():
             return
         rule = f"{column} must not be empty"
-        self.refuse(pl.col(column).is_null(), column, rule)
+        empty = self.frame[column].is_null()
+        self.refuse(empty, column, rule)
+        if 2 * empty.sum() >= len(empty) and not empty[0]:
+            more = "; where a name stands in the first of its rows alone, as in merged cells, write it in every row"
+            self.problems[-1] = f"{self.problems[-1]}{more}"
         for word in self.nothing:
             there = len(self.problems)
             self.refuse(pl.col(column) == word, column, rule)

@@ -61,6 +61,7 @@ class TableFound:
     annotator_columns: tuple[str, ...] = ()
     llms: tuple[str, ...] = ()
     constants: Mapping[str, str] = field(default_factory=dict)
+    restated: Mapping[str, str] = field(default_factory=dict)
     page: PageColumns | None = None
     unnamed: bool = False
     means: bool = False
@@ -96,6 +97,7 @@ def with_lines(
     said += swapped_said(unread) if table.kind in ("choices", "preferences") else []
     said += [won_said(roles["system_x"], roles["system_y"])] if table.constants else []
     said += [criteria_said(table.criteria)] if table.criteria else []
+    said += [restated_said(name, of) for name, of in table.restated.items()]
     said += [page_said(table.page)] if table.page is not None else []
     said += [systems_said(table.systems, answers)] if table.systems and table.page is None else []
     said += [annotator_columns_said(table.annotator_columns, answers)] if table.annotator_columns else []
@@ -208,6 +210,16 @@ def criteria_said(names: Sequence[str]) -> ColumnFound:
     """Say which columns of scores are a criterion each."""
     note = f"scores: column{'s' * (len(names) > 1)} {shown(names, LISTED)}, a criterion each"
     return ColumnFound(note=note, otherwise=_those("criteria", names[0], f"={(names[0], '...')}"))
+
+
+def restated_said(name: str, of: str) -> ColumnFound:
+    """Say which column is not read, as it says what another says."""
+    note = f"{shown([name])}: says of every annotator what {shown([of])} says, and is not read"
+    both = (of, name)
+    otherwise = ArgumentProblem(
+        "criteria", in_python=f"={both}", in_command=f" {shlex.quote(','.join(both))}", after=" (a criterion each)"
+    )
+    return ColumnFound(note=note, otherwise=otherwise)
 
 
 def page_said(page: PageColumns) -> ColumnFound:

@@ -25,6 +25,10 @@ WHOLE = (
 )  # tables that controls leave without saying anything of a person
 NEAR = 1e-9  # a score this little below the mean of others is at it
 CALLED = frozenset(("spam", "control", "check", "attention", "tutorial", "bad"))
+CHECK = re.compile(  # an item's name
+    r"(?:attention|catch|trap|honeypot|sanity|quality)[\W_]*(?:check|trial|question|item|test)s?[\W_]*\d*"
+    r"|(?:attention|trap|honeypot)[\W_]*\d*"
+)
 LETTERS = re.compile(r"[^\W\d_]+")
 CHECKED = ("group", "annotator_id", "annotator_kind", "criterion", "system", "fewer", "ahead")
 
@@ -67,6 +71,15 @@ def called_control(system: str) -> bool:
     (True, True, False)
     """
     return not CALLED.isdisjoint(LETTERS.findall(system.lower()))
+
+
+def is_check(item: str) -> bool:
+    """Tell whether an item is called as attention checks are, and nothing else.
+
+    >>> is_check("attention_check_1"), is_check("Trap question"), is_check("How does attention work?")
+    (True, True, False)
+    """
+    return CHECK.fullmatch(item.lower()) is not None
 
 
 def without_controls(

@@ -11,7 +11,7 @@ from pathlib import PurePath
 import polars as pl
 
 from analysis.answers.column_contents import Columns
-from analysis.answers.column_names import words_of
+from analysis.answers.column_names import likeliest, words_of
 from analysis.answers.options import Reading
 from analysis.answers.reading import RawTable
 from spa.errors import AnalysisError, shortened
@@ -58,11 +58,25 @@ def page_given(columns: Columns, options: Reading) -> PageColumns | None:
 
 
 def extremes_alone(columns: Columns, free: Sequence[str]) -> tuple[str, str] | None:
-    """Return the columns of the best and the worst where they hold the same names, never one as both."""
+    """Return the columns of the best and the worst, which never hold one name as both.
+
+    They hold the same names, or nothing else is called as systems or scores are: one system may always be the best.
+    """
     ends = ends_named(columns, free)
     if ends is None or any(map(columns.numeric, ends)) or (columns.frame[ends[0]] == columns.frame[ends[1]]).any():
         return None
-    return ends if len({*columns.values(ends[0])} & {*columns.values(ends[1])}) >= LEAST_SHOWN else None
+    shared = {*columns.values(ends[0])} & {*columns.values(ends[1])}
+    others = [name for role in ("system", "score") for _, name in likeliest(free, role) if name not in ends]
+    return ends if len(shared) >= LEAST_SHOWN or not others else None
+
+
+def extremes_marked(columns: Columns, free: Sequence[str]) -> tuple[str, str] | None:
+    """Return the columns of 1 and 0 that mark the best and the worst of several rows, never one row as both."""
+    ends = ends_named(columns, free)
+    if ends is None or any({*columns.values(name)} - {"0", "0.0"} not in ({"1"}, {"1.0"}) for name in ends):
+        return None
+    both = columns.frame.select(pl.all_horizontal(pl.col(*ends).str.starts_with("1")).any()).item()
+    return None if both else ends
 
 
 def page_listed(columns: Columns, free: Sequence[str]) -> PageColumns | None:

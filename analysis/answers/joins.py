@@ -65,6 +65,7 @@ def check_joins(
             problems += [problem] if problem else []
             found += problem is not None
             said = silent_annotators(frames, answer_kinds) if note and kind == "annotators" else [note] if note else []
+            said += unlisted_people(frames, answer_kinds, own) if kind == "annotators" and not problem else []
             notes.setdefault(kind, []).extend(said)
         if kind == "metrics" and not found:
             problems += _outputs(frames, places[kind], answer_kinds)
@@ -84,8 +85,10 @@ def unknown_llms(llms: Sequence[str], answered: Collection[str]) -> Iterator[Arg
 
 def unmet(place: str, subject: str, lacking: Sequence[str], n: int, known: Collection[str], role: str) -> str:
     """Return the problem of names that met no answer: how many of ``n``, three of them, and what may be meant."""
-    shown = ", ".join(shortened(repr(name), 30) for name in lacking[:LISTED])
-    hint = how_to_join(lacking, known, role)
+    shown, theirs = (
+        ", ".join(shortened(repr(name), 30) for name in names[:LISTED]) for names in (lacking, sorted(known))
+    )
+    hint = how_to_join(lacking, known, role) or (f"; the answers have {theirs}: write both alike" if theirs else "")
     return f"{place}: expected {subject}, got {len(lacking):,} of {n:,} without answers: {shown}{hint}"
 
 
@@ -154,6 +157,19 @@ def silent_annotators(frames: Mapping[str, pl.DataFrame], answer_kinds: Collecti
     screened = silent.filter(~pl.col("screening_passed")).height if "screening_passed" in silent.columns else 0
     said = without_answers(silent.height, table.height, "annotator_id")
     return [f"{said}, {screened:,} of them screened out" if screened else said]
+
+
+def unlisted_people(
+    frames: Mapping[str, pl.DataFrame], answer_kinds: Collection[str], listed: Collection[str]
+) -> list[str]:
+    """Say how many people answered of whom a table of annotators says nothing, so that it leaves none of them out."""
+    people = [
+        frame.filter(pl.col("annotator_kind") != "llm") if "annotator_kind" in frame.columns else frame
+        for frame in (frames[kind] for kind in frames if kind in answer_kinds)
+    ]
+    answered = {str(name) for frame in people for name in frame["annotator_id"].unique().drop_nulls().to_list()}
+    missing = answered - {*listed}
+    return [f"{len(missing):,} of {len(answered):,} people who answered are not in it, and stay"] if missing else []
 
 
 def without_answers(n: int, of: int, role: str) -> str:

@@ -11,7 +11,7 @@ from analysis.answers.checked_tables import CheckedTables, check_tables
 from analysis.answers.column_contents import Columns, shown
 from analysis.answers.column_names import is_llm, ranks_named, words_of
 from analysis.answers.columns import WITH_ITEMS
-from analysis.answers.controls import called_control
+from analysis.answers.controls import called_control, is_check
 from analysis.answers.identity import Identified
 from analysis.answers.options import Reading
 from analysis.answers.reading import RawTable
@@ -52,7 +52,7 @@ def ask_of_names(
     read = {role: name for role, name in roles.items() if not {role, name} & chosen}
     systems_named = {value for role in SYSTEMS if role in read for value in columns.values(read[role])}
     named = {role: columns.values(read[role]) for role in WHO_AND_WHAT if role in read}
-    _ask_of({**named, "system": {*systems.values(), *systems_named}}, options, unsettled)
+    _ask_of({**named, "system": {*systems.values(), *systems_named}}, options, unsettled, read.get("item_id", ""))
     ordered = _ordered(columns, read) - {*options.names}
     if ordered and all(map(is_place, ordered)):
         unsettled.places_in_orders(read["rank"], sorted(ordered))
@@ -117,7 +117,8 @@ def _ask_of_tables(known: Identified, ratings: pl.DataFrame | None) -> None:
     """Ask of names, and of scores (a row each, checked) that may be ranks."""
     options = known.reading
     unsettled = Unsettled(next(table.place for tables in known.tables.values() for table in tables), (), ())
-    _ask_of(known.own_names, options, unsettled)
+    own_item = next((old for old, new in options.mapping.items() if new == "item_id"), "item_id")
+    _ask_of(known.own_names, options, unsettled, own_item)
     if ratings is not None and not options.scales and _may_be_ranks(ratings["value"]):
         keys = ["item_id", "criterion"] if options.unnamed or options.means else [*ORDERED]
         if Columns(ratings.select(pl.col(*keys, "value").cast(pl.String))).each_once_within("value", keys):
@@ -147,8 +148,8 @@ def _with_llms_named(known: Identified) -> tuple[Reading, tuple[str, ...]]:
     return replace(reading, llms=tuple(llms)), (said,)
 
 
-def _ask_of(names: Names, options: Reading, unsettled: Unsettled) -> None:
-    """Ask of names that are nearly the same, and of systems that are called as attention checks are."""
+def _ask_of(names: Names, options: Reading, unsettled: Unsettled, item_column: str) -> None:
+    """Ask of names that are nearly the same, and of systems and items that are called as attention checks are."""
     systems = {*names.get("system", ())}
     if matches := _open("system", systems, options):
         unsettled.names_that_may_be_one("system", matches)
@@ -161,6 +162,9 @@ def _ask_of(names: Names, options: Reading, unsettled: Unsettled) -> None:
     controls = [name for name in controls if not ARMS & {*words_of(name)}]
     if controls and len(controls) < len(systems):
         unsettled.systems_that_may_be_controls(controls[:ASKED])
+    checks = sorted({*filter(is_check, names.get("item_id", ()))} - {*options.names})
+    if checks and len(checks) < len(names["item_id"]) and not {item_column, "item_id"} & {*options.keep, *options.drop}:
+        unsettled.items_that_may_be_checks(item_column, checks)
 
 
 def _may_be_ranks(scores: pl.Series) -> bool:

@@ -15,7 +15,7 @@ import polars as pl
 
 from analysis.answers.answer_checks import REQUIRED
 from analysis.answers.column_contents import Columns
-from analysis.answers.column_names import likeliest, words_of
+from analysis.answers.column_names import Role, likeliest, words_of
 from analysis.answers.column_roles import ColumnRoles
 from analysis.answers.columns import KNOWN, LAYOUTS
 from analysis.answers.columns_found import TableFound, role_said
@@ -28,7 +28,7 @@ from analysis.answers.unsettled import NO_RECORDS, Records, Unsettled
 from spa.errors import AnalysisError, ArgumentProblem, TableError
 from spa.tables.addresses import at_hand
 from spa.tables.other_rows import header_problem
-from spa.tables.other_tools import annotations_of, means_of, questionnaire_of, shares_of
+from spa.tables.other_tools import annotations_of, means_of, other_file, questionnaire_of, shares_of
 from spa.tables.paths import json_text
 from spa.tables.reading import open_slices, open_table, reading, table_suffix
 from spa.tables.selection import nested
@@ -260,9 +260,12 @@ def _found(
             f"{place}: expected a row an answer, got responses of {asked}, a row a person and a column a question: "
             "`spa import csv` makes tables of them, where its mapping says of which item and system each column is"
         )
+    if (other := other_file(source.schema)) is not None and not _explained(options):
+        raise AnalysisError(f"{place}: expected a row an answer, got {other}")
     if not likeliest(tidy, "item_id") and (means := means_of(source.schema)) is not None:
         raise AnalysisError(f"{place}: expected a row an answer, got {means}")
-    if (results := shares_of(source.schema)) is not None and not _answered(tidy):
+    results = shares_of(source.schema)
+    if results is not None and not _answered(tidy, counted=results.startswith("counts")):
         raise AnalysisError(
             f"{place}: expected a row an answer, got {results}: on which items and people they rest nobody knows, so "
             "that nothing can be tested; take the table that has a row an answer"
@@ -279,9 +282,15 @@ def _found(
     return table_found(place, Columns(frame), lists, options, records=records)
 
 
-def _answered(tidy: Collection[str]) -> bool:
-    """Whether columns are called as those of who answered, or of answers, are."""
-    return any(likeliest(tidy, role) for role in ("annotator_id", "winner", "score", "item_id"))
+def _explained(options: Reading) -> bool:
+    """Whether options say how the columns of files are read."""
+    return bool(options.mapping or options.constants or options.each or columns_called(options))
+
+
+def _answered(tidy: Collection[str], *, counted: bool) -> bool:
+    """Whether columns are called as those of answers are, or, beside results that are not counts, of who answered."""
+    roles: tuple[Role, ...] = ("winner", "score") if counted else ("annotator_id", "winner", "score", "item_id")
+    return any(likeliest(tidy, role) for role in roles)
 
 
 def _of_extremes(names: Sequence[str]) -> bool:

@@ -13,7 +13,16 @@ from analysis.answers.column_names import is_llm, is_turn, kind_column, likelies
 from analysis.answers.column_roles import ColumnRoles
 from analysis.answers.columns import KINDS
 from analysis.answers.columns_found import TableFound, are_means, with_lines
-from analysis.answers.extremes import BEST, SHOWN, WORST, PageColumns, extremes_alone, page_given, page_listed
+from analysis.answers.extremes import (
+    BEST,
+    SHOWN,
+    WORST,
+    PageColumns,
+    extremes_alone,
+    extremes_marked,
+    page_given,
+    page_listed,
+)
 from analysis.answers.names_asked import ask_of_names
 from analysis.answers.options import Reading
 from analysis.answers.unsettled import NO_RECORDS, Records, Unsettled, joint
@@ -86,6 +95,9 @@ def _find_page(table: ColumnRoles) -> PageColumns | None:
     """Find answers that name the best and the worst of several systems; ask what other names on a page are."""
     page = page_given(table.columns, table.options)
     if page is None and {"system", "score", "rank", "winner", "preference"} & table.settled:
+        return None
+    if page is None and (marks := extremes_marked(table.columns, table.free)) is not None:
+        table.unsettled.marked_extremes(marks)
         return None
     page = page or page_listed(table.columns, table.free)
     if page is None and (named := names_on_a_page(table.columns, table.free)) is not None:
@@ -369,6 +381,7 @@ def _made(place: str, table: ColumnRoles, kind: str, page: PageColumns | None) -
         page=page,
         mapping={name: role for role, name in new.items() if name != role},
         criteria=table.criteria,
+        restated=table.restated,
         systems=dict(table.systems),
         annotator_columns=table.annotator_columns,
         llms=tuple(filter(is_llm, _annotators(table))),

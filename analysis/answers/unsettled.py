@@ -99,6 +99,23 @@ class Unsettled:
         more = ", and --numbers X:Y for its ends; if it is of one of them, leave the other's column out of the file"
         self._argued("mapping", before, {score: "preference"}, [(score, "preference")], more)
 
+    def stated_twice(self, of: str, name: str, way: int, left: Sequence[str], every: Sequence[str]) -> None:
+        """Tell of a column whose numbers rise, or fall, with those of another, of every annotator."""
+        same = f"say the same{'' if way > 0 else ', one the other way round'}, of every annotator"
+        which = "read one" if way > 0 else "read the one in which high is good"
+        one, both = (
+            ",".join(names) if len(",".join(names)) <= PASTED else f"{names[0]},..." for names in (left, every)
+        )
+        self.lines.append(
+            ArgumentProblem(
+                "criteria",
+                before=f"{self.place}: columns {shown([of, name])} {same}; {which}: ",
+                in_python=f"={(*left,)}",
+                in_command=f" {shlex.quote(one)}",
+                after=f"; if people gave both: --criteria {shlex.quote(both)}",
+            )
+        )
+
     def systems_or_criteria(self, names: Sequence[str]) -> None:
         """Tell of columns of scores where none names the systems."""
         kept = shlex.quote(",".join(names if len(",".join(names)) <= PASTED else [names[0], "..."]))
@@ -247,6 +264,24 @@ class Unsettled:
             )
         )
 
+    def items_that_may_be_checks(self, column: str, names: Sequence[str]) -> None:
+        """Tell of items that are called as attention checks are, whose answers would count like the others."""
+        few = names[:6]
+        left, kept = (
+            f" --{option} ".join(shlex.quote(f"{before}{name}") for name in few)
+            for option, before in (("drop", f"{column}="), ("name", ""))
+        )
+        self.lines.append(
+            ArgumentProblem(
+                "drop",
+                before=f"{self.place}: item{'s' * (len(names) > 1)} {shown(names, 3)} may be attention checks, whose "
+                "answers compare no systems; leave out: ",
+                in_python=f"={ {column: (*few,)} }",
+                in_command=f" {left}",
+                after=f"; if an item like others: --name {kept}",
+            )
+        )
+
     def places_in_orders(self, column: str, names: Sequence[str]) -> None:
         """Tell of orders of what may be places on a page."""
         kept = " ".join(f"--name {shlex.quote(name)}" for name in names[:6])
@@ -260,6 +295,15 @@ class Unsettled:
         before = f"columns {shown(ends)} name the best and the worst, and no column the systems shown; name theirs: "
         more = " (cells such as a|b|c), or, of a column each, --systems option1,option2,..."
         self._argued("mapping", before, {"YOURS": "shown"}, [("YOURS", "shown")], more)
+
+    def marked_extremes(self, ends: Sequence[str]) -> None:
+        """Tell of columns that mark in 1 and 0 which one of its page is the best, and which the worst."""
+        self.lines.append(
+            f"{self.place}: columns {shown(ends)} mark in 1 and 0 the best and the worst of a page: "
+            "two signs of one answer; write one column in their place (1 best, -1 worst, 0 the others) and name it and "
+            "the page: --map YOURS=score --map PAGE=item_id --map YOURS=system; or write a row a page: best, worst, "
+            "shown (a|b|c)"
+        )
 
     def places_of_an_order(self, options: Sequence[str]) -> None:
         """Tell of columns that hold the same names, each once in a row."""

@@ -40,6 +40,10 @@ BEAT = {
     "better": "worse",
 }
 TIES = frozenset(("tie", "ties", "tied", "draw", "draws"))
+MADE = frozenset(  # words of numbers that were made of others
+    "z zs zscore zscores std standardized standardised norm normed normalized normalised scaled rescaled rank ranked "
+    "percent percentage percentile pct recoded reversed rev inverted centered centred adjusted minmax".split()
+)
 VOTES = frozenset("vote votes choice preference preferred winner verdict label annotation".split())
 HIGHEST, MOST_STEPS = 1000, 101  # of scores
 MOST_VOTES = 4  # different words, or numbers, of one person about two sides
@@ -98,6 +102,29 @@ def systems_on_one_scale(columns: Columns, scored: Collection[str]) -> dict[str,
         if any(end is None or end[0] < low or end[1] > high for end in others):
             return None
     return systems_named([*scored])
+
+
+def restated(columns: Columns, scored: Sequence[str], who: str) -> list[tuple[str, str, int]]:
+    """Return the columns that say what another says, that one, and 1, or -1 where high means low.
+
+    The numbers of both rise together of everybody: a score and its z, rank, percent. Names that say how numbers were
+    made come after the others.
+    """
+    left, found = sorted(scored, key=lambda name: (is_made(name), name)), list[tuple[str, str, int]]()
+    for place, name in enumerate(left):
+        for other in left[place + 1 :]:
+            if all(other != one for one, _, _ in found) and (way := columns.follow(name, other, who)):
+                found.append((other, name, way))
+    return found
+
+
+def is_made(name: str) -> bool:
+    """Whether a name says that numbers were made of others.
+
+    >>> is_made("z_score"), is_made("rawScore"), is_made("fluency_norm")
+    (True, False, True)
+    """
+    return not MADE.isdisjoint(words_of(name))
 
 
 def people_columns(free: Collection[str]) -> list[str]:

@@ -75,8 +75,7 @@ class Named:
     def tables(self, reading: Reading, *, err: bool) -> FoundTables:
         """Return the tables in the files; print what they were taken for, where ``err`` to stderr."""
         if self.read_as is not None and not (self.read_as.recognised_by_columns and _of_columns(reading, self.files)):
-            folder = click.get_current_context().with_resource(TemporaryDirectory())
-            return _imported(self.read_as, self.files, reading, Path(folder), err=err)
+            return self._imported(self.read_as, reading, err=err)
         if not self.files:
             return FoundTables(files={}, reading=reading)
         from analysis.answers.recognised import recognise_tables
@@ -88,9 +87,17 @@ class Named:
                 tool = certain_format(path)
                 if tool is not None and tool.mapping is not None:
                     raise _needs_mapping(path, tool) from None
-            raise
+            alone = certain_format(self.files[0]) if len(self.files) == 1 else None
+            if alone is None or _of_columns(reading, self.files):
+                raise
+            return self._imported(alone, reading, err=err)  # whose columns say too little to others
         print_found(found, err=err)
         return FoundTables(files=found.files, reading=found.reading, noted=found.noted, printed=found.notes())
+
+    def _imported(self, tool: AnswerFormat, reading: Reading, *, err: bool) -> FoundTables:
+        """Return the tables that files of another tool become, for the time of the command."""
+        folder = click.get_current_context().with_resource(TemporaryDirectory())
+        return _imported(tool, self.files, reading, Path(folder), err=err)
 
 
 def what_is_named(named: Sequence[Path], tables: Sequence[str]) -> Named:
@@ -221,7 +228,10 @@ def _imported(
     if read_as.item_option is not None and reading.item_from is not None:
         request = replace(request, options={**request.options, read_as.item_option: re.compile(reading.item_from)})
         reading = replace(reading, item_from=None)  # it is cut out already
-    account = import_answers(read_as, request, folder)
+    try:
+        account = import_answers(read_as, request, folder)
+    except SpaError as error:
+        raise error.called(str(folder), f"{files[0].name}, read as {read_as.key}") from error
     click.echo(f"read as {read_as.key}: `spa import --from` takes another format", err=err)
     for line in account.of_reading():
         click.echo(line, err=err)

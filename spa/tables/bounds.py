@@ -20,9 +20,14 @@ def most_unpacked(path: Path) -> int:
     return max(ALWAYS_UNPACKED, UNPACKED_A_BYTE * path.stat().st_size)
 
 
+def most_rows(path: Path) -> int:
+    """Return how many rows a file may claim to hold."""
+    return max(ALWAYS_READ, ROWS_A_BYTE * path.stat().st_size)
+
+
 def check_height(path: Path, height: int) -> None:
     """Refuse a count of rows that a file cannot hold, with a TableError: reading it would end the process."""
-    if height > max(ALWAYS_READ, ROWS_A_BYTE * path.stat().st_size):
+    if height > most_rows(path):
         raise TableError(f"{path}: expected as many rows as the file can hold, got a count of {height}")
 
 

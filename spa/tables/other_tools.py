@@ -14,15 +14,50 @@ RESULTS = {  # how columns of results are called, in small letters and figures a
         r"(?:lc|lengthcontrolled|raw|avg|mean)?win(?:ning)?(?:rate|s?share|percent(?:age)?|pct)s?"
     ),
     "Elo ratings": re.compile(r"(?:arena)?elo(?:rating|score)?"),
-    "counts of wins": re.compile(r"wins?(?:a|1|x|modela)"),
+    "counts of wins": re.compile(r"(?:n|num|number(?:of)?)?wins?(?:a|1|x|modela|count)?"),
 }
 PEARMUT = frozenset(("user_id", "item_i", "annotation"))  # of its annotations, a line a document and annotator
+
+OTHERS = {  # columns of files that hold no row an answer -> what they hold, and what becomes of it
+    frozenset(("classification_id", "subject_data", "annotations")): "classifications of Zooniverse, whose answers and "
+    "subjects are JSON in cells: one answer a row by --map 'annotations[0].value=winner' (or =score), its people and "
+    "items by --map user_name=annotator_id --map subject_ids=item_id, systems by --set system_x=NAME --set "
+    "system_y=NAME (or system)",
+    frozenset(("human_ref_A", "human_ref_B", "score_ratio")): "SHP's pairs of comments, which no named systems wrote: "
+    "votes of readers about texts compare no systems",
+    frozenset(
+        ("orig_instruction", "orig_response", "orig_score")
+    ): "Prometheus's feedback, scores of responses that no "
+    "named system wrote; where one did, add a column system, and say --map orig_score=score --map "
+    "orig_instruction=item_id",
+    frozenset(("prompt", "image_path", "rank")): "rankings of images in lists (HPDv2), of which no column names the "
+    "systems; write a row an image: annotator_id, item_id, system, rank (1 is the best)",
+    frozenset(("setup_id", "example_idx", "annotations")): "annotations of factgenie, a line an output, its marks a "
+    "list; write a row a mark (annotator_id, item_id, system, category, start, end) and give it as --spans FILE",
+    frozenset(("instance_id", "label_annotations", "span_annotations")): "answers of POTATO, one of several files; "
+    "`spa import potato FOLDER --mapping import.toml --out tables` reads its folder",
+    frozenset(("_input_hash", "_task_hash", "answer")): "annotations of Prodigy; what they say stands in a list: --map "
+    "'accept[0]=winner' (or =score) --map _session_id=annotator_id, and name item and systems by --map or --set",
+    frozenset(("tstamp", "type", "models", "states")): "FastChat's log of votes; one of its rows of votes by --map "
+    "'models[0]=system_x' --map 'models[1]=system_y' --map type=winner --map ip=annotator_id --map YOURS=item_id "
+    "--value leftvote=x --value rightvote=y --value tievote=tie --value bothbad_vote=both_bad",
+    frozenset(("answer1_id", "answer2_id", "reviewer_id", "score")): "reviews of Vicuna, whose score is a list of that "
+    "of answer1 and that of answer2; write a row a score: annotator_id (the reviewer), item_id (question_id), system, "
+    "score",
+}
+VBENCH = frozenset(
+    "subject_consistency background_consistency temporal_flickering motion_smoothness dynamic_degree aesthetic_quality "
+    "imaging_quality object_class multiple_objects human_action color spatial_relationship scene temporal_style "
+    "appearance_style overall_consistency".split()
+)
+OPTION = re.compile(r"\S+:::\S+")  # a column an option of a question, as POTATO writes tables
 
 QUESTIONNAIRES = {  # columns that exports of a row a person have, a column a question
     "LimeSurvey": frozenset(("submitdate", "lastpage", "startlanguage")),
     "SurveyMonkey": frozenset(("respondent id", "collector id", "date created")),
     "Microsoft Forms": frozenset(("id", "start time", "completion time", "email")),
     "SoSci Survey": frozenset(("case", "serial", "questnnr")),
+    "Typeform": frozenset(("#", "start date (utc)", "submit date (utc)")),
     "REDCap": frozenset(("record_id", "redcap_survey_identifier")),
     "Google Forms": frozenset(("timestamp",)),
 }
@@ -49,6 +84,29 @@ def annotations_of(columns: Collection[str]) -> str | None:
     ('Pearmut', None)
     """
     return "Pearmut" if {*columns} >= PEARMUT else None
+
+
+def other_file(columns: Collection[str]) -> str | None:
+    """Say which known file that has no row an answer has these columns, and what to do; ``None`` of others.
+
+    >>> other_file(["user", "instance_id", "fluency:::1", "fluency:::2"])[:40]
+    'a table of POTATO, a column an option (f'
+    >>> other_file(["user", "instance_id", "fluency"]) is None
+    True
+    """
+    names = {*columns}
+    options = [name for name in columns if OPTION.fullmatch(name)]
+    if "instance_id" in names and len(options) > 1:
+        return (
+            f"a table of POTATO, a column an option ({options[0]}); `spa import potato FOLDER --mapping import.toml "
+            "--out tables` reads its folder"
+        )
+    if names and names <= VBENCH:
+        return (
+            f"scores that VBench computed ({min(names)}), no answers of people; beside these give them by --metrics "
+            "FILE: item_id, system, metric, score"
+        )
+    return next((said for own, said in OTHERS.items() if own <= names), None)
 
 
 def is_p808_means(columns: Collection[str]) -> bool:

@@ -69,6 +69,7 @@ REFUSED_PREFERENCES = {
         "must be human, llm or simulated, got 'robot'",
     ),
     "nobody": ({"annotator_id": [None, "b", "c", "d"]}, "annotator_id must not be empty"),
+    "merged cells": ({"annotator_id": ["a", None, "c", None]}, "got nothing; where a name stands in the first of its"),
     "no rows": ({name: [] for name in PREFERENCES}, "no rows"),
 }
 REFUSED_RATINGS = {

@@ -328,7 +328,11 @@ def test_people_without_answers_are_counted_and_taken_off_nobody() -> None:
 @pytest.mark.parametrize(
     ("items", "systems", "line"),
     [
-        (list("abc"), SYSTEMS, "expected items that have answers, got 3 of 3 without answers: 'a', 'b', 'c'"),
+        (
+            list("abc"),
+            SYSTEMS,
+            "expected items that have answers, got 3 of 3 without answers: 'a', 'b', 'c'; the answers",
+        ),
         (["0", "1"], ("Alpha", "Beta"), "did you mean alpha? (--same system:Alpha=alpha makes them one; all like them"),
         (["001", "x"], SYSTEMS, "did you mean 1?"),
         (["0", "01"], SYSTEMS, "got 1 of 2 without answers: '01'; did you mean 1?"),

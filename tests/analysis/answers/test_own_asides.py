@@ -129,9 +129,21 @@ TALKS = [{**row, "chosen": [{"role": "user", "content": "?"}], "rejected": [{"co
 MATRIX = [{"model": x, **{y: n + m for m, y in enumerate(NAMES)}} for n, x in enumerate(NAMES)]
 
 
+SETS = [(f"t{n // 3}", name, n % 3 == 0, n % 3 == 1) for n, name in enumerate(NAMES * 4)]
+MARKED = [{"rater": "ann", "task": t, "alternative": s, "best": int(b), "worst": int(w)} for t, s, b, w in SETS]
+
+
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
+        (MARKED, "columns best, worst mark in 1 and 0 the best and the worst of a page"),
+        ([{"rater": "ann", "item": n, "best": "gpt", "worst": "t5"} for n in range(9)], "no column the systems shown"),
+        ([{"system_a": "gpt", "system_b": name, "wins": 4, "n": 9} for name in NAMES], "got counts of wins (wins)"),
+        ([{"rater": "ann", "model_a": "gpt", "model_b": name, "wins_a": 4} for name in NAMES], "got counts of wins (w"),
+        ([{"color": [0.9, []], "scene": [0.8, []]}], "got scores that VBench computed (color)"),
+        ([{"instance_id": "a", "user": "ann", "fluency:::1": "1", "fluency:::2": "0"}], "got a table of POTATO"),
+        ([{"classification_id": 1, "annotations": "[]", "subject_data": "{}"}], "got classifications of Zooniverse"),
+        ([{"#": "a", "How good?": 3, "Start Date (UTC)": "", "Submit Date (UTC)": ""}], "got responses of Typeform"),
         (TEXTS, "columns chosen, rejected hold outputs, and no column names the systems that wrote them"),
         ([{**row, "annotator": "ann"} for row in TEXTS], "no column names the systems that wrote them"),
         (TALKS, "columns chosen, rejected hold outputs"),
@@ -147,6 +159,56 @@ def test_what_holds_no_answers_is_told(rows: Sequence[Row], said: str, tmp_path:
     (line,) = told.value.problems
     assert said in line
     assert len(line) < 500
+
+
+MADE: Mapping[str, Callable[[int, str], object]] = {
+    "fluency_z": lambda score, who: round((score - 2.5) / (1 + len(who) / 7), 4),  # everybody's own spread
+    "fluency_percent": lambda score, who: 25 * (score - 1),
+    "fluency_recoded": lambda score, who: 6 - score,
+    "naturalness": lambda score, who: score,
+    "adequacy": lambda score, who: max(score, 2),
+}
+
+
+def test_items_called_as_checks_are_asked_about(tmp_path: Path) -> None:
+    """Their answers would count like the others."""
+    rows = rows_with({}, wide=False)
+    path = written(tmp_path, [{**row, "item": "Attention check 2"} if row["item"] == "i0" else row for row in rows])
+    with pytest.raises(AnalysisError, match="item Attention check 2 may be attention checks, whose answers compare no"):
+        recognise_tables([path], Reading())
+    for settled in (Reading(drop={"item": ("Attention check 2",)}), Reading(names=("Attention check 2",))):
+        assert recognise_tables([path], settled).found[0].kind == "ratings"
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("fluency_z", ("fluency",)),
+        ("fluency_percent", ("fluency",)),
+        ("adequacy", ("adequacy", "fluency")),
+        ("fluency_recoded", "one the other way round, of every annotator; read the one in which high is good: "),
+        ("naturalness", "columns fluency, naturalness say the same, of every annotator; read one: "),
+    ],
+)
+def test_what_says_the_same_is_one_criterion(name: str, wanted: tuple[str, ...] | str, tmp_path: Path) -> None:
+    """Or is asked: where names do not say which was made of which, and where high means low in one."""
+    rng = random.Random(3)
+    rows = []
+    for who, item, system in product(PEOPLE, ITEMS, ("gpt", "t5")):
+        score = rng.randint(1, 5)
+        rows.append({"rater": who, "item": f"i{item}", "model": system, "fluency": score, name: MADE[name](score, who)})
+    if isinstance(wanted, tuple):
+        one = found(tmp_path, rows)
+        assert one.criteria == wanted
+        assert any(f"{name}: says of every annotator what fluency says" in note for note in one.notes()) == (
+            name not in wanted
+        )
+        return
+    with pytest.raises(AnalysisError) as told:
+        found(tmp_path, rows)
+    assert wanted in told.value.problems[0]
+    both = recognise_tables([written(tmp_path, rows)], Reading(criteria=("fluency", name)))
+    assert {*both.reading.criteria} == {"fluency", name}
 
 
 def test_models_of_chosen_and_rejected_are_systems(tmp_path: Path) -> None:

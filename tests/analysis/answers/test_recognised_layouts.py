@@ -85,6 +85,16 @@ def test_battles_of_the_arena(tmp_path: Path) -> None:
     ]
     (test,) = results(write(tmp_path / "battles.jsonl", rows))["choices"]["pairs"]
     assert (test["wins_x"], test["wins_y"], test["ties"]) == (30, 12, 6)
+    sides = ("model_a", "model_b", "tie")
+    three = [
+        {"id": n, "model_a": "alpha", "model_b": "beta", "prompt": '["?"]'}
+        | {f"winner_{side}": int(str(row["winner"]).startswith(side)) for side in sides}
+        for n, row in enumerate(rows)
+    ]
+    (same,) = results(write(tmp_path / "three.csv", three))["choices"]["pairs"]
+    assert (same["wins_x"], same["wins_y"], same["ties"], same["unit"]) == (30, 12, 6, "item")
+    told = report(write(tmp_path / "three.csv", three), "--map", "id=item_id")
+    assert "no column is known as the winner" in told.stderr  # what an option says is not set aside
 
 
 def test_judgements_of_an_llm_are_those_of_an_llm(tmp_path: Path) -> None:

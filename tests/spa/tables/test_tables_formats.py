@@ -91,6 +91,9 @@ def as_arrow(rows: Sequence[Row], write: str) -> bytes:
     return file.getvalue()
 
 
+BROKEN = "expected a whole Arrow file, got one that breaks off or is damaged"
+
+
 def as_zip(files: Mapping[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", method) as archive:
@@ -285,8 +288,11 @@ PACKED = gzip.compress(b"id,text\n" + b"i1,one\n" * 99, mtime=0)
         ("t.csv.zip", as_zip({"t.json": b"[]"}), "expected a file of that name in it, got t.json; unpack it: unzip"),
         ("t.zip", as_zip({"t.csv": b""}), "unpack it first (unzip FILE), or call it what it holds (.csv.zip)"),
         ("t.arrow", b"FEA1" + PACKED, "got one of the first kind of Feather; write it anew"),
-        ("t.arrow", b"ARROW1\0\0" + PACKED, "cannot be read as arrow"),
-        ("t.arrow", b"\xff\xff\xff\xff" + PACKED, "cannot be read as arrow"),
+        ("t.arrow", b"ARROW1\0\0" + PACKED, BROKEN),
+        ("t.arrow", b"\xff\xff\xff\xff" + PACKED, BROKEN),
+        ("t.arrow", b"ARROW1", BROKEN),
+        ("t.feather", as_arrow([{"id": 1}], "write_ipc")[:-20], BROKEN),
+        ("t.arrow", as_arrow([{"id": 1}], "write_ipc_stream")[:200], BROKEN),
     ],
 )
 def test_packed_files_that_cannot_be_read_are_told(tmp_path: Path, name: str, content: bytes, said: str) -> None:
@@ -334,6 +340,10 @@ def test_packed_file_that_unpacks_too_large(tmp_path: Path, monkeypatch: pytest.
         "t.csv.zip": as_zip({"t.csv": rows}),
     }.items():
         assert "in a file of its size, got more" in problem_of(tmp_path / name, packed)
+    monkeypatch.setattr(bounds, "ALWAYS_READ", 10)
+    monkeypatch.setattr(bounds, "ROWS_A_BYTE", 0)
+    stream = as_arrow([{"id": 1}] * 100, "write_ipc_stream")
+    assert "as the file can hold, got a count of 11" in problem_of(tmp_path / "t.arrow", stream)  # no more is read
     monkeypatch.setattr(bounds, "UNPACKED_A_BYTE", 10_000)
     assert opened(tmp_path / "t.csv.gz", content).height == 100_000
 
