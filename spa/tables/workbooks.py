@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import datetime
+import lzma
 import re
 import sys
 import warnings
 import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager
@@ -20,9 +22,9 @@ from spa.tables.options import TableOptions
 from spa.tables.records import Records, gathered
 from spa.tables.source import Number, Source, Wanted
 
-BROKEN = (  # what openpyxl raises of files that are no workbooks; of XML, SyntaxError
-    AttributeError, EOFError, KeyError, LookupError, NotImplementedError, SyntaxError, TypeError, ValueError,
-    zipfile.BadZipFile,
+BROKEN = (  # what openpyxl, and what unpacks, raise of files that are no workbooks; of XML, SyntaxError
+    ArithmeticError, AttributeError, EOFError, KeyError, LookupError, RuntimeError, SyntaxError, TypeError, ValueError,
+    lzma.LZMAError, zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
 ESCAPED = re.compile("_x000([9AD])_")  # tabs and line ends, as Excel writes some of them
 DIGITS = 15  # of a number that Excel keeps, and shows where a cell is entered
@@ -70,9 +72,9 @@ def _opened(path: Path, *, data_only: bool) -> Iterator[Any]:
         raise TableError(f"{path}: expected the package that reads .xlsx; {how_to_install('xlsx')}") from error
     try:
         _check_size(path)
-        with warnings.catch_warnings():
+        with path.open("rb") as file, warnings.catch_warnings():  # of a damaged one the library leaves its own open
             warnings.simplefilter("ignore")  # of what it cannot show, such as rules for input
-            book = load_workbook(path, read_only=True, data_only=data_only, keep_links=False)
+            book = load_workbook(file, read_only=True, data_only=data_only, keep_links=False)
             try:
                 yield book
             finally:

@@ -18,6 +18,7 @@ from spa.cli import main
 from spa.commands.workspace import Workspace, open_workspace, size_of
 from spa.records.form import AnswerOption, InterviewTarget, Question
 from spa.responses.payloads import Payload, sent_bytes
+from spa.responses.reading_evidence import READING, OutputExposure, PageExposure, write_exposure
 from spa.responses.store import Store
 from spa.server import form_progress, survey_routes
 from spa.server.app import create_app
@@ -25,7 +26,7 @@ from spa.server.form_posts import FORM_TYPE, LARGEST_BODY, largest_post, largest
 from spa.server.form_progress import FormProgress, KeptPages
 from spa.server.health_check import HealthCheck
 from spa.server.survey_routes import RecentVisits
-from spa.widgets import NumberAnswer, OptionsAnswer, SpansAnswer, TextAnswer
+from spa.widgets import NumberAnswer, OptionsAnswer, OrderAnswer, SpansAnswer, TextAnswer
 from tests.spa.small_study import BEGINNING, FOR_PEOPLE, PEOPLE, raw_answer, write_study
 from tests.spa.web_forms import small_form
 
@@ -198,6 +199,34 @@ def test_posts_of_one_visit_are_limited(visitor: Visitor, monkeypatch: pytest.Mo
     assert visitor.send(0, content=b"\xff" * 1_000) == 413
     assert len(visitor.kept()) == 4
     assert visitor.refused() == {"full": 3}
+
+
+def test_answers_of_several_fields_are_merged_whole(visitor: Visitor) -> None:
+    """Who changed one rank changed the answer, whatever another tab sent; of the time on screen the longer counts."""
+    options = tuple(AnswerOption(value=label, text=label) for label in "ABC")
+    question = Question(
+        question_id="q1", text="?", answer=OrderAnswer(options=options), target=InterviewTarget(interview_id="x")
+    )
+    rated = small_form().pages[4]
+    page = replace(rated, blocks=(*rated.exhibits, question))
+    (shown,) = rated.measured
+
+    def body(a: int, b: int, c: int, seconds: float) -> dict[str, str]:
+        seen = {shown.exhibit_id: OutputExposure(first_seen=1.0, seconds=seconds, scrolled=1.0)}
+        return {
+            "q1-A": f"{a}",
+            "q1-B": f"{b}",
+            "q1-C": f"{c}",
+            READING: write_exposure(PageExposure(seconds=seconds, outputs=seen)),
+        }
+
+    sent = [body(1, 2, 3, 2.0), body(2, 1, 3, 9.0)]
+    payloads = [Payload(page_id=page.page_id, body=json.dumps(one), received_at=1.0) for one in sent]
+    visit = FormProgress.from_payloads(replace(small_form(), pages=(page,)), visitor.lease, payloads)
+    changed, same = (dict(visit.together(page, one, 1)) for one in (body(1, 3, 2, 4.0), body(1, 2, 3, 4.0)))
+    assert [changed.pop(READING), same.pop(READING)] == [sent[1][READING]] * 2
+    assert changed == {"q1-A": "1", "q1-B": "3", "q1-C": "2"}
+    assert same == {"q1-A": "2", "q1-B": "1", "q1-C": "3"}
 
 
 def test_caches_hold_so_many_bytes_and_no_more(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:

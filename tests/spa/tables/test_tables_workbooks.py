@@ -110,11 +110,11 @@ def test_what_is_written_is_read(tmp_path: Path, cells: list[object]) -> None:
             assert value == cell
 
 
-def rewritten(path: Path, change: Callable[[str, bytes], bytes]) -> Path:
+def rewritten(path: Path, change: Callable[[str, bytes], bytes], method: int = zipfile.ZIP_DEFLATED) -> Path:
     """Rewrite what a workbook holds, as no spreadsheet would."""
     with zipfile.ZipFile(path) as old:
         parts: Mapping[str, bytes] = {name: change(name, old.read(name)) for name in old.namelist()}
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as new:
+    with zipfile.ZipFile(path, "w", method) as new:
         for name, content in parts.items():
             new.writestr(name, content)
     return path
@@ -171,6 +171,20 @@ def test_a_workbook_that_is_cut_off_is_told(tmp_path: Path) -> None:
     path = workbook(tmp_path / "t.xlsx", Sheet=ONE)
     path.write_bytes(path.read_bytes()[:-100])
     assert "cannot be read as xlsx: " in problem_of(path)
+
+
+def test_workbooks_with_damaged_parts_are_told(tmp_path: Path) -> None:
+    """Bytes within a part that is packed, as spreadsheets and other programs pack it."""
+    rows = [("id", "score"), *((f"i{number}", number) for number in range(300))]
+    for method in (zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA):
+        path = rewritten(workbook(tmp_path / "t.xlsx", Sheet=rows), lambda name, content: content, method)
+        with zipfile.ZipFile(path) as packed:
+            part = packed.getinfo("xl/worksheets/sheet1.xml")
+        whole = bytearray(path.read_bytes())
+        middle = part.header_offset + part.compress_size // 2
+        whole[middle : middle + 9] = b"\xff" * 9
+        path.write_bytes(whole)
+        assert "cannot be read as xlsx: " in problem_of(path)
 
 
 def test_what_unpacks_to_more_than_tables_do_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
