@@ -6,14 +6,17 @@ import base64
 import json
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from spa.errors import StudyError
+from spa.raters import capabilities, estimate, visits
 from spa.raters.budget import Price, RaterBudget, load_prices, token_range, tokens_of
 from spa.raters.endpoints.endpoint import LLMReply
+from spa.raters.estimate import spent_before
 from tests.spa.rehearsed import built_example, spa
 from tests.spa.scripted_server import Asked, Said, http, middle, scripted
 from tests.spa.tiny_images import tiny_png
@@ -52,6 +55,20 @@ def test_what_is_under_way_is_set_aside() -> None:
         rater_budget.pay(again, LLMReply(outcome="answered"))["cost"] == 6
     )  # no usage: what was expected counts as spent
     assert rater_budget.spent == 6
+
+
+def test_costs_are_those_of_what_a_reply_may_have_read() -> None:
+    """No token is read and written at once, whatever the endpoint says; a refusal is paid for; so is a probe."""
+    rater_budget = RaterBudget(Price(input=1_000_000, output=0, cached_input=0, cache_write=2_000_000))
+    said = LLMReply(outcome="answered", prompt_tokens=6, completion_tokens=0, cached_tokens=4, cache_write_tokens=9)
+    assert rater_budget.pay(0, said)["cost"] == 4  # two tokens, written
+    refused = LLMReply(outcome="refused", prompt_tokens=3, completion_tokens=0)
+    assert rater_budget.pay(0, refused)["cost"] == 3
+    calls = {
+        visits.KIND: [("judge/f1", "", {"cost": 1.0}), ("judge2/f1", "", {"cost": 8.0}), ("judge/f2", "", {})],
+        capabilities.KIND: [("judge/probe", "", {"cost": 0.5})],
+    }
+    assert spent_before(SimpleNamespace(facts=calls.__getitem__), "judge") == 1.5  # type: ignore[arg-type]
 
 
 def test_a_budget_needs_a_price() -> None:
@@ -119,7 +136,7 @@ def test_a_budget_holds_across_runs(tmp_path: Path) -> None:
     assert "expected the price of the model" in refused
 
 
-def test_budget_line_without_usage(tmp_path: Path) -> None:
+def test_budget_line_without_usage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The line of a budget tells what was spent also without usage."""
 
     def answer(asked: Asked) -> Said:
@@ -129,6 +146,10 @@ def test_budget_line_without_usage(tmp_path: Path) -> None:
 
     study = built_example(tmp_path, annotators=6)
     study.with_name("prices.toml").write_text('[models."m"]\ninput = 100\noutput = 100\n', encoding="utf-8")
+    dry = ("rate", study, "--rater", "simulated-rater", "--dry-run", "--json", "--limit", 5)
+    of_all = json.loads(spa(*dry).output)["requests"]
+    monkeypatch.setattr(estimate, "SAMPLE", 2)  # every second form of five, which are three
+    assert json.loads(spa(*dry).output)["requests"] == of_all
     for says in ("usage", ""):
         with scripted(answer) as server:
             rater = tmp_path / f"judge{says}.toml"

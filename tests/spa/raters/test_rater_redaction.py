@@ -67,3 +67,16 @@ def test_names_and_numbers_of_json_are_never_blotted_out() -> None:
     stored = json.loads(str(endpoint.read(json.dumps(body), CHAT_API.replies).body))
     assert (stored["created"], stored["1700000000"]) == (1700000000, 2)
     assert stored["choices"][0]["message"]["content"] == "The key [key] is mine: 4"
+
+
+def test_secrets_of_headers_and_queries_are_blotted_out() -> None:
+    """Every value from the environment, wherever it is sent."""
+    environment = {"KEY": LONG, "OF_HEADER": "header-secret-42", "OF_QUERY": "query-secret-42"}
+    more = {"headers": {"x-key": "env:OF_HEADER", "x-plain": "a word"}, "query": {"key": "env:OF_QUERY"}}
+    rater = Rater(id="judge", model="m", base_url="http://127.0.0.1:9/v1", api_key_env="KEY", **more)  # type: ignore[arg-type]
+    endpoint = HTTPEndpoint(rater, CHAT_API, environment=environment)
+    said = f"{' '.join(environment.values())} and a word"
+    assert endpoint.redacted(said) == "[key] [key] [key] and a word"
+    assert json.loads(str(endpoint.read(json.dumps(chat(said)), CHAT_API.replies).body)) == chat(
+        "[key] [key] [key] and a word"
+    )

@@ -116,6 +116,7 @@ def test_posts_without_visit_page_or_turn(visitor: Visitor) -> None:
     fresh = store.tokens()[1]
     assert visitor.send(0, token="nobody") == 404
     assert visitor.send(0, token="a2345678a2345678") == 404
+    assert visitor.send(0, token="x" * 200) == 404
     assert visitor.send(0, token=fresh) == 303  # to the page whose button takes a place
     assert visitor.client.post(f"/a/{visitor.token}/p/p99").status_code == 404
     assert store.visits.of_token(fresh) is None
@@ -124,7 +125,7 @@ def test_posts_without_visit_page_or_turn(visitor: Visitor) -> None:
     before = visitor.kept()
     assert visitor.send(1) == 303
     assert visitor.kept() == before
-    assert visitor.refused() == {"link": 2, "visit": 1, "page": 1, "ended": 1}
+    assert visitor.refused() == {"link": 3, "visit": 1, "page": 1, "ended": 1}
 
 
 @pytest.mark.parametrize(

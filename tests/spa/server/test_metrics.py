@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -15,13 +16,22 @@ from spa.commands.workspace import Workspace, open_workspace
 from spa.responses import running_counts
 from spa.responses.admission import AdmissionRefused
 from spa.responses.running_counts import RunningCounts
-from spa.responses.status import summarise_visits
+from spa.responses.status import VisitCounts, summarise_visits
+from spa.server.admin import _labels
 from spa.server.app import create_app
 from tests.spa.server.served_study import build
 from tests.spa.small_study import STUDY, answer_form
 from tests.spa.store_steps import save_payload
 
 ADMIN = {"authorization": "Bearer a-token-of-the-administrator"}
+
+
+def test_labels_of_metrics_end_where_they_should() -> None:
+    """Names of sources and groups are anybody's."""
+    line = VisitCounts(
+        **{field.name: 0 for field in fields(VisitCounts)} | {"source": 'a"} 1\n\\', "people_group": None}
+    )
+    assert _labels(line, "completed") == r'source="a\"} 1\n\\",group="",state="completed"'
 
 
 @pytest.fixture

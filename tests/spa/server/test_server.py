@@ -142,6 +142,10 @@ def test_a_tab_shown_before_takes_nothing_from_another(place: Place) -> None:
     seen, were = len(bodies()), bodies()[-1]
     assert sent(seen, "stay", **(were | {first: "25"}))[first] == "25"
     assert sent(seen, "stay", **(were | {second: "40"})) == were | {first: "25", second: "40"}  # shown with 20 and 30
+    once = len(bodies()) + 1
+    blank = dict.fromkeys(everything, "")
+    assert place.send(token, page, "?seen=0&go=stay", **blank, unknown="x").status_code == 400
+    assert len(bodies()) == once  # what is no form of ours is kept alone
     assert sent(len(bodies()), "stay")[first] == ""  # who saw it may take it away
     assert all(f'value="{value}"' not in shown() for value in ("20", "25", "30", "40"))
 
